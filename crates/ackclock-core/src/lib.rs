@@ -1,0 +1,29 @@
+//! The physics of the laboratory.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`units`] | [`Time`](units::Time), [`Span`](units::Span), [`Bytes`](units::Bytes), [`BitRate`](units::BitRate), [`Probability`](units::Probability) |
+//! | [`streams`] | named random streams |
+//! | [`packet`] | the packet, the pool it lives in, FIFO lists of packets |
+//! | [`observe`] | who is told of drops and marks |
+//! | [`hop`] | impairments, queue, link, propagation delay: one element driven by any clock |
+//! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`] | one file per kind of element, one registry per folder |
+//! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
+//! | [`scenario`] | from text to checked, resolved values |
+//! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
+//!
+//! Nothing here reads a clock, a file, an environment variable or a global.
+
+pub mod congestion;
+pub mod endpoint;
+pub mod hop;
+pub mod impairment;
+pub mod link;
+pub mod observe;
+pub mod packet;
+pub mod queue;
+pub mod registry;
+pub mod scenario;
+pub mod streams;
+pub mod traffic;
+pub mod units;

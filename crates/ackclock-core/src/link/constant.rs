@@ -1,0 +1,155 @@
+//! A link of constant rate.
+
+use super::{Link, LinkKind};
+use crate::registry::{Element, Place, Recipe};
+use crate::units::{BitRate, Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Constant {
+    /// The rate; `"0 bit/s"` is a link that is down for ever.
+    pub rate: BitRate,
+}
+
+impl Element<LinkKind> for Constant {
+    const NAME: &'static str = "constant";
+    const LABEL: &'static str = "constant rate";
+    const SUMMARY: &'static str = "Sends at one rate for ever.";
+    const REFERENCE: &'static str =
+        "exact to the bit: the fraction of a nanosecond is carried from packet to packet";
+}
+
+impl Recipe<LinkKind> for Constant {
+    fn build(&self, _: Place<'_>) -> Box<dyn Link> {
+        Box::new(ConstantLink::new(self.rate))
+    }
+}
+
+/// Nanoseconds times bits per second in a byte-second.
+const SCALE: u64 = 8_000_000_000;
+
+/// The serialisation time of one packet size: `whole` nanoseconds and `fraction`/rate of one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    size: u64,
+    whole: u64,
+    fraction: u64,
+}
+
+#[derive(Debug)]
+struct ConstantLink {
+    rate: BitRate,
+    /// Where the last service ended, and the numerator of the fraction of a nanosecond (over `rate`) that the
+    /// rounded finish is too early.
+    last_finish: Time,
+    remainder: u64,
+    /// Sizes seen: most paths carry two. Saves the division per packet.
+    known: [Known; 2],
+}
+
+impl ConstantLink {
+    fn new(rate: BitRate) -> Self {
+        ConstantLink {
+            rate,
+            last_finish: Time::NEVER,
+            remainder: 0,
+            known: [Known::default(); 2],
+        }
+    }
+
+    fn serialization(&mut self, size: u64) -> Known {
+        if self.known[0].size == size {
+            return self.known[0];
+        }
+        if self.known[1].size != size {
+            let (scaled, rate) = (
+                u128::from(size) * u128::from(SCALE),
+                u128::from(self.rate.as_bit_per_s()),
+            );
+            let whole = u64::try_from(scaled / rate).unwrap_or(u64::MAX);
+            self.known[1] = Known {
+                size,
+                whole,
+                fraction: (scaled % rate) as u64,
+            };
+        }
+        self.known.swap(0, 1);
+        self.known[0]
+    }
+}
+
+impl Link for ConstantLink {
+    fn finish(&mut self, start: Time, size: Bytes) -> Time {
+        let rate = self.rate.as_bit_per_s();
+        if rate == 0 {
+            return Time::NEVER;
+        }
+        let Known {
+            mut whole, fraction, ..
+        } = self.serialization(size.0);
+        let carried = if start == self.last_finish {
+            self.remainder
+        } else {
+            0
+        };
+        self.remainder = carried + fraction;
+        if self.remainder >= rate {
+            self.remainder -= rate;
+            whole += 1;
+        }
+        self.last_finish = start + Span::from_nanos(whole);
+        self.last_finish
+    }
+
+    fn rate(&self, _at: Time) -> BitRate {
+        self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_to_back_packets_do_not_drift() {
+        // 3 Gbit/s, 1 byte: 2 2/3 ns. Three million in a row take exactly 8 ms.
+        let mut link = ConstantLink::new(BitRate::from_bit_per_s(3_000_000_000));
+        let mut now = Time::ZERO;
+        for _ in 0..3_000_000 {
+            now = link.finish(now, Bytes(1));
+        }
+        assert_eq!(now, Time::from_nanos(8_000_000));
+    }
+
+    #[test]
+    fn extremes_hold() {
+        let mut slow = ConstantLink::new(BitRate::from_bit_per_s(1_000));
+        assert_eq!(slow.finish(Time::ZERO, Bytes(1500)), Time::from_seconds(12.0));
+        let mut fast = ConstantLink::new(BitRate::from_bit_per_s(400_000_000_000));
+        let mut now = Time::ZERO;
+        for _ in 0..1000 {
+            now = fast.finish(now, Bytes(1));
+        }
+        assert_eq!(now, Time::from_nanos(20));
+        assert!(
+            ConstantLink::new(BitRate::ZERO)
+                .finish(Time::ZERO, Bytes(1))
+                .is_never()
+        );
+    }
+
+    #[test]
+    fn sizes_may_alternate() {
+        let mut link = ConstantLink::new(BitRate::from_mbit_per_s(7.0));
+        let (mut now, mut bits) = (Time::ZERO, 0);
+        for n in 0..70_000_u64 {
+            let size = 40 + (n * n) % 1461;
+            bits += 8 * size;
+            now = link.finish(now, Bytes(size));
+        }
+        assert_eq!(now.as_nanos(), bits * 1000 / 7);
+    }
+}

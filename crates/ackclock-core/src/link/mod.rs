@@ -1,0 +1,32 @@
+//! Links: the service process. A link's rate is a function of its own stream and of time alone, so that every way
+//! of answering can share one realisation.
+
+use crate::registry::{Entry, Kind, Place};
+use crate::units::{BitRate, Bytes, Time};
+use std::fmt::Debug;
+
+pub mod constant;
+
+/// A link. Serves one packet at a time.
+pub trait Link: Debug + Send {
+    /// When a packet of `size` has been sent whose service starts at `start`; [`Time::NEVER`] when the link is down
+    /// for good. `start` never runs backwards and is never before the last finish. The fraction of a nanosecond left over is carried
+    /// into the next service that starts at this finish, so that rates do not drift.
+    fn finish(&mut self, start: Time, size: Bytes) -> Time;
+    /// The rate at that moment (any moment not before the last `start`).
+    fn rate(&self, at: Time) -> BitRate;
+}
+
+/// The registry of links.
+#[derive(Debug)]
+pub struct LinkKind;
+
+impl Kind for LinkKind {
+    type Product = Box<dyn Link>;
+    type Context<'a> = Place<'a>;
+    const NAME: &'static str = "link";
+    fn entries() -> &'static [Entry<Self>] {
+        const LIST: &[Entry<LinkKind>] = &[Entry::of::<constant::Constant>()];
+        LIST
+    }
+}

@@ -1,0 +1,447 @@
+//! The packet, the pool all packets of a run live in, and FIFO lists threaded through the pool.
+//!
+//! Elements pass a [`PacketId`] on; nothing is copied or allocated per packet. A packet is in at most one
+//! [`Fifo`] at a time, so it cannot be in two places: conservation is structural.
+
+use crate::units::{Bytes, Time};
+
+/// Names a packet in its [`PacketPool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId(u32);
+
+impl PacketId {
+    const NONE: PacketId = PacketId(u32::MAX);
+    /// The slot's number, for side tables such as a driver's payload buffers.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Numbers the flows of a run from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// Payload of a TCP connection.
+    Data,
+    /// A pure TCP acknowledgement.
+    Ack,
+    /// Opens a connection.
+    Syn,
+    /// Answers a [`PacketKind::Syn`].
+    SynAck,
+    /// A UDP datagram.
+    Datagram,
+}
+
+/// The two ECN bits of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotCapable,
+    /// ECN-capable transport, ECT(0).
+    Capable,
+    /// ECN-capable, low-latency identifier, ECT(1) (RFC 9331).
+    CapableL4s,
+    /// Congestion experienced.
+    Marked,
+}
+
+/// One packet. What queues and links need, and what the simulated endpoints exchange.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// When it arrived where it is waiting, or when it leaves where it is travelling.
+    pub at: Time,
+    /// Data: number of the segment. ACK: number of the next segment expected. Datagram: its number.
+    pub sequence: u64,
+    /// Data: when it was sent. ACK: the echoed value (RFC 7323), `Time::NEVER` for none.
+    pub stamp: Time,
+    /// Whose it is.
+    pub flow: FlowId,
+    /// SACK blocks of an ACK, if any.
+    sack: u32,
+    next: PacketId,
+    /// Length on the wire, headers included, in bytes.
+    pub size: u16,
+    /// Which hop of its route it is in or about to enter.
+    pub position: u8,
+    kind_and_flags: u8,
+}
+
+const KIND_MASK: u8 = 0b0000_0111;
+const ECN_SHIFT: u8 = 3;
+const ECN_MASK: u8 = 0b0001_1000;
+const RETRANSMISSION: u8 = 0b0010_0000;
+const ECN_ECHO: u8 = 0b0100_0000;
+const WINDOW_REDUCED: u8 = 0b1000_0000;
+
+impl Packet {
+    /// A packet of `kind`, not in any list, not ECN-capable.
+    pub fn new(kind: PacketKind, flow: FlowId, sequence: u64, size: u16, stamp: Time) -> Self {
+        Packet {
+            at: Time::ZERO,
+            sequence,
+            stamp,
+            flow,
+            sack: u32::MAX,
+            next: PacketId::NONE,
+            size,
+            position: 0,
+            kind_and_flags: kind as u8,
+        }
+    }
+    /// Length on the wire.
+    pub const fn bytes(&self) -> Bytes {
+        Bytes(self.size as u64)
+    }
+    /// What it is.
+    pub const fn kind(&self) -> PacketKind {
+        match self.kind_and_flags & KIND_MASK {
+            0 => PacketKind::Data,
+            1 => PacketKind::Ack,
+            2 => PacketKind::Syn,
+            3 => PacketKind::SynAck,
+            _ => PacketKind::Datagram,
+        }
+    }
+    /// Whether it travels from the sender of data to the receiver.
+    pub const fn is_forward(&self) -> bool {
+        matches!(
+            self.kind(),
+            PacketKind::Data | PacketKind::Syn | PacketKind::Datagram
+        )
+    }
+    /// Its ECN field.
+    pub const fn ecn(&self) -> Ecn {
+        match (self.kind_and_flags & ECN_MASK) >> ECN_SHIFT {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Capable,
+            2 => Ecn::CapableL4s,
+            _ => Ecn::Marked,
+        }
+    }
+    /// Sets its ECN field.
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.kind_and_flags = (self.kind_and_flags & !ECN_MASK) | ((ecn as u8) << ECN_SHIFT);
+    }
+    /// Whether the segment was sent before.
+    pub const fn is_retransmission(&self) -> bool {
+        self.kind_and_flags & RETRANSMISSION != 0
+    }
+    /// Whether the ACK carries ECE (RFC 3168 section 6.1).
+    pub const fn has_ecn_echo(&self) -> bool {
+        self.kind_and_flags & ECN_ECHO != 0
+    }
+    /// Whether the segment carries CWR (RFC 3168 section 6.1).
+    pub const fn has_window_reduced(&self) -> bool {
+        self.kind_and_flags & WINDOW_REDUCED != 0
+    }
+    /// Says that the segment was sent before.
+    pub fn set_retransmission(&mut self, on: bool) {
+        self.set_flag(RETRANSMISSION, on);
+    }
+    /// Sets ECE.
+    pub fn set_ecn_echo(&mut self, on: bool) {
+        self.set_flag(ECN_ECHO, on);
+    }
+    /// Sets CWR.
+    pub fn set_window_reduced(&mut self, on: bool) {
+        self.set_flag(WINDOW_REDUCED, on);
+    }
+    fn set_flag(&mut self, flag: u8, on: bool) {
+        self.kind_and_flags = if on {
+            self.kind_and_flags | flag
+        } else {
+            self.kind_and_flags & !flag
+        };
+    }
+}
+
+/// A run of segments the receiver holds beyond the cumulative ACK: `start` included, `end` excluded (RFC 2018).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First segment held.
+    pub start: u64,
+    /// First segment after it.
+    pub end: u64,
+}
+
+/// Up to three SACK blocks, most recently changed first (RFC 2018 section 4).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SackBlocks {
+    blocks: [SackBlock; SackBlocks::MOST],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// How many fit beside the timestamp option.
+    pub const MOST: usize = 3;
+
+    /// Adds a block; what does not fit is left out.
+    pub fn push(&mut self, block: SackBlock) {
+        if usize::from(self.count) < Self::MOST {
+            self.blocks[usize::from(self.count)] = block;
+            self.count += 1;
+        }
+    }
+    /// The blocks.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.count)]
+    }
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Owns every packet of a run. Freed slots are used again, the last freed first.
+#[derive(Debug, Default)]
+pub struct PacketPool {
+    packets: Vec<Packet>,
+    free: Option<PacketId>,
+    live: usize,
+    sacks: Vec<SackBlocks>,
+    free_sacks: Vec<u32>,
+}
+
+impl PacketPool {
+    /// An empty pool.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a packet in.
+    ///
+    /// # Panics
+    /// Beyond 2^32 − 1 packets at once.
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        self.live += 1;
+        if let Some(id) = self.free {
+            let slot = &mut self.packets[id.index()];
+            self.free = (slot.next != PacketId::NONE).then_some(slot.next);
+            *slot = packet;
+            return id;
+        }
+        if self.packets.len() == self.packets.capacity() {
+            // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
+            self.packets.reserve_exact(self.packets.len() / 4 + 64);
+        }
+        assert!(
+            self.packets.len() < u32::MAX as usize,
+            "more than 2^32 - 1 packets in flight"
+        );
+        self.packets.push(packet);
+        PacketId(self.packets.len() as u32 - 1)
+    }
+
+    /// Lets a packet go.
+    pub fn remove(&mut self, id: PacketId) {
+        self.live -= 1;
+        let slot = &mut self.packets[id.index()];
+        if slot.sack != u32::MAX {
+            self.free_sacks.push(slot.sack);
+            slot.sack = u32::MAX;
+        }
+        slot.next = self.free.unwrap_or(PacketId::NONE);
+        self.free = Some(id);
+    }
+
+    /// A second packet like the first, in no list.
+    pub fn duplicate(&mut self, id: PacketId) -> PacketId {
+        let sacks = *self.sack_blocks(id);
+        let mut copy = self[id];
+        copy.next = PacketId::NONE;
+        copy.sack = u32::MAX;
+        let copy = self.insert(copy);
+        self.set_sack_blocks(copy, sacks);
+        copy
+    }
+
+    /// The SACK blocks of an ACK; empty for most.
+    pub fn sack_blocks(&self, id: PacketId) -> &SackBlocks {
+        const EMPTY: SackBlocks = SackBlocks {
+            blocks: [SackBlock { start: 0, end: 0 }; SackBlocks::MOST],
+            count: 0,
+        };
+        self.sacks.get(self[id].sack as usize).unwrap_or(&EMPTY)
+    }
+
+    /// Gives SACK blocks to an ACK that has none yet.
+    pub fn set_sack_blocks(&mut self, id: PacketId, blocks: SackBlocks) {
+        if blocks.is_empty() {
+            return;
+        }
+        debug_assert_eq!(self[id].sack, u32::MAX, "SACK blocks are set once");
+        let slot = self.free_sacks.pop().unwrap_or_else(|| {
+            self.sacks.push(SackBlocks::default());
+            self.sacks.len() as u32 - 1
+        });
+        self.sacks[slot as usize] = blocks;
+        self[id].sack = slot;
+    }
+
+    /// How many packets are in flight or queued.
+    pub const fn live(&self) -> usize {
+        self.live
+    }
+}
+
+impl std::ops::Index<PacketId> for PacketPool {
+    type Output = Packet;
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.packets[id.index()]
+    }
+}
+impl std::ops::IndexMut<PacketId> for PacketPool {
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id.index()]
+    }
+}
+
+/// A first-in first-out list of packets, threaded through the pool.
+#[derive(Debug)]
+pub struct Fifo {
+    head: PacketId,
+    tail: PacketId,
+    packets: u64,
+    bytes: u64,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Fifo {
+            head: PacketId::NONE,
+            tail: PacketId::NONE,
+            packets: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Fifo {
+    /// Appends a packet that is in no list.
+    pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
+        let packet = &mut pool[id];
+        debug_assert!(packet.next == PacketId::NONE, "a packet is in one list at a time");
+        packet.next = PacketId::NONE;
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+        if self.tail == PacketId::NONE {
+            self.head = id;
+        } else {
+            pool[self.tail].next = id;
+        }
+        self.tail = id;
+    }
+
+    /// Takes the first packet out.
+    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let id = self.front()?;
+        let packet = &mut pool[id];
+        self.head = packet.next;
+        packet.next = PacketId::NONE;
+        if self.head == PacketId::NONE {
+            self.tail = PacketId::NONE;
+        }
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size);
+        Some(id)
+    }
+
+    /// The first packet.
+    pub fn front(&self) -> Option<PacketId> {
+        (self.head != PacketId::NONE).then_some(self.head)
+    }
+    /// The last packet.
+    pub fn back(&self) -> Option<PacketId> {
+        (self.tail != PacketId::NONE).then_some(self.tail)
+    }
+    /// How much is in it.
+    pub const fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.packets,
+            bytes: Bytes(self.bytes),
+        }
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.head == PacketId::NONE
+    }
+}
+
+/// An amount of waiting data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Number of packets.
+    pub packets: u64,
+    /// Their lengths on the wire.
+    pub bytes: Bytes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(sequence: u64) -> Packet {
+        Packet::new(PacketKind::Data, FlowId(0), sequence, 1500, Time::ZERO)
+    }
+
+    #[test]
+    fn a_packet_is_forty_bytes() {
+        assert!(size_of::<Packet>() <= 40);
+    }
+
+    #[test]
+    fn fifo_keeps_order_and_counts() {
+        let (mut pool, mut fifo) = (PacketPool::new(), Fifo::default());
+        for n in 0..5 {
+            let id = pool.insert(packet(n));
+            fifo.push_back(id, &mut pool);
+        }
+        assert_eq!(
+            fifo.backlog(),
+            Backlog {
+                packets: 5,
+                bytes: Bytes(7500)
+            }
+        );
+        for n in 0..5 {
+            let id = fifo.pop_front(&mut pool).unwrap();
+            assert_eq!(pool[id].sequence, n);
+            pool.remove(id);
+        }
+        assert!(fifo.pop_front(&mut pool).is_none() && pool.live() == 0);
+    }
+
+    #[test]
+    fn slots_and_sack_blocks_are_used_again() {
+        let mut pool = PacketPool::new();
+        let mut blocks = SackBlocks::default();
+        blocks.push(SackBlock { start: 3, end: 5 });
+        for _ in 0..10 {
+            let id = pool.insert(packet(0));
+            pool.set_sack_blocks(id, blocks);
+            let copy = pool.duplicate(id);
+            assert_eq!(pool.sack_blocks(copy).as_slice(), blocks.as_slice());
+            pool.remove(id);
+            pool.remove(copy);
+        }
+        assert_eq!((pool.packets.len(), pool.sacks.len()), (2, 2));
+    }
+
+    #[test]
+    fn flags_do_not_touch_each_other() {
+        let mut p = packet(0);
+        p.set_ecn(Ecn::Marked);
+        p.set_retransmission(true);
+        p.set_ecn_echo(true);
+        p.set_ecn(Ecn::Capable);
+        assert_eq!((p.kind(), p.ecn()), (PacketKind::Data, Ecn::Capable));
+        assert!(p.is_retransmission() && p.has_ecn_echo() && !p.has_window_reduced());
+    }
+}

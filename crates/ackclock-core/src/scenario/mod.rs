@@ -1,0 +1,119 @@
+//! The scenario: a network path and its traffic, checked and resolved.
+//!
+//! Text becomes a tree ([`parse`]), the tree becomes [`Scenario`], every element through its registry. The tree with all defaults filled in is
+//! [`Scenario::resolved`]; reading it back gives the same scenario.
+
+use crate::congestion::ControlKind;
+use crate::endpoint::TcpParameters;
+use crate::impairment::ImpairmentKind;
+use crate::link::LinkKind;
+use crate::queue::QueueKind;
+use crate::registry::Chosen;
+use crate::traffic::TrafficKind;
+use crate::units::{Bytes, Span, Time};
+use serde_json::Value;
+
+pub mod error;
+pub mod files;
+pub mod parse;
+pub mod quantity;
+
+/// One run's worth of description, sweep already expanded.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// For titles and folders.
+    pub name: String,
+    /// When the run ends.
+    pub duration: Span,
+    /// From when on averages are taken.
+    pub warmup: Span,
+    /// The root of all randomness.
+    pub seed: u64,
+    /// How many times it is run, each with its own randomness.
+    pub replicates: u32,
+    /// Spacing of the time series.
+    pub sample_interval: Span,
+    /// The hops.
+    pub hops: Vec<HopDescription>,
+    /// The flows, `count` not yet expanded.
+    pub flows: Vec<FlowDescription>,
+    /// Everything above as a tree, defaults filled in.
+    pub resolved: Value,
+}
+
+/// A hop: impairments, queue, link, propagation delay.
+#[derive(Clone, Debug)]
+pub struct HopDescription {
+    /// Its name, unique.
+    pub name: String,
+    /// Whether every flow instance has one of its own (an access link).
+    pub scope: Scope,
+    /// The service process.
+    pub link: Chosen<LinkKind>,
+    /// What waits for it.
+    pub queue: Chosen<QueueKind>,
+    /// Propagation delay.
+    pub delay: Span,
+    /// In the order in which a packet meets them.
+    pub impairments: Vec<Chosen<ImpairmentKind>>,
+}
+
+/// Who shares a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All flows whose route names it.
+    Shared,
+    /// Nobody: each flow instance has its own copy.
+    PerFlow,
+}
+
+/// A group of like flows.
+#[derive(Clone, Debug)]
+pub struct FlowDescription {
+    /// Its name, unique; instances are `name/0`, `name/1`, …
+    pub name: String,
+    /// How many instances.
+    pub count: u32,
+    /// Hops of the data's way, as indices into [`Scenario::hops`].
+    pub route: Vec<usize>,
+    /// Hops of the ACKs' way.
+    pub return_route: Vec<usize>,
+    /// How data is sent.
+    pub transport: Transport,
+    /// What is sent.
+    pub traffic: Chosen<TrafficKind>,
+    /// When instances start.
+    pub start: Range,
+    /// When they stop sending, [`Time::NEVER`] for the end of the run.
+    pub stop: Time,
+    /// One-way delay of an instance's own, before its first hop: from `low` for the first instance in even steps to `high` for the last.
+    pub extra_delay: Range,
+}
+
+/// From `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra delay is spread evenly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Smallest.
+    pub low: Span,
+    /// Largest.
+    pub high: Span,
+}
+
+/// How data is sent.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// TCP.
+    Tcp {
+        /// The congestion control.
+        control: Chosen<ControlKind>,
+        /// Everything else.
+        parameters: Box<TcpParameters>,
+    },
+    /// UDP.
+    Udp {
+        /// Payload of a full datagram.
+        mss: Bytes,
+        /// IP and UDP headers.
+        header: Bytes,
+    },
+}

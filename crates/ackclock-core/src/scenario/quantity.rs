@@ -1,0 +1,392 @@
+//! How quantities are written: `"45 Mbit/s"`, `"35 ms"`, `"93 packets"`, `"0.5 %"`. Every quantity has its unit.
+
+use crate::units::{BitRate, Bytes, Probability, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A number of segments or packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Segments(pub u32);
+
+/// A window: segments, bytes, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionalWindow {
+    /// That many segments.
+    Segments(u64),
+    /// That many bytes.
+    Bytes(Bytes),
+    /// No limit.
+    Unlimited,
+}
+
+impl OptionalWindow {
+    /// In bytes, `None` for unlimited.
+    pub fn bytes(self, mss: Bytes) -> Option<Bytes> {
+        match self {
+            OptionalWindow::Segments(n) => Some(Bytes(n.saturating_mul(mss.0))),
+            OptionalWindow::Bytes(bytes) => Some(bytes),
+            OptionalWindow::Unlimited => None,
+        }
+    }
+}
+
+/// A queue's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// That many packets.
+    Packets(u64),
+    /// That many bytes.
+    Bytes(Bytes),
+    /// As much as the link sends in that time.
+    Time(Span),
+    /// No limit.
+    Unlimited,
+}
+
+/// A unit: how it is written, and its size in the base unit.
+type Units = &'static [(&'static str, f64)];
+
+const TIME: Units = &[
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+    ("d", 86_400e9),
+];
+const RATE: Units = &[
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("Gbit/s", 1e9),
+    ("Tbit/s", 1e12),
+    ("B/s", 8.0),
+    ("kB/s", 8e3),
+    ("MB/s", 8e6),
+    ("GB/s", 8e9),
+];
+const DATA: Units = &[
+    ("bytes", 1.0),
+    ("byte", 1.0),
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+];
+const COUNT: Units = &[
+    ("packets", 1.0),
+    ("packet", 1.0),
+    ("segments", 1.0),
+    ("segment", 1.0),
+];
+
+/// The largest value of an integer quantity that a run can hold.
+const LARGEST: f64 = 9e18;
+
+/// The number and the unit in `"45 Mbit/s"`; the space may be missing.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text
+        .char_indices()
+        .find(|&(at, c)| {
+            let exponent_sign = (c == '-' || c == '+') && (at == 0 || text[..at].ends_with(['e', 'E']));
+            let exponent = (c == 'e' || c == 'E')
+                && text[at + 1..]
+                    .starts_with(|next: char| next.is_ascii_digit() || next == '-' || next == '+');
+            !(c.is_ascii_digit() || c == '.' || c == '_' || exponent || exponent_sign)
+        })
+        .map_or(text.len(), |(at, _)| at);
+    let number = text[..end].replace('_', "").parse().ok()?;
+    Some((number, text[end..].trim()))
+}
+
+/// Reads a quantity in one of several units, as a multiple of the base unit, or says what is wrong with it.
+fn read(value: &Value, units: &[Units], example: &str) -> Result<f64, String> {
+    let remedy = || format!("write for example \"{example}\"");
+    let Value::String(text) = value else {
+        return Err(match value {
+            Value::Number(_) => format!("{value} has no unit; {}", remedy()),
+            _ => format!("{value} is no quantity; {}", remedy()),
+        });
+    };
+    let Some((number, unit)) = split(text) else {
+        return Err(format!("{value} is no quantity; {}", remedy()));
+    };
+    if unit.is_empty() {
+        return Err(format!("{value} has no unit; {}", remedy()));
+    }
+    let Some((_, size)) = units
+        .iter()
+        .flat_map(|list| list.iter())
+        .find(|(name, _)| *name == unit)
+    else {
+        return Err(format!(
+            "{value} has the unit \"{unit}\", which does not fit here; {}",
+            remedy()
+        ));
+    };
+    let amount = number * size;
+    if !(0.0..=LARGEST).contains(&amount) {
+        return Err(format!("{value} is out of range; {}", remedy()));
+    }
+    Ok(amount)
+}
+
+/// Writes an integer amount in the largest unit that keeps it whole.
+fn write(amount: u64, units: &[(&str, u64)]) -> String {
+    let (name, size) = units
+        .iter()
+        .find(|(_, size)| amount != 0 && amount.is_multiple_of(*size))
+        .unwrap_or(&units[units.len() - 1]);
+    format!("{} {name}", amount / size)
+}
+
+fn write_span(span: Span) -> String {
+    if span.as_nanos() == 0 {
+        return "0 s".into();
+    }
+    write(
+        span.as_nanos(),
+        &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)],
+    )
+}
+fn write_rate(rate: BitRate) -> String {
+    write(
+        rate.as_bit_per_s(),
+        &[
+            ("Gbit/s", 1_000_000_000),
+            ("Mbit/s", 1_000_000),
+            ("kbit/s", 1_000),
+            ("bit/s", 1),
+        ],
+    )
+}
+fn write_bytes(bytes: Bytes) -> String {
+    format!("{} bytes", bytes.0)
+}
+
+/// The range of a rate that is not zero: 1 kbit/s to 400 Gbit/s.
+const RATES: std::ops::RangeInclusive<u64> = 1_000..=400_000_000_000;
+
+fn read_span(value: &Value) -> Result<Span, String> {
+    read(value, &[TIME], "35 ms").map(|nanos| Span::from_nanos(libm::round(nanos) as u64))
+}
+fn read_rate(value: &Value) -> Result<BitRate, String> {
+    let rate = libm::round(read(value, &[RATE], "45 Mbit/s")?) as u64;
+    if rate != 0 && !RATES.contains(&rate) {
+        return Err(format!(
+            "{value} is out of range; rates go from 1 kbit/s to 400 Gbit/s (or 0 bit/s for a link that is down)"
+        ));
+    }
+    Ok(BitRate::from_bit_per_s(rate))
+}
+fn read_bytes(value: &Value) -> Result<Bytes, String> {
+    read(value, &[DATA], "1000 bytes").map(|bytes| Bytes(libm::round(bytes) as u64))
+}
+fn read_segments(value: &Value) -> Result<Segments, String> {
+    let count = read(value, &[COUNT], "10 packets")?;
+    if libm::trunc(count) != count || count > f64::from(u32::MAX) {
+        return Err(format!(
+            "{value} is no whole number; write for example \"10 packets\""
+        ));
+    }
+    Ok(Segments(count as u32))
+}
+fn read_probability(value: &Value) -> Result<Probability, String> {
+    let remedy = "write for example \"0.5 %\" or 0.005";
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => match split(text) {
+            Some((number, "%")) => Some(number / 100.0),
+            Some((number, "")) => Some(number),
+            _ => None,
+        },
+        _ => None,
+    };
+    let number = number.ok_or_else(|| format!("{value} is no probability; {remedy}"))?;
+    Probability::new(number).ok_or_else(|| format!("{value} is not between 0 % and 100 %; {remedy}"))
+}
+fn read_window(value: &Value) -> Result<OptionalWindow, String> {
+    match value.as_str().and_then(split) {
+        _ if value.as_str() == Some("unlimited") => Ok(OptionalWindow::Unlimited),
+        Some((_, unit)) if COUNT.iter().any(|(name, _)| *name == unit) => {
+            read_segments(value).map(|n| OptionalWindow::Segments(n.0.into()))
+        }
+        _ => read(value, &[DATA], "20 packets").map(|bytes| OptionalWindow::Bytes(Bytes(bytes as u64))),
+    }
+}
+fn read_limit(value: &Value) -> Result<Limit, String> {
+    let unit_in = |units: Units| {
+        value
+            .as_str()
+            .and_then(split)
+            .is_some_and(|(_, unit)| units.iter().any(|(name, _)| *name == unit))
+    };
+    if value.as_str() == Some("unlimited") {
+        return Ok(Limit::Unlimited);
+    }
+    if unit_in(TIME) {
+        return read_span(value).map(Limit::Time);
+    }
+    if unit_in(DATA) {
+        return read_bytes(value).map(Limit::Bytes);
+    }
+    let packets = read(value, &[COUNT], "93 packets")?;
+    if libm::trunc(packets) != packets {
+        return Err(format!(
+            "{value} is no whole number; write for example \"93 packets\""
+        ));
+    }
+    Ok(Limit::Packets(packets as u64))
+}
+
+fn write_window(window: OptionalWindow) -> String {
+    match window {
+        OptionalWindow::Segments(n) => format!("{n} packets"),
+        OptionalWindow::Bytes(bytes) => write_bytes(bytes),
+        OptionalWindow::Unlimited => "unlimited".into(),
+    }
+}
+fn write_limit(limit: Limit) -> String {
+    match limit {
+        Limit::Packets(n) => format!("{n} packets"),
+        Limit::Bytes(bytes) => write_bytes(bytes),
+        Limit::Time(span) => write_span(span),
+        Limit::Unlimited => "unlimited".into(),
+    }
+}
+
+/// Serde and schema for a quantity: one reader, one writer, one example.
+macro_rules! quantity {
+    ($type:ty, $name:literal, $read:expr, $write:expr, $description:literal, $example:literal) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let write: fn($type) -> String = $write;
+                serializer.serialize_str(&write(*self))
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $read(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
+            }
+        }
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "description": $description, "examples": [$example], "type": ["string", "number"] })
+            }
+        }
+    };
+}
+
+quantity!(
+    Span,
+    "Time",
+    read_span,
+    write_span,
+    "A time with its unit: ns, us, ms, s, min, h, d.",
+    "35 ms"
+);
+quantity!(
+    BitRate,
+    "Rate",
+    read_rate,
+    write_rate,
+    "A rate with its unit: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s.",
+    "45 Mbit/s"
+);
+quantity!(
+    Bytes,
+    "Data",
+    read_bytes,
+    write_bytes,
+    "An amount of data with its unit: bytes, kB, MB, GB, KiB, MiB, GiB.",
+    "1000 bytes"
+);
+quantity!(
+    Segments,
+    "Packets",
+    read_segments,
+    |n| format!("{} packets", n.0),
+    "A number of packets (or segments).",
+    "10 packets"
+);
+quantity!(
+    Probability,
+    "Probability",
+    read_probability,
+    |p| format!("{} %", p.get() * 100.0),
+    "A probability: \"0.5 %\" or 0.005.",
+    "0.5 %"
+);
+quantity!(
+    OptionalWindow,
+    "Window",
+    read_window,
+    write_window,
+    "A window in packets or bytes, or \"unlimited\".",
+    "20 packets"
+);
+quantity!(
+    Limit,
+    "QueueLimit",
+    read_limit,
+    write_limit,
+    "A queue limit in packets, bytes or time at the link's rate, or \"unlimited\".",
+    "93 packets"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn quantities_are_read_and_written_back() {
+        for (text, nanos) in [
+            ("35 ms", 35_000_000),
+            ("1.5s", 1_500_000_000),
+            ("2e-3 s", 2_000_000),
+            ("100 years", 0),
+        ] {
+            let span = read_span(&json!(text));
+            if nanos == 0 {
+                assert!(span.is_err());
+            } else {
+                assert_eq!(span, Ok(Span::from_nanos(nanos)));
+                assert_eq!(read_span(&json!(write_span(Span::from_nanos(nanos)))), span);
+            }
+        }
+        assert_eq!(read_rate(&json!("50 kB/s")), Ok(BitRate::from_bit_per_s(400_000)));
+        assert_eq!(
+            read_limit(&json!("20 ms")),
+            Ok(Limit::Time(Span::from_millis(20)))
+        );
+        assert_eq!(read_limit(&json!("64 KiB")), Ok(Limit::Bytes(Bytes(65_536))));
+        assert_eq!(read_probability(&json!("0.5 %")).unwrap().get(), 0.005);
+    }
+
+    #[test]
+    fn a_missing_unit_is_named() {
+        let message = read_rate(&json!("45")).unwrap_err();
+        assert_eq!(message, "\"45\" has no unit; write for example \"45 Mbit/s\"");
+        assert!(read_rate(&json!(45)).unwrap_err().contains("has no unit"));
+        assert!(
+            read_rate(&json!("45 ms"))
+                .unwrap_err()
+                .contains("does not fit here")
+        );
+        assert!(read_span(&json!("-1 s")).unwrap_err().contains("out of range"));
+        assert!(read_span(&json!("NaN s")).is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! Traffic: what the application hands to the transport, and when. The same source feeds TCP (as much of it at a
+//! time as the window allows) and UDP (each write leaves at once).
+
+use crate::registry::{Entry, Kind, Place};
+use crate::units::{Bytes, Time};
+use std::fmt::Debug;
+
+/// Which transports a source can feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suits {
+    /// TCP only: there is no rate at which UDP could send it.
+    Tcp,
+    /// TCP and UDP.
+    Any,
+}
+
+/// One write of the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// That much.
+    Bytes(Bytes),
+    /// More than will ever be sent.
+    Unlimited,
+}
+
+/// A source. Times count from the start of the flow.
+pub trait Traffic: Debug + Send {
+    /// When the next write happens; [`Time::NEVER`] after the last. Does not change until it is taken.
+    fn poll_timeout(&self) -> Time;
+    /// Takes the write due at [`Traffic::poll_timeout`], `None` after the last.
+    fn poll_write(&mut self) -> Option<Write>;
+    /// All that it will ever write, if it ends.
+    fn total(&self) -> Option<Bytes>;
+}
+
+/// The registry of traffic.
+#[derive(Debug)]
+pub struct TrafficKind;
+
+/// What a source is built with.
+#[derive(Clone, Copy, Debug)]
+pub struct TrafficContext<'a> {
+    /// Where it stands (`flow/3/traffic`).
+    pub place: Place<'a>,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+}
+
+impl Kind for TrafficKind {
+    type Product = Box<dyn Traffic>;
+    type Context<'a> = TrafficContext<'a>;
+    const NAME: &'static str = "traffic";
+    fn entries() -> &'static [Entry<Self>] {
+        const LIST: &[Entry<TrafficKind>] = &[];
+        LIST
+    }
+}

@@ -1,0 +1,252 @@
+//! Quantities with their unit in the type. How they are written in a scenario is in
+//! [`scenario::quantity`](crate::scenario::quantity).
+
+use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+
+/// A moment: nanoseconds since the run began. Reaches 584 years.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u64);
+
+/// A length of time: nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(u64);
+
+/// An amount of data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A rate: whole bits per second, so that serialisation times are exact fractions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(u64);
+
+/// A probability in [0, 1].
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Probability(f64);
+
+const NANOS_PER_SECOND: f64 = 1e9;
+
+impl Time {
+    /// When the run begins.
+    pub const ZERO: Time = Time(0);
+    /// A moment that does not come.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// Nanoseconds since the run began.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Time(nanos)
+    }
+    /// Seconds since the run began, rounded to the nanosecond; negative becomes zero, beyond the range `NEVER`.
+    pub fn from_seconds(seconds: f64) -> Self {
+        Time(libm::round(seconds * NANOS_PER_SECOND) as u64)
+    }
+    /// Nanoseconds since the run began.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+    /// Seconds since the run began (53 bits of precision).
+    pub fn as_seconds(self) -> f64 {
+        self.0 as f64 / NANOS_PER_SECOND
+    }
+    /// The time passed since `earlier`, zero if `earlier` is later.
+    pub const fn since(self, earlier: Time) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+    /// Whether this moment does not come.
+    pub const fn is_never(self) -> bool {
+        self.0 == u64::MAX
+    }
+}
+
+impl Span {
+    /// No time.
+    pub const ZERO: Span = Span(0);
+    /// Longer than any run.
+    pub const FOREVER: Span = Span(u64::MAX);
+
+    /// From nanoseconds.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Span(nanos)
+    }
+    /// From microseconds.
+    pub const fn from_micros(micros: u64) -> Self {
+        Span(micros * 1_000)
+    }
+    /// From milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Span(millis * 1_000_000)
+    }
+    /// From seconds, rounded to the nanosecond; negative becomes zero.
+    pub fn from_seconds(seconds: f64) -> Self {
+        Span(libm::round(seconds * NANOS_PER_SECOND) as u64)
+    }
+    /// In nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+    /// In seconds (53 bits of precision).
+    pub fn as_seconds(self) -> f64 {
+        self.0 as f64 / NANOS_PER_SECOND
+    }
+}
+
+/// Saturates at [`Time::NEVER`]: what comes after for ever never comes.
+impl Add<Span> for Time {
+    type Output = Time;
+    fn add(self, span: Span) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+}
+
+/// # Panics
+/// In debug builds if `earlier` is later than `self`: causality is broken.
+impl Sub for Time {
+    type Output = Span;
+    fn sub(self, earlier: Time) -> Span {
+        debug_assert!(self.0 >= earlier.0, "time runs backwards: {self:?} - {earlier:?}");
+        Span(self.0.wrapping_sub(earlier.0))
+    }
+}
+
+impl Add for Span {
+    type Output = Span;
+    fn add(self, other: Span) -> Span {
+        Span(self.0.saturating_add(other.0))
+    }
+}
+impl Sub for Span {
+    type Output = Span;
+    fn sub(self, other: Span) -> Span {
+        Span(self.0.saturating_sub(other.0))
+    }
+}
+impl Mul<u64> for Span {
+    type Output = Span;
+    fn mul(self, factor: u64) -> Span {
+        Span(self.0.saturating_mul(factor))
+    }
+}
+impl Div<u64> for Span {
+    type Output = Span;
+    fn div(self, divisor: u64) -> Span {
+        Span(self.0 / divisor)
+    }
+}
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Bytes = Bytes(0);
+    /// As a floating-point number of bytes.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+    /// The difference, zero if `other` is larger.
+    pub const fn saturating_sub(self, other: Bytes) -> Bytes {
+        Bytes(self.0.saturating_sub(other.0))
+    }
+}
+impl Add for Bytes {
+    type Output = Bytes;
+    fn add(self, other: Bytes) -> Bytes {
+        Bytes(self.0 + other.0)
+    }
+}
+impl Sub for Bytes {
+    type Output = Bytes;
+    fn sub(self, other: Bytes) -> Bytes {
+        Bytes(self.0 - other.0)
+    }
+}
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Bytes) {
+        self.0 += other.0;
+    }
+}
+impl SubAssign for Bytes {
+    fn sub_assign(&mut self, other: Bytes) {
+        self.0 -= other.0;
+    }
+}
+impl Mul<u64> for Bytes {
+    type Output = Bytes;
+    fn mul(self, factor: u64) -> Bytes {
+        Bytes(self.0 * factor)
+    }
+}
+
+impl BitRate {
+    /// A link that is down.
+    pub const ZERO: BitRate = BitRate(0);
+
+    /// From bits per second.
+    pub const fn from_bit_per_s(bits: u64) -> Self {
+        BitRate(bits)
+    }
+    /// From megabits (10^6 bits) per second, rounded to the bit.
+    pub fn from_mbit_per_s(megabits: f64) -> Self {
+        BitRate(libm::round(megabits * 1e6) as u64)
+    }
+    /// In bits per second.
+    pub const fn as_bit_per_s(self) -> u64 {
+        self.0
+    }
+    /// In bytes per second.
+    pub fn as_byte_per_s(self) -> f64 {
+        self.0 as f64 / 8.0
+    }
+    /// The average rate of `size` in `span`; zero for an empty span.
+    pub fn average(size: Bytes, span: Span) -> Self {
+        if span == Span::ZERO {
+            return BitRate::ZERO;
+        }
+        BitRate(libm::round(size.as_f64() * 8.0 / span.as_seconds()) as u64)
+    }
+    /// Time to send `size` at this rate, rounded down to the nanosecond; [`Span::FOREVER`] at rate zero.
+    pub fn serialization(self, size: Bytes) -> Span {
+        if self.0 == 0 {
+            return Span::FOREVER;
+        }
+        let nanos = u128::from(size.0) * 8_000_000_000 / u128::from(self.0);
+        Span(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Probability = Probability(0.0);
+    /// Always.
+    pub const ONE: Probability = Probability(1.0);
+
+    /// `None` unless 0 ≤ `value` ≤ 1.
+    pub fn new(value: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&value).then_some(Probability(value))
+    }
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_absorbs_what_is_added() {
+        assert_eq!(Time::NEVER + Span::from_millis(1), Time::NEVER);
+        assert_eq!(Time::ZERO + Span::FOREVER, Time::NEVER);
+    }
+
+    #[test]
+    fn serialization_is_size_over_rate() {
+        let rate = BitRate::from_mbit_per_s(12.0);
+        assert_eq!(rate.serialization(Bytes(1500)), Span::from_millis(1));
+        assert_eq!(BitRate::ZERO.serialization(Bytes(1)), Span::FOREVER);
+        assert_eq!(BitRate::average(Bytes(1500), Span::from_millis(1)), rate);
+    }
+
+    #[test]
+    fn probability_refuses_what_is_not_one() {
+        assert!(Probability::new(1.01).is_none() && Probability::new(-0.0).is_some());
+        assert!(Probability::new(f64::NAN).is_none());
+    }
+}
