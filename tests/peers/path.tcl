@@ -15,6 +15,7 @@
 # overhead    ns-2's overhead_, seconds
 # seed        of ns-2's default generator
 # settings    further parameters of Agent/TCP, as a Tcl list {name value ...}
+# windows     whether the sender's variables are printed as they change (1 or 0)
 # packets     a file for the trace of every packet at the link (default: none)
 #
 # On standard output: the sender's variables as ns-2 traces them, `time source port destination port variable value`, and
@@ -23,7 +24,7 @@
 source [file join [file dirname [info script]] ns2-tcp.tcl]
 
 array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 loss 0 duration 100 warmup 10
-    start 0 overhead 0 seed 1 settings {} packets {}}
+    start 0 overhead 0 seed 1 settings {} windows 1 packets {}}
 foreach argument $argv {
     if {![regexp {^([a-z]+)=(.*)$} $argument -> name value] || ![info exists option($name)]} {
         puts stderr "no such option: $argument; there are: [lsort [array names option]]"
@@ -68,8 +69,10 @@ for {set i 0} {$i < $option(flows)} {incr i} {
     $ns attach-agent $destination $sink($i)
     $ns connect $tcp($i) $sink($i)
     $tcp($i) set fid_ $i
-    $tcp($i) attach stdout
-    foreach variable {cwnd_ ncwndcuts_ nrexmit_} { $tcp($i) trace $variable }
+    if {$option(windows)} {
+        $tcp($i) attach stdout
+        foreach variable {cwnd_ ncwndcuts_ nrexmit_} { $tcp($i) trace $variable }
+    }
     set bulk [new Application/FTP]
     $bulk attach-agent $tcp($i)
     $ns at [$starts value] "$bulk start"
