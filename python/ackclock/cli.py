@@ -1,7 +1,7 @@
 """The command line.
 
-Answers go to standard output, progress, warnings and errors (one line each) to standard error. Exit codes: 0 fine, 2 bad input, 3 this machine lacks
-what is needed, 4 the result is not to be trusted, 130 interrupted.
+Answers go to standard output, progress, warnings and errors (one line each) to standard error. Exit codes: 0 fine, 2
+bad input, 3 this machine lacks what is needed, 4 the result is not to be trusted, 130 interrupted.
 """
 
 import json
@@ -16,7 +16,8 @@ import click
 from ackclock import __version__
 from ackclock.scenario import Scenario, ScenarioError, load
 
-# Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs it.
+# Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
+# it.
 if TYPE_CHECKING:
     from ackclock.result import Result
 
@@ -62,7 +63,9 @@ def _complain(message: str, code: int) -> int:
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ackclock")
 def cli() -> None:
-    """A congestion-control laboratory: one description of a network path and its traffic, answered by models and by a packet-level engine.
+    """A congestion-control laboratory.
+
+    One description of a network path and its traffic is answered by models and by a packet-level engine.
 
     \b
     Example:
@@ -107,7 +110,9 @@ def _read(path: Path, assignments: Iterable[str], seed: int | None, replicates: 
 @cli.command()
 @_scenario_options
 @_as_json
-def check(scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool) -> None:
+def check(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool
+) -> None:
     """Say whether a scenario can be run; with --json, print it with all defaults filled in.
 
     \b
@@ -119,18 +124,26 @@ def check(scenario: Path, assignments: tuple[str, ...], seed: int | None, replic
     if as_json:
         _print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
         return
-    tree = points[0][1]
-    runs = len(points) * tree["replicates"]
-    click.echo(
-        f"{scenario}: fine. {_count(len(tree['hops']), 'hop')}, {_count(sum(flow['count'] for flow in tree['flows']), 'flow')}, "
-        f"{_count(len(points), 'point')} of {_count(tree['replicates'], 'replicate')}: {_count(runs, 'run')} of {tree['duration']}"
-    )
+    tree, replicates = points[0][1], points[0][1]["replicates"]
+    path = f"{_count(len(tree['hops']), 'hop')}, {_count(sum(flow['count'] for flow in tree['flows']), 'flow')}"
+    runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
+    total = f"{_count(len(points) * replicates, 'run')} of {tree['duration']}"
+    click.echo(f"{scenario}: fine. {path}; {runs}: {total}")
 
 
 @cli.command()
 @_scenario_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The result's folder; by default out/ and the scenario's name.")
-@click.option("--threads", type=click.IntRange(1), help="How many to use; by default one for each core. The result does not depend on it.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The result's folder; by default out/ and the scenario's name.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    help="How many to use; by default one for each core. The result does not depend on it.",
+)
 @click.option("--packets", is_flag=True, help="Keep the table of packets, one row for each event of each packet.")
 @click.option("--pcap", is_flag=True, help="Keep a capture of each run, for Wireshark.")
 @_as_json
@@ -188,7 +201,9 @@ def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:
 @cli.command()
 @_scenario_options
 @_as_json
-def predict(scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool) -> None:
+def predict(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool
+) -> None:
     """Ask every model about every flow: what it says, or why it does not apply.
 
     \b
@@ -212,8 +227,12 @@ def _kinds() -> tuple[str, ...]:
 @cli.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--kind", type=click.Choice(_kinds()), default="all", show_default=True, help="Which figure.")
-@click.option("--metric", default="goodput", show_default=True, help="What the figure 'sweep' shows; see: ackclock show metrics.")
-@click.option("--point", type=click.IntRange(0), default=0, show_default=True, help="Which point figures over time show.")
+@click.option(
+    "--metric", default="goodput", show_default=True, help="What the figure 'sweep' shows; see: ackclock show metrics."
+)
+@click.option(
+    "--point", type=click.IntRange(0), default=0, show_default=True, help="Which point figures over time show."
+)
 @click.option("--replicate", type=click.IntRange(0), default=0, show_default=True, help="Which replicate they show.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
@@ -236,7 +255,9 @@ def plot(run: Path, kind: str, metric: str, point: int, replicate: int, output: 
 
     available = figures.figures(result, ways.predict(result), of=metric, point=point, replicate=replicate)
     if kind != "all" and kind not in available:
-        raise click.UsageError(f"--kind {kind}: {run} sweeps no quantity; choose a figure over time, for example --kind cwnd")
+        raise click.UsageError(
+            f"--kind {kind}: {run} sweeps no quantity; choose a figure over time, for example --kind cwnd"
+        )
     chosen = available if kind == "all" else {kind: available[kind]}
     paths = _figure_paths(run, list(chosen), output, metric)
     with progress("plot") as tell:
@@ -259,12 +280,16 @@ def _check_plot(result: "Result", kind: str, metric: str, point: int, replicate:
     if point >= len(result.points):
         raise click.UsageError(f"--point {point}: there is none; points go from 0 to {len(result.points) - 1}")
     if replicate >= result.run["replicates"]:
-        raise click.UsageError(f"--replicate {replicate}: there is none; replicates go from 0 to {result.run['replicates'] - 1}")
+        raise click.UsageError(
+            f"--replicate {replicate}: there is none; replicates go from 0 to {result.run['replicates'] - 1}"
+        )
     formats = (".svg", ".png", ".pdf")
     if output is not None and kind != "all" and output.suffix.lower() not in formats:
         raise click.UsageError(f"-o {output}: ends in no picture format; write {', '.join(formats)}")
     if output is not None and kind == "all" and output.suffix.lower() in formats:
-        raise click.UsageError(f"-o {output}: one file cannot hold all figures; name a folder, or one figure with --kind")
+        raise click.UsageError(
+            f"-o {output}: one file cannot hold all figures; name a folder, or one figure with --kind"
+        )
 
 
 def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str) -> dict[str, Path]:
@@ -276,7 +301,12 @@ def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str)
 
 @cli.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The page; by default report.html in the first run's folder.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The page; by default report.html in the first run's folder.",
+)
 @_as_json
 def report(runs: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
     """Write one self-contained HTML page: scenario, tables, figures, versions and seeds.
@@ -366,7 +396,15 @@ def _print_table(title: str, head: list[str], cells: list[list[str]]) -> None:
 
     # Where nobody looks, a row is a line however long it is.
     console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False, emoji=False, markup=False)
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=any(head))
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        show_header=any(head),
+    )
     for position, name in enumerate(head):
         numeric = bool(cells) and all(row[position][:1] in "0123456789–-" for row in cells if row[position])
         table.add_column(name, justify="right" if numeric else "left")

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 TIME = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 RATE = {
-    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "B/s": 8.0, "kB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9,
+    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "B/s": 8.0, "kB/s": 8e3, "MB/s": 8e6,
+    "GB/s": 8e9,
 }  # fmt: skip
 DATA = {
     "bytes": 1.0, "byte": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,

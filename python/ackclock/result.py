@@ -31,8 +31,9 @@ class Result:
     """What was run and what came out.
 
     Attributes:
-        run: What `run.json` holds: `way`, `name`, `seed` (a string, so that no reader rounds it), `replicates`, `versions`, `partial`, `warnings`,
-            `controls` (name and label of each, in the registry's order) and `points`, each with its `assignments` and resolved `scenario`.
+        run: What `run.json` holds: `way`, `name`, `seed` (a string, so that no reader rounds it), `replicates`,
+            `versions`, `partial`, `warnings`, `controls` (name and label of each, in the registry's order) and
+            `points`, each with its `assignments` and resolved `scenario`.
         tables: By name. Column `point` is the index into `run["points"]`.
     """
 
@@ -87,7 +88,9 @@ class Result:
         except ValueError:
             raise ValueError(f"{folder}/run.json: is damaged; run ackclock simulate again") from None
         if not isinstance(run, dict) or run.get("schema") != SCHEMA:
-            raise ValueError(f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock")
+            raise ValueError(
+                f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock"
+            )
         try:
             tables = {path.stem: parquet.read_table(path) for path in sorted(folder.glob("*.parquet"))}
         except (OSError, pa.ArrowException) as error:
@@ -107,7 +110,9 @@ def refuse_foreign_folder(folder: str | Path) -> None:
         raise FileExistsError(f"{folder}: is not empty and no result of ackclock's; choose another folder")
     foreign = next((name for name in contents if not _OURS.fullmatch(name)), None)
     if foreign is not None:
-        raise FileExistsError(f"{folder}: holds {foreign}, which is not ackclock's; move it away or choose another folder")
+        raise FileExistsError(
+            f"{folder}: holds {foreign}, which is not ackclock's; move it away or choose another folder"
+        )
 
 
 @contextlib.contextmanager

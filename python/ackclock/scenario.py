@@ -1,7 +1,7 @@
 """The scenario: a network path and its traffic, as the tree its file describes.
 
-Quantities stay as written, with their units. A scenario is checked when it is used (`check`, `resolve`, `simulate`, `predict`), so that
-`replace` may complete an unfinished one.
+Quantities stay as written, with their units. A scenario is checked when it is used (`check`, `resolve`, `simulate`,
+`predict`), so that `replace` may complete an unfinished one.
 """
 
 import copy
@@ -61,7 +61,8 @@ class Scenario:
         """A copy with other values.
 
         Args:
-            changes: Path to value: `{"hops.wireless.link.rate": "11 Mbit/s", "seed": 2}`. List members are named by name or by index.
+            changes: Path to value: `{"hops.wireless.link.rate": "11 Mbit/s", "seed": 2}`. List members are named by
+                name or by index.
             more: The same as keywords: `replace(seed=2)`, `replace(**{"hops.wireless.delay": "1 ms"})`.
 
         Raises:
@@ -73,7 +74,7 @@ class Scenario:
         return Scenario(json.loads(text), self.folder)
 
     def expand(self) -> list["Point"]:
-        """The points of the sweep, in the order of the file, the last parameter moving fastest; one if there is no sweep.
+        """The points of the sweep, the first parameter of the file varying slowest; one if there is no sweep.
 
         Raises:
             ScenarioError: The sweep names what is not there.

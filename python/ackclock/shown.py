@@ -13,7 +13,8 @@ def records(kind: str) -> dict[str, dict[str, Any]]:
 
         fields = ("name", "label", "summary", "reference", "assumptions")
         return {
-            model.name: {name: getattr(model, name) for name in fields} | {"inputs": [asdict(one) for one in model.inputs]}
+            model.name: {name: getattr(model, name) for name in fields}
+            | {"inputs": [asdict(one) for one in model.inputs]}
             for model in MODELS
         }
     if kind == "metrics":
@@ -29,7 +30,11 @@ def records(kind: str) -> dict[str, dict[str, Any]]:
 
 def overview(listed: dict[str, dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Head and cells: one row for each record."""
-    columns = [name for name in ("name", "label", "unit", "summary", "reference") if any(name in one for one in listed.values())]
+    columns = [
+        name
+        for name in ("name", "label", "unit", "summary", "reference")
+        if any(name in one for one in listed.values())
+    ]
     return columns, [[str(one.get(name, "")) for name in columns] for one in listed.values()]
 
 
@@ -41,11 +46,15 @@ def details(record: dict[str, Any]) -> list[Table]:
         tables.append((record["name"], ["", ""], words))
     if "parameters" in record:
         rows = parameters(record["parameters"])
-        tables.append(("parameters" if rows else "no parameters", ["parameter", "default", "choices or example", "meaning"], rows))
+        tables.append(
+            ("parameters" if rows else "no parameters", ["parameter", "default", "choices or example", "meaning"], rows)
+        )
     if "values" in record:
         tables.append((record["name"], ["parameter", "value"], _flat(record["values"])))
     if "inputs" in record:
-        tables.append(("inputs", ["letter", "unit", "meaning"], [list(map(str, one.values())) for one in record["inputs"]]))
+        tables.append(
+            ("inputs", ["letter", "unit", "meaning"], [list(map(str, one.values())) for one in record["inputs"]])
+        )
         tables.append(("assumptions", [""], [[one] for one in record["assumptions"]]))
     return tables
 
@@ -60,7 +69,14 @@ def parameters(schema: dict[str, Any]) -> list[list[str]]:
             continue
         kind = definitions.get(str(described.get("$ref", "")).rsplit("/", 1)[-1], {})
         default = "required" if name in required else _text(described.get("default", ""))
-        rows.append([name, default, _choices(described) or _choices(kind), described.get("description") or kind.get("description", "")])
+        rows.append(
+            [
+                name,
+                default,
+                _choices(described) or _choices(kind),
+                described.get("description") or kind.get("description", ""),
+            ]
+        )
     return [[" ".join(cell.split()) for cell in row] for row in rows]
 
 

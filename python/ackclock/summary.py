@@ -14,8 +14,11 @@ Rows = list[dict[str, Any]]
 
 
 def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
-    """One row for each point and flow: `point`, `assignments`, `flow`, `control`, each metric's interval, the utilisation of the busiest hop on the
-    flow's route, and `predicted`, model to goodput in bit/s."""
+    """One row for each point and flow.
+
+    Each has `point`, `assignments`, `flow`, `control`, each metric's interval, the utilisation of the busiest hop on
+    the flow's route, and `predicted`, model's label to goodput in bit/s.
+    """
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
     utilisation = _by_subject(result, "utilisation")
     says = _predictions(predicted)
@@ -53,9 +56,14 @@ def prediction_rows(predicted: Result) -> Rows:
 
 
 def plain(value: Any) -> Any:
-    """For JSON: intervals as `{"mean", "low", "high", "count"}`, unknown numbers as None."""
+    """For JSON: intervals as `{"mean", "low", "high", "replicates"}`, unknown numbers as None."""
     if isinstance(value, Interval):
-        return {"mean": plain(value.mean), "low": plain(value.low), "high": plain(value.high), "count": value.count}
+        return {
+            "mean": plain(value.mean),
+            "low": plain(value.low),
+            "high": plain(value.high),
+            "replicates": value.replicates,
+        }
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -92,7 +100,11 @@ def hop_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     swept = swept_paths(rows)
     head = [*short(swept), "hop", "utilisation %", "dropped %", "backlog packets", "queueing delay ms"]
     cells = [
-        [*(str(row["assignments"][path]) for path in swept), row["hop"], *(written(row[name], name) for name in HOP_METRICS)]
+        [
+            *(str(row["assignments"][path]) for path in swept),
+            row["hop"],
+            *(written(row[name], name) for name in HOP_METRICS),
+        ]
         for row in rows
     ]
     return head, cells
@@ -107,7 +119,7 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
             *(str(row["assignments"][path]) for path in swept),
             row["flow"],
             row["control"],
-            row["model"],
+            row["label"],
             number(row["goodput_bit_per_s"], 1e-6),
             number(row["model_bit_per_s"], 1e-6),
             row["note"],
@@ -175,5 +187,5 @@ def _predictions(predicted: Result | None) -> dict[tuple[int, str], dict[str, fl
     says: dict[tuple[int, str], dict[str, float]] = {}
     for row in predicted.tables["predictions"].to_pylist() if predicted else []:
         if row["goodput_bit_per_s"] is not None:
-            says.setdefault((row["point"], row["flow"]), {})[row["model"]] = row["goodput_bit_per_s"]
+            says.setdefault((row["point"], row["flow"]), {})[row["label"]] = row["goodput_bit_per_s"]
     return says

@@ -9,7 +9,8 @@ from ackclock import _native
 from ackclock.registry import registry
 from ackclock.scenario import Point, Scenario
 
-# pyarrow, numpy and scipy are imported where they are first needed: an engine that has nothing to wait for starts at once.
+# pyarrow, numpy and scipy are imported where they are first needed: an engine that has nothing to wait for starts at
+# once.
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -41,7 +42,8 @@ def simulate(
         progress: Is told the share done, about ten times a second.
 
     Returns:
-        A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`; marked partial if it was interrupted (Ctrl-C).
+        A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`; marked partial if it was
+        interrupted (Ctrl-C).
 
     Raises:
         ScenarioError: Bad input; nothing has been run.

@@ -13,12 +13,12 @@ class Interval(NamedTuple):
     Attributes:
         mean: Not a number if nothing is known.
         half_width: Not a number for fewer than two values: one run has no spread.
-        count: How many values there are.
+        replicates: How many values there are.
     """
 
     mean: float
     half_width: float
-    count: int
+    replicates: int
 
     @property
     def low(self) -> float:

@@ -1,4 +1,7 @@
-"""Metrics of flows. A flow's instances are taken together in each replicate first: the spread between replicates is what an interval is about."""
+"""Metrics of flows.
+
+A flow's instances are taken together in each replicate first: an interval is about the spread between replicates.
+"""
 
 import math
 import warnings

@@ -18,7 +18,9 @@ def column(table: pa.Table, name: str) -> NDArray[Any]:
     return np.asarray(chunked.to_numpy())
 
 
-def grouped(table: pa.Table, keys: tuple[str, ...], names: tuple[str, ...]) -> Iterator[tuple[tuple[Any, ...], Columns]]:
+def grouped(
+    table: pa.Table, keys: tuple[str, ...], names: tuple[str, ...]
+) -> Iterator[tuple[tuple[Any, ...], Columns]]:
     """The rows of each combination of `keys`, in the order of first appearance, as the columns `names`."""
     if table.num_rows == 0:
         return
@@ -32,5 +34,7 @@ def grouped(table: pa.Table, keys: tuple[str, ...], names: tuple[str, ...]) -> I
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     groups = [order[a:b] for a, b in zip(starts, [*starts[1:], len(order)], strict=True)]
     for rows in sorted(groups, key=lambda rows: int(rows[0])):
-        key = tuple(values[rows[0]].item() if hasattr(values[rows[0]], "item") else values[rows[0]] for values in key_columns)
+        key = tuple(
+            values[rows[0]].item() if hasattr(values[rows[0]], "item") else values[rows[0]] for values in key_columns
+        )
         yield key, {name: values[rows] for name, values in columns.items()}

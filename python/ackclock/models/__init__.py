@@ -18,11 +18,19 @@ def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
         points: Resolved scenarios without a sweep.
 
     Returns:
-        Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None where the model does not apply;
-        `model_bit_per_s` is the model's alone; `limit` says which of the two it is; `note` why not, or which assumptions are not met.
+        Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None where the model does
+        not apply; `model_bit_per_s` is the model's alone; `limit` says which of the two it is; `note` why not, or
+        which assumptions are not met.
     """
     rows = [
-        {"point": index, "flow": path.flow, "control": path.control or path.transport, "model": model.name} | _answer(model, path)
+        {
+            "point": index,
+            "flow": path.flow,
+            "control": path.control or path.transport,
+            "model": model.name,
+            "label": model.label,
+        }
+        | _answer(model, path)
         for index, scenario in enumerate(points)
         for path in flow_paths(scenario)
         for model in MODELS
@@ -30,7 +38,7 @@ def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
-COLUMNS = ("point", "flow", "control", "model", "goodput_bit_per_s", "model_bit_per_s", "limit", "note")
+COLUMNS = ("point", "flow", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit", "note")
 
 
 def _answer(model: Model, path: FlowPath) -> dict[str, Any]:

@@ -1,15 +1,17 @@
-"""What a resolved scenario means to a model: the one place where round-trip time, loss and limits of a flow are worked out.
+"""What a resolved scenario means to a model: where round-trip time, loss and limits of a flow are worked out.
 
 For one flow instance that has the path to itself as far as queueing goes:
 
-- Round-trip time: the propagation delays of both ways and the flow's own extra delay, one data packet's serialisation at every hop
-  of the data's way, one ACK's at every hop of the way back. No queueing.
-- Loss: what strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts; a full queue's is a consequence of
-  the window and no input.
-- Segments per ACK, b: how many round trips the window needs to grow by one segment. With growth per ACK it is how often the receiver
-  acknowledges; with byte counting an ACK of two segments counts two, and b is one.
-- First timeout, T0: what RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the variance term is zero.
-- Caps: the payload rate of the slowest hop, shared evenly by the flow instances that cross it, and a receiver's window per round trip.
+- Round-trip time: the propagation delays of both ways and the flow's own extra delay, one data packet's serialisation
+  at every hop of the data's way, one ACK's at every hop of the way back. No queueing.
+- Loss: what strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts; a
+  full queue's is a consequence of the window and no input.
+- Segments per ACK, b: how many round trips the window needs to grow by one segment. With growth per ACK it is how
+  often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
+- First timeout, T0: what RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
+  variance term is zero.
+- Caps: the payload rate of the slowest hop, shared evenly by the flow instances that cross it, and a receiver's
+  window per round trip.
 """
 
 from dataclasses import dataclass
@@ -107,7 +109,9 @@ def _round_trip(
     flow: dict[str, Any], route: list[dict[str, Any]], back: list[dict[str, Any]], data: float, ack: float
 ) -> float:
     propagation = sum(quantity.seconds(hop.get("delay", "0 s")) for hop in route + back)
-    serialisation = sum(size * 8 / _rate(hop) for way, size in ((route, data), (back, ack)) for hop in way if _rate(hop))
+    serialisation = sum(
+        size * 8 / _rate(hop) for way, size in ((route, data), (back, ack)) for hop in way if _rate(hop)
+    )
     return propagation + serialisation + _middle(flow.get("extra_delay", "0 s"))
 
 
@@ -144,7 +148,9 @@ def _mean_loss(impairment: dict[str, Any]) -> float:
 
 def _segments_per_ack(transport: dict[str, Any]) -> float:
     every = max(quantity.packets(transport["delayed_ack"]["every"]), 1.0)
-    counted = {"per_ack": 1.0, "bytes_at_most_two_segments": min(every, 2.0), "bytes": every}[transport["window_counting"]]
+    counted = {"per_ack": 1.0, "bytes_at_most_two_segments": min(every, 2.0), "bytes": every}[
+        transport["window_counting"]
+    ]
     return every / counted
 
 

@@ -1,10 +1,10 @@
 """PFTK: the throughput of TCP Reno with timeouts and a window limit.
 
-Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance: a simple model and its empirical validation", IEEE/ACM Transactions on
-Networking 8(2), 2000 (SIGCOMM 1998).
+Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance: a simple model and its empirical validation",
+IEEE/ACM Transactions on Networking 8(2), 2000 (SIGCOMM 1998).
 
-Letters: p loss rate, R round-trip time (s), b segments acknowledged by one ACK, T0 first retransmission timeout (s), Wm largest window (segments).
-All rates are in segments per second; arguments are broadcast.
+Letters: p loss rate, R round-trip time (s), b segments acknowledged by one ACK, T0 first retransmission timeout (s),
+Wm largest window (segments). All rates are in segments per second; arguments are broadcast.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def window(p: ArrayLike, b: ArrayLike = 2) -> Array:
     """The mean window at a loss when nothing limits it, W(p) in segments."""
     p, b = _loss_and_b(p, b)
     k = (2 + b) / (3 * b)
-    return k + np.sqrt(8 * (1 - p) / (3 * b * p) + k**2)
+    return np.asarray(k + np.sqrt(8 * (1 - p) / (3 * b * p) + k**2))
 
 
 def timeout_probability(p: ArrayLike, w: ArrayLike) -> Array:
@@ -29,15 +29,15 @@ def timeout_probability(p: ArrayLike, w: ArrayLike) -> Array:
     p, w = np.asarray(p, float), np.asarray(w, float)
     check(p=(p, (p > 0) & (p < 1)), w=(w, w >= 1))
     # 1 - (1-p)^n without cancellation for small p.
-    lost_in = lambda n: -np.expm1(n * np.log1p(-p))  # noqa: E731
-    q = lost_in(3) * (1 + (1 - p) ** 3 * lost_in(w - 3)) / lost_in(w)
+    some_lost_of_three, some_lost_of_others, some_lost = (-np.expm1(n * np.log1p(-p)) for n in (3, w - 3, w))
+    q = some_lost_of_three * (1 + (1 - p) ** 3 * some_lost_of_others) / some_lost
     return np.where(w <= 3, 1.0, np.minimum(1.0, q))
 
 
 def backoff(p: ArrayLike) -> Array:
     """The mean length of a series of timeouts over T0/(1-p), f(p): doubled up to 64 T0."""
     p = np.asarray(p, float)
-    return 1 + p * (1 + p * (2 + p * (4 + p * (8 + p * (16 + p * 32)))))
+    return np.asarray(1 + p * (1 + p * (2 + p * (4 + p * (8 + p * (16 + p * 32))))))
 
 
 def triple_duplicate_only(p: ArrayLike, R: ArrayLike, b: ArrayLike = 2) -> Array:
@@ -63,7 +63,7 @@ def approximate(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.in
     p, b = _loss_and_b(p, b)
     R, T0, Wm = _positive("R", R), _positive("T0", T0), _positive("Wm", Wm)
     timeouts = T0 * np.minimum(1, 3 * np.sqrt(3 * b * p / 8)) * p * (1 + 32 * p**2)
-    return np.minimum(Wm / R, 1 / (R * np.sqrt(2 * b * p / 3) + timeouts))
+    return np.asarray(np.minimum(Wm / R, 1 / (R * np.sqrt(2 * b * p / 3) + timeouts)))
 
 
 def _with_timeouts(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike, b: ArrayLike, *, received: bool) -> Array:

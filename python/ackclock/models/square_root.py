@@ -1,8 +1,8 @@
 """The square-root law: what one flow gets when its window is cut at random and nothing else holds it back.
 
-Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm", Computer Communication Review 27(3),
-1997; with general increase and decrease as in Floyd, Handley and Padhye, "A comparison of equation-based and AIMD congestion control",
-2000.
+Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm", Computer
+Communication Review 27(3), 1997; with general increase and decrease as in Floyd, Handley and Padhye, "A comparison of
+equation-based and AIMD congestion control", 2000.
 """
 
 import math
@@ -14,12 +14,15 @@ from ackclock.models.domain import check
 from ackclock.models.model import Input, Model, Verdict, needs_random_loss
 from ackclock.models.path import FlowPath
 
+# C for evenly spaced losses, an ACK for each segment, growth by one, decrease by a half.
+PERIODIC = math.sqrt(3 / 2)
+
 
 def constant(b: float = 1.0, alpha: float = 1.0, beta: float = 0.5) -> float:
     """C of the law for deterministic, evenly spaced losses.
 
-    A saw-tooth between beta W and W, rising by alpha/b a round trip, carries (1 - beta^2) b W^2 / (2 alpha) segments between losses, which is 1/p.
-    Its mean window (1 + beta) W / 2 is therefore C / sqrt(p).
+    A saw-tooth between beta W and W, rising by alpha/b a round trip, carries (1 - beta^2) b W^2 / (2 alpha) segments
+    between losses, which is 1/p. Its mean window (1 + beta) W / 2 is therefore C / sqrt(p).
 
     Args:
         b: Segments acknowledged by one ACK: 1, or 2 with delayed ACKs. C is 1.2247 and 0.8660.
@@ -30,7 +33,7 @@ def constant(b: float = 1.0, alpha: float = 1.0, beta: float = 0.5) -> float:
     return math.sqrt(alpha * (1 + beta) / (2 * b * (1 - beta)))
 
 
-def rate(R: ArrayLike, p: ArrayLike, C: ArrayLike = math.sqrt(1.5)) -> NDArray[np.float64]:
+def rate(R: ArrayLike, p: ArrayLike, C: ArrayLike = PERIODIC) -> NDArray[np.float64]:
     """C / (R sqrt(p)).
 
     Args:

@@ -1,6 +1,7 @@
 """Figures. Each is a function of results; none starts a run."""
 
 from collections.abc import Callable
+from functools import partial
 
 from matplotlib.figure import Figure
 
@@ -31,7 +32,7 @@ def figures(
     """
     drawn: dict[str, Callable[[], Figure]] = {}
     if swept_axis(result.points) is not None:
-        drawn["sweep"] = lambda: sweep(result, predicted, of=of)
+        drawn["sweep"] = partial(sweep, result, predicted, of=of)
     for name, figure in OVER_TIME.items():
-        drawn[name] = lambda figure=figure: figure(result, point=point, replicate=replicate)
+        drawn[name] = partial(figure, result, point=point, replicate=replicate)
     return drawn

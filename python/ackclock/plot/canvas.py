@@ -44,9 +44,8 @@ _METADATA: dict[str, dict[str, Any]] = {
 @contextmanager
 def looks() -> Iterator[None]:
     """Within it, figures have ackclock's looks whatever the user's settings are."""
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_LOOKS)
+    settings: Any = {**matplotlib.rcParamsDefault} | _LOOKS  # Any: matplotlib's type lists every name
+    with matplotlib.rc_context(settings):
         yield
 
 

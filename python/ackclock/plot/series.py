@@ -126,7 +126,7 @@ def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
 
 
 def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -> Iterator[Line]:
-    """The series of the first flow instances: the first of each flow, then the second of each, until there are enough."""
+    """The first instance of each flow, then the second of each, and so on until there are enough."""
     samples = _of(result, "samples", point, replicate)
     scenario = result.points[point]["scenario"]
     flows = {flow["name"]: flow for flow in scenario["flows"]}
@@ -158,11 +158,16 @@ def _draw(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, labe
 
 def _mark_timeouts(axes: Axes, result: Result, point: int, replicate: int) -> None:
     events = _of(result, "events", point, replicate)
-    times = [time for (kind,), rows in grouped(events, ("kind",), ("time_s",)) if kind == "timeout" for time in rows["time_s"]]
+    times = [
+        time
+        for (kind,), rows in grouped(events, ("kind",), ("time_s",))
+        if kind == "timeout"
+        for time in rows["time_s"]
+    ]
     if times:
         axes.plot(
-            times, [0.02] * len(times), transform=axes.get_xaxis_transform(), linestyle="none", marker="|", markersize=9,
-            color=REFERENCE_COLOUR, label="timeout",
+            times, [0.02] * len(times), transform=axes.get_xaxis_transform(), linestyle="none", marker="|",
+            markersize=9, color=REFERENCE_COLOUR, label="timeout",
         )  # fmt: skip
 
 

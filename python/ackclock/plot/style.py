@@ -1,4 +1,4 @@
-"""How lines look: told apart by dash and marker as well as by colour, so that a figure survives a black-and-white printer."""
+"""How lines look: told apart by dash and marker as well as by colour, for printers that have none."""
 
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ class Style(NamedTuple):
 
 
 def style(position: int) -> Style:
-    """The looks of the thing at that position of its list. 7 colours, 6 dashes and 11 markers: 462 before two are alike."""
+    """The looks of the thing at that position of its list: 462 before two are alike (7 x 6 x 11)."""
     return Style(
         _COLOURS[position % len(_COLOURS)], _DASHES[position % len(_DASHES)], _MARKERS[position % len(_MARKERS)]
     )

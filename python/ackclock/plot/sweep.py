@@ -13,7 +13,6 @@ from ackclock.plot.canvas import looks, new
 from ackclock.plot.style import Style, control_label, control_styles, reference_style, style
 from ackclock.result import Result
 
-
 # Swept values up to this many are the axis's ticks.
 _MOST_TICKS = 10
 
@@ -70,7 +69,7 @@ def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput
         figure, [axes] = new(height=3.8)
         drawn = [_draw_series(axes, axis, what, *entry) for entry in _series(result, axis, what)]
         if predicted is not None and of == "goodput":
-            drawn += _draw_predictions(axes, axis, what, result, predicted)
+            drawn += _draw_predictions(axes, axis, what, predicted)
         axes.set_xlabel(axis.label)
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
         axes.set_title(f"{result.run['name']}: mean of {result.run['replicates']} replicates, 95 % interval")
@@ -121,7 +120,9 @@ def _control(scenario: dict[str, Any], flow: str) -> str:
     return ""
 
 
-def _draw_series(axes: Axes, axis: Axis, what: Metric, label: str, looked: Style, members: list[Summary]) -> list[float]:
+def _draw_series(
+    axes: Axes, axis: Axis, what: Metric, label: str, looked: Style, members: list[Summary]
+) -> list[float]:
     members = sorted(members, key=lambda member: axis.values[member.point])
     x = [axis.values[member.point] for member in members]
     means = np.array([member.interval.mean for member in members]) * what.shown_per_unit
@@ -132,21 +133,21 @@ def _draw_series(axes: Axes, axis: Axis, what: Metric, label: str, looked: Style
         axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.2, linewidth=0)
         # A band narrower than the line still shows its ends.
         axes.errorbar(x, means, half, fmt="none", ecolor=looked.color, elinewidth=0.8, capsize=2.5)
-    return means.tolist()
+    return [float(mean) for mean in means]
 
 
-def _draw_predictions(axes: Axes, axis: Axis, what: Metric, result: Result, predicted: Result) -> list[list[float]]:
+def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result) -> list[list[float]]:
     """Each model once: flows for which it says the same share a line."""
     curves: dict[tuple[str, tuple[tuple[float, float], ...]], list[str]] = {}
     rows = predicted.tables["predictions"].to_pylist()
-    keys = {(row["model"], row["flow"], _others(predicted.points[row["point"]], axis.path)) for row in rows}
-    order = list(dict.fromkeys(row["model"] for row in rows))
+    keys = {(row["label"], row["flow"], _others(predicted.points[row["point"]], axis.path)) for row in rows}
+    order = list(dict.fromkeys(row["label"] for row in rows))
     for model, flow, others in sorted(keys, key=lambda key: (order.index(key[0]), *key[1:])):
         curve = tuple(
             sorted(
                 (axis.values[row["point"]], row["goodput_bit_per_s"] * what.shown_per_unit)
                 for row in rows
-                if (row["model"], row["flow"]) == (model, flow)
+                if (row["label"], row["flow"]) == (model, flow)
                 and _others(predicted.points[row["point"]], axis.path) == others
                 and row["goodput_bit_per_s"] is not None
             )
@@ -185,6 +186,6 @@ def _scale(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
     axes.grid(visible=True, which="major")
 
 
-def _plain(value: float, _position: int | None) -> str:
+def _plain(value: float, _position: float) -> str:
     """0.1 rather than a power of ten."""
     return f"{value:g}"

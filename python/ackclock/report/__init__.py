@@ -11,7 +11,7 @@ from ackclock.result import Result
 __all__ = ["page"]
 
 
-def page(results: Sequence[tuple[Result, Result | None]], progress: Callable[[float], None] = lambda share: None) -> str:
+def page(results: Sequence[tuple[Result, Result | None]], progress: Callable[[float], None] | None = None) -> str:
     """The page's text. The same results give the same text.
 
     Args:
@@ -21,18 +21,27 @@ def page(results: Sequence[tuple[Result, Result | None]], progress: Callable[[fl
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("ackclock", "report"), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        loader=jinja2.PackageLoader("ackclock", "report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     sections = []
-    for position, (result, predicted) in enumerate(results):
-        share = position / len(results)
-        sections.append(_section(position, result, predicted, lambda done, start=share: progress(start + done / len(results))))
+    for number, (result, predicted) in enumerate(results):
+
+        def tell(done: float, start: int = number) -> None:
+            if progress is not None:
+                progress((start + done) / len(results))
+
+        sections.append(_section(number, result, predicted, tell))
     title = ", ".join(dict.fromkeys(result.run["name"] for result, _ in results))
     return environment.get_template("page.html.jinja").render(title=title, sections=sections)
 
 
-def _section(number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]) -> dict[str, Any]:
+def _section(
+    number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]
+) -> dict[str, Any]:
     scenario = result.points[0]["scenario"]
     tables = [
         ("Flows", *summary.flow_cells(summary.flow_rows(result, predicted))),
@@ -61,7 +70,9 @@ def _section(number: int, result: Result, predicted: Result | None, progress: Ca
 
 def _brief(element: dict[str, Any]) -> str:
     """An element as `constant: rate 45 Mbit/s`."""
-    words = [f"{name} {value}" for name, value in element.items() if name != "kind" and not isinstance(value, dict | list)]
+    words = [
+        f"{name} {value}" for name, value in element.items() if name != "kind" and not isinstance(value, dict | list)
+    ]
     return f"{element['kind']}: {', '.join(words)}" if words else str(element["kind"])
 
 
@@ -70,4 +81,6 @@ def _inline(svg: bytes, prefix: str) -> str:
     text = svg.decode()
     text = text[text.index("<svg") :]
     text = re.sub(r'(\bid="|(?:xlink:)?href="#|url\(#)', lambda match: match[1] + prefix, text)
-    return re.sub(r'<svg ([^>]*?)width="[^"]*"', r'<svg \1width="100%"', re.sub(r'(<svg [^>]*?)height="[^"]*" ', r"\1", text, count=1), count=1)
+    # Its box says the proportions; how large it is, the page says.
+    head, rest = text.split(">", 1)
+    return re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest
