@@ -13,6 +13,7 @@ use ackclock_core::scenario::{FlowDescription, HopDescription, Range, Scenario, 
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use std::sync::Arc;
 
 /// What a run is made of.
 #[derive(Debug)]
@@ -147,7 +148,7 @@ impl FlowBuilder<'_> {
                     initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
                 });
                 let jitter = self.streams.stream(&format!("{name}/jitter"));
-                let sender = Sender::new(parameters, control, jitter);
+                let sender = Sender::new(Arc::clone(parameters), control, jitter);
                 (Protocol::tcp(sender, Receiver::new(parameters), parameters), parameters.mss)
             }
             Transport::Udp { mss, header } => (Protocol::udp(*header), *mss),
