@@ -11,8 +11,6 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard cra
 DEMO := examples/leaky-pipe.toml
 DEMO_OUT := out/leaky-pipe
 
-# The binding is an extension module: nobody links libpython, which not every machine has.
-export PYO3_BUILD_EXTENSION_MODULE := 1
 # Plain `python3` may be another one, or none at all.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
@@ -35,7 +33,8 @@ demo: $(BUILT) ## simulate the leaky pipe, draw its figures, write its report
 	@echo "  figures: $(DEMO_OUT)/figures"
 	@echo "  report:  $(DEMO_OUT)/report.html (one file; open it in a browser)"
 
-# The binding's tests are the Python ones: a test program of its own would have to link libpython.
+# The binding's tests are the Python ones: a test program of its own would have to link libpython, which not every
+# machine has.
 test: $(BUILT) ## build, then run all tests, Rust and Python
 	cargo test --workspace --exclude ackclock-py
 	$(BIN)/python -m pytest
@@ -75,5 +74,5 @@ $(TOOLS): pyproject.toml
 
 # An editable install: changes to Python files need no build.
 $(BUILT): $(TOOLS) $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	touch $@

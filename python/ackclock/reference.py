@@ -193,7 +193,7 @@ class _Page:
             self.paragraph(f"```toml\n{pattern.format(text)}\n```")
         if parameters.get("properties"):
             self.fields(parameters)
-        else:
+        elif not more:
             self.paragraph("It has no parameters.")
         self.paragraph(f"Reference: {entry['reference']}.".replace("..", "."))
 
@@ -208,7 +208,8 @@ class _Page:
             default = f"`{_toml(field['default'])}`" if field.get("default") is not None else missing
             default = "required" if name in required else default
             rows.append((f"`{name}`", written, default, field.get("description", "")))
-        self.table(("field", "written as", "default", "meaning"), rows)
+        if rows:
+            self.table(("field", "written as", "default", "meaning"), rows)
 
     def choices(self, name: str) -> dict[str, str]:
         """The values of a definition that is a choice, each with its meaning; none if it is something else."""
@@ -230,23 +231,38 @@ class _Page:
             definition = self._definitions[name]
             self._definitions[name] = {**definition, "explained": True}
             meaning, choices = definition.get("description", ""), _choices(definition)
-            if not choices and "properties" not in definition:
-                examples = " or ".join(f"`{_toml(example)}`" for example in definition.get("examples", []))
-                self._quantities.append((f'<a id="{_anchor(name)}"></a>{name}', meaning, examples))
+            tables = [variant for variant in definition.get("oneOf", []) if _kind(variant)]
+            if not (choices or tables or "properties" in definition):
+                self._quantities.append((f'<a id="{_anchor(name)}"></a>{name}', meaning, self._for_example(definition)))
                 continue
             self.heading(2, name)
             self.paragraph(meaning)
             if choices:
                 self.table(("value", "meaning"), [(f"`{_toml(value)}`", means) for value, means in choices.items()])
+            elif tables:
+                self._variants(tables)
             else:
                 self.fields(definition, self._missing.get(name, "—"))
+
+    def _variants(self, tables: Iterable[Json]) -> None:
+        """Tables that are told apart by their `kind`."""
+        for table in tables:
+            self.heading(3, f'{{ kind = "{_kind(table)}", … }}')
+            self.paragraph(table.get("description", ""))
+            self.fields(table)
+
+    def _for_example(self, definition: Json) -> str:
+        examples = definition.get("examples")
+        return (
+            " or ".join(f"`{_toml(example)}`" for example in examples) if examples else self._written(definition, "—")
+        )
 
     def finish(self) -> str:
         """The text, with what it refers to at the end."""
         self.explain()
         if self._quantities:
             self._parts.append("## Quantities")
-            self.table(("quantity", "what it is", "for example"), sorted(self._quantities))
+            self.table(("quantity", "what it is", "written as, for example"), sorted(self._quantities))
         return "\n\n".join(part for part in self._parts if part) + "\n"
 
     def _resolve(self, schema: Json) -> Json:
@@ -256,8 +272,7 @@ class _Page:
     def _refer(self, name: str, missing: str) -> str:
         """A link to what is explained at the end of the page."""
         definition = self._definitions.get(name, {})
-        is_plain = not (_choices(definition) or "properties" in definition or "description" in definition)
-        if is_plain:
+        if not (_choices(definition) or "properties" in definition or "description" in definition):
             return self._written(definition, missing)
         if not definition.get("explained"):
             self._wanted[name] = None
@@ -282,7 +297,7 @@ class _Page:
         return " or ".join(name for name in names if name) or "—"
 
     def _one_of(self, variants: Sequence[Json], missing: str) -> str:
-        kinds = [variant.get("properties", {}).get("kind", {}).get("const") for variant in variants]
+        kinds = [_kind(variant) for variant in variants]
         registered = self._kinds.get(frozenset(kinds))
         if registered:
             return f"a [{KINDS[registered].noun}]({registered}.md)"
@@ -334,10 +349,15 @@ def _choices(definition: Json) -> dict[str, str]:
     return {variant["const"]: variant.get("description", "") for variant in variants}
 
 
+def _kind(table: Json) -> Any:
+    """What a table's `kind` must be; nothing if that is not said."""
+    return table.get("properties", {}).get("kind", {}).get("const")
+
+
 def _tagged(tree: Any, kind: str) -> Json:
     """The first table within a schema whose `kind` is that; empty if there is none."""
     if isinstance(tree, dict):
-        if tree.get("properties", {}).get("kind", {}).get("const") == kind:
+        if _kind(tree) == kind:
             return tree
         tree = list(tree.values())
     if isinstance(tree, list):

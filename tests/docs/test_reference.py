@@ -16,6 +16,14 @@ LAW = {
     "description": "What decides.",
     "oneOf": [{"const": "head", "description": "The first."}, {"const": "tail", "description": "The | last."}],
 }
+SPREAD = {
+    "description": "How it is spread.",
+    "oneOf": [
+        {"properties": {"kind": {"const": "even"}}, "description": "Evenly."},
+        {"properties": {"kind": {"const": "normal"}, "mean": {"type": "number"}}, "required": ["kind", "mean"]},
+    ],
+}
+SHARE = {"description": "A share.", "anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/Limit"}]}
 QUEUE = {
     "name": "two_ended",
     "label": "two-ended",
@@ -28,9 +36,11 @@ QUEUE = {
             "limit": {"$ref": "#/$defs/Limit", "description": "The most\nthat waits."},
             "law": {"$ref": "#/$defs/Law", "description": "Which end.", "default": "tail"},
             "weights": {"type": ["array", "null"], "items": {"type": "number", "minimum": 0}, "default": None},
+            "spread": {"$ref": "#/$defs/Spread"},
+            "share": {"$ref": "#/$defs/Share"},
         },
         "required": ["limit"],
-        "$defs": {"Limit": LIMIT, "Law": LAW},
+        "$defs": {"Limit": LIMIT, "Law": LAW, "Spread": SPREAD, "Share": SHARE},
     },
 }
 REGISTERED = {
@@ -89,6 +99,9 @@ def test_an_element_is_described_in_full(made_up: dict[str, str]) -> None:
         "| `weights` | list of number from 0 | — |  |",
         '| `"tail"` | The \\| last. |',
         '| <a id="limit"></a>Limit | A limit. | `"93 packets"` |',
+        '### `{ kind = "normal", … }`',
+        "| `mean` | number | required |  |",
+        '| <a id="share"></a>Share | A share. | whole number from 0 or [Limit](#limit) |',
         "Reference: RFC 0.",
     ):
         assert line in page.splitlines()
