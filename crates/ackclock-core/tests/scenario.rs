@@ -137,7 +137,11 @@ fn the_resolved_tree_has_everything_in_a_stable_order() {
         "delay": "35 ms",
         "impairments": [],
     });
-    assert_eq!(resolved["hops"][0].to_string(), wired.to_string(), "the order too");
+    assert_eq!(
+        resolved["hops"][0].to_string(),
+        wired.to_string(),
+        "the order too"
+    );
     assert_eq!(resolved["hops"][1]["impairments"][0]["probability"], "0.5 %");
     let flow = &resolved["flows"][0];
     assert_eq!(
@@ -161,7 +165,11 @@ fn the_sweep_is_expanded_and_each_point_is_a_scenario() {
     let points = expand(&tree).unwrap();
     let probabilities: Vec<Value> = points.iter().map(|point| probability(&point.tree)).collect();
     assert_eq!(probabilities, ["0 %", "0.1 %", "0.5 %", "1 %", "5 %"]);
-    assert_eq!(read(&tree).unwrap_err().field(), "sweep", "is never left out silently");
+    assert_eq!(
+        read(&tree).unwrap_err().field(),
+        "sweep",
+        "is never left out silently"
+    );
 }
 
 #[test]
@@ -219,7 +227,12 @@ fn recovery_alone_may_be_changed() {
     let scenario = read(&tree).unwrap();
     assert_eq!(tcp(&scenario, 0).recovery, LossRecovery::Newreno);
     assert_eq!(tcp(&scenario, 0).after_timeout, AfterTimeout::GoBackN);
-    set(&mut tree, "flows.abse.transport.after_timeout", json!("scoreboard")).unwrap();
+    set(
+        &mut tree,
+        "flows.abse.transport.after_timeout",
+        json!("scoreboard"),
+    )
+    .unwrap();
     assert_eq!(
         read(&tree).unwrap_err().to_string(),
         r#"flows.abse.transport.after_timeout: "scoreboard" needs recovery = "sack"; write "go_back_n""#
@@ -229,9 +242,7 @@ fn recovery_alone_may_be_changed() {
 /// A path, the value set there, and the one line it is answered with (`…`: the line goes on with what others register).
 fn refuses(cases: &[(&str, Value, &str)]) {
     for (path, value, expected) in cases {
-        let message = read(&changed(path, value.clone()))
-            .expect_err(path)
-            .to_string();
+        let message = read(&changed(path, value.clone())).expect_err(path).to_string();
         match expected.strip_suffix('…') {
             Some(start) => assert!(message.starts_with(start), "{message}"),
             None => assert_eq!(message, *expected),
@@ -587,10 +598,7 @@ fn references<'a>(part: &'a Value, found: &mut Vec<&'a str>) {
 #[test]
 fn the_schema_is_whole() {
     let schema = schema::schema();
-    assert_eq!(
-        schema["$schema"],
-        "https://json-schema.org/draft/2020-12/schema"
-    );
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     let mut found = Vec::new();
     references(&schema, &mut found);
     assert!(found.len() > 20);

@@ -79,8 +79,9 @@ impl Scenario {
         }
         let samples = self.duration.as_nanos() / self.sample_interval.as_nanos();
         if samples > MOST_SAMPLES {
-            let remedy =
-                format!("makes {samples} samples of each series; write a ten-millionth of the duration at least");
+            let remedy = format!(
+                "makes {samples} samples of each series; write a ten-millionth of the duration at least"
+            );
             return refuse("sample_interval", &self.sample_interval, &remedy);
         }
         Ok(())
