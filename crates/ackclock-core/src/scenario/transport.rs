@@ -107,7 +107,8 @@ fn merge(tree: &mut Value, over: Value) {
     }
 }
 
-fn with_kind(kind: &str, tree: Value) -> Value {
+/// The table with `kind` as its first field.
+pub(super) fn with_kind(kind: &str, tree: Value) -> Value {
     let mut map = Map::new();
     map.insert("kind".into(), kind.into());
     if let Value::Object(rest) = tree {
