@@ -171,6 +171,13 @@ pub struct SackBlock {
     pub end: u64,
 }
 
+impl SackBlock {
+    /// Whether the segment of that number is in it.
+    pub const fn contains(&self, sequence: u64) -> bool {
+        self.start <= sequence && sequence < self.end
+    }
+}
+
 /// Up to three SACK blocks, most recently changed first (RFC 2018 section 4).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SackBlocks {

@@ -131,8 +131,9 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
             "",
             tree,
             &format!(
-                "write a table, for example {{ kind = \"{}\" }}",
-                K::entries()[0].name
+                "is no {}; write a table, for example {{ kind = \"{}\" }}",
+                K::NAME,
+                names().next().unwrap_or("…")
             ),
         ));
     };

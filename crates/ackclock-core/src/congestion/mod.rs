@@ -8,6 +8,14 @@ use crate::registry::{Entry, Kind, Place};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
+pub mod cubic;
+mod parameters;
+pub mod reno;
+mod slow_start;
+#[cfg(test)]
+mod testing;
+mod window;
+
 /// A segment has been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -191,7 +199,7 @@ impl Kind for ControlKind {
     type Context<'a> = ControlContext<'a>;
     const NAME: &'static str = "congestion control";
     fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<ControlKind>] = &[];
+        const LIST: &[Entry<ControlKind>] = &[Entry::of::<reno::Reno>(), Entry::of::<cubic::Cubic>()];
         LIST
     }
 }

@@ -11,8 +11,12 @@ use crate::packet::SackBlocks;
 use crate::units::{Bytes, Time};
 
 pub mod parameters;
+pub mod receiver;
+pub mod rtt;
 
 pub use parameters::TcpParameters;
+pub use receiver::Receiver;
+pub use rtt::RttEstimator;
 
 /// What the sender puts on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +145,7 @@ pub struct ReceiverStatistics {
     pub duplicate_segments: u64,
     /// Data segments that arrived, duplicates included.
     pub received_segments: u64,
-    /// Data segments that arrived behind a later one.
+    /// Data segments, retransmissions not counted, that arrived behind a later one.
     pub reordered_segments: u64,
     /// ACKs sent.
     pub acks: u64,

@@ -7,6 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
+pub mod duplicate;
+pub mod gilbert_elliott;
+pub mod iid_loss;
+pub mod jitter;
+
 /// Where in the hop an impairment acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -15,6 +20,13 @@ pub enum Side {
     BeforeQueue,
     /// When the link has sent it: a lost packet has used its share of buffer and capacity.
     AfterLink,
+}
+
+impl Side {
+    /// Where losses usually are: a radio link loses what it has sent.
+    const fn after_link() -> Self {
+        Side::AfterLink
+    }
 }
 
 /// Which packets an impairment looks at.
@@ -30,6 +42,10 @@ pub enum Applies {
 }
 
 impl Applies {
+    /// What an impairment looks at unless it is told otherwise.
+    const fn data() -> Self {
+        Applies::Data
+    }
     /// Whether `packet` is looked at.
     pub fn to(self, packet: &Packet) -> bool {
         match self {
@@ -85,7 +101,38 @@ impl Kind for ImpairmentKind {
     type Context<'a> = Place<'a>;
     const NAME: &'static str = "impairment";
     fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<ImpairmentKind>] = &[];
+        const LIST: &[Entry<ImpairmentKind>] = &[
+            Entry::of::<iid_loss::IidLoss>(),
+            Entry::of::<gilbert_elliott::GilbertElliott>(),
+            Entry::of::<jitter::Jitter>(),
+            Entry::of::<duplicate::Duplicate>(),
+        ];
         LIST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{FlowId, PacketKind};
+    use crate::registry::{self, Chosen};
+    use crate::scenario::error::Result;
+    use crate::scenario::files::NoFiles;
+    use crate::streams::Streams;
+    use serde_json::Value;
+
+    pub(super) fn choose(tree: Value) -> Result<Chosen<ImpairmentKind>> {
+        registry::choose::<ImpairmentKind>(&tree, &NoFiles)
+    }
+
+    pub(super) fn build(tree: Value) -> Box<dyn Impairment> {
+        choose(tree).unwrap().build(Place {
+            streams: &Streams::new(1, 0),
+            name: "hop/test/impairment/0",
+        })
+    }
+
+    pub(super) fn packet() -> Packet {
+        Packet::new(PacketKind::Data, FlowId(0), 0, 1500, Time::ZERO)
     }
 }

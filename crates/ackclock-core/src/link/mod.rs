@@ -6,6 +6,9 @@ use crate::units::{BitRate, Bytes, Time};
 use std::fmt::Debug;
 
 pub mod constant;
+pub mod markov;
+mod piecewise;
+pub mod trace;
 
 /// A link. Serves one packet at a time.
 pub trait Link: Debug + Send {
@@ -26,7 +29,11 @@ impl Kind for LinkKind {
     type Context<'a> = Place<'a>;
     const NAME: &'static str = "link";
     fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<LinkKind>] = &[Entry::of::<constant::Constant>()];
+        const LIST: &[Entry<LinkKind>] = &[
+            Entry::of::<constant::Constant>(),
+            Entry::of::<markov::Markov>(),
+            Entry::of::<trace::Trace>(),
+        ];
         LIST
     }
 }

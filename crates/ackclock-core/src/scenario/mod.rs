@@ -1,7 +1,8 @@
 //! The scenario: a network path and its traffic, checked and resolved.
 //!
-//! Text becomes a tree ([`parse`]), the tree becomes [`Scenario`], every element through its registry. The tree with all defaults filled in is
-//! [`Scenario::resolved`]; reading it back gives the same scenario.
+//! Text becomes a tree ([`tree::from_toml`]), a tree with a sweep one tree for each point ([`tree::expand`]), and such a tree becomes
+//! [`Scenario`] ([`Scenario::from_tree`]), every element through its registry. The tree with all defaults filled in is
+//! [`Scenario::resolved`]; reading it back gives the same scenario. What may be written is [`schema::schema`].
 
 use crate::congestion::ControlKind;
 use crate::endpoint::TcpParameters;
@@ -11,12 +12,20 @@ use crate::queue::QueueKind;
 use crate::registry::Chosen;
 use crate::traffic::TrafficKind;
 use crate::units::{Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+mod check;
+mod document;
 pub mod error;
 pub mod files;
 pub mod parse;
 pub mod quantity;
+mod resolve;
+pub mod schema;
+mod transport;
+pub mod tree;
 
 /// One run's worth of description, sweep already expanded.
 #[derive(Clone, Debug)]
@@ -59,9 +68,11 @@ pub struct HopDescription {
 }
 
 /// Who shares a hop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// All flows whose route names it.
+    #[default]
     Shared,
     /// Nobody: each flow instance has its own copy.
     PerFlow,
@@ -91,7 +102,7 @@ pub struct FlowDescription {
 }
 
 /// From `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra delay is spread evenly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
     /// Smallest.
     pub low: Span,

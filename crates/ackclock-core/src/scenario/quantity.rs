@@ -1,9 +1,10 @@
 //! How quantities are written: `"45 Mbit/s"`, `"35 ms"`, `"93 packets"`, `"0.5 %"`. Every quantity has its unit.
 
+use super::Range;
 use crate::units::{BitRate, Bytes, Probability, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// A number of segments or packets.
@@ -91,8 +92,8 @@ const COUNT: Units = &[
 /// The largest value of an integer quantity that a run can hold.
 const LARGEST: f64 = 9e18;
 
-/// The number and the unit in `"45 Mbit/s"`; the space may be missing.
-fn split(text: &str) -> Option<(f64, &str)> {
+/// The digits and the unit in `"45 Mbit/s"`; the space may be missing.
+fn cut(text: &str) -> (String, &str) {
     let text = text.trim();
     let end = text
         .char_indices()
@@ -104,8 +105,13 @@ fn split(text: &str) -> Option<(f64, &str)> {
             !(c.is_ascii_digit() || c == '.' || c == '_' || exponent || exponent_sign)
         })
         .map_or(text.len(), |(at, _)| at);
-    let number = text[..end].replace('_', "").parse().ok()?;
-    Some((number, text[end..].trim()))
+    (text[..end].replace('_', ""), text[end..].trim())
+}
+
+/// The number and the unit in `"45 Mbit/s"`.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let (digits, unit) = cut(text);
+    Some((digits.parse().ok()?, unit))
 }
 
 /// Reads a quantity in one of several units, as a multiple of the base unit, or says what is wrong with it.
@@ -138,6 +144,17 @@ fn read(value: &Value, units: &[Units], example: &str) -> Result<f64, String> {
         return Err(format!("{value} is out of range; {}", remedy()));
     }
     Ok(amount)
+}
+
+/// Reads a quantity that is kept as a whole number of base units, rounded to it. What is written as a whole number is
+/// kept to the last digit, beyond the 53 bits of floating point.
+fn read_whole(value: &Value, units: Units, example: &str) -> Result<u64, String> {
+    let amount = read(value, &[units], example)?;
+    let exact = value.as_str().map(cut).and_then(|(digits, unit)| {
+        let (_, size) = units.iter().find(|(name, _)| *name == unit)?;
+        digits.parse::<u64>().ok()?.checked_mul(*size as u64)
+    });
+    Ok(exact.unwrap_or(libm::round(amount) as u64))
 }
 
 /// Writes an integer amount in the largest unit that keeps it whole.
@@ -177,10 +194,10 @@ fn write_bytes(bytes: Bytes) -> String {
 const RATES: std::ops::RangeInclusive<u64> = 1_000..=400_000_000_000;
 
 fn read_span(value: &Value) -> Result<Span, String> {
-    read(value, &[TIME], "35 ms").map(|nanos| Span::from_nanos(libm::round(nanos) as u64))
+    read_whole(value, TIME, "35 ms").map(Span::from_nanos)
 }
 fn read_rate(value: &Value) -> Result<BitRate, String> {
-    let rate = libm::round(read(value, &[RATE], "45 Mbit/s")?) as u64;
+    let rate = read_whole(value, RATE, "45 Mbit/s")?;
     if rate != 0 && !RATES.contains(&rate) {
         return Err(format!(
             "{value} is out of range; rates go from 1 kbit/s to 400 Gbit/s (or 0 bit/s for a link that is down)"
@@ -189,7 +206,7 @@ fn read_rate(value: &Value) -> Result<BitRate, String> {
     Ok(BitRate::from_bit_per_s(rate))
 }
 fn read_bytes(value: &Value) -> Result<Bytes, String> {
-    read(value, &[DATA], "1000 bytes").map(|bytes| Bytes(libm::round(bytes) as u64))
+    read_whole(value, DATA, "1000 bytes").map(Bytes)
 }
 fn read_segments(value: &Value) -> Result<Segments, String> {
     let count = read(value, &[COUNT], "10 packets")?;
@@ -220,7 +237,7 @@ fn read_window(value: &Value) -> Result<OptionalWindow, String> {
         Some((_, unit)) if COUNT.iter().any(|(name, _)| *name == unit) => {
             read_segments(value).map(|n| OptionalWindow::Segments(n.0.into()))
         }
-        _ => read(value, &[DATA], "20 packets").map(|bytes| OptionalWindow::Bytes(Bytes(bytes as u64))),
+        _ => read_whole(value, DATA, "20 packets").map(|bytes| OptionalWindow::Bytes(Bytes(bytes))),
     }
 }
 fn read_limit(value: &Value) -> Result<Limit, String> {
@@ -245,7 +262,44 @@ fn read_limit(value: &Value) -> Result<Limit, String> {
             "{value} is no whole number; write for example \"93 packets\""
         ));
     }
-    Ok(Limit::Packets(packets as u64))
+    Ok(Limit::Packets(read_whole(value, COUNT, "93 packets")?))
+}
+fn read_range(value: &Value) -> Result<Range, String> {
+    let Value::Array(ends) = value else {
+        return read_span(value).map(|span| Range {
+            low: span,
+            high: span,
+        });
+    };
+    let [low, high] = &ends[..] else {
+        return Err(format!(
+            "{value} has not two ends; write for example [\"0 s\", \"1 s\"]"
+        ));
+    };
+    let (low, high) = (read_span(low)?, read_span(high)?);
+    if low > high {
+        return Err(format!("{value} runs backwards; write the smaller time first"));
+    }
+    Ok(Range { low, high })
+}
+
+/// In per cent if that reads back as the same number, else as the number.
+fn write_probability(probability: Probability) -> String {
+    let number = probability.get();
+    // Moves the decimal point, which multiplying by 100 would do with a rounding error: 0.07 is 7 %.
+    let scientific = format!("{number:e}");
+    let percent: f64 = scientific
+        .split_once('e')
+        .and_then(|(mantissa, exponent)| {
+            let exponent: i32 = exponent.parse().ok()?;
+            format!("{mantissa}e{}", exponent + 2).parse().ok()
+        })
+        .unwrap_or(number * 100.0);
+    if percent / 100.0 == number {
+        format!("{percent} %")
+    } else {
+        format!("{number}")
+    }
 }
 
 fn write_window(window: OptionalWindow) -> String {
@@ -264,9 +318,21 @@ fn write_limit(limit: Limit) -> String {
     }
 }
 
+/// What a JSON schema can say of a text with a unit.
+fn with_unit(units: &[Units], word: Option<&str>) -> Value {
+    let names: Vec<&str> = units
+        .iter()
+        .flat_map(|list| list.iter())
+        .map(|(name, _)| *name)
+        .collect();
+    let word = word.map(|word| format!("|^{word}$")).unwrap_or_default();
+    let pattern = format!(r"^\s*[0-9._eE+-]+\s*({})\s*${word}", names.join("|"));
+    json!({ "type": "string", "pattern": pattern })
+}
+
 /// Serde and schema for a quantity: one reader, one writer, one example.
 macro_rules! quantity {
-    ($type:ty, $name:literal, $read:expr, $write:expr, $description:literal, $example:literal) => {
+    ($type:ty, $name:literal, $read:expr, $write:expr, $schema:expr, $description:literal, $example:literal) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let write: fn($type) -> String = $write;
@@ -283,7 +349,11 @@ macro_rules! quantity {
                 $name.into()
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "description": $description, "examples": [$example], "type": ["string", "number"] })
+                let mut schema = json_schema!({ "description": $description, "examples": [$example] });
+                if let Value::Object(constraints) = $schema {
+                    schema.ensure_object().extend(constraints);
+                }
+                schema
             }
         }
     };
@@ -294,6 +364,7 @@ quantity!(
     "Time",
     read_span,
     write_span,
+    with_unit(&[TIME], None),
     "A time with its unit: ns, us, ms, s, min, h, d.",
     "35 ms"
 );
@@ -302,6 +373,7 @@ quantity!(
     "Rate",
     read_rate,
     write_rate,
+    with_unit(&[RATE], None),
     "A rate with its unit: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s.",
     "45 Mbit/s"
 );
@@ -310,6 +382,7 @@ quantity!(
     "Data",
     read_bytes,
     write_bytes,
+    with_unit(&[DATA], None),
     "An amount of data with its unit: bytes, kB, MB, GB, KiB, MiB, GiB.",
     "1000 bytes"
 );
@@ -318,6 +391,7 @@ quantity!(
     "Packets",
     read_segments,
     |n| format!("{} packets", n.0),
+    with_unit(&[COUNT], None),
     "A number of packets (or segments).",
     "10 packets"
 );
@@ -325,7 +399,8 @@ quantity!(
     Probability,
     "Probability",
     read_probability,
-    |p| format!("{} %", p.get() * 100.0),
+    write_probability,
+    json!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string", "pattern": r"^\s*[0-9._eE+-]+\s*%?\s*$" }] }),
     "A probability: \"0.5 %\" or 0.005.",
     "0.5 %"
 );
@@ -334,6 +409,7 @@ quantity!(
     "Window",
     read_window,
     write_window,
+    with_unit(&[COUNT, DATA], Some("unlimited")),
     "A window in packets or bytes, or \"unlimited\".",
     "20 packets"
 );
@@ -342,14 +418,43 @@ quantity!(
     "QueueLimit",
     read_limit,
     write_limit,
+    with_unit(&[COUNT, DATA, TIME], Some("unlimited")),
     "A queue limit in packets, bytes or time at the link's rate, or \"unlimited\".",
     "93 packets"
 );
 
+impl Serialize for Range {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.low == self.high {
+            self.low.serialize(serializer)
+        } else {
+            [self.low, self.high].serialize(serializer)
+        }
+    }
+}
+impl<'de> Deserialize<'de> for Range {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_range(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+impl JsonSchema for Range {
+    fn schema_name() -> Cow<'static, str> {
+        "TimeRange".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<Span>();
+        json_schema!({
+            "description": "A time, or the smallest and the largest of several.",
+            "examples": [["0 s", "1 s"]],
+            "anyOf": [time, { "type": "array", "items": time, "minItems": 2, "maxItems": 2 }],
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use proptest::prelude::*;
 
     #[test]
     fn quantities_are_read_and_written_back() {
@@ -388,5 +493,66 @@ mod tests {
         );
         assert!(read_span(&json!("-1 s")).unwrap_err().contains("out of range"));
         assert!(read_span(&json!("NaN s")).is_err());
+    }
+
+    #[test]
+    fn a_range_is_one_time_or_two() {
+        let seconds = |low, high| Range {
+            low: Span::from_seconds(low),
+            high: Span::from_seconds(high),
+        };
+        assert_eq!(read_range(&json!("2 s")), Ok(seconds(2.0, 2.0)));
+        assert_eq!(read_range(&json!(["1 s", "2 s"])), Ok(seconds(1.0, 2.0)));
+        assert_eq!(
+            serde_json::to_value(seconds(1.0, 2.0)).unwrap(),
+            json!(["1 s", "2 s"])
+        );
+        assert_eq!(serde_json::to_value(seconds(2.0, 2.0)).unwrap(), json!("2 s"));
+        assert!(
+            read_range(&json!(["2 s", "1 s"]))
+                .unwrap_err()
+                .contains("backwards")
+        );
+        assert!(read_range(&json!(["2 s"])).unwrap_err().contains("two ends"));
+        assert!(
+            read_range(&json!(["0 s", 1]))
+                .unwrap_err()
+                .starts_with("1 has no unit")
+        );
+    }
+
+    #[test]
+    fn a_probability_is_written_as_people_write_it() {
+        for (number, text) in [
+            (0.005, "0.5 %"),
+            (0.07, "7 %"),
+            (1.0, "100 %"),
+            (0.0, "0 %"),
+            (0.001, "0.1 %"),
+        ] {
+            assert_eq!(write_probability(Probability::new(number).unwrap()), text);
+        }
+    }
+
+    fn round_trips<T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug>(value: T) {
+        let written = serde_json::to_value(&value).unwrap();
+        assert_eq!(serde_json::from_value::<T>(written).unwrap(), value);
+    }
+
+    proptest! {
+        /// What is written is what is read, to the last bit.
+        #[test]
+        fn every_quantity_reads_back(amount in 0..9_000_000_000_000_000_000_u64, count: u32, p in 0.0..=1.0_f64) {
+            round_trips(Span::from_nanos(amount));
+            round_trips(Bytes(amount));
+            round_trips(BitRate::from_bit_per_s(RATES.start() + amount % (RATES.end() - RATES.start())));
+            round_trips(Segments(count));
+            round_trips(OptionalWindow::Segments(count.into()));
+            round_trips(OptionalWindow::Bytes(Bytes(amount)));
+            round_trips(Limit::Packets(amount));
+            round_trips(Limit::Time(Span::from_nanos(amount)));
+            round_trips(Probability::new(p).unwrap());
+            round_trips(Probability::new(p * 1e-12).unwrap());
+        }
     }
 }

@@ -5,6 +5,11 @@ use crate::registry::{Entry, Kind, Place};
 use crate::units::{Bytes, Time};
 use std::fmt::Debug;
 
+pub mod bulk;
+pub mod cbr;
+pub mod on_off;
+pub mod transfer;
+
 /// Which transports a source can feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suits {
@@ -25,6 +30,8 @@ pub enum Write {
 
 /// A source. Times count from the start of the flow.
 pub trait Traffic: Debug + Send {
+    /// Which transports it can feed. Who checks a scenario builds one and asks.
+    fn suits(&self) -> Suits;
     /// When the next write happens; [`Time::NEVER`] after the last. Does not change until it is taken.
     fn poll_timeout(&self) -> Time;
     /// Takes the write due at [`Traffic::poll_timeout`], `None` after the last.
@@ -51,7 +58,38 @@ impl Kind for TrafficKind {
     type Context<'a> = TrafficContext<'a>;
     const NAME: &'static str = "traffic";
     fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<TrafficKind>] = &[];
+        const LIST: &[Entry<TrafficKind>] = &[
+            Entry::of::<bulk::Bulk>(),
+            Entry::of::<transfer::Transfer>(),
+            Entry::of::<cbr::Cbr>(),
+            Entry::of::<on_off::OnOff>(),
+        ];
         LIST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{self, Chosen};
+    use crate::scenario::error::Result;
+    use crate::scenario::files::NoFiles;
+    use crate::streams::Streams;
+    use serde_json::Value;
+
+    pub(super) const MSS: Bytes = Bytes(1448);
+
+    pub(super) fn choose(tree: Value) -> Result<Chosen<TrafficKind>> {
+        registry::choose::<TrafficKind>(&tree, &NoFiles)
+    }
+
+    pub(super) fn build(tree: Value) -> Box<dyn Traffic> {
+        choose(tree).unwrap().build(TrafficContext {
+            place: Place {
+                streams: &Streams::new(1, 0),
+                name: "flow/test/traffic",
+            },
+            mss: MSS,
+        })
     }
 }

@@ -1,0 +1,618 @@
+//! CUBIC (RFC 9438).
+
+use super::parameters::{check_factor, check_positive};
+use super::slow_start::SlowStart;
+use super::window::Window;
+use super::{
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState, Limit,
+    Sent,
+};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::Result;
+use crate::scenario::files::Files;
+use crate::units::{Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cubic {
+    /// C: how steeply the window grows, in segments per cubic second. Larger than 0.
+    pub c: f64,
+    /// β: the factor by which the window is multiplied at a loss. Between 0 and 1.
+    pub beta: f64,
+    /// Whether a flow that lost below its last maximum aims lower still, to make room for others.
+    pub fast_convergence: bool,
+    /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
+    pub hystart: bool,
+}
+
+impl Default for Cubic {
+    fn default() -> Self {
+        Cubic {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            hystart: false,
+        }
+    }
+}
+
+impl Element<ControlKind> for Cubic {
+    const NAME: &'static str = "cubic";
+    const LABEL: &'static str = "CUBIC";
+    const SUMMARY: &'static str = "The window is a cubic function of the time since the last loss, and never below what Reno would have.";
+    const REFERENCE: &'static str = "RFC 9438";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_positive("c", self.c, "0.4")?;
+        check_factor("beta", self.beta, "0.7")
+    }
+}
+
+impl Recipe<ControlKind> for Cubic {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        Box::new(CubicControl::new(self, &context))
+    }
+}
+
+/// Letters of RFC 9438, windows in bytes: C in bytes per cubic second is `c`, β_cubic `beta`, α_cubic `friendly_alpha`,
+/// cwnd_prior `curve.cwnd_prior`, W_max `curve.w_max`, t_epoch `Epoch::start`, K `Epoch::k`, W_est `Epoch::w_est`.
+#[derive(Debug)]
+struct CubicControl {
+    c: f64,
+    beta: f64,
+    fast_convergence: bool,
+    friendly_alpha: f64,
+    window: Window,
+    slow_start: SlowStart,
+    curve: Curve,
+    /// The last sign of life of the flow: what is limited or idle after it does not count as time.
+    last_event: Time,
+    /// Window and curve before the last reduction for a loss (section 4.9.2).
+    undo: Option<Box<(Window, Curve)>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Curve {
+    /// cwnd before the last reduction, or where slow start ended without one; zero before either.
+    cwnd_prior: f64,
+    /// Where the last reduction was, perhaps lowered by fast convergence; zero before the first reduction and after a timeout:
+    /// the curve then starts on its plateau (sections 4.8 and 4.10).
+    w_max: f64,
+    /// The congestion avoidance stage: from its first growth to the next congestion or idle restart.
+    epoch: Option<Epoch>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// Moved by the time that must not count.
+    start: Time,
+    k: f64,
+    w_est: f64,
+    region: Region,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Region {
+    RenoFriendly,
+    Concave,
+    Convex,
+}
+
+impl CubicControl {
+    fn new(parameters: &Cubic, context: &ControlContext<'_>) -> Self {
+        let window = Window::new(context);
+        let beta = parameters.beta;
+        CubicControl {
+            c: parameters.c * window.mss(),
+            beta,
+            fast_convergence: parameters.fast_convergence,
+            friendly_alpha: 3.0 * (1.0 - beta) / (1.0 + beta), // section 4.3
+            window,
+            slow_start: SlowStart::new(parameters.hystart),
+            curve: Curve {
+                cwnd_prior: 0.0,
+                w_max: 0.0,
+                epoch: None,
+            },
+            last_event: Time::ZERO,
+            undo: None,
+        }
+    }
+
+    /// Leaves the time since the last event out of the curve (section 5.8).
+    fn exclude_time_until(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.curve.epoch {
+            epoch.start = epoch.start + now.since(self.last_event);
+        }
+    }
+
+    /// Starts a congestion avoidance stage (section 4.2 equation 2).
+    #[inline(never)]
+    fn begin_epoch(&mut self, now: Time) -> Epoch {
+        let cwnd = self.window.cwnd();
+        let curve = &mut self.curve;
+        if curve.cwnd_prior == 0.0 {
+            curve.cwnd_prior = cwnd; // section 4.10: slow start ended without congestion
+        }
+        curve.w_max = curve.w_max.max(cwnd); // sections 4.8, 4.10: no maximum to return to, so K = 0
+        Epoch {
+            start: now,
+            k: libm::cbrt((curve.w_max - cwnd) / self.c),
+            w_est: cwnd,
+            region: Region::Concave,
+        }
+    }
+
+    /// W_cubic(t) = C (t − K)³ + W_max (equation 1).
+    fn w_cubic(&self, t: f64, k: f64) -> f64 {
+        let beyond = t - k;
+        self.c * (beyond * beyond * beyond) + self.curve.w_max
+    }
+
+    /// Congestion avoidance: sections 4.2 to 4.5, for `credit` acknowledged bytes.
+    #[inline]
+    fn grow(&mut self, now: Time, credit: f64, smoothed_rtt: Option<Span>) {
+        let mut epoch = match self.curve.epoch {
+            Some(epoch) => epoch,
+            None => self.begin_epoch(now),
+        };
+        let cwnd = self.window.cwnd();
+        let t = now.since(epoch.start).as_seconds();
+        // Once W_est has reached cwnd_prior, it grows as Reno does.
+        let alpha = if epoch.w_est >= self.curve.cwnd_prior {
+            1.0
+        } else {
+            self.friendly_alpha
+        };
+        let share = credit / cwnd; // segments_acked/cwnd
+        epoch.w_est += alpha * self.window.mss() * share;
+        if self.w_cubic(t, epoch.k) < epoch.w_est {
+            epoch.region = Region::RenoFriendly;
+        } else {
+            let rtt = smoothed_rtt.unwrap_or(Span::ZERO).as_seconds();
+            let target = self.w_cubic(t + rtt, epoch.k).max(cwnd).min(1.5 * cwnd);
+            epoch.region = if cwnd < self.curve.w_max {
+                Region::Concave
+            } else {
+                Region::Convex
+            };
+            self.window.grow((target - cwnd) * share);
+        }
+        // The larger of the two, in each region: the window does not shrink at an ACK.
+        self.window.raise(epoch.w_est);
+        self.curve.epoch = Some(epoch);
+    }
+
+    /// What a reduction remembers (sections 4.6 and 4.7).
+    fn remember_maximum(&mut self) {
+        let cwnd = self.window.cwnd();
+        self.curve.cwnd_prior = cwnd;
+        self.curve.w_max = if self.fast_convergence && cwnd < self.curve.w_max {
+            cwnd * (1.0 + self.beta) / 2.0
+        } else {
+            cwnd
+        };
+        self.curve.epoch = None;
+    }
+}
+
+impl CongestionControl for CubicControl {
+    #[inline]
+    fn on_sent(&mut self, now: Time, sent: &Sent) {
+        if sent.in_flight <= sent.bytes {
+            self.exclude_time_until(now); // nothing was outstanding: the flow was idle
+            self.last_event = now;
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let credit = self.slow_start.grow(&mut self.window, ack);
+        if credit > 0.0 {
+            self.grow(now, credit, ack.smoothed_rtt);
+        } else if ack.limited != Limit::CongestionWindow {
+            self.exclude_time_until(now);
+        }
+        self.last_event = now;
+    }
+
+    fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
+        self.last_event = now;
+        let before = (self.window, self.curve);
+        match congestion.kind {
+            CongestionKind::Loss => {
+                self.remember_maximum();
+                self.window.reduce_after_loss(congestion, self.beta);
+                self.undo = Some(Box::new(before));
+            }
+            CongestionKind::Mark => {
+                self.remember_maximum();
+                self.window.reduce_after_mark(congestion, self.beta);
+                self.undo = None; // a mark is no mistake
+            }
+            CongestionKind::Timeout => {
+                self.remember_maximum();
+                self.curve.w_max = 0.0; // section 4.8: the next stage starts on its plateau
+                self.window.reduce_after_timeout(congestion, self.beta);
+                self.undo = Some(Box::new(before));
+            }
+            CongestionKind::RepeatedTimeout => {
+                self.window.restart();
+                self.curve.epoch = None;
+            }
+            CongestionKind::SpuriousLoss => {
+                // Section 4.9.2: only if the window is still below what it was.
+                if let Some(undo) = self.undo.take()
+                    && self.window.cwnd() < undo.0.cwnd()
+                {
+                    (self.window, self.curve) = *undo;
+                }
+                return;
+            }
+        }
+        self.slow_start.end();
+    }
+
+    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
+        let before = self.window.cwnd();
+        self.window.lower(limit.as_f64());
+        if self.window.cwnd() < before {
+            self.curve.epoch = None; // the curve starts anew where slow start ends
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.bytes()
+    }
+
+    fn state(&self) -> ControlState {
+        let mode = if self.window.in_slow_start() {
+            self.slow_start.mode()
+        } else {
+            match self.curve.epoch.map(|epoch| epoch.region) {
+                None => "congestion_avoidance",
+                Some(Region::RenoFriendly) => "reno_friendly",
+                Some(Region::Concave) => "concave",
+                Some(Region::Convex) => "convex",
+            }
+        };
+        ControlState {
+            ssthresh: self.window.ssthresh(),
+            mode,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AckKind;
+    use super::super::testing::{AckClock, MSS, context};
+    use super::*;
+    use crate::registry::choose;
+    use crate::scenario::files::NoFiles;
+    use crate::streams::Streams;
+    use serde_json::{Value, json};
+
+    const RTT: Span = Span::from_millis(100);
+
+    fn tree(fast_convergence: bool) -> Value {
+        json!({ "kind": "cubic", "fast_convergence": fast_convergence })
+    }
+    fn clock(window: u64) -> AckClock {
+        AckClock::new(&tree(true), RTT, window, Some(1))
+    }
+    /// A control to look into, in congestion avoidance.
+    fn control(window: u64) -> CubicControl {
+        CubicControl::new(&Cubic::default(), &context(&Streams::new(1, 0), window, Some(1)))
+    }
+    fn ack(segments: u64) -> Ack {
+        AckClock::new(&tree(true), RTT, 1, None).ack_of(segments * MSS)
+    }
+    fn congestion(kind: CongestionKind, segments: u64) -> Congestion {
+        Congestion {
+            kind,
+            base: Bytes(segments * MSS),
+            in_flight: Bytes(segments * MSS),
+            min_rtt: Some(RTT),
+            smoothed_rtt: Some(RTT),
+        }
+    }
+
+    #[test]
+    fn k_is_the_time_back_to_the_maximum() {
+        let mut cubic = control(1000);
+        cubic.on_congestion(Time::ZERO, &congestion(CongestionKind::Loss, 1000));
+        assert_eq!(cubic.cwnd(), Bytes(700 * MSS));
+        cubic.on_ack(Time::ZERO, &ack(1));
+        // K = cbrt((1000 − 700)/0.4) s
+        let k = cubic.curve.epoch.unwrap().k;
+        assert!((k - 9.085_602_964).abs() < 1e-8, "{k}");
+        assert!((cubic.w_cubic(k, k) - 1000.0 * MSS as f64).abs() < 1e-6);
+        assert!((cubic.w_cubic(0.0, k) - 700.0 * MSS as f64).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_window_follows_the_curve() {
+        let mut clock = clock(1000);
+        clock.congestion(CongestionKind::Loss);
+        let k = libm::cbrt(300.0 / 0.4);
+        let mut previous = 0.0;
+        for (seconds, region) in [
+            (3.0, "concave"),
+            (6.0, "concave"),
+            (k, "concave"),
+            (14.0, "convex"),
+        ] {
+            while clock.now.as_seconds() < seconds {
+                clock.ack(MSS);
+            }
+            let expected = 1000.0 + 0.4 * libm::pow(seconds - k, 3.0);
+            assert!(
+                (clock.cwnd() / expected - 1.0).abs() < 1e-3,
+                "{} {expected}",
+                clock.cwnd()
+            );
+            assert!(clock.cwnd() > previous);
+            assert!(seconds == k || clock.control.state().mode == region);
+            previous = clock.cwnd();
+        }
+    }
+
+    #[test]
+    fn growth_is_at_most_half_a_window_a_round() {
+        let mut clock = AckClock::new(&json!({ "kind": "cubic", "c": 1e9 }), RTT, 100, Some(1));
+        clock.congestion(CongestionKind::Loss);
+        for _ in 0..20 {
+            let before = clock.cwnd();
+            clock.round();
+            let ratio = clock.cwnd() / before;
+            assert!(ratio <= libm::exp(0.5) && ratio > 1.4, "{ratio}");
+        }
+    }
+
+    #[test]
+    fn fast_convergence_lowers_the_maximum() {
+        let maxima = |fast_convergence| {
+            let parameters = Cubic {
+                fast_convergence,
+                ..Cubic::default()
+            };
+            let mut cubic = CubicControl::new(&parameters, &context(&Streams::new(1, 0), 100, Some(1)));
+            [(); 2].map(|()| {
+                let flight = cubic.cwnd().0 / MSS;
+                cubic.on_congestion(Time::ZERO, &congestion(CongestionKind::Loss, flight));
+                cubic.curve.w_max / MSS as f64
+            })
+        };
+        let [first, second] = maxima(true);
+        assert!((first - 100.0).abs() < 1e-9 && (second - 70.0 * 0.85).abs() < 1e-9);
+        let [first, second] = maxima(false);
+        assert!((first - 100.0).abs() < 1e-9 && (second - 70.0).abs() < 1e-9);
+    }
+
+    /// RFC 9438 tables 1 and 2, columns C = 0.04, 0.4, 4: the larger of equation 6 and of Reno's 1.2/sqrt(p). The control
+    /// takes the larger of the two at each moment, which on the average is a little more where they are near each other, and
+    /// Reno's saw-tooth is sqrt(1.5/p).
+    ///
+    /// It starts in the steady state (W_max = 4/(3 + β) of the average): a deviation from it dies out only as 1/sqrt(losses),
+    /// since the curve is flat at t = K.
+    #[test]
+    fn average_windows_are_those_of_the_tables() {
+        const TABLES: [(f64, [[f64; 3]; 7]); 2] = [
+            (
+                0.1,
+                [
+                    [12.0, 12.0, 12.0],
+                    [38.0, 38.0, 59.0],
+                    [120.0, 187.0, 333.0],
+                    [593.0, 1054.0, 1874.0],
+                    [3332.0, 5926.0, 10_538.0],
+                    [18_740.0, 33_325.0, 59_261.0],
+                    [105_383.0, 187_400.0, 333_250.0],
+                ],
+            ),
+            (
+                0.01,
+                [
+                    [12.0, 12.0, 12.0],
+                    [38.0, 38.0, 38.0],
+                    [120.0, 120.0, 120.0],
+                    [379.0, 379.0, 379.0],
+                    [1200.0, 1200.0, 1874.0],
+                    [3795.0, 5926.0, 10_538.0],
+                    [18_740.0, 33_325.0, 59_261.0],
+                ],
+            ),
+        ];
+        for (rtt, rows) in TABLES {
+            for (row, windows) in rows.iter().enumerate() {
+                for (c, expected) in [0.04, 0.4, 4.0].into_iter().zip(windows) {
+                    let p = libm::pow(10.0, -(row as f64) - 2.0);
+                    let tree = json!({ "kind": "cubic", "c": c, "fast_convergence": false });
+                    let start = *expected * 4.0 / (3.0 + 0.7);
+                    let mut clock = AckClock::new(&tree, Span::from_seconds(rtt), start as u64, Some(1));
+                    clock.congestion(CongestionKind::Loss);
+                    let average = clock.periodic_loss(p, 10);
+                    let cubic = libm::pow(c * 3.7 / 1.2, 0.25) * libm::pow(rtt / p, 0.75);
+                    let (table, reno) = ((1.2 / libm::sqrt(p)).max(cubic), libm::sqrt(1.5 / p));
+                    assert!(
+                        (table - expected).abs() <= 1.0,
+                        "the table's own formula: {table} {expected}"
+                    );
+                    let error = average / reno.max(cubic) - 1.0;
+                    let are_near = reno.min(cubic) > 0.6 * reno.max(cubic);
+                    let most = if are_near { 0.035 } else { 0.02 };
+                    assert!(
+                        -0.02 < error && error < most,
+                        "{rtt} {p} {c}: {average}, not {expected}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_window_is_never_smaller_than_that_of_the_friendly_aimd() {
+        let beta = 0.7;
+        let alpha = 3.0 * (1.0 - beta) / (1.0 + beta);
+        let reno = json!({ "kind": "reno", "alpha": alpha, "beta": beta });
+        for rtt in [1, 10, 100, 1000].map(Span::from_millis) {
+            let mut cubic = AckClock::new(&tree(false), rtt, 30, Some(1));
+            let mut reno = AckClock::new(&reno, rtt, 30, Some(1));
+            let mut was_friendly = false;
+            for step in 0..5000_u64 {
+                if step % 1000 == 0 {
+                    cubic.congestion(CongestionKind::Loss);
+                    reno.congestion(CongestionKind::Loss);
+                }
+                for clock in [&mut cubic, &mut reno] {
+                    while clock.now < Time::ZERO + rtt / 20 * step {
+                        clock.ack(MSS);
+                    }
+                }
+                let one_ack = alpha / reno.cwnd(); // their ACKs do not come at the same moments
+                assert!(
+                    cubic.cwnd() + one_ack >= reno.cwnd(),
+                    "{} {}",
+                    cubic.cwnd(),
+                    reno.cwnd()
+                );
+                was_friendly |= cubic.control.state().mode == "reno_friendly";
+            }
+            assert_eq!(was_friendly, rtt <= Span::from_millis(100));
+        }
+    }
+
+    #[test]
+    fn the_friendly_window_grows_as_reno_beyond_the_last_maximum() {
+        let mut clock = AckClock::new(&tree(false), Span::from_millis(1), 100, Some(1));
+        clock.congestion(CongestionKind::Loss);
+        let slope = |clock: &mut AckClock, until: f64| {
+            while clock.cwnd() < until {
+                clock.round();
+            }
+            let before = clock.cwnd();
+            (0..5).for_each(|_| clock.round());
+            (clock.cwnd() - before) / 5.0
+        };
+        let below = slope(&mut clock, 80.0);
+        assert!((below - 0.9 / 1.7).abs() < 0.02, "{below}");
+        let beyond = slope(&mut clock, 101.0);
+        assert!((beyond - 1.0).abs() < 0.02, "{beyond}");
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_starts_on_its_plateau() {
+        let mut clock = clock(100);
+        clock.congestion(CongestionKind::Timeout);
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (1.0, Some(70.0)));
+        while clock.control.state().mode == "slow_start" {
+            clock.ack(MSS);
+        }
+        let (start, from) = (clock.now, clock.cwnd());
+        while clock.now.since(start) < Span::from_millis(10_000) {
+            clock.ack(MSS);
+        }
+        // K = 0, W_max = 70: W_cubic(10 s) = 70 + 0.4 · 1000.
+        let expected = from + 400.0;
+        assert!((clock.cwnd() / expected - 1.0).abs() < 0.01, "{}", clock.cwnd());
+    }
+
+    #[test]
+    fn slow_start_that_ends_without_loss_leads_to_the_plateau() {
+        let mut cubic = control(1);
+        cubic.window = Window::new(&context(&Streams::new(1, 0), 50, Some(100)));
+        while cubic.curve.epoch.is_none() {
+            cubic.on_ack(Time::ZERO, &ack(1));
+        }
+        let (curve, epoch) = (cubic.curve, cubic.curve.epoch.unwrap());
+        let start = 100.0 * MSS as f64;
+        assert!(epoch.k == 0.0 && curve.w_max == start && curve.cwnd_prior == start);
+        assert!(
+            (epoch.w_est - start - MSS as f64 / 100.0).abs() < 1e-9,
+            "alpha is 1 from here"
+        );
+    }
+
+    #[test]
+    fn idle_and_limited_time_does_not_count() {
+        let grown = |pause: &dyn Fn(&mut AckClock)| {
+            let mut clock = clock(1000);
+            clock.congestion(CongestionKind::Loss);
+            (0..10).for_each(|_| clock.round());
+            pause(&mut clock);
+            (0..5).for_each(|_| clock.round());
+            clock.cwnd()
+        };
+        let without = grown(&|_| {});
+        let idle = grown(&|clock| {
+            clock.now = clock.now + Span::from_millis(5_000);
+            let sent = Sent {
+                bytes: Bytes(MSS),
+                in_flight: Bytes(MSS),
+                limited: Limit::Application,
+            };
+            clock.control.on_sent(clock.now, &sent);
+        });
+        let limited = grown(&|clock| {
+            for _ in 0..50 {
+                clock.now = clock.now + RTT;
+                let mut ack = clock.ack_of(MSS);
+                (ack.credit, ack.limited) = (Bytes::ZERO, Limit::Application);
+                clock.control.on_ack(clock.now, &ack);
+            }
+        });
+        assert!((idle - without).abs() < 0.01 && (limited - without).abs() < 0.01);
+        let waited = grown(&|clock| {
+            clock.now = clock.now + Span::from_millis(5_000);
+            let mut ack = clock.ack_of(MSS);
+            (ack.credit, ack.kind) = (Bytes::ZERO, AckKind::Duplicate);
+            clock.control.on_ack(clock.now, &ack);
+        });
+        assert!(waited > without + 50.0, "time in use does count");
+    }
+
+    #[test]
+    fn a_spurious_loss_restores_window_and_curve() {
+        let mut cubic = control(1000);
+        cubic.on_congestion(Time::ZERO, &congestion(CongestionKind::Loss, 1000));
+        for ms in 0..500 {
+            cubic.on_ack(Time::ZERO + Span::from_millis(ms), &ack(7));
+        }
+        let (window, epoch) = (cubic.window.cwnd(), cubic.curve.epoch.unwrap());
+        let now = Time::from_seconds(1.0);
+        cubic.on_congestion(now, &congestion(CongestionKind::Loss, 700));
+        assert!(cubic.curve.epoch.is_none() && cubic.window.cwnd() < window);
+        cubic.on_congestion(now, &congestion(CongestionKind::SpuriousLoss, 700));
+        let restored = cubic.curve.epoch.unwrap();
+        assert!(cubic.window.cwnd() == window && cubic.curve.w_max == 1000.0 * MSS as f64);
+        assert!(restored.k == epoch.k && restored.start == epoch.start && restored.w_est == epoch.w_est);
+    }
+
+    #[test]
+    fn marks_go_down_to_one_segment() {
+        let mut clock = clock(10);
+        (0..20).for_each(|_| clock.congestion(CongestionKind::Mark));
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (1.0, Some(2.0)));
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused_by_name() {
+        for (field, value) in [
+            ("c", 0.0),
+            ("c", -1.0),
+            ("beta", 0.0),
+            ("beta", 1.0),
+            ("beta", 1.5),
+        ] {
+            let mut tree = json!({ "kind": "cubic" });
+            tree[field] = value.into();
+            let error = choose::<ControlKind>(&tree, &NoFiles).unwrap_err();
+            assert_eq!(error.field(), field);
+            assert!(error.to_string().contains("write for example 0."));
+        }
+    }
+}

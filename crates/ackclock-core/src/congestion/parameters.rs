@@ -1,0 +1,21 @@
+//! Range checks that controls share.
+
+use crate::scenario::error::{Error, Result};
+
+/// Refuses what is not larger than zero.
+pub(super) fn check_positive(field: &str, value: f64, example: &str) -> Result<()> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    let remedy = format!("is not larger than 0; write for example {example}");
+    Err(Error::new(field, &value.into(), &remedy))
+}
+
+/// Refuses a decrease factor that is none.
+pub(super) fn check_factor(field: &str, value: f64, example: &str) -> Result<()> {
+    if value > 0.0 && value < 1.0 {
+        return Ok(());
+    }
+    let remedy = format!("is not between 0 and 1, both excluded; write for example {example}");
+    Err(Error::new(field, &value.into(), &remedy))
+}

@@ -1,0 +1,280 @@
+//! Additive increase, multiplicative decrease: Reno with its α and β as parameters.
+
+use super::parameters::{check_factor, check_positive};
+use super::slow_start::SlowStart;
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::Result;
+use crate::scenario::files::Files;
+use crate::units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reno {
+    /// α: by how many segments congestion avoidance opens the window per round trip. Larger than 0.
+    pub alpha: f64,
+    /// β: the factor by which the window is multiplied at a loss (0.5 keeps half of it; some papers write 1 − β for this).
+    /// Between 0 and 1.
+    pub beta: f64,
+    /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
+    pub hystart: bool,
+}
+
+impl Default for Reno {
+    fn default() -> Self {
+        Reno {
+            alpha: 1.0,
+            beta: 0.5,
+            hystart: false,
+        }
+    }
+}
+
+impl Element<ControlKind> for Reno {
+    const NAME: &'static str = "reno";
+    const LABEL: &'static str = "Reno";
+    const SUMMARY: &'static str =
+        "AIMD(α, β): slow start, then α segments more per round trip, and β of the window kept at a loss.";
+    const REFERENCE: &'static str =
+        "RFC 5681; Floyd, Handley, Padhye (2000), A Comparison of Equation-Based and AIMD Congestion Control";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_positive("alpha", self.alpha, "1")?;
+        check_factor("beta", self.beta, "0.5")
+    }
+}
+
+impl Recipe<ControlKind> for Reno {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        Box::new(RenoControl {
+            alpha: self.alpha,
+            beta: self.beta,
+            window: Window::new(&context),
+            slow_start: SlowStart::new(self.hystart),
+            undo: None,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct RenoControl {
+    alpha: f64,
+    beta: f64,
+    window: Window,
+    slow_start: SlowStart,
+    /// The window before the last reduction for a loss.
+    undo: Option<Window>,
+}
+
+impl CongestionControl for RenoControl {
+    #[inline]
+    fn on_ack(&mut self, _now: Time, ack: &Ack) {
+        let credit = self.slow_start.grow(&mut self.window, ack);
+        if credit > 0.0 {
+            // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one segment.
+            self.window
+                .grow(self.alpha * self.window.mss() * credit / self.window.cwnd());
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Time, congestion: &Congestion) {
+        let before = self.window;
+        match congestion.kind {
+            CongestionKind::Loss => self.window.reduce_after_loss(congestion, self.beta),
+            CongestionKind::Mark => self.window.reduce_after_mark(congestion, self.beta),
+            CongestionKind::Timeout => self.window.reduce_after_timeout(congestion, self.beta),
+            CongestionKind::RepeatedTimeout => self.window.restart(),
+            CongestionKind::SpuriousLoss => {
+                // RFC 4015 section 3.2: back to what it was, unless it has grown beyond that since.
+                if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
+                    self.window = undo;
+                }
+                return;
+            }
+        }
+        self.slow_start.end();
+        match congestion.kind {
+            CongestionKind::Mark => self.undo = None, // a mark is no mistake
+            CongestionKind::RepeatedTimeout => {}
+            _ => self.undo = Some(before),
+        }
+    }
+
+    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
+        self.window.lower(limit.as_f64());
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.bytes()
+    }
+
+    fn state(&self) -> ControlState {
+        ControlState {
+            ssthresh: self.window.ssthresh(),
+            mode: if self.window.in_slow_start() {
+                self.slow_start.mode()
+            } else {
+                "congestion_avoidance"
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{AckClock, MSS};
+    use super::*;
+    use crate::registry::choose;
+    use crate::scenario::files::NoFiles;
+    use crate::units::Span;
+    use serde_json::{Value, json};
+
+    fn clock(tree: &Value, window: u64, ssthresh: Option<u64>) -> AckClock {
+        AckClock::new(tree, Span::from_millis(100), window, ssthresh)
+    }
+    fn reno() -> Value {
+        json!({ "kind": "reno" })
+    }
+
+    #[test]
+    fn slow_start_doubles_each_round() {
+        let mut clock = clock(&reno(), 2, None);
+        for expected in [4.0, 8.0, 16.0, 32.0] {
+            clock.round();
+            assert_eq!(clock.cwnd(), expected);
+        }
+        assert_eq!(clock.control.state().mode, "slow_start");
+        assert_eq!(clock.ssthresh(), None);
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_threshold() {
+        let mut clock = clock(&reno(), 8, Some(12));
+        clock.round();
+        // 4 segments of credit to reach 12, the other 4 count 1/12 each.
+        assert!(
+            (clock.cwnd() - (12.0 + 4.0 / 12.0)).abs() < 0.01,
+            "{}",
+            clock.cwnd()
+        );
+        assert_eq!(clock.control.state().mode, "congestion_avoidance");
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_alpha_segments_a_round() {
+        for alpha in [0.5, 1.0, 2.0] {
+            let mut clock = clock(&json!({ "kind": "reno", "alpha": alpha }), 100, Some(1));
+            for n in 1..20 {
+                clock.round();
+                assert!((clock.cwnd() - 100.0 - alpha * f64::from(n)).abs() < 0.02 * alpha * f64::from(n));
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_of_credit_adds_one_over_the_window() {
+        let mut clock = clock(&reno(), 10, Some(1));
+        clock.ack(MSS);
+        assert_eq!(clock.control.cwnd(), Bytes(10 * MSS + MSS / 10));
+    }
+
+    #[test]
+    fn a_loss_keeps_beta_of_the_window() {
+        for (beta, kept) in [(0.5, 23.0), (0.75, 34.5)] {
+            let mut clock = clock(&json!({ "kind": "reno", "beta": beta }), 46, None);
+            clock.congestion(CongestionKind::Loss);
+            assert_eq!((clock.cwnd(), clock.ssthresh()), (kept, Some(kept)));
+        }
+    }
+
+    #[test]
+    fn marks_go_down_to_one_segment_and_losses_to_two() {
+        let mut lossy = clock(&reno(), 10, None);
+        let mut marked = clock(&reno(), 10, None);
+        for _ in 0..10 {
+            lossy.congestion(CongestionKind::Loss);
+            marked.congestion(CongestionKind::Mark);
+        }
+        assert_eq!((lossy.cwnd(), lossy.ssthresh()), (2.0, Some(2.0)));
+        assert_eq!((marked.cwnd(), marked.ssthresh()), (1.0, Some(2.0)));
+    }
+
+    #[test]
+    fn timeouts_restart_from_one_segment() {
+        let mut clock = clock(&reno(), 40, None);
+        clock.congestion(CongestionKind::Timeout);
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (1.0, Some(20.0)));
+        clock.congestion(CongestionKind::RepeatedTimeout);
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (1.0, Some(20.0)), "kept");
+        clock.congestion(CongestionKind::Timeout);
+        assert_eq!(
+            (clock.cwnd(), clock.ssthresh()),
+            (1.0, Some(2.0)),
+            "reduced again"
+        );
+    }
+
+    #[test]
+    fn a_spurious_loss_is_undone_unless_outgrown() {
+        let mut clock = clock(&reno(), 40, Some(30));
+        clock.congestion(CongestionKind::Loss);
+        clock.congestion(CongestionKind::SpuriousLoss);
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (40.0, Some(30.0)));
+        clock.congestion(CongestionKind::SpuriousLoss);
+        assert_eq!(clock.cwnd(), 40.0, "only once");
+        clock.congestion(CongestionKind::Loss);
+        (0..30).for_each(|_| clock.round());
+        let grown = clock.cwnd();
+        clock.congestion(CongestionKind::SpuriousLoss);
+        assert!(grown > 40.0 && clock.cwnd() == grown);
+    }
+
+    #[test]
+    fn the_response_function_is_that_of_the_saw_tooth() {
+        for p in [1e-2, 1e-3, 1e-4, 1e-5] {
+            let average = clock(&reno(), 10, Some(10)).periodic_loss(p, 30);
+            let expected = libm::sqrt(1.5 / p);
+            assert!(
+                (average / expected - 1.0).abs() < 0.02,
+                "p = {p}: {average} {expected}"
+            );
+        }
+        // AVG_AIMD(α, β) = sqrt(α (1 + β)/(2 (1 − β) p)) (RFC 9438 equation 3).
+        for (alpha, beta) in [(0.31, 0.875), (2.0, 0.5), (1.0, 0.8)] {
+            let tree = json!({ "kind": "reno", "alpha": alpha, "beta": beta });
+            let average = clock(&tree, 10, Some(10)).periodic_loss(1e-4, 60);
+            let expected = libm::sqrt(alpha * (1.0 + beta) / (2.0 * (1.0 - beta) * 1e-4));
+            assert!(
+                (average / expected - 1.0).abs() < 0.02,
+                "{alpha} {beta}: {average} {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_idle_restart_lowers_the_window_and_keeps_the_threshold() {
+        let mut clock = clock(&reno(), 40, Some(30));
+        clock.control.on_idle_restart(clock.now, Bytes(10 * MSS));
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (10.0, Some(30.0)));
+        clock.control.on_idle_restart(clock.now, Bytes(20 * MSS));
+        assert_eq!(clock.cwnd(), 10.0);
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused_by_name() {
+        let refusal = |tree| choose::<ControlKind>(&tree, &NoFiles).unwrap_err().to_string();
+        assert_eq!(
+            refusal(json!({ "kind": "reno", "alpha": 0.0 })),
+            "alpha: 0.0 is not larger than 0; write for example 1"
+        );
+        assert_eq!(
+            refusal(json!({ "kind": "reno", "beta": 1.0 })),
+            "beta: 1.0 is not between 0 and 1, both excluded; write for example 0.5"
+        );
+        assert!(refusal(json!({ "kind": "reno", "gamma": 1 })).contains("gamma"));
+    }
+}

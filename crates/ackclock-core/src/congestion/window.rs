@@ -1,0 +1,101 @@
+//! The window of RFC 5681: cwnd and ssthresh, in fractional bytes.
+
+use super::{Congestion, ControlContext};
+use crate::units::Bytes;
+
+/// cwnd and ssthresh of a loss-based control. Keeps cwnd at one segment or more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    cwnd: f64,
+    ssthresh: f64,
+    mss: f64,
+}
+
+/// No window grows beyond an exbibyte: sums of a few of them still fit 64 bits.
+const LARGEST: f64 = (1_u64 << 60) as f64;
+
+/// Smallest ssthresh, in segments (RFC 5681 equation 4).
+const SSTHRESH_FLOOR: f64 = 2.0;
+
+impl Window {
+    pub fn new(context: &ControlContext<'_>) -> Self {
+        let mss = context.mss.as_f64().max(1.0);
+        Window {
+            cwnd: context.initial_window.as_f64().clamp(mss, LARGEST.max(mss)),
+            ssthresh: context.initial_ssthresh.map_or(f64::INFINITY, Bytes::as_f64),
+            mss,
+        }
+    }
+
+    /// cwnd, in bytes.
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    /// A full segment, in bytes.
+    pub fn mss(&self) -> f64 {
+        self.mss
+    }
+    /// As [`CongestionControl::cwnd`](super::CongestionControl::cwnd).
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.cwnd as u64)
+    }
+    /// As [`ControlState::ssthresh`](super::ControlState::ssthresh).
+    pub fn ssthresh(&self) -> Option<Bytes> {
+        self.ssthresh.is_finite().then_some(Bytes(self.ssthresh as u64))
+    }
+    /// Below ssthresh. At ssthresh, where RFC 5681 section 3.1 leaves the choice, the window is in congestion avoidance, so that
+    /// a reduction starts it.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Opens the window.
+    pub fn grow(&mut self, bytes: f64) {
+        self.cwnd = (self.cwnd + bytes).min(LARGEST).max(self.mss);
+    }
+    /// Opens the window to `cwnd` if it is smaller.
+    pub fn raise(&mut self, cwnd: f64) {
+        self.cwnd = self.cwnd.max(cwnd).min(LARGEST).max(self.mss);
+    }
+    /// Slow start: opens the window by `credit`/`divisor`, not beyond ssthresh; what is left of the credit.
+    pub fn grow_in_slow_start(&mut self, credit: f64, divisor: f64) -> f64 {
+        let used = credit.min((self.ssthresh - self.cwnd) * divisor).max(0.0);
+        self.grow(used / divisor);
+        if used < credit {
+            self.raise(self.ssthresh); // exactly, whatever the rounding
+        }
+        credit - used
+    }
+    /// Slow start has found enough: here congestion avoidance begins.
+    pub fn end_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
+    /// Loss: ssthresh is `factor` of the decrease base, not below two segments, and cwnd is at most that (RFC 5681 equation 4).
+    pub fn reduce_after_loss(&mut self, congestion: &Congestion, factor: f64) {
+        self.lower_threshold(congestion, factor);
+        self.lower(self.ssthresh);
+    }
+    /// ECN mark: the same, but cwnd goes on down to one segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
+    pub fn reduce_after_mark(&mut self, congestion: &Congestion, factor: f64) {
+        self.lower_threshold(congestion, factor);
+        self.lower(congestion.base.as_f64() * factor);
+    }
+    /// Timeout: ssthresh as after a loss, cwnd one segment (RFC 5681 section 3.1).
+    pub fn reduce_after_timeout(&mut self, congestion: &Congestion, factor: f64) {
+        self.lower_threshold(congestion, factor);
+        self.cwnd = self.mss;
+    }
+    /// Timeout for the same segment once more: cwnd one segment, ssthresh kept (RFC 5681 section 3.1).
+    pub fn restart(&mut self) {
+        self.cwnd = self.mss;
+    }
+    /// Lowers cwnd to `limit`, not below one segment. Never raises it.
+    pub fn lower(&mut self, limit: f64) {
+        self.cwnd = self.cwnd.min(limit).max(self.mss);
+    }
+
+    fn lower_threshold(&mut self, congestion: &Congestion, factor: f64) {
+        self.ssthresh = (congestion.base.as_f64() * factor).max(SSTHRESH_FLOOR * self.mss);
+    }
+}

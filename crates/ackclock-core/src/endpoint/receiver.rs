@@ -1,0 +1,604 @@
+//! The TCP receiver: delayed and immediate ACKs, SACK, timestamp echo, ECN echo.
+
+use super::parameters::{LossRecovery, TcpParameters};
+use super::{Acknowledgement, AcknowledgementKind, ReceiverStatistics, Segment, SegmentKind};
+use crate::packet::{SackBlock, SackBlocks};
+use crate::units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// The receiving end of one connection.
+///
+/// The application reads at once, so the advertised window never closes; the sender knows its size as
+/// [`TcpParameters::receive_window`].
+#[derive(Debug)]
+pub struct Receiver {
+    /// RCV.NXT.
+    next: u64,
+    /// The acknowledgement number last sent (Last.ACK.sent of RFC 7323).
+    last_sent: u64,
+    /// TS.Recent of RFC 7323; `Time::NEVER` before the first segment.
+    recent_stamp: Time,
+    /// When a delayed ACK is due.
+    deadline: Time,
+    mss: u32,
+    /// In-order segments since the last ACK.
+    unacknowledged: u32,
+    every: u32,
+    quick: u32,
+    delay: Span,
+    beyond: Beyond,
+    statistics: ReceiverStatistics,
+    sack: bool,
+    acknowledge: bool,
+    answer_syn: bool,
+    /// ECE is being echoed (RFC 3168 section 6.1.3).
+    echo_congestion: bool,
+    /// Whether the last segment was marked.
+    marked: bool,
+}
+
+/// Segments held beyond a hole: memory by the number of holes, none while there is none.
+#[derive(Debug)]
+struct Beyond {
+    /// Sorted; neither overlapping nor touching.
+    ranges: VecDeque<SackBlock>,
+    /// The segments that changed a range last, latest first, at most one per range; `u64::MAX` for none.
+    recent: [u64; SackBlocks::MOST],
+    /// A segment that was not a full one (the last of a transfer), and its length.
+    short: u64,
+    short_length: u32,
+}
+
+/// Whether a segment beyond the hole was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arrival {
+    /// Behind everything held.
+    Last,
+    /// Before something held.
+    Reordered,
+    Duplicate,
+}
+
+impl Beyond {
+    fn new() -> Self {
+        Beyond {
+            ranges: VecDeque::new(),
+            recent: [u64::MAX; SackBlocks::MOST],
+            short: u64::MAX,
+            short_length: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Takes in a segment beyond the next one expected.
+    fn insert(&mut self, sequence: u64) -> Arrival {
+        let at = match self.ranges.back() {
+            Some(last) if sequence < last.end => self.ranges.partition_point(|range| range.end < sequence),
+            Some(last) if sequence == last.end => self.ranges.len() - 1,
+            _ => self.ranges.len(),
+        };
+        // ranges[at] is the first that contains the segment, or touches it, or lies behind it.
+        let is_last = self.ranges.back().is_none_or(|last| last.end <= sequence);
+        let arrival = match self.ranges.get(at).copied() {
+            Some(range) if range.contains(sequence) => Arrival::Duplicate,
+            _ if is_last => Arrival::Last,
+            _ => Arrival::Reordered,
+        };
+        match self.ranges.get_mut(at) {
+            _ if arrival == Arrival::Duplicate => {}
+            Some(range) if range.end == sequence => {
+                range.end += 1;
+                let end = range.end;
+                if let Some(following) = self
+                    .ranges
+                    .get(at + 1)
+                    .copied()
+                    .filter(|range| range.start == end)
+                {
+                    self.ranges[at].end = following.end;
+                    self.ranges.remove(at + 1);
+                }
+            }
+            Some(range) if range.start == sequence + 1 => range.start = sequence,
+            _ => self.ranges.insert(
+                at,
+                SackBlock {
+                    start: sequence,
+                    end: sequence + 1,
+                },
+            ),
+        }
+        self.remember(sequence);
+        arrival
+    }
+
+    /// Puts the range around `sequence` first among those changed; forgets what has become part of it or was released.
+    fn remember(&mut self, sequence: u64) {
+        let (Some(changed), Some(first)) = (self.range_around(sequence), self.ranges.front()) else {
+            return;
+        };
+        let (first, previous) = (first.start, self.recent);
+        let others = previous
+            .into_iter()
+            .filter(|&other| other != u64::MAX && first <= other && !changed.contains(other));
+        self.recent = [u64::MAX; SackBlocks::MOST];
+        for (slot, other) in self
+            .recent
+            .iter_mut()
+            .zip(std::iter::once(sequence).chain(others))
+        {
+            *slot = other;
+        }
+    }
+
+    fn range_around(&self, sequence: u64) -> Option<SackBlock> {
+        let at = self.ranges.partition_point(|range| range.end <= sequence);
+        self.ranges
+            .get(at)
+            .copied()
+            .filter(|range| range.contains(sequence))
+    }
+
+    /// Lets go the range that starts at `next`, if there is one, and returns its end.
+    fn release(&mut self, next: u64) -> Option<u64> {
+        let first = self.ranges.front().filter(|range| range.start == next)?.end;
+        self.ranges.pop_front();
+        if self.ranges.is_empty() {
+            self.recent = [u64::MAX; SackBlocks::MOST];
+            if self.ranges.capacity() > KEPT_RANGES {
+                self.ranges = VecDeque::new();
+            }
+        }
+        Some(first)
+    }
+
+    /// Payload of the segments from `start` to before `end`.
+    fn payload(&self, start: u64, end: u64, mss: u32) -> Bytes {
+        let full = Bytes((end - start).saturating_mul(u64::from(mss)));
+        if (start..end).contains(&self.short) {
+            full.saturating_sub(Bytes(u64::from(mss))) + Bytes(u64::from(self.short_length))
+        } else {
+            full
+        }
+    }
+
+    /// RFC 2018 section 4: first the block with the segment that caused this ACK, then those most recently reported; if
+    /// fewer are remembered than fit, the highest others.
+    fn blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for sequence in self.recent.into_iter().filter(|&sequence| sequence != u64::MAX) {
+            if let Some(block) = self.range_around(sequence)
+                && !blocks.as_slice().contains(&block)
+            {
+                blocks.push(block);
+            }
+        }
+        let wanted = self.ranges.len().min(SackBlocks::MOST);
+        for block in self.ranges.iter().rev() {
+            if blocks.as_slice().len() >= wanted {
+                break;
+            }
+            if !blocks.as_slice().contains(block) {
+                blocks.push(*block);
+            }
+        }
+        blocks
+    }
+}
+
+/// Room for that many ranges is kept when the last hole closes.
+const KEPT_RANGES: usize = 32;
+
+/// Lengths are kept in 32 bits.
+fn narrow(length: Bytes) -> u32 {
+    u32::try_from(length.0).unwrap_or(u32::MAX)
+}
+
+impl Receiver {
+    /// Expects segment 0.
+    pub fn new(parameters: &TcpParameters) -> Self {
+        Receiver {
+            next: 0,
+            last_sent: 0,
+            recent_stamp: Time::NEVER,
+            deadline: Time::NEVER,
+            mss: narrow(parameters.mss),
+            unacknowledged: 0,
+            every: parameters.delayed_ack.every.0,
+            quick: parameters.delayed_ack.quick.0,
+            delay: parameters.delayed_ack.timeout,
+            beyond: Beyond::new(),
+            statistics: ReceiverStatistics::default(),
+            sack: parameters.recovery == LossRecovery::Sack,
+            acknowledge: false,
+            answer_syn: false,
+            echo_congestion: false,
+            marked: false,
+        }
+    }
+
+    /// A segment has arrived; `congestion_experienced` if its IP header was marked CE on the way.
+    ///
+    /// Acknowledged at once (RFC 5681 section 4.2): what is out of order, what fills a gap in whole or in part, what had
+    /// arrived before; also a segment shorter than one MSS, since ACKs are delayed for full-sized segments only and the short one
+    /// ends a transfer, and a segment whose CE mark differs from the last one's.
+    #[inline]
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment, congestion_experienced: bool) {
+        self.keep_stamp(segment);
+        if segment.kind == SegmentKind::Syn {
+            self.answer_syn = true;
+            return;
+        }
+        self.statistics.received_segments += 1;
+        // A segment that carries both CWR and CE starts a new echo (RFC 3168 section 6.1.3).
+        self.echo_congestion = congestion_experienced || (self.echo_congestion && !segment.window_reduced);
+        self.acknowledge |= congestion_experienced != self.marked;
+        self.marked = congestion_experienced;
+        if segment.sequence != self.next || !self.beyond.is_empty() {
+            self.handle_disorder(segment);
+            return;
+        }
+        self.next += 1;
+        self.statistics.delivered += segment.length;
+        self.unacknowledged += 1;
+        if self.unacknowledged >= self.every || self.quick > 0 || narrow(segment.length) < self.mss {
+            self.acknowledge = true;
+        } else if self.deadline.is_never() {
+            self.deadline = now + self.delay;
+        }
+        self.quick = self.quick.saturating_sub(1);
+    }
+
+    /// RFC 7323 section 4.3 (2): TS.Recent follows segments that begin at or before the last acknowledgement number sent, so
+    /// that a delayed ACK echoes the first segment it covers, and an ACK of a filled hole the segment that filled it.
+    fn keep_stamp(&mut self, segment: &Segment) {
+        let newer = self.recent_stamp.is_never() || segment.stamp >= self.recent_stamp;
+        if newer && segment.sequence <= self.last_sent {
+            self.recent_stamp = segment.stamp;
+        }
+    }
+
+    /// A segment that is not the next one, or is but others are held beyond it.
+    #[inline(never)]
+    fn handle_disorder(&mut self, segment: &Segment) {
+        self.acknowledge = true;
+        self.quick = self.quick.saturating_sub(1);
+        let statistics = &mut self.statistics;
+        if segment.sequence < self.next || segment.sequence == u64::MAX {
+            statistics.duplicate_segments += 1; // the largest number is no segment's: a range could not end behind it
+            return;
+        }
+        if segment.sequence > self.next {
+            match self.beyond.insert(segment.sequence) {
+                Arrival::Last => {}
+                Arrival::Reordered => statistics.reordered_segments += u64::from(!segment.retransmission),
+                Arrival::Duplicate => statistics.duplicate_segments += 1,
+            }
+            if narrow(segment.length) != self.mss {
+                self.beyond.short = segment.sequence;
+                self.beyond.short_length = narrow(segment.length);
+            }
+            return;
+        }
+        statistics.reordered_segments += u64::from(!segment.retransmission);
+        statistics.delivered += segment.length;
+        self.next += 1;
+        if let Some(end) = self.beyond.release(self.next) {
+            statistics.delivered += self.beyond.payload(self.next, end, self.mss);
+            self.next = end;
+        }
+    }
+
+    /// The time of [`Receiver::poll_timeout`] has come: a delayed ACK is due.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.deadline <= now {
+            self.acknowledge = true;
+            self.deadline = Time::NEVER;
+        }
+    }
+
+    /// The next thing to put on the wire. To be asked after each segment: two segments in between share one ACK.
+    #[inline]
+    pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement> {
+        let kind = if self.answer_syn {
+            self.answer_syn = false;
+            AcknowledgementKind::SynAck
+        } else if self.acknowledge {
+            self.acknowledge = false;
+            self.deadline = Time::NEVER;
+            self.unacknowledged = 0;
+            self.last_sent = self.next;
+            self.statistics.acks += 1;
+            AcknowledgementKind::Ack
+        } else {
+            return None;
+        };
+        let sacks = if self.sack && !self.beyond.is_empty() {
+            self.beyond.blocks()
+        } else {
+            SackBlocks::default()
+        };
+        Some(Acknowledgement {
+            kind,
+            cumulative: self.next,
+            echo: self.recent_stamp,
+            sacks,
+            ecn_echo: self.echo_congestion,
+        })
+    }
+
+    /// When [`Receiver::handle_timeout`] wants to be called, [`Time::NEVER`] for not at all.
+    pub fn poll_timeout(&self) -> Time {
+        self.deadline
+    }
+    /// Counts since it was made. SYNs and their answers are not in them.
+    pub fn statistics(&self) -> &ReceiverStatistics {
+        &self.statistics
+    }
+    /// The number of the next segment expected: everything before it has been delivered.
+    pub fn next_expected(&self) -> u64 {
+        self.next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::parameters::Preset;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const MS: Span = Span::from_millis(1);
+    const MSS: u64 = 1460;
+
+    fn rfc() -> TcpParameters {
+        Preset::Rfc.parameters()
+    }
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS * ms
+    }
+    /// A full segment, sent 50 ms before it arrives.
+    fn data(sequence: u64, ms: u64) -> Segment {
+        Segment {
+            kind: SegmentKind::Data,
+            sequence,
+            length: Bytes(MSS),
+            retransmission: false,
+            stamp: at(ms - 50),
+            window_reduced: false,
+        }
+    }
+    /// Hands over segments a millisecond apart from 100 ms on; what is acknowledged after each.
+    fn feed(receiver: &mut Receiver, sequences: &[u64]) -> Vec<Option<u64>> {
+        let mut acknowledged = Vec::new();
+        for (ms, &sequence) in (100..).zip(sequences) {
+            receiver.handle_segment(at(ms), &data(sequence, ms), false);
+            acknowledged.push(receiver.poll_transmit(at(ms)).map(|ack| ack.cumulative));
+            assert!(receiver.poll_transmit(at(ms)).is_none(), "one ACK at most");
+        }
+        acknowledged
+    }
+    fn blocks(ack: &Acknowledgement) -> Vec<(u64, u64)> {
+        ack.sacks
+            .as_slice()
+            .iter()
+            .map(|block| (block.start, block.end))
+            .collect()
+    }
+
+    #[test]
+    fn an_idle_receiver_is_small() {
+        assert!(size_of::<Receiver>() < 200, "{}", size_of::<Receiver>());
+        assert_eq!(Receiver::new(&rfc()).beyond.ranges.capacity(), 0);
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged() {
+        let mut receiver = Receiver::new(&rfc());
+        assert_eq!(
+            feed(&mut receiver, &[0, 1, 2, 3, 4]),
+            [None, Some(2), None, Some(4), None]
+        );
+        assert_eq!(receiver.poll_timeout(), at(104 + 200));
+        receiver.handle_timeout(at(303));
+        assert!(receiver.poll_transmit(at(303)).is_none(), "too early");
+        receiver.handle_timeout(at(304));
+        assert_eq!(receiver.poll_transmit(at(304)).unwrap().cumulative, 5);
+        assert!(receiver.poll_timeout().is_never());
+        assert_eq!(receiver.statistics().acks, 3);
+        assert_eq!(receiver.statistics().delivered, Bytes(5 * MSS));
+    }
+
+    #[test]
+    fn quick_and_undelayed_receivers_acknowledge_each() {
+        let mut parameters = rfc();
+        parameters.delayed_ack.quick.0 = 3;
+        let mut receiver = Receiver::new(&parameters);
+        assert_eq!(
+            feed(&mut receiver, &[0, 1, 2, 3, 4]),
+            [Some(1), Some(2), Some(3), None, Some(5)]
+        );
+        for every in [0, 1] {
+            parameters.delayed_ack.quick.0 = 0;
+            parameters.delayed_ack.every.0 = every;
+            let mut receiver = Receiver::new(&parameters);
+            assert_eq!(feed(&mut receiver, &[0, 1]), [Some(1), Some(2)]);
+        }
+    }
+
+    #[test]
+    fn disorder_is_acknowledged_at_once() {
+        let mut receiver = Receiver::new(&rfc());
+        // A hole at 1 and at 3; 1 fills the first in whole, 3 the second, then 3 once more, then back to normal.
+        assert_eq!(
+            feed(&mut receiver, &[0, 2, 4, 1, 3, 3, 5, 6]),
+            [None, Some(1), Some(1), Some(3), Some(5), Some(5), None, Some(7)]
+        );
+        let statistics = receiver.statistics();
+        assert_eq!(
+            (statistics.reordered_segments, statistics.duplicate_segments),
+            (2, 1)
+        );
+        assert_eq!(
+            (statistics.received_segments, statistics.delivered),
+            (8, Bytes(7 * MSS))
+        );
+    }
+
+    #[test]
+    fn filling_part_of_a_gap_is_acknowledged_at_once() {
+        let mut receiver = Receiver::new(&rfc());
+        assert_eq!(
+            feed(&mut receiver, &[3, 0, 1, 2]),
+            [Some(0), Some(1), Some(2), Some(4)]
+        );
+    }
+
+    #[test]
+    fn blocks_are_those_most_recently_changed() {
+        let mut receiver = Receiver::new(&rfc());
+        let mut after = |sequence| {
+            receiver.handle_segment(at(100), &data(sequence, 100), false);
+            blocks(&receiver.poll_transmit(at(100)).unwrap())
+        };
+        assert_eq!(after(2), [(2, 3)]);
+        assert_eq!(after(4), [(4, 5), (2, 3)]);
+        assert_eq!(after(6), [(6, 7), (4, 5), (2, 3)]);
+        assert_eq!(after(8), [(8, 9), (6, 7), (4, 5)]);
+        assert_eq!(after(3), [(2, 5), (8, 9), (6, 7)], "two ranges become one");
+        assert_eq!(after(6), [(6, 7), (2, 5), (8, 9)], "a duplicate comes first too");
+        assert_eq!(after(0), [(6, 7), (2, 5), (8, 9)]);
+        assert_eq!(after(1), [(6, 7), (8, 9)]);
+        assert_eq!(after(12), [(12, 13), (6, 7), (8, 9)]);
+        assert_eq!(after(5), [(12, 13), (8, 9)]);
+    }
+
+    #[test]
+    fn only_sack_sends_blocks() {
+        let mut parameters = rfc();
+        parameters.recovery = LossRecovery::Newreno;
+        let mut receiver = Receiver::new(&parameters);
+        receiver.handle_segment(at(100), &data(5, 100), false);
+        assert!(receiver.poll_transmit(at(100)).unwrap().sacks.is_empty());
+    }
+
+    #[test]
+    fn the_echo_is_the_first_unacknowledged_segments() {
+        let mut receiver = Receiver::new(&rfc());
+        let mut echo = |sequence, ms| {
+            receiver.handle_segment(at(ms), &data(sequence, ms), false);
+            receiver.poll_transmit(at(ms)).map(|ack| ack.echo)
+        };
+        assert_eq!(echo(0, 100), None);
+        assert_eq!(echo(1, 110), Some(at(50)), "RFC 7323 section 4.3 (A)");
+        assert_eq!(echo(3, 120), Some(at(50)), "(B): a hole");
+        assert_eq!(echo(2, 400), Some(at(350)), "(C): a filled hole");
+    }
+
+    #[test]
+    fn a_short_segment_is_acknowledged_at_once_and_counted_once() {
+        let mut short = data(3, 100);
+        short.length = Bytes(100);
+        let mut receiver = Receiver::new(&rfc());
+        receiver.handle_segment(at(100), &short, false); // before its time
+        receiver.handle_segment(at(100), &short, false);
+        feed(&mut receiver, &[2, 0, 1]);
+        assert_eq!(
+            (receiver.next_expected(), receiver.statistics().delivered),
+            (4, Bytes(3 * MSS + 100))
+        );
+        let mut receiver = Receiver::new(&rfc());
+        feed(&mut receiver, &[0, 1, 2]);
+        receiver.poll_transmit(at(103));
+        receiver.handle_segment(at(103), &short, false);
+        assert_eq!(receiver.poll_transmit(at(103)).unwrap().cumulative, 4);
+        assert_eq!(receiver.statistics().delivered, Bytes(3 * MSS + 100));
+    }
+
+    #[test]
+    fn congestion_is_echoed_until_the_window_is_reduced() {
+        let mut receiver = Receiver::new(&rfc());
+        let mut after = |sequence, window_reduced, marked| {
+            let segment = Segment {
+                window_reduced,
+                ..data(sequence, 100)
+            };
+            receiver.handle_segment(at(100), &segment, marked);
+            receiver.poll_transmit(at(100)).map(|ack| ack.ecn_echo)
+        };
+        assert_eq!(after(0, false, false), None);
+        assert_eq!(after(1, false, false), Some(false));
+        assert_eq!(after(2, false, true), Some(true), "at once");
+        assert_eq!(after(3, false, true), None);
+        assert_eq!(after(4, false, false), Some(true), "at once, and still echoing");
+        assert_eq!(after(5, true, false), None);
+        assert_eq!(after(6, false, false), Some(false));
+        assert_eq!(
+            after(7, true, true),
+            Some(true),
+            "a new mark on the one that says CWR"
+        );
+    }
+
+    #[test]
+    fn each_syn_is_answered() {
+        let mut receiver = Receiver::new(&rfc());
+        let syn = Segment {
+            kind: SegmentKind::Syn,
+            length: Bytes::ZERO,
+            ..data(0, 100)
+        };
+        for _ in 0..2 {
+            receiver.handle_segment(at(100), &syn, false);
+            let answer = receiver.poll_transmit(at(100)).unwrap();
+            assert_eq!(
+                (answer.kind, answer.cumulative, answer.echo),
+                (AcknowledgementKind::SynAck, 0, at(50))
+            );
+            assert!(receiver.poll_transmit(at(100)).is_none());
+        }
+        assert_eq!(receiver.statistics().acks, 0);
+    }
+
+    proptest! {
+        /// Any order, with losses and duplicates, against a set of what has arrived.
+        #[test]
+        fn sequence_space_is_covered_once(
+            arrivals in prop::collection::vec(0..40_u64, 1..200),
+            last in 1..40_u64,
+            tail in 1..=MSS,
+        ) {
+            let mut receiver = Receiver::new(&rfc());
+            let mut arrived = BTreeSet::new();
+            let length = |sequence| if sequence == last { tail } else { MSS };
+            for sequence in arrivals.into_iter().filter(|&sequence| sequence <= last) {
+                let mut segment = data(sequence, 100);
+                segment.length = Bytes(length(sequence));
+                receiver.handle_segment(at(100), &segment, false);
+                let new = arrived.insert(sequence);
+                let next = (0..).find(|n| !arrived.contains(n)).unwrap();
+                prop_assert_eq!(receiver.next_expected(), next);
+                prop_assert_eq!(receiver.statistics().delivered.0, (0..next).map(length).sum::<u64>());
+                let Some(ack) = receiver.poll_transmit(at(100)) else {
+                    prop_assert!(new && sequence + 1 == next, "only what is in order may wait");
+                    continue;
+                };
+                prop_assert_eq!(ack.cumulative, next);
+                let blocks = ack.sacks.as_slice();
+                let starts = arrived.iter().filter(|&&n| n > next && !arrived.contains(&(n - 1))).count();
+                prop_assert_eq!(blocks.len(), starts.min(SackBlocks::MOST));
+                for (n, block) in blocks.iter().enumerate() {
+                    prop_assert!(block.start > next && (block.start..block.end).all(|n| arrived.contains(&n)));
+                    prop_assert!(!arrived.contains(&(block.start - 1)) && !arrived.contains(&block.end));
+                    prop_assert!(!blocks[..n].contains(block));
+                }
+                prop_assert!(sequence < next || blocks[0].contains(sequence), "RFC 2018 section 4");
+            }
+            let statistics = receiver.statistics();
+            prop_assert_eq!(statistics.received_segments - statistics.duplicate_segments, arrived.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use super::parameters::{RtoFloor, TcpParameters};
+use crate::units::Span;
+
+/// Estimates the round-trip time and says when to retransmit.
+///
+/// With the letters of RFC 6298: SRTT is `scaled_srtt`/8, RTTVAR is `scaled_rttvar`/4, G is `granularity`, K is 4.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    granularity: Span,
+    rto_minimum: Span,
+    rto_maximum: Span,
+    rto_floor: RtoFloor,
+    /// In eighths and quarters of a nanosecond, so that the gains 1/8 and 1/4 lose nothing to rounding (Jacobson 1988, appendix A).
+    scaled_srtt: u64,
+    scaled_rttvar: u64,
+    /// The timeout without and with back-off.
+    base: Span,
+    backed_off: Span,
+    minimum: Option<Span>,
+    latest: Option<Span>,
+}
+
+/// The longest round trip that enters the estimate, 9 years: eight of it fit the scaled registers.
+const LONGEST: u64 = 1 << 58;
+
+/// A timer of no time at all would go off for ever at one moment.
+const SHORTEST_TIMEOUT: Span = Span::from_nanos(1);
+
+/// Rounds up to whole ticks, at least one; a tick of zero rounds nothing.
+fn round_up(span: Span, tick: Span) -> Span {
+    let tick = tick.as_nanos();
+    if tick == 0 {
+        return span;
+    }
+    let ticks = span.as_nanos().div_ceil(tick).max(1);
+    Span::from_nanos(ticks.saturating_mul(tick))
+}
+
+impl RttEstimator {
+    /// Before the first sample: the timeout is `rto_initial`.
+    pub fn new(parameters: &TcpParameters) -> Self {
+        let mut estimator = RttEstimator {
+            granularity: parameters.clock_granularity,
+            rto_minimum: parameters.rto_minimum,
+            rto_maximum: parameters.rto_maximum,
+            rto_floor: parameters.rto_floor,
+            scaled_srtt: 0,
+            scaled_rttvar: 0,
+            base: Span::ZERO,
+            backed_off: Span::ZERO,
+            minimum: None,
+            latest: None,
+        };
+        estimator.base = estimator.bounded(parameters.rto_initial);
+        estimator.backed_off = estimator.base;
+        estimator
+    }
+
+    /// Takes in a measured round-trip time, exact; it is rounded up to the clock's tick for the estimate. Ends the back-off.
+    pub fn sample(&mut self, rtt: Span) {
+        let first = self.latest.is_none();
+        self.latest = Some(rtt);
+        self.minimum = Some(self.minimum.map_or(rtt, |minimum| minimum.min(rtt)));
+        let r = round_up(rtt, self.granularity).as_nanos().min(LONGEST);
+        if first {
+            // RFC 6298 (2.2): SRTT = R, RTTVAR = R/2.
+            self.scaled_srtt = 8 * r;
+            self.scaled_rttvar = 2 * r;
+        } else {
+            // RFC 6298 (2.3): RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R.
+            let error = (self.scaled_srtt / 8).abs_diff(r);
+            self.scaled_rttvar = self.scaled_rttvar - self.scaled_rttvar / 4 + error;
+            self.scaled_srtt = self.scaled_srtt - self.scaled_srtt / 8 + r;
+        }
+        self.base = self.bounded(self.unbounded());
+        self.backed_off = self.base;
+    }
+
+    /// SRTT + max(G, K RTTVAR), or as Linux does.
+    fn unbounded(&self) -> Span {
+        let variance = Span::from_nanos(self.scaled_rttvar).max(self.granularity); // K RTTVAR = 4 RTTVAR
+        let variance = match self.rto_floor {
+            RtoFloor::Timeout => variance,
+            RtoFloor::Variance => variance.max(self.rto_minimum),
+        };
+        Span::from_nanos(self.scaled_srtt / 8) + variance
+    }
+
+    /// RFC 6298 (2.4), (2.5), and rounded up to the tick in between. The largest wins if the two contradict each other.
+    fn bounded(&self, rto: Span) -> Span {
+        round_up(rto.max(self.rto_minimum), self.granularity)
+            .min(self.rto_maximum)
+            .max(SHORTEST_TIMEOUT)
+    }
+
+    /// The retransmission timeout, back-off included: within `rto_minimum` and `rto_maximum`.
+    pub fn rto(&self) -> Span {
+        self.backed_off
+    }
+
+    /// The timer went off: doubles the timeout, up to `rto_maximum` (RFC 6298 (5.5)).
+    pub fn back_off(&mut self) {
+        self.backed_off = (self.backed_off * 2).min(self.rto_maximum).max(SHORTEST_TIMEOUT);
+    }
+
+    /// New data has been acknowledged without a sample to be had from it (Karn): ends the back-off all the same.
+    /// RFC 6298 section 5 keeps it until the next sample; the caller decides.
+    pub fn cancel_back_off(&mut self) {
+        self.backed_off = self.base;
+    }
+
+    /// SRTT, of samples rounded up to the tick; `None` before the first sample.
+    pub fn smoothed(&self) -> Option<Span> {
+        self.latest.map(|_| Span::from_nanos(self.scaled_srtt / 8))
+    }
+    /// The smallest sample, exact.
+    pub fn minimum(&self) -> Option<Span> {
+        self.minimum
+    }
+    /// The last sample, exact.
+    pub fn latest(&self) -> Option<Span> {
+        self.latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::parameters::Preset;
+    use proptest::prelude::*;
+
+    const MS: Span = Span::from_millis(1);
+
+    fn exact() -> TcpParameters {
+        TcpParameters {
+            clock_granularity: Span::ZERO,
+            rto_minimum: Span::ZERO,
+            ..Preset::Rfc.parameters()
+        }
+    }
+
+    #[test]
+    fn the_first_sample_gives_three_round_trips() {
+        let mut rtt = RttEstimator::new(&exact());
+        assert_eq!((rtt.rto(), rtt.smoothed()), (MS * 1000, None));
+        rtt.sample(MS * 100);
+        assert_eq!(rtt.smoothed(), Some(MS * 100));
+        assert_eq!(rtt.rto(), MS * 300); // R + 4 R/2
+    }
+
+    #[test]
+    fn the_second_sample_follows_the_gains() {
+        let mut rtt = RttEstimator::new(&exact());
+        rtt.sample(MS * 100);
+        rtt.sample(MS * 180);
+        // RTTVAR = 3/4 50 + 1/4 80 = 57.5 ms; SRTT = 7/8 100 + 1/8 180 = 110 ms.
+        assert_eq!(rtt.smoothed(), Some(MS * 110));
+        assert_eq!(rtt.rto(), MS * (110 + 230));
+        assert_eq!((rtt.minimum(), rtt.latest()), (Some(MS * 100), Some(MS * 180)));
+    }
+
+    #[test]
+    fn constant_samples_leave_the_floor() {
+        let mut parameters = exact();
+        parameters.rto_minimum = MS * 200;
+        let settled = |parameters: &TcpParameters| {
+            let mut rtt = RttEstimator::new(parameters);
+            (0..1000).for_each(|_| rtt.sample(MS * 300));
+            rtt.rto()
+        };
+        assert_eq!(settled(&parameters).as_nanos() / 1000, 300_000, "max(200, 300)");
+        parameters.rto_floor = RtoFloor::Variance;
+        assert_eq!(settled(&parameters), MS * 500, "Linux: 300 + 200");
+        parameters.clock_granularity = MS * 250;
+        parameters.rto_floor = RtoFloor::Timeout;
+        assert_eq!(settled(&parameters), MS * 750, "two ticks, and G = 250 ms");
+    }
+
+    #[test]
+    fn samples_are_rounded_up_to_the_tick() {
+        let mut parameters = exact();
+        parameters.clock_granularity = MS * 100;
+        for (exact, rounded) in [(0, 100), (1, 100), (100, 100), (101, 200)] {
+            let mut rtt = RttEstimator::new(&parameters);
+            rtt.sample(MS * exact);
+            assert_eq!(rtt.smoothed(), Some(MS * rounded));
+            assert_eq!(
+                (rtt.minimum(), rtt.latest()),
+                (Some(MS * exact), Some(MS * exact))
+            );
+        }
+    }
+
+    #[test]
+    fn back_off_doubles_to_the_maximum_and_ends_with_a_sample() {
+        let mut rtt = RttEstimator::new(&Preset::Rfc.parameters());
+        for seconds in [2, 4, 8, 16, 32, 60, 60] {
+            rtt.back_off();
+            assert_eq!(rtt.rto(), MS * 1000 * seconds);
+        }
+        rtt.cancel_back_off();
+        assert_eq!(rtt.rto(), MS * 1000);
+        rtt.back_off();
+        rtt.sample(MS * 2000);
+        assert_eq!(rtt.rto(), MS * 6000);
+    }
+
+    proptest! {
+        #[test]
+        fn the_timeout_stays_within_its_bounds(
+            rtts in prop::collection::vec(prop_oneof![0..u64::MAX, 0..10_000_000_000_u64], 1..50),
+            backs in 0..70_u32,
+            preset in prop::sample::select(vec![Preset::Rfc, Preset::Ns2Of2002, Preset::Linux]),
+        ) {
+            let parameters = preset.parameters();
+            let mut rtt = RttEstimator::new(&parameters);
+            let bounds = parameters.rto_minimum..=parameters.rto_maximum;
+            for nanos in &rtts {
+                rtt.sample(Span::from_nanos(*nanos));
+                prop_assert!(bounds.contains(&rtt.rto()));
+                let smoothed = rtt.smoothed().unwrap();
+                prop_assert!(rtt.rto() >= smoothed.min(parameters.rto_maximum));
+            }
+            let before = rtt.rto();
+            (0..backs).for_each(|_| rtt.back_off());
+            prop_assert!(bounds.contains(&rtt.rto()) && rtt.rto() >= before);
+            prop_assert_eq!(rtt.minimum().unwrap().as_nanos(), *rtts.iter().min().unwrap());
+        }
+
+        #[test]
+        fn the_smoothed_time_is_the_exact_moving_average(rtts in prop::collection::vec(1..1_000_000_000_u64, 1..200)) {
+            let mut rtt = RttEstimator::new(&exact());
+            let mut average = rtts[0] as f64;
+            for nanos in &rtts {
+                rtt.sample(Span::from_nanos(*nanos));
+                average += (*nanos as f64 - average) / 8.0;
+                prop_assert!((rtt.smoothed().unwrap().as_nanos() as f64 - average).abs() < 2.0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_timeout_of_nothing_still_takes_time() {
+        let mut parameters = exact();
+        parameters.rto_initial = Span::ZERO;
+        let mut rtt = RttEstimator::new(&parameters);
+        rtt.sample(Span::ZERO);
+        let first = rtt.rto();
+        rtt.back_off();
+        assert!(Span::ZERO < first && first < rtt.rto());
+    }
+}

@@ -1,0 +1,79 @@
+//! Duplication: a packet arrives twice.
+
+use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
+use crate::packet::Packet;
+use crate::registry::{Element, Place, Recipe};
+use crate::streams::Stream;
+use crate::units::{Probability, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Duplicate {
+    /// With which probability a packet is followed by a copy of itself.
+    pub probability: Probability,
+    /// Where in the hop: before the queue the copy takes room in the buffer and capacity of the link like the first.
+    #[serde(default = "Side::after_link")]
+    pub side: Side,
+    /// Which packets.
+    #[serde(default = "Applies::data")]
+    pub applies: Applies,
+}
+
+impl Element<ImpairmentKind> for Duplicate {
+    const NAME: &'static str = "duplicate";
+    const LABEL: &'static str = "duplication";
+    const SUMMARY: &'static str = "Sends a copy right behind a packet, with the same probability for each.";
+    const REFERENCE: &'static str =
+        "Bernoulli trials, one draw per packet: runs at different probabilities share them";
+}
+
+impl Recipe<ImpairmentKind> for Duplicate {
+    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+        Box::new(DuplicateImpairment {
+            parameters: self.clone(),
+            stream: place.stream(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct DuplicateImpairment {
+    parameters: Duplicate,
+    stream: Stream,
+}
+
+impl Impairment for DuplicateImpairment {
+    fn judge(&mut self, _now: Time, packet: &Packet) -> Verdict {
+        if self.parameters.applies.to(packet) && self.stream.chance(self.parameters.probability) {
+            Verdict::Duplicate
+        } else {
+            Verdict::Pass
+        }
+    }
+    fn side(&self) -> Side {
+        self.parameters.side
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::impairment::tests::{self, packet};
+    use serde_json::json;
+
+    #[test]
+    fn the_share_of_copies_is_the_probability() {
+        let (p, n) = (0.03, 200_000);
+        let mut duplicate = tests::build(json!({ "kind": "duplicate", "probability": p }));
+        let verdicts = (0..n).map(|_| duplicate.judge(Time::ZERO, &packet()));
+        let copies = verdicts.filter(|verdict| *verdict == Verdict::Duplicate).count() as f64;
+        let expected = f64::from(n) * p;
+        assert!(
+            (copies - expected).abs() < 4.0 * libm::sqrt(expected * (1.0 - p)),
+            "{copies} for {expected}"
+        );
+    }
+}

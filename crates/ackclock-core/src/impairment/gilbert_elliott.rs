@@ -1,0 +1,163 @@
+//! Loss in bursts: a channel that is good or bad, moves from packet to packet, and loses packets with the probability of its state.
+
+use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
+use crate::packet::Packet;
+use crate::registry::{Element, Place, Recipe};
+use crate::streams::Stream;
+use crate::units::{Probability, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters. With the defaults, bursts of loss last 1/`bad_to_good` packets on average, and the share
+/// `good_to_bad`/(`good_to_bad` + `bad_to_good`) of all packets is lost.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// The probability that a packet met by a good channel leaves it bad.
+    pub good_to_bad: Probability,
+    /// The probability that a packet met by a bad channel leaves it good.
+    pub bad_to_good: Probability,
+    /// The probability that a good channel loses a packet.
+    #[serde(default)]
+    pub loss_in_good: Probability,
+    /// The probability that a bad channel loses a packet.
+    #[serde(default = "certain")]
+    pub loss_in_bad: Probability,
+    /// Where in the hop.
+    #[serde(default = "Side::after_link")]
+    pub side: Side,
+    /// Which packets; the others neither suffer nor move the channel.
+    #[serde(default = "Applies::data")]
+    pub applies: Applies,
+}
+
+fn certain() -> Probability {
+    Probability::ONE
+}
+
+impl Element<ImpairmentKind> for GilbertElliott {
+    const NAME: &'static str = "gilbert_elliott";
+    const LABEL: &'static str = "Gilbert-Elliott loss";
+    const SUMMARY: &'static str = "Loses packets in bursts: a two-state channel that moves with each packet.";
+    const REFERENCE: &'static str = "Gilbert 1960; Elliott 1963, Bell System Technical Journal 39 and 42";
+}
+
+impl GilbertElliott {
+    /// The long-run share of packets that meet a bad channel. A channel that never moves is good.
+    fn share_of_bad(&self) -> Probability {
+        let (to_bad, to_good) = (self.good_to_bad.get(), self.bad_to_good.get());
+        Probability::new(to_bad / (to_bad + to_good)).unwrap_or(Probability::ZERO)
+    }
+}
+
+impl Recipe<ImpairmentKind> for GilbertElliott {
+    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+        let mut stream = place.stream();
+        Box::new(GilbertElliottImpairment {
+            bad: stream.chance(self.share_of_bad()),
+            parameters: self.clone(),
+            stream,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct GilbertElliottImpairment {
+    parameters: GilbertElliott,
+    stream: Stream,
+    bad: bool,
+}
+
+impl Impairment for GilbertElliottImpairment {
+    fn judge(&mut self, _now: Time, packet: &Packet) -> Verdict {
+        let parameters = &self.parameters;
+        if !parameters.applies.to(packet) {
+            return Verdict::Pass;
+        }
+        let (loss, leave) = if self.bad {
+            (parameters.loss_in_bad, parameters.bad_to_good)
+        } else {
+            (parameters.loss_in_good, parameters.good_to_bad)
+        };
+        // Two draws for every packet, whatever the parameters, so that runs at different parameters share them.
+        let lost = self.stream.chance(loss);
+        self.bad ^= self.stream.chance(leave);
+        if lost { Verdict::Drop } else { Verdict::Pass }
+    }
+    fn side(&self) -> Side {
+        self.parameters.side
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::impairment::tests::{self, packet};
+    use serde_json::json;
+
+    fn lost(parameters: serde_json::Value, n: usize) -> Vec<bool> {
+        let mut loss = tests::build(parameters);
+        (0..n)
+            .map(|_| loss.judge(Time::ZERO, &packet()) == Verdict::Drop)
+            .collect()
+    }
+
+    #[test]
+    fn bursts_have_their_mean_length_and_share() {
+        let (p, r, n) = (0.01, 0.2, 400_000);
+        let losses = lost(
+            json!({ "kind": "gilbert_elliott", "good_to_bad": p, "bad_to_good": r }),
+            n,
+        );
+        let bursts: Vec<f64> = losses
+            .chunk_by(|a, b| a == b)
+            .filter(|run| run[0])
+            .map(|run| run.len() as f64)
+            .collect();
+        let mean = bursts.iter().sum::<f64>() / bursts.len() as f64;
+        // Geometric: mean 1/r, variance (1 − r)/r².
+        let sigma = libm::sqrt((1.0 - r) / (r * r) / bursts.len() as f64);
+        assert!(
+            (mean - 1.0 / r).abs() < 4.0 * sigma,
+            "{mean} over {} bursts",
+            bursts.len()
+        );
+        // Variance of the share of a two-state chain with correlation λ = 1 − p − r from packet to packet.
+        let (share, lambda) = (p / (p + r), 1.0 - p - r);
+        let sigma = libm::sqrt(share * (1.0 - share) / n as f64 * (1.0 + lambda) / (1.0 - lambda));
+        let observed = losses.iter().filter(|&&lost| lost).count() as f64 / n as f64;
+        assert!((observed - share).abs() < 4.0 * sigma, "{observed} for {share}");
+    }
+
+    #[test]
+    fn each_state_has_its_own_loss() {
+        let losses = lost(
+            json!({ "kind": "gilbert_elliott", "good_to_bad": "50 %", "bad_to_good": "50 %",
+                    "loss_in_good": "10 %", "loss_in_bad": "30 %" }),
+            200_000,
+        );
+        let share = losses.iter().filter(|&&lost| lost).count() as f64 / losses.len() as f64;
+        // Independent from packet to packet with these transitions.
+        assert!(
+            (share - 0.2).abs() < 4.0 * libm::sqrt(0.2 * 0.8 / losses.len() as f64),
+            "{share}"
+        );
+    }
+
+    #[test]
+    fn a_channel_that_cannot_move_is_good_and_one_that_cannot_recover_is_bad() {
+        let stuck = |to_bad, to_good| {
+            lost(
+                json!({ "kind": "gilbert_elliott", "good_to_bad": to_bad, "bad_to_good": to_good }),
+                1000,
+            )
+        };
+        assert!(stuck("0 %", "0 %").into_iter().all(|lost| !lost));
+        assert!(stuck("1 %", "0 %").into_iter().all(|lost| lost));
+        assert!(
+            stuck("100 %", "100 %")
+                .chunk_by(|a, b| a == b)
+                .all(|run| run.len() == 1)
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Independent loss: every packet is lost with the same probability.
+
+use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
+use crate::packet::Packet;
+use crate::registry::{Element, Place, Recipe};
+use crate::streams::Stream;
+use crate::units::{Probability, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IidLoss {
+    /// With which probability a packet is lost, whatever its size.
+    pub probability: Probability,
+    /// Where in the hop.
+    #[serde(default = "Side::after_link")]
+    pub side: Side,
+    /// Which packets.
+    #[serde(default = "Applies::data")]
+    pub applies: Applies,
+}
+
+impl Element<ImpairmentKind> for IidLoss {
+    const NAME: &'static str = "iid_loss";
+    const LABEL: &'static str = "independent loss";
+    const SUMMARY: &'static str = "Loses each packet with the same probability, independently of all others.";
+    const REFERENCE: &'static str =
+        "Bernoulli trials, one draw per packet: runs at different probabilities share them";
+}
+
+impl Recipe<ImpairmentKind> for IidLoss {
+    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+        Box::new(IidLossImpairment {
+            parameters: self.clone(),
+            stream: place.stream(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct IidLossImpairment {
+    parameters: IidLoss,
+    stream: Stream,
+}
+
+impl Impairment for IidLossImpairment {
+    fn judge(&mut self, _now: Time, packet: &Packet) -> Verdict {
+        if self.parameters.applies.to(packet) && self.stream.chance(self.parameters.probability) {
+            Verdict::Drop
+        } else {
+            Verdict::Pass
+        }
+    }
+    fn side(&self) -> Side {
+        self.parameters.side
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::impairment::tests::{self, packet};
+    use serde_json::json;
+
+    fn lost(probability: &str, n: usize) -> Vec<bool> {
+        let mut loss = tests::build(json!({ "kind": "iid_loss", "probability": probability }));
+        (0..n)
+            .map(|_| loss.judge(Time::ZERO, &packet()) == Verdict::Drop)
+            .collect()
+    }
+
+    #[test]
+    fn the_share_lost_is_the_probability() {
+        let n = 200_000;
+        for p in [0.005, 0.05, 0.5] {
+            let count = lost(&format!("{p}"), n).into_iter().filter(|&lost| lost).count();
+            let sigma = libm::sqrt(n as f64 * p * (1.0 - p));
+            assert!(
+                (count as f64 - n as f64 * p).abs() < 4.0 * sigma,
+                "{count} of {n} at {p}"
+            );
+        }
+        assert!(lost("0 %", 1000).into_iter().all(|lost| !lost));
+        assert!(lost("100 %", 1000).into_iter().all(|lost| lost));
+    }
+
+    #[test]
+    fn losses_are_independent() {
+        let losses = lost("20 %", 200_000);
+        let after_loss: Vec<bool> = losses.windows(2).filter(|w| w[0]).map(|w| w[1]).collect();
+        let share = after_loss.iter().filter(|&&lost| lost).count() as f64 / after_loss.len() as f64;
+        let sigma = libm::sqrt(0.2 * 0.8 / after_loss.len() as f64);
+        assert!((share - 0.2).abs() < 4.0 * sigma, "{share}");
+    }
+
+    #[test]
+    fn what_is_lost_at_a_lower_probability_is_lost_at_a_higher() {
+        let (low, high) = (lost("5 %", 10_000), lost("10 %", 10_000));
+        assert!(low.iter().zip(&high).all(|(low, high)| !low || *high));
+        assert!(low.iter().filter(|l| **l).count() < high.iter().filter(|h| **h).count());
+    }
+}

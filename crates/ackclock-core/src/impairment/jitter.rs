@@ -1,0 +1,321 @@
+//! Jitter: the propagation delay varies from packet to packet.
+
+use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
+use crate::packet::Packet;
+use crate::registry::{Element, Place, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::streams::Stream;
+use crate::units::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters. The extra delay is added to the hop's delay, behind the link.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "distribution": { "kind": "uniform", "maximum": "5 ms" } }))]
+pub struct Jitter {
+    /// Of the extra delay.
+    pub distribution: Distribution,
+    /// Whether a packet may overtake another; if not, those behind a late one wait for it.
+    #[serde(default = "forbidden")]
+    pub reordering: Overtaking,
+    /// Which packets.
+    #[serde(default = "Applies::data")]
+    pub applies: Applies,
+}
+
+fn forbidden() -> Overtaking {
+    Overtaking::Forbidden
+}
+
+/// The distribution of the extra delay.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Distribution {
+    /// Anything from 0 to `maximum`.
+    Uniform {
+        /// The largest.
+        maximum: Span,
+    },
+    /// Exponential.
+    Exponential {
+        /// The mean.
+        mean: Span,
+    },
+    /// Normal, given that it is not negative. The mean and the deviation are those of the normal law before it is cut; where the
+    /// mean is no more than a few deviations, the mean of what is left is larger.
+    Normal {
+        /// The mean before the cut.
+        mean: Span,
+        /// The standard deviation before the cut.
+        standard_deviation: Span,
+    },
+}
+
+impl Element<ImpairmentKind> for Jitter {
+    const NAME: &'static str = "jitter";
+    const LABEL: &'static str = "jitter";
+    const SUMMARY: &'static str = "Delays each packet by a random time, in order or not.";
+    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        if let Distribution::Normal {
+            standard_deviation: Span::ZERO,
+            ..
+        } = self.distribution
+        {
+            let remedy = "is no spread; write a longer time, or add the mean to the hop's delay";
+            return Err(Error::new(
+                "distribution.standard_deviation",
+                &json!(Span::ZERO),
+                remedy,
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Recipe<ImpairmentKind> for Jitter {
+    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+        Box::new(JitterImpairment {
+            parameters: self.clone(),
+            law: Law::new(self.distribution),
+            stream: place.stream(),
+        })
+    }
+}
+
+/// A distribution, made ready to draw from.
+#[derive(Clone, Copy, Debug)]
+enum Law {
+    Uniform {
+        maximum: Span,
+    },
+    Exponential {
+        mean: f64,
+    },
+    /// `below`: how much of the normal law is negative.
+    Normal {
+        mean: f64,
+        deviation: f64,
+        below: f64,
+    },
+}
+
+impl Law {
+    fn new(distribution: Distribution) -> Self {
+        match distribution {
+            Distribution::Uniform { maximum } => Law::Uniform { maximum },
+            Distribution::Exponential { mean } => Law::Exponential {
+                mean: mean.as_seconds(),
+            },
+            Distribution::Normal {
+                mean,
+                standard_deviation,
+            } => {
+                let (mean, deviation) = (mean.as_seconds(), standard_deviation.as_seconds());
+                Law::Normal {
+                    mean,
+                    deviation,
+                    below: 0.5 * libm::erfc(mean / deviation * std::f64::consts::FRAC_1_SQRT_2),
+                }
+            }
+        }
+    }
+
+    fn draw(self, stream: &mut Stream) -> Span {
+        match self {
+            Law::Uniform { maximum } => stream.uniform_span(maximum),
+            Law::Exponential { mean } => Span::from_seconds(stream.exponential(mean)),
+            Law::Normal {
+                mean,
+                deviation,
+                below,
+            } => {
+                // From the upper end, where 1 − uniform() keeps away from zero, so that the quantile is finite.
+                let above = (1.0 - stream.uniform()) * (1.0 - below);
+                Span::from_seconds(mean - deviation * normal_quantile(above))
+            }
+        }
+    }
+}
+
+/// The standard normal quantile for 0 < `p` < 1, to about 16 digits (Wichura's AS 241, routine PPND16).
+fn normal_quantile(p: f64) -> f64 {
+    let polynomial = |coefficients: &[f64], x: f64| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    let q = p - 0.5;
+    if q.abs() <= 0.425 {
+        let r = 0.180_625 - q * q;
+        return q * polynomial(&CENTRE.0, r) / polynomial(&CENTRE.1, r);
+    }
+    let r = libm::sqrt(-libm::log(p.min(1.0 - p)));
+    let tail = if r <= 5.0 {
+        polynomial(&FLANK.0, r - 1.6) / polynomial(&FLANK.1, r - 1.6)
+    } else {
+        polynomial(&TAIL.0, r - 5.0) / polynomial(&TAIL.1, r - 5.0)
+    };
+    libm::copysign(tail, q)
+}
+
+type Ratio = ([f64; 8], [f64; 8]);
+/// |p − 1/2| ≤ 0.425.
+const CENTRE: Ratio = (
+    [
+        3.3871328727963665,
+        133.14166789178438,
+        1971.5909503065513,
+        13731.69376550946,
+        45921.95393154987,
+        67265.7709270087,
+        33430.57558358813,
+        2509.0809287301227,
+    ],
+    [
+        1.0,
+        42.31333070160091,
+        687.1870074920579,
+        5394.196021424751,
+        21213.794301586597,
+        39307.89580009271,
+        28729.085735721943,
+        5226.495278852854,
+    ],
+);
+/// Further out, down to p = e^−25.
+const FLANK: Ratio = (
+    [
+        1.4234371107496835,
+        4.630337846156546,
+        5.769497221460691,
+        3.6478483247632045,
+        1.2704582524523684,
+        0.2417807251774506,
+        0.022723844989269184,
+        0.0007745450142783414,
+    ],
+    [
+        1.0,
+        2.053191626637759,
+        1.6763848301838038,
+        0.6897673349851,
+        0.14810397642748008,
+        0.015198666563616457,
+        0.0005475938084995345,
+        1.0507500716444169e-09,
+    ],
+);
+/// Beyond.
+const TAIL: Ratio = (
+    [
+        6.657904643501103,
+        5.463784911164114,
+        1.7848265399172913,
+        0.29656057182850487,
+        0.026532189526576124,
+        0.0012426609473880784,
+        2.7115555687434876e-05,
+        2.0103343992922881e-07,
+    ],
+    [
+        1.0,
+        0.599832206555888,
+        0.1369298809227358,
+        0.014875361290850615,
+        0.0007868691311456133,
+        1.8463183175100548e-05,
+        1.421511758316446e-07,
+        2.0442631033899397e-15,
+    ],
+);
+
+#[derive(Debug)]
+struct JitterImpairment {
+    parameters: Jitter,
+    law: Law,
+    stream: Stream,
+}
+
+impl Impairment for JitterImpairment {
+    fn judge(&mut self, _now: Time, packet: &Packet) -> Verdict {
+        if !self.parameters.applies.to(packet) {
+            return Verdict::Pass;
+        }
+        Verdict::Delay {
+            by: self.law.draw(&mut self.stream),
+            overtaken: self.parameters.reordering,
+        }
+    }
+    fn side(&self) -> Side {
+        Side::AfterLink
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::impairment::tests::{self, packet};
+
+    /// Extra delays in seconds.
+    fn delays(distribution: serde_json::Value, n: usize) -> Vec<f64> {
+        let mut jitter = tests::build(json!({ "kind": "jitter", "distribution": distribution }));
+        let mut delay = || match jitter.judge(Time::ZERO, &packet()) {
+            Verdict::Delay { by, overtaken } => {
+                assert_eq!(overtaken, Overtaking::Forbidden);
+                by.as_seconds()
+            }
+            other => panic!("{other:?}"),
+        };
+        (0..n).map(|_| delay()).collect()
+    }
+
+    /// The sample mean is the given one within four standard errors.
+    fn assert_mean(delays: &[f64], mean: f64, deviation: f64) {
+        let observed = delays.iter().sum::<f64>() / delays.len() as f64;
+        let sigma = deviation / libm::sqrt(delays.len() as f64);
+        assert!((observed - mean).abs() < 4.0 * sigma, "{observed} for {mean}");
+    }
+
+    #[test]
+    fn means_are_those_of_the_distributions() {
+        let n = 100_000;
+        let uniform = delays(json!({ "kind": "uniform", "maximum": "10 ms" }), n);
+        assert_mean(&uniform, 0.005, 0.01 / libm::sqrt(12.0));
+        assert!(uniform.iter().all(|&delay| delay <= 0.01));
+        assert_mean(
+            &delays(json!({ "kind": "exponential", "mean": "10 ms" }), n),
+            0.01,
+            0.01,
+        );
+        // The cut at zero is ten deviations away.
+        let normal = json!({ "kind": "normal", "mean": "10 ms", "standard_deviation": "1 ms" });
+        assert_mean(&delays(normal, n), 0.01, 0.001);
+        // Cut in the middle: half-normal, mean √(2/π), deviation √(1 − 2/π).
+        let half = json!({ "kind": "normal", "mean": "0 s", "standard_deviation": "1 ms" });
+        let share = 2.0 / std::f64::consts::PI;
+        assert_mean(
+            &delays(half, n),
+            0.001 * libm::sqrt(share),
+            0.001 * libm::sqrt(1.0 - share),
+        );
+    }
+
+    #[test]
+    fn quantiles_invert_the_normal_law() {
+        for p in [1e-300, 1e-100, 1e-12, 1e-4, 0.02, 0.075, 0.3, 0.5] {
+            let back = 0.5 * libm::erfc(-normal_quantile(p) * std::f64::consts::FRAC_1_SQRT_2);
+            assert!((back / p - 1.0).abs() < 1e-11, "{p}: {back}");
+            if p >= 1e-4 {
+                assert!((normal_quantile(p) + normal_quantile(1.0 - p)).abs() < 1e-10);
+            }
+        }
+    }
+
+    #[test]
+    fn a_normal_law_without_spread_is_refused() {
+        let normal = json!({ "kind": "normal", "mean": "1 ms", "standard_deviation": "0 s" });
+        let error = tests::choose(json!({ "kind": "jitter", "distribution": normal })).unwrap_err();
+        assert_eq!(error.field(), "distribution.standard_deviation");
+    }
+}

@@ -1,0 +1,653 @@
+//! A link whose rate is a Markov chain: any number of states, each with a rate.
+//!
+//! **The realisation is a function of the link's stream and of time, whatever the packets do.** Time is cut into blocks of
+//! about 64 changes of state each. What happens in a block depends on the state at its beginning and on a stream of its own, keyed by
+//! the link's seed, the block's number and that state; sojourns that reach into the next block are drawn anew there, which
+//! their lack of memory allows. So a block can be walked without those before it, given the state it begins in.
+//!
+//! **A long idle gap need not be walked.** To find the state at the beginning of a far block, a few blocks before it are walked from
+//! *every* state that could be there. Paths that meet stay together; once all have met, the state is known, and it is the one that a
+//! walk through the whole gap would have found (coupling from the past: Propp, Wilson 1996, Random Structures & Algorithms 9).
+//! How far back that reaches depends on how soon the chain forgets its past, not on the gap. A chain that remembers
+//! longer than the gap is walked.
+
+use super::piecewise::{Piece, PiecewiseLink, Rates};
+use super::{Link, LinkKind};
+use crate::registry::{Element, Place, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::streams::{Stream, Streams};
+use crate::units::{BitRate, Probability, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Parameters. Three ways to say how the state moves:
+///
+/// - `mean_sojourn`: after a sojourn in one state the next is any other, all equally likely;
+/// - `mean_sojourn` and `transition_matrix`: the rows say which state is next, the diagonal is zero;
+/// - `transition_matrix` and `step`: the rows are the probabilities of one step, staying included.
+///
+/// Sojourns are exponential, or with `step` geometric: a whole number of steps, at least one.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "2 s", "step": "30 ms" }))]
+pub struct Markov {
+    /// The rate of each state, at least one; `"0 bit/s"` is an outage.
+    pub rates: Vec<BitRate>,
+    /// The mean time in a state: one for all, or a list with one for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_sojourn: Option<Sojourns>,
+    /// A row per state: the probabilities of the next state. Rows add up to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transition_matrix: Option<Vec<Vec<Probability>>>,
+    /// The state changes only at multiples of this; without it, at any time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Span>,
+    /// The first state: `"stationary"` draws it with its share of time, a number names it, counting from 0.
+    #[serde(default)]
+    pub initial: Initial,
+    #[serde(skip)]
+    chain: Arc<Chain>,
+}
+
+/// Mean sojourns: one for all states, or one for each.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Sojourns {
+    /// The same in all states.
+    Equal(Span),
+    /// In the order of the rates.
+    PerState(Vec<Span>),
+}
+
+impl<'de> Deserialize<'de> for Sojourns {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match value {
+            Value::Array(_) => serde_json::from_value(value).map(Sojourns::PerState),
+            one => serde_json::from_value(one).map(Sojourns::Equal),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+/// The first state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Initial {
+    /// Drawn.
+    Drawn(Law),
+    /// Given, counting from 0.
+    State(usize),
+}
+
+/// From which distribution the first state is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Law {
+    /// The long-run shares of time.
+    Stationary,
+}
+
+impl Default for Initial {
+    fn default() -> Self {
+        Initial::Drawn(Law::Stationary)
+    }
+}
+
+impl<'de> Deserialize<'de> for Initial {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if value == "stationary" {
+            return Ok(Initial::default());
+        }
+        let index = value.as_u64().and_then(|index| usize::try_from(index).ok());
+        index.map(Initial::State).ok_or_else(|| {
+            D::Error::custom(format!(
+                "{value} is no state; write \"stationary\" or its number, the first being 0"
+            ))
+        })
+    }
+}
+
+impl Element<LinkKind> for Markov {
+    const NAME: &'static str = "markov";
+    const LABEL: &'static str = "Markov rate";
+    const SUMMARY: &'static str =
+        "Sends at a rate that a Markov chain chooses, in continuous time or in steps.";
+    const REFERENCE: &'static str =
+        "sojourns without memory; skips idle time by coupling from the past (Propp, Wilson 1996)";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        let chain = Chain::new(self)?;
+        if let Initial::State(index) = self.initial
+            && index >= self.rates.len()
+        {
+            let remedy = format!(
+                "is no state; the last of {} is {}",
+                self.rates.len(),
+                self.rates.len() - 1
+            );
+            return Err(Error::new("initial", &json!(index), &remedy));
+        }
+        self.chain = Arc::new(chain);
+        Ok(())
+    }
+}
+
+impl Recipe<LinkKind> for Markov {
+    fn build(&self, place: Place<'_>) -> Box<dyn Link> {
+        let mut stream = place.stream();
+        Box::new(PiecewiseLink::new(Walk::new(
+            Arc::clone(&self.chain),
+            self.initial,
+            &mut stream,
+        )))
+    }
+}
+
+/// The most states.
+const MOST_STATES: usize = 1000;
+/// The shortest sojourn and step, in nanoseconds: far above the clock's resolution.
+const SHORTEST: u64 = 1_000;
+/// Changes of state in a block, on average.
+const CHANGES_PER_BLOCK: f64 = 64.0;
+/// Gaps of fewer blocks are walked.
+const NEAR: u64 = 16;
+/// The most changes of state, on average, while a packet of 1500 bytes is sent.
+const MOST_CHANGES_PER_PACKET: f64 = 1e6;
+/// How far the sum of a row may be from 1; a probability to stay that is smaller counts as none.
+const ROW_TOLERANCE: f64 = 1e-9;
+
+/// The checked chain.
+#[derive(Debug, Default)]
+struct Chain {
+    rates: Vec<BitRate>,
+    /// Per state: 1/ln(probability to stay one step), or minus the mean sojourn in nanoseconds. Minus infinity if it is never left.
+    scale: Vec<f64>,
+    /// Per state, a row: the probability that the next state is this one or one before it.
+    next: Vec<f64>,
+    /// Long-run shares of time.
+    stationary: Vec<f64>,
+    /// Per state: its cyclic class if it recurs (all the same unless every return takes a multiple of some number of steps).
+    class: Vec<Option<u64>>,
+    /// The number of cyclic classes.
+    period: u64,
+    /// All states that recur have one rate, so that nothing changes any more.
+    settled: bool,
+    /// In nanoseconds; zero in continuous time.
+    step: u64,
+    /// The length of a block in nanoseconds.
+    block: u64,
+}
+
+impl Chain {
+    fn new(parameters: &Markov) -> Result<Self> {
+        let n = parameters.rates.len();
+        if n == 0 || n > MOST_STATES {
+            let remedy = format!("has {n} states; give 1 to {MOST_STATES} rates");
+            return Err(Error::message("rates", remedy));
+        }
+        let step = match parameters.step {
+            Some(step) if step.as_nanos() < SHORTEST => {
+                return Err(Error::new(
+                    "step",
+                    &json!(step),
+                    "is too short; write at least \"1 us\"",
+                ));
+            }
+            step => step.map_or(0, Span::as_nanos),
+        };
+        let rows = rows(parameters, n)?;
+        let means = means(parameters, n)?;
+        // Off the diagonal: per step, or per nanosecond in continuous time, the probability to go from one state to another.
+        let unit = if step == 0 { 1.0 } else { step as f64 };
+        let mut flow = rows;
+        for (i, mean) in means.iter().enumerate() {
+            for p in &mut flow[i * n..(i + 1) * n] {
+                *p *= unit / mean;
+            }
+        }
+        (0..n).for_each(|i| flow[i * n + i] = 0.0);
+        let recurs = recurrent(&flow, n)?;
+        let leave: Vec<f64> = (0..n)
+            .map(|i| flow[i * n..(i + 1) * n].iter().sum())
+            .map(|p| {
+                if step > 0 && p > 1.0 - ROW_TOLERANCE {
+                    1.0
+                } else {
+                    p
+                }
+            })
+            .collect();
+        let stationary = stationary(&flow, n, &recurs);
+        let (class, period) = if step == 0 {
+            (recurs.iter().map(|recurs| recurs.then_some(0)).collect(), 1)
+        } else {
+            cyclic_classes(&flow, &leave, &recurs)
+        };
+        let changes: f64 = stationary
+            .iter()
+            .zip(&leave)
+            .map(|(share, p)| share * p)
+            .sum::<f64>()
+            / unit;
+        let mut recurring_rates = (0..n).filter(|&i| recurs[i]).map(|i| parameters.rates[i]);
+        let first = recurring_rates.next();
+        let settled = recurring_rates.all(|rate| Some(rate) == first);
+        if !settled {
+            check_changes(parameters, &stationary, changes)?;
+        }
+        Ok(Chain {
+            settled,
+            block: block_length(changes, step, period),
+            scale: leave
+                .iter()
+                .map(|&p| {
+                    if step == 0 {
+                        -1.0 / p
+                    } else {
+                        1.0 / libm::log1p(-p)
+                    }
+                })
+                .collect(),
+            next: cumulative(&flow, &leave),
+            rates: parameters.rates.clone(),
+            stationary,
+            class,
+            period,
+            step,
+        })
+    }
+}
+
+/// Where a state is left for, row after row: the matrix, or all others with equal probability.
+fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
+    let Some(matrix) = &parameters.transition_matrix else {
+        let each = if n > 1 { 1.0 / (n - 1) as f64 } else { 0.0 };
+        return Ok(vec![each; n * n]);
+    };
+    if parameters.mean_sojourn.is_none() && parameters.step.is_none() {
+        let remedy = "with a transition_matrix alone, say how long a step is, for example step = \"30 ms\"";
+        return Err(Error::missing("step", remedy));
+    }
+    if matrix.len() != n || matrix.iter().any(|row| row.len() != n) {
+        let remedy = format!(
+            "is not square with a row and a column for each of the {n} rates; write {n} lists of {n} probabilities"
+        );
+        return Err(Error::message("transition_matrix", remedy));
+    }
+    let mut rows = Vec::with_capacity(n * n);
+    for (i, row) in matrix.iter().enumerate() {
+        let sum: f64 = row.iter().map(|p| p.get()).sum();
+        let field = format!("transition_matrix.{i}");
+        if (sum - 1.0).abs() > ROW_TOLERANCE {
+            let remedy = "as the sum of a row; the probabilities of a row add up to 1";
+            return Err(Error::new(&field, &json!(sum), &format!("is wrong {remedy}")));
+        }
+        if parameters.mean_sojourn.is_some() && row[i] != Probability::ZERO {
+            let remedy =
+                "on the diagonal; with mean_sojourn the matrix says where a state is left for, so write 0";
+            return Err(Error::new(
+                &field,
+                &json!(row[i].get()),
+                &format!("stands {remedy}"),
+            ));
+        }
+        rows.extend(row.iter().map(|p| p.get() / sum));
+    }
+    Ok(rows)
+}
+
+/// The mean sojourn of each state in nanoseconds; the length of a step if the matrix is one of single steps.
+fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
+    let shortest = parameters.step.unwrap_or(Span::from_nanos(SHORTEST));
+    let checked = |field: &str, mean: Span| {
+        if mean < shortest {
+            let remedy = format!("is too short; write at least {}", json!(shortest));
+            return Err(Error::new(field, &json!(mean), &remedy));
+        }
+        Ok(mean.as_nanos() as f64)
+    };
+    match (&parameters.mean_sojourn, parameters.step) {
+        (Some(Sojourns::Equal(mean)), _) => Ok(vec![checked("mean_sojourn", *mean)?; n]),
+        (Some(Sojourns::PerState(means)), _) if means.len() == n => means
+            .iter()
+            .enumerate()
+            .map(|(i, mean)| checked(&format!("mean_sojourn.{i}"), *mean))
+            .collect(),
+        (Some(Sojourns::PerState(means)), _) => {
+            let remedy = format!(
+                "has {} times for {n} rates; write one for each, or one for all",
+                means.len()
+            );
+            Err(Error::message("mean_sojourn", remedy))
+        }
+        (None, Some(step)) if parameters.transition_matrix.is_some() => Ok(vec![step.as_nanos() as f64; n]),
+        _ if n == 1 => Ok(vec![SHORTEST as f64]),
+        _ => {
+            let remedy = "say how long the states last, for example mean_sojourn = \"2 s\"";
+            Err(Error::missing("mean_sojourn", remedy))
+        }
+    }
+}
+
+/// The states from which (`forwards`) or to which the flow leads from `start`, itself included.
+fn reach(flow: &[f64], n: usize, start: usize, forwards: bool) -> Vec<bool> {
+    let mut reached = vec![false; n];
+    reached[start] = true;
+    let mut open = vec![start];
+    while let Some(i) = open.pop() {
+        for j in 0..n {
+            let p = if forwards {
+                flow[i * n + j]
+            } else {
+                flow[j * n + i]
+            };
+            if p > 0.0 && !reached[j] {
+                reached[j] = true;
+                open.push(j);
+            }
+        }
+    }
+    reached
+}
+
+/// The states to which the chain returns for ever. There must be one such class, or the long run would depend on the beginning.
+fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
+    let mut candidate = 0;
+    loop {
+        let (to, from) = (reach(flow, n, candidate, true), reach(flow, n, candidate, false));
+        if let Some(below) = (0..n).find(|&j| to[j] && !from[j]) {
+            candidate = below; // it leads there and not back: go down
+            continue;
+        }
+        let Some(apart) = from.iter().position(|reaches| !reaches) else {
+            return Ok(to);
+        };
+        let problem = format!(
+            "leads from state {apart} never to state {candidate}, and back neither; make one reachable from the other, or use two links"
+        );
+        return Err(Error::message("transition_matrix", problem));
+    }
+}
+
+/// Long-run shares of time by the elimination of Grassmann, Taksar and Heyman (1985, Operations Research 33): no subtraction, hence
+/// every share to nearly full precision however far apart the sojourns are.
+fn stationary(flow: &[f64], n: usize, recurs: &[bool]) -> Vec<f64> {
+    let states: Vec<usize> = (0..n).filter(|&i| recurs[i]).collect();
+    let m = states.len();
+    let mut a: Vec<f64> = Vec::with_capacity(m * m);
+    for &i in &states {
+        a.extend(states.iter().map(|&j| flow[i * n + j]));
+    }
+    for k in (1..m).rev() {
+        let out: f64 = a[k * m..k * m + k].iter().sum();
+        for i in 0..k {
+            a[i * m + k] /= out;
+            let into = a[i * m + k];
+            for j in (0..k).filter(|&j| j != i) {
+                a[i * m + j] += into * a[k * m + j];
+            }
+        }
+    }
+    let mut share = vec![1.0; m];
+    for k in 1..m {
+        share[k] = (0..k).map(|i| share[i] * a[i * m + k]).sum();
+    }
+    let total: f64 = share.iter().sum();
+    let mut all = vec![0.0; n];
+    for (state, share) in states.into_iter().zip(share) {
+        all[state] = share / total;
+    }
+    all
+}
+
+/// The cyclic class of each recurrent state, and how many there are: the greatest common divisor of all ways back.
+fn cyclic_classes(flow: &[f64], leave: &[f64], recurs: &[bool]) -> (Vec<Option<u64>>, u64) {
+    let n = leave.len();
+    let mut distance: Vec<Option<u64>> = vec![None; n];
+    let Some(root) = recurs.iter().position(|&recurs| recurs) else {
+        return (distance, 1);
+    };
+    distance[root] = Some(0);
+    let mut open = std::collections::VecDeque::from([(root, 0)]);
+    let mut period = 0;
+    while let Some((i, steps)) = open.pop_front() {
+        if leave[i] < 1.0 {
+            period = 1; // it may stay
+        }
+        for j in (0..n).filter(|&j| flow[i * n + j] > 0.0) {
+            match distance[j] {
+                None => {
+                    distance[j] = Some(steps + 1);
+                    open.push_back((j, steps + 1));
+                }
+                Some(other) => period = greatest_common_divisor(period, (steps + 1).abs_diff(other)),
+            }
+        }
+    }
+    let period = period.max(1);
+    (
+        distance
+            .into_iter()
+            .map(|steps| steps.map(|s| s % period))
+            .collect(),
+        period,
+    )
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Refuses a chain so restless for its rate that sending one packet would take millions of draws.
+fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64) -> Result<()> {
+    let rates = parameters.rates.iter().map(|rate| rate.as_bit_per_s() as f64);
+    let mean: f64 = rates.zip(stationary).map(|(rate, share)| rate * share).sum();
+    let per_packet = changes_per_nano * 1e9 * 12_000.0 / mean;
+    if per_packet > MOST_CHANGES_PER_PACKET {
+        let problem = format!(
+            "has a mean of {mean:.3e} bit/s, so that {per_packet:.0e} changes of state fall on a packet of 1500 bytes; raise a rate or lengthen the sojourns"
+        );
+        return Err(Error::message("rates", problem));
+    }
+    Ok(())
+}
+
+/// The length of a block in nanoseconds: a whole number of rounds through the cyclic classes, so that all blocks begin in one class.
+fn block_length(changes_per_nano: f64, step: u64, period: u64) -> u64 {
+    let length = CHANGES_PER_BLOCK / changes_per_nano; // infinite if nothing ever changes
+    let round = step.saturating_mul(period).max(1);
+    let rounds = libm::ceil(length / round as f64) as u64;
+    rounds.max(1).saturating_mul(round)
+}
+
+/// Each row as running sums of the probabilities of the next state; exactly 1 from the last possible state on.
+fn cumulative(flow: &[f64], leave: &[f64]) -> Vec<f64> {
+    let n = leave.len();
+    let mut all = Vec::with_capacity(n * n);
+    for (i, total) in leave.iter().enumerate() {
+        let row = &flow[i * n..(i + 1) * n];
+        let last = row.iter().rposition(|&p| p > 0.0).unwrap_or(0);
+        let mut sum = 0.0;
+        all.extend(row.iter().enumerate().map(|(j, p)| {
+            sum += p;
+            if j >= last { 1.0 } else { sum / total }
+        }));
+    }
+    all
+}
+
+/// Reads one realisation forwards.
+#[derive(Clone, Debug)]
+struct Walk {
+    chain: Arc<Chain>,
+    seed: u64,
+    /// The number of the block, and its stream.
+    block: u64,
+    stream: Stream,
+    state: usize,
+    from: Time,
+    until: Time,
+    /// Whether the state is left at `until`, or only the block.
+    leaves: bool,
+}
+
+impl Walk {
+    fn new(chain: Arc<Chain>, initial: Initial, stream: &mut Stream) -> Self {
+        let seed = stream.uniform().to_bits();
+        let drawn = stream.uniform();
+        let state = match initial {
+            Initial::State(index) => index,
+            Initial::Drawn(Law::Stationary) => {
+                let mut sum = 0.0;
+                let last = chain
+                    .stationary
+                    .iter()
+                    .rposition(|&share| share > 0.0)
+                    .unwrap_or(0);
+                let passed = chain.stationary[..last].iter().take_while(|&&share| {
+                    sum += share;
+                    sum <= drawn
+                });
+                passed.count()
+            }
+        };
+        Walk::enter(chain, seed, 0, state)
+    }
+
+    /// Begins a block in a state.
+    fn enter(chain: Arc<Chain>, seed: u64, block: u64, state: usize) -> Self {
+        let from = Time::from_nanos(chain.block.saturating_mul(block));
+        let mut walk = Walk {
+            stream: Walk::stream(seed, block, state),
+            chain,
+            seed,
+            block,
+            state,
+            from,
+            until: from,
+            leaves: false,
+        };
+        walk.stay();
+        walk
+    }
+
+    fn stream(seed: u64, block: u64, state: usize) -> Stream {
+        Streams::new(seed.wrapping_add(block), state as u32).stream("")
+    }
+
+    fn block_end(&self) -> Time {
+        Time::from_nanos(self.chain.block.saturating_mul(self.block.saturating_add(1)))
+    }
+
+    /// Draws how long the state lasts from `from` on.
+    fn stay(&mut self) {
+        let Some(&scale) = self.chain.scale.get(self.state) else {
+            self.until = Time::NEVER; // a chain without states: a link that is down
+            return;
+        };
+        if scale == f64::NEG_INFINITY || (self.chain.settled && self.chain.class[self.state].is_some()) {
+            self.until = Time::NEVER;
+            return;
+        }
+        // ln U / ln p rounded up is geometric, −mean · ln U exponential; U = 1 − uniform() is in (0, 1].
+        let drawn = libm::log(1.0 - self.stream.uniform()) * scale;
+        let nanos = match self.chain.step {
+            0 => libm::round(drawn) as u64,
+            step => (libm::floor(drawn) as u64).saturating_add(1).saturating_mul(step),
+        };
+        let end = self.block_end();
+        let left = self.from + Span::from_nanos(nanos);
+        self.leaves = left <= end && !left.is_never();
+        self.until = left.min(end);
+    }
+
+    /// Whether all paths from all states possible at the beginning of block `target - back` have met at that of `target`, and where.
+    fn meet(&self, target: u64, back: u64) -> Option<usize> {
+        let chain = &self.chain;
+        let now = chain.class[self.state]?;
+        // Steps taken in this block so far; blocks are a multiple of the period.
+        let begun = Time::from_nanos(chain.block.saturating_mul(self.block));
+        let steps = self
+            .from
+            .since(begun)
+            .as_nanos()
+            .checked_div(chain.step)
+            .unwrap_or(0);
+        let at_start = (now + chain.period - steps % chain.period) % chain.period;
+        let mut states: Vec<usize> = (0..chain.class.len())
+            .filter(|&state| chain.class[state] == Some(at_start))
+            .collect();
+        for block in target - back..target {
+            for state in &mut states {
+                let mut walk = Walk::enter(Arc::clone(chain), self.seed, block, *state);
+                while walk.block == block {
+                    walk.advance();
+                }
+                *state = walk.state;
+            }
+            states.sort_unstable();
+            states.dedup();
+        }
+        (states.len() == 1).then(|| states[0])
+    }
+
+    /// Goes to the beginning of block `target`, if less than the whole gap has to be walked for it.
+    fn leap(&mut self, target: u64) -> bool {
+        let mut back = 1;
+        while back < target - self.block {
+            if let Some(state) = self.meet(target, back) {
+                *self = Walk::enter(Arc::clone(&self.chain), self.seed, target, state);
+                return true;
+            }
+            back *= 2;
+        }
+        false
+    }
+}
+
+impl Rates for Walk {
+    fn piece(&self) -> Piece {
+        Piece {
+            from: self.from,
+            until: self.until,
+            rate: self.chain.rates.get(self.state).copied().unwrap_or(BitRate::ZERO),
+        }
+    }
+
+    fn advance(&mut self) {
+        self.from = self.until;
+        if self.leaves {
+            let n = self.chain.rates.len();
+            let row = &self.chain.next[self.state * n..(self.state + 1) * n];
+            let drawn = self.stream.uniform();
+            self.state = row.partition_point(|&sum| sum <= drawn);
+        }
+        if self.from >= self.block_end() {
+            self.block += 1;
+            self.stream = Walk::stream(self.seed, self.block, self.state);
+        }
+        self.stay();
+    }
+
+    fn seek(&mut self, at: Time) {
+        let mut may_leap = true;
+        while at >= self.until && !self.until.is_never() {
+            let target = at.as_nanos() / self.chain.block;
+            if may_leap && target - self.block > NEAR && self.chain.class[self.state].is_some() {
+                may_leap = false;
+                if self.leap(target) {
+                    continue;
+                }
+            }
+            self.advance();
+        }
+    }
+}

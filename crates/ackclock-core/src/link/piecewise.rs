@@ -1,0 +1,262 @@
+//! Service at a rate that changes from piece to piece: the exact integral of a piecewise-constant rate, shared by the links whose
+//! rate varies.
+//!
+//! Work is counted in billionths of a bit: a rate of r bit/s does r of them in each nanosecond, and a packet of s bytes
+//! takes 8·10⁹ s. All of it is integer arithmetic, and what a finish rounded down to the nanosecond leaves undone is carried into
+//! the next service that starts there, so that the work done in any busy period is exact however often the rate changes.
+
+use super::Link;
+use crate::units::{BitRate, Bytes, Span, Time};
+use std::cell::RefCell;
+use std::fmt::Debug;
+
+/// Billionths of a bit in a byte.
+const WORK_PER_BYTE: u64 = 8_000_000_000;
+
+/// A stretch of time with one rate: `from` included, `until` excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub from: Time,
+    pub until: Time,
+    pub rate: BitRate,
+}
+
+impl Piece {
+    /// One rate for ever.
+    pub const fn for_ever(rate: BitRate) -> Self {
+        Piece {
+            from: Time::ZERO,
+            until: Time::NEVER,
+            rate,
+        }
+    }
+}
+
+/// What repeats for ever: its length, and the work a link does in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cycle {
+    pub period: Span,
+    pub work: u128,
+}
+
+/// A rate as a function of time, read forwards. Pieces follow each other without a gap from [`Time::ZERO`] on; the last one, if there
+/// is one, lasts until [`Time::NEVER`]. A link that will never send again must say so with such a piece.
+pub(super) trait Rates: Clone + Debug + Send {
+    /// The piece being read.
+    fn piece(&self) -> Piece;
+    /// Goes on to the piece that follows.
+    fn advance(&mut self);
+    /// Goes on to the piece that contains `at`, which is not before the piece being read.
+    fn seek(&mut self, at: Time) {
+        while at >= self.piece().until && !self.piece().until.is_never() {
+            self.advance();
+        }
+    }
+    /// If the rates repeat: one cycle.
+    fn cycle(&self) -> Option<Cycle> {
+        None
+    }
+}
+
+/// The link that serves at those rates.
+#[derive(Debug)]
+pub(super) struct PiecewiseLink<R: Rates> {
+    /// Reads the piece in which the last service ended.
+    ahead: R,
+    /// Copied from `ahead` where the last service began that saw the rate change: moments since then may still be asked for.
+    behind: R,
+    /// Where [`Link::rate`] last read: while the link idles it is asked at many moments, each later than the last.
+    reader: RefCell<R>,
+    last_finish: Time,
+    /// Work left undone at `last_finish`: less than a nanosecond's.
+    owed: u64,
+}
+
+impl<R: Rates> PiecewiseLink<R> {
+    pub fn new(rates: R) -> Self {
+        PiecewiseLink {
+            behind: rates.clone(),
+            reader: RefCell::new(rates.clone()),
+            ahead: rates,
+            last_finish: Time::NEVER,
+            owed: 0,
+        }
+    }
+
+    /// When `work` is done that begins at `start`, in the piece that `ahead` reads, and outlasts it. Sets what is owed then.
+    fn integrate(&mut self, start: Time, mut work: u128) -> Time {
+        self.behind = self.ahead.clone();
+        let mut now = start;
+        if let Some(Cycle { period, work: each }) = self.ahead.cycle()
+            && each > 0
+            && work > each
+        {
+            let cycles = (work - 1) / each;
+            let Ok(skipped) = u64::try_from(cycles * u128::from(period.as_nanos())) else {
+                return Time::NEVER;
+            };
+            work -= cycles * each;
+            now = start + Span::from_nanos(skipped);
+            self.ahead.seek(now);
+        }
+        loop {
+            let Piece { until, rate, .. } = self.ahead.piece();
+            let rate = u128::from(rate.as_bit_per_s());
+            let possible = rate * u128::from(until.since(now).as_nanos());
+            if work == 0 || work < possible {
+                self.owed = work.checked_rem(rate).unwrap_or(0) as u64;
+                return now + Span::from_nanos(work.checked_div(rate).unwrap_or(0) as u64);
+            }
+            if until.is_never() {
+                return Time::NEVER;
+            }
+            work -= possible;
+            now = until;
+            self.ahead.advance();
+        }
+    }
+}
+
+impl<R: Rates> Link for PiecewiseLink<R> {
+    fn finish(&mut self, start: Time, size: Bytes) -> Time {
+        if start >= self.ahead.piece().until {
+            self.ahead.seek(start);
+        }
+        let carried = if start == self.last_finish { self.owed } else { 0 };
+        self.owed = 0;
+        let Piece { until, rate, .. } = self.ahead.piece();
+        // Almost every packet: it fits in 64 bits and the rate does not change while it is sent.
+        if let Some(work) = size
+            .0
+            .checked_mul(WORK_PER_BYTE)
+            .and_then(|w| w.checked_add(carried))
+            && let Some(whole) = work.checked_div(rate.as_bit_per_s())
+            && start + Span::from_nanos(whole) < until
+        {
+            self.owed = work % rate.as_bit_per_s();
+            self.last_finish = start + Span::from_nanos(whole);
+            return self.last_finish;
+        }
+        let work = u128::from(size.0) * u128::from(WORK_PER_BYTE) + u128::from(carried);
+        self.last_finish = self.integrate(start, work);
+        self.last_finish
+    }
+
+    fn rate(&self, at: Time) -> BitRate {
+        let ahead = self.ahead.piece();
+        if ahead.from <= at && at < ahead.until {
+            return ahead.rate;
+        }
+        let mut reader = self.reader.borrow_mut();
+        let nearest = if at < ahead.from {
+            &self.behind
+        } else {
+            &self.ahead
+        };
+        let read = reader.piece().from;
+        if at < read || read < nearest.piece().from {
+            *reader = nearest.clone();
+        }
+        reader.seek(at);
+        reader.piece().rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Pieces of the given lengths (ns) and rates (bit/s), the last rate for ever.
+    #[derive(Clone, Debug)]
+    struct Listed {
+        pieces: std::sync::Arc<[(u64, u64)]>,
+        index: usize,
+        from: u64,
+    }
+
+    impl Listed {
+        fn new(pieces: &[(u64, u64)]) -> Self {
+            Listed {
+                pieces: pieces.into(),
+                index: 0,
+                from: 0,
+            }
+        }
+    }
+
+    impl Rates for Listed {
+        fn piece(&self) -> Piece {
+            let (length, rate) = self.pieces[self.index];
+            let last = self.index + 1 == self.pieces.len();
+            Piece {
+                from: Time::from_nanos(self.from),
+                until: if last {
+                    Time::NEVER
+                } else {
+                    Time::from_nanos(self.from + length)
+                },
+                rate: BitRate::from_bit_per_s(rate),
+            }
+        }
+        fn advance(&mut self) {
+            self.from += self.pieces[self.index].0;
+            self.index += 1;
+        }
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_rate_may_change_in_the_middle_of_a_packet_and_pause() {
+        // 1 ms at 12 Mbit/s is 1500 bytes; then nothing for 5 ms; then 1500 bytes in 2 ms.
+        let rates = Listed::new(&[(MS, 12_000_000), (5 * MS, 0), (0, 6_000_000)]);
+        let mut link = PiecewiseLink::new(rates);
+        let half = link.finish(Time::ZERO, Bytes(750));
+        assert_eq!(half, Time::from_nanos(MS / 2));
+        assert_eq!(link.finish(half, Bytes(1500)), Time::from_nanos(7 * MS));
+        assert_eq!(link.rate(half), BitRate::from_bit_per_s(12_000_000));
+        assert_eq!(link.rate(Time::from_nanos(3 * MS)), BitRate::ZERO);
+        assert_eq!(link.rate(Time::from_nanos(MS)), BitRate::ZERO);
+        assert_eq!(
+            link.rate(Time::from_nanos(9 * MS)),
+            BitRate::from_bit_per_s(6_000_000)
+        );
+        assert_eq!(link.rate(half), BitRate::from_bit_per_s(12_000_000));
+    }
+
+    #[test]
+    fn a_link_that_goes_down_for_good_never_finishes() {
+        let mut link = PiecewiseLink::new(Listed::new(&[(MS, 12_000_000), (0, 0)]));
+        assert!(link.finish(Time::ZERO, Bytes(1501)).is_never());
+        assert!(link.finish(Time::from_nanos(2 * MS), Bytes(1)).is_never());
+        let mut link = PiecewiseLink::new(Listed::new(&[(0, 1_000)]));
+        assert!(link.finish(Time::ZERO, Bytes(u64::MAX)).is_never());
+    }
+
+    proptest! {
+        /// However a busy period is cut into packets, its work is done when one packet of the same total would have been.
+        #[test]
+        fn work_is_exact_across_changes(
+            pieces in prop::collection::vec((1_u64..200_000, prop_oneof![Just(0_u64), 1_000_u64..10_000_000_000]), 1..20),
+            last in 1_000_u64..10_000_000_000,
+            sizes in prop::collection::vec(1_u64..9000, 1..50),
+            start in 0_u64..1_000_000,
+        ) {
+            let mut pieces = pieces;
+            pieces.push((0, last));
+            let mut cut = PiecewiseLink::new(Listed::new(&pieces));
+            let mut whole = PiecewiseLink::new(Listed::new(&pieces));
+            let start = Time::from_nanos(start);
+            let mut now = start;
+            for size in &sizes {
+                let finish = cut.finish(now, Bytes(*size));
+                prop_assert!(finish >= now);
+                now = finish;
+            }
+            let total = whole.finish(start, Bytes(sizes.iter().sum()));
+            prop_assert_eq!(now, total);
+            prop_assert_eq!(cut.owed, whole.owed);
+        }
+    }
+}

@@ -1,0 +1,528 @@
+//! A link that does what a file says.
+//!
+//! # `format = "mahimahi"`
+//!
+//! Packet-delivery traces as Mahimahi's `mm-link` reads them (Netravali et al., USENIX ATC 2015; its `link_queue.cc`). One whole number
+//! of milliseconds per line, never less than the line before; each line is an opportunity to deliver 1504 bytes at that moment
+//! (an IP packet of 1500 bytes and the 4 bytes of the TUN device's header), equal lines are several. The last line is also the period: after
+//! it the trace begins again, shifted by that much. With `repeat = false` the link is down after the last opportunity.
+//!
+//! - Accounting is by the byte, the TUN header of each packet included: a packet of 1500 bytes takes one opportunity. It
+//!   leaves at the opportunity that carries its last byte; it may take several, and what it leaves of the last one goes to the
+//!   packets that wait behind it. (`mm-link` refuses packets of more than 1500 bytes; here they take several opportunities.)
+//! - What an opportunity could carry and nobody wanted is lost. A packet that finds the link idle has missed the opportunities of
+//!   that very moment: `mm-link` spends those that are due before it takes in a packet.
+//! - A packet that arrives at the very moment the link falls idle is served as if it had been waiting: it may have what is left of that
+//!   opportunity. (`mm-link` would not let it; its clock is in milliseconds, ours in nanoseconds.)
+//!
+//! The rate at a moment, where somebody asks (a queue limited by time, a time series), is the average over the second around it, at
+//! 1500 bytes an opportunity.
+//!
+//! # `format = "csv"`
+//!
+//! A rate that changes from row to row. The first line is `time,rate`, and every value has its unit (`1.5 s,12 Mbit/s`), or it is
+//! `time_s,rate_bit_per_s`, and the values are numbers. The first time is 0, times increase; each rate holds until the next row's time.
+//! The trace repeats, unless `repeat = false` says that the last rate holds for ever. Its period is the parameter `period`; without it, the time of the
+//! last row, which then only says where the trace begins again, so that its rate must be the first row's or left empty. A single row is a
+//! constant rate. A packet in service feels every change (see the exact integral in `piecewise.rs`).
+
+use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
+use super::{Link, LinkKind};
+use crate::registry::{Element, Place, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::units::{BitRate, Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "file": "traces/example.trace", "format": "mahimahi" }))]
+pub struct Trace {
+    /// The name of the file.
+    pub file: String,
+    /// How to read it.
+    pub format: Format,
+    /// Whether the trace begins again after its end.
+    #[serde(default = "yes")]
+    pub repeat: bool,
+    /// When a CSV trace begins again; the time of its last row if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<Span>,
+    /// A digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If it is given, the file must still have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    #[serde(skip)]
+    schedule: Schedule,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The format of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Mahimahi packet-delivery trace: one millisecond per line, each an opportunity of 1504 bytes.
+    Mahimahi,
+    /// Rows of `time,rate` with units, or of `time_s,rate_bit_per_s`.
+    Csv,
+}
+
+/// A trace that has been read.
+#[derive(Clone, Debug)]
+enum Schedule {
+    Deliveries(Deliveries),
+    Rates(Rows),
+}
+
+/// Before it is read: a link that is down.
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule::Rates(Rows::new(Vec::new(), None))
+    }
+}
+
+impl Element<LinkKind> for Trace {
+    const NAME: &'static str = "trace";
+    const LABEL: &'static str = "trace";
+    const SUMMARY: &'static str =
+        "Delivers as recorded in a file: Mahimahi delivery opportunities or rows of time and rate.";
+    const REFERENCE: &'static str = "Mahimahi, mm-link(1): Netravali et al., USENIX ATC 2015";
+
+    fn check(&mut self, files: &dyn Files) -> Result<()> {
+        let text = files.read(&self.file).map_err(|why| {
+            let remedy = format!(
+                "cannot be read ({why}); name a file of format \"{}\"",
+                self.format.name()
+            );
+            Error::new("file", &json!(self.file), &remedy)
+        })?;
+        let digest = format!("{:016x}", fnv1a(text.as_bytes()));
+        if let Some(expected) = &self.digest
+            && *expected != digest
+        {
+            let remedy = format!(
+                "is not the digest of {}, which is \"{digest}\"; leave it out to accept the file as it is now",
+                self.file
+            );
+            return Err(Error::new("digest", &json!(expected), &remedy));
+        }
+        self.digest = Some(digest);
+        self.schedule = match self.format {
+            Format::Mahimahi => Schedule::Deliveries(self.read_deliveries(&text)?),
+            Format::Csv => Schedule::Rates(self.read_rows(&text)?),
+        };
+        Ok(())
+    }
+}
+
+impl Recipe<LinkKind> for Trace {
+    fn build(&self, _: Place<'_>) -> Box<dyn Link> {
+        match &self.schedule {
+            Schedule::Deliveries(deliveries) => Box::new(DeliveryLink::new(deliveries.clone())),
+            Schedule::Rates(rows) => Box::new(PiecewiseLink::new(rows.clone())),
+        }
+    }
+}
+
+impl Format {
+    const fn name(self) -> &'static str {
+        match self {
+            Format::Mahimahi => "mahimahi",
+            Format::Csv => "csv",
+        }
+    }
+}
+
+/// The hash of Fowler, Noll and Vo: tells a changed file, not a forged one.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+const NANOS_PER_MS: u64 = 1_000_000;
+/// The latest time in a Mahimahi trace: about 292 years, so that one period after it can still be told.
+const LATEST_MS: u64 = u64::MAX / 2 / NANOS_PER_MS;
+
+impl Trace {
+    /// Something is wrong with a line, counted from 1.
+    fn line(&self, line: usize, problem: &str) -> Error {
+        Error::message("file", format!("{} line {line}: {problem}", self.file))
+    }
+
+    fn read_deliveries(&self, text: &str) -> Result<Deliveries> {
+        if self.period.is_some() {
+            let remedy = "does not fit here; a Mahimahi trace repeats after its last line";
+            return Err(Error::new("period", &json!(self.period), remedy));
+        }
+        let mut at = Vec::new();
+        for (line, row) in (1..).zip(text.lines()) {
+            let number = row.trim();
+            let ms = number
+                .parse()
+                .ok()
+                .filter(|&ms: &u64| ms <= LATEST_MS)
+                .ok_or_else(|| {
+                    let problem = format!(
+                        "{} is no whole number of milliseconds; write one on each line, for example 12",
+                        json!(number)
+                    );
+                    self.line(line, &problem)
+                })?;
+            let nanos = ms * NANOS_PER_MS;
+            if let Some(&before) = at.last()
+                && nanos < before
+            {
+                let problem = format!(
+                    "{ms} is before {} on the line above; sort the lines",
+                    before / NANOS_PER_MS
+                );
+                return Err(self.line(line, &problem));
+            }
+            at.push(nanos);
+        }
+        match at.last() {
+            None => Err(self.line(1, "the trace is empty; write at least one number of milliseconds")),
+            Some(0) => {
+                let problem = "0 is the last time; a trace must last, so end it with at least 1";
+                Err(self.line(at.len(), problem))
+            }
+            Some(_) => Ok(Deliveries {
+                at: at.into(),
+                repeat: self.repeat,
+            }),
+        }
+    }
+
+    fn read_rows(&self, text: &str) -> Result<Rows> {
+        let mut lines = (1..).zip(text.lines());
+        let header = lines.next().map_or("", |(_, line)| line.trim());
+        let units = match header {
+            "time,rate" => None,
+            "time_s,rate_bit_per_s" => Some((" s", " bit/s")),
+            other => {
+                let problem = format!(
+                    "{} is no known header; write time,rate or time_s,rate_bit_per_s",
+                    json!(other)
+                );
+                return Err(self.line(1, &problem));
+            }
+        };
+        let (time_unit, rate_unit) = units.unwrap_or_default();
+        let mut rows: Vec<(u64, Option<BitRate>)> = Vec::new();
+        for (line, row) in lines {
+            let Some((time, rate)) = row.split_once(',') else {
+                let problem = format!("{} has no comma; write a time and a rate", json!(row));
+                return Err(self.line(line, &problem));
+            };
+            if let Some((before, None)) = rows.last() {
+                let problem = format!(
+                    "has no rate at {}; only the last row may leave it out",
+                    json!(Span::from_nanos(*before))
+                );
+                return Err(self.line(line - 1, &problem));
+            }
+            let at: Span = self.cell(line, time.trim(), time_unit)?;
+            let wrong = match rows.last() {
+                None if at != Span::ZERO => Some("is not 0, where a trace begins; shift all times"),
+                Some((before, _)) if at.as_nanos() <= *before => {
+                    Some("is not after the time on the line above; sort the rows and leave out doubles")
+                }
+                _ => None,
+            };
+            if let Some(remedy) = wrong {
+                return Err(self.line(line, &format!("{} {remedy}", json!(time.trim()))));
+            }
+            let rate = match rate.trim() {
+                "" => None,
+                rate => Some(self.cell(line, rate, rate_unit)?),
+            };
+            rows.push((at.as_nanos(), rate));
+        }
+        self.close(rows)
+    }
+
+    /// A value of a row, in the unit of its column or in its own.
+    fn cell<T: DeserializeOwned>(&self, line: usize, text: &str, unit: &str) -> Result<T> {
+        if !unit.is_empty() && text.parse::<f64>().is_err() {
+            let problem = format!(
+                "{} is no number; the unit stands in the header alone",
+                json!(text)
+            );
+            return Err(self.line(line, &problem));
+        }
+        serde_json::from_value(Value::String(format!("{text}{unit}")))
+            .map_err(|error| self.line(line, &error.to_string()))
+    }
+
+    /// What comes after the last row.
+    fn close(&self, mut rows: Vec<(u64, Option<BitRate>)>) -> Result<Rows> {
+        let last_line = rows.len() + 1;
+        let (Some(&(_, Some(first))), Some(&(end, last))) = (rows.first(), rows.last()) else {
+            let problem = "there is no first row with a rate; write for example 0 s,12 Mbit/s under the header time,rate";
+            return Err(self.line(2, problem));
+        };
+        let period = match self.period {
+            Some(_) if !self.repeat => {
+                let remedy = "does not fit repeat = false; leave one of the two out";
+                return Err(Error::new("period", &json!(self.period), remedy));
+            }
+            Some(period) if period.as_nanos() <= end => {
+                let remedy = format!(
+                    "is not after the last row, {}; lengthen it",
+                    json!(Span::from_nanos(end))
+                );
+                return Err(Error::new("period", &json!(period), &remedy));
+            }
+            Some(period) => Some(period.as_nanos()),
+            None if !self.repeat || rows.len() == 1 => None,
+            None if last.is_none_or(|last| last == first) => {
+                rows.pop();
+                return Ok(Rows::new(rows, Some(end)));
+            }
+            None => {
+                let problem = format!(
+                    "{} is not the first row's rate, though the trace begins again here; give the parameter period, or repeat = false, or leave the last rate empty",
+                    json!(last)
+                );
+                return Err(self.line(last_line, &problem));
+            }
+        };
+        if last.is_none() {
+            return Err(self.line(
+                last_line,
+                "has no rate; write one, or leave out period and repeat = false",
+            ));
+        }
+        Ok(Rows::new(rows, period))
+    }
+}
+
+/// Rates from row to row, read forwards. Times in nanoseconds.
+#[derive(Clone, Debug)]
+struct Rows {
+    rows: Arc<[(u64, BitRate)]>,
+    /// When it begins again, and the work of one round.
+    cycle: Option<Cycle>,
+    /// The row being read, and when the round began.
+    index: usize,
+    round: Time,
+}
+
+impl Rows {
+    /// Rates from the given times on; a missing one is that of a link that is down. No rows: down for ever.
+    fn new(rows: Vec<(u64, Option<BitRate>)>, period: Option<u64>) -> Self {
+        let mut rows: Vec<(u64, BitRate)> = rows
+            .into_iter()
+            .map(|(at, rate)| (at, rate.unwrap_or(BitRate::ZERO)))
+            .collect();
+        rows.dedup_by_key(|(_, rate)| *rate);
+        // One rate for ever, an outage above all, must be told as one piece.
+        let period = period.filter(|_| rows.len() > 1);
+        let cycle = period.map(|period| {
+            let ends = rows.iter().skip(1).map(|(at, _)| *at).chain([period]);
+            let work = rows
+                .iter()
+                .zip(ends)
+                .map(|((at, rate), end)| u128::from(rate.as_bit_per_s()) * u128::from(end - at));
+            Cycle {
+                period: Span::from_nanos(period),
+                work: work.sum(),
+            }
+        });
+        Rows {
+            rows: rows.into(),
+            cycle,
+            index: 0,
+            round: Time::ZERO,
+        }
+    }
+}
+
+impl Rates for Rows {
+    fn piece(&self) -> Piece {
+        let Some(&(at, rate)) = self.rows.get(self.index) else {
+            return Piece::for_ever(BitRate::ZERO);
+        };
+        let until = match (self.rows.get(self.index + 1), self.cycle) {
+            (Some(&(next, _)), _) => self.round + Span::from_nanos(next),
+            (None, Some(Cycle { period, .. })) => self.round + period,
+            (None, None) => Time::NEVER,
+        };
+        Piece {
+            from: self.round + Span::from_nanos(at),
+            until,
+            rate,
+        }
+    }
+
+    fn advance(&mut self) {
+        self.index += 1;
+        if self.index == self.rows.len()
+            && let Some(Cycle { period, .. }) = self.cycle
+        {
+            (self.index, self.round) = (0, self.round + period);
+        }
+    }
+
+    fn seek(&mut self, at: Time) {
+        if at < self.piece().until {
+            return;
+        }
+        if let Some(Cycle { period, .. }) = self.cycle {
+            self.round = Time::from_nanos(at.as_nanos() / period.as_nanos() * period.as_nanos());
+        }
+        let offset = at.since(self.round).as_nanos();
+        self.index = self
+            .rows
+            .partition_point(|&(row, _)| row <= offset)
+            .saturating_sub(1);
+    }
+
+    fn cycle(&self) -> Option<Cycle> {
+        self.cycle
+    }
+}
+
+/// What one opportunity carries: `PACKET_SIZE` in Mahimahi's `link_queue.hh`; and the header each packet takes of it.
+const OPPORTUNITY: u64 = 1504;
+const TUN_HEADER: u64 = 4;
+/// The span over which opportunities are averaged to a rate, and its half.
+const AROUND: Span = Span::from_millis(1000);
+const HALF_AROUND: Span = Span::from_millis(500);
+
+/// Opportunities at the given times (ns, never decreasing, the last above zero), which is also the period.
+#[derive(Clone, Debug)]
+struct Deliveries {
+    at: Arc<[u64]>,
+    repeat: bool,
+}
+
+impl Deliveries {
+    fn period(&self) -> u64 {
+        self.at.last().copied().unwrap_or(u64::MAX)
+    }
+    /// How many come until `until`, that moment included.
+    fn count(&self, until: Time) -> u64 {
+        let (length, until) = (self.at.len() as u64, until.as_nanos());
+        if !self.repeat {
+            return self.at.partition_point(|&at| at <= until) as u64;
+        }
+        let (round, offset) = (until / self.period(), until % self.period());
+        round.saturating_mul(length) + self.at.partition_point(|&at| at <= offset) as u64
+    }
+}
+
+/// The link that delivers at those opportunities.
+#[derive(Debug)]
+struct DeliveryLink {
+    deliveries: Deliveries,
+    /// The opportunity after the last one used: its place in the trace, when that round of the trace began, and its time.
+    index: usize,
+    round: Time,
+    next: Time,
+    last_finish: Time,
+    /// Bytes left of the opportunity at `last_finish`.
+    left: u64,
+}
+
+/// How many opportunities are passed one by one before it is better to search.
+const FEW: u64 = 8;
+
+impl DeliveryLink {
+    fn new(deliveries: Deliveries) -> Self {
+        DeliveryLink {
+            next: Time::from_nanos(deliveries.at[0]),
+            deliveries,
+            index: 0,
+            round: Time::ZERO,
+            last_finish: Time::NEVER,
+            left: 0,
+        }
+    }
+
+    /// Passes one opportunity.
+    fn pass(&mut self) {
+        self.index += 1;
+        if self.index == self.deliveries.at.len() && self.deliveries.repeat {
+            self.index = 0;
+            self.round = self.round + Span::from_nanos(self.deliveries.period());
+        }
+        self.tell();
+    }
+
+    /// Passes that many opportunities.
+    fn pass_many(&mut self, number: u64) {
+        if number <= FEW {
+            return (0..number).for_each(|_| self.pass());
+        }
+        let length = self.deliveries.at.len();
+        let reached = (self.index as u64).saturating_add(number);
+        if self.deliveries.repeat {
+            let rounds = reached / length as u64;
+            self.round = self.round + Span::from_nanos(self.deliveries.period()) * rounds;
+            self.index = (reached % length as u64) as usize;
+        } else {
+            self.index = usize::try_from(reached).map_or(length, |reached| reached.min(length));
+        }
+        self.tell();
+    }
+
+    /// Lets everything up to `now` go by unused.
+    fn waste(&mut self, now: Time) {
+        self.left = 0;
+        for _ in 0..FEW {
+            if self.next > now {
+                return;
+            }
+            self.pass();
+        }
+        if self.next <= now && !now.is_never() {
+            if self.deliveries.repeat {
+                let period = self.deliveries.period();
+                self.round = Time::from_nanos(now.as_nanos() / period * period);
+            }
+            let offset = now.since(self.round).as_nanos();
+            self.index = self.deliveries.at.partition_point(|&at| at <= offset);
+            self.tell();
+        }
+    }
+
+    fn tell(&mut self) {
+        let at = self.deliveries.at.get(self.index);
+        self.next = at.map_or(Time::NEVER, |&at| self.round + Span::from_nanos(at));
+    }
+}
+
+impl Link for DeliveryLink {
+    fn finish(&mut self, start: Time, size: Bytes) -> Time {
+        if start != self.last_finish {
+            self.waste(start);
+        }
+        let size = size.0.saturating_add(TUN_HEADER);
+        if size <= self.left {
+            self.left -= size;
+            return start;
+        }
+        let missing = size - self.left;
+        let more = missing.div_ceil(OPPORTUNITY);
+        self.left = (OPPORTUNITY - missing % OPPORTUNITY) % OPPORTUNITY;
+        self.pass_many(more - 1);
+        self.last_finish = self.next;
+        self.pass();
+        self.last_finish
+    }
+
+    fn rate(&self, at: Time) -> BitRate {
+        let from = Time::ZERO + at.since(Time::ZERO + HALF_AROUND);
+        let opportunities = self.deliveries.count(from + AROUND) - self.deliveries.count(from);
+        let bytes = (OPPORTUNITY - TUN_HEADER).saturating_mul(opportunities);
+        BitRate::average(Bytes(bytes), AROUND)
+    }
+}

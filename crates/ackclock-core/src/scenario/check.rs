@@ -1,0 +1,214 @@
+//! What no single field shows: values that do not go together, or that no run could hold.
+
+use super::error::{Error, Result};
+use super::resolve::value_of;
+use super::{FlowDescription, Scenario, Transport};
+use crate::endpoint::TcpParameters;
+use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
+use crate::registry::Place;
+use crate::streams::Streams;
+use crate::traffic::{TrafficContext, Write};
+use crate::units::{Bytes, Span, Time};
+use serde::Serialize;
+
+/// Hops on a route: a packet counts them in one byte.
+const LONGEST_ROUTE: usize = 255;
+/// Flow instances of a run.
+const MOST_FLOWS: u64 = 10_000_000;
+/// Replicates of a run.
+const MOST_REPLICATES: u32 = 1_000_000;
+/// Samples of one time series.
+const MOST_SAMPLES: u64 = 10_000_000;
+/// Header and payload of a packet: the length field of IP has 16 bits.
+const LARGEST_PACKET: u64 = 65_535;
+/// Retransmission timeouts: at none at all, virtual time would stand still.
+const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
+
+/// `value` cannot stand in `field`.
+fn refuse<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
+    Err(Error::new(field, &value_of(value), remedy))
+}
+
+impl Scenario {
+    /// Refuses what cannot be run. [`Scenario::from_tree`] has done it; who changes fields in place does it again.
+    ///
+    /// # Errors
+    /// The first field whose value does not go with the others.
+    pub fn check(&self) -> Result<()> {
+        if self.name.trim().is_empty() {
+            return refuse("name", &self.name, "is empty; write for example \"leaky pipe\"");
+        }
+        if self.duration == Span::ZERO {
+            return refuse(
+                "duration",
+                &self.duration,
+                "is no time; write for example \"100 s\"",
+            );
+        }
+        if self.warmup >= self.duration {
+            return refuse(
+                "warmup",
+                &self.warmup,
+                "leaves nothing to average; write less than the duration",
+            );
+        }
+        if self.replicates == 0 || self.replicates > MOST_REPLICATES {
+            let remedy = format!("runs nothing sensible; write a number from 1 to {MOST_REPLICATES}");
+            return refuse("replicates", &self.replicates, &remedy);
+        }
+        self.check_samples()?;
+        for flow in &self.flows {
+            flow.check()
+                .map_err(|error| error.within(&format!("flows.{}", flow.name)))?;
+        }
+        let instances: u64 = self.flows.iter().map(|flow| u64::from(flow.count)).sum();
+        if instances > MOST_FLOWS {
+            let message = format!("are {instances} with their counts; write {MOST_FLOWS} at most");
+            return Err(Error::message("flows", message));
+        }
+        Ok(())
+    }
+
+    fn check_samples(&self) -> Result<()> {
+        if self.sample_interval == Span::ZERO {
+            return refuse(
+                "sample_interval",
+                &self.sample_interval,
+                "is no time; write for example \"100 ms\"",
+            );
+        }
+        let samples = self.duration.as_nanos() / self.sample_interval.as_nanos();
+        if samples > MOST_SAMPLES {
+            let remedy = format!(
+                "makes {samples} samples of each flow; write {MOST_SAMPLES}th of the duration at least"
+            );
+            return refuse("sample_interval", &self.sample_interval, &remedy);
+        }
+        Ok(())
+    }
+}
+
+impl FlowDescription {
+    fn check(&self) -> Result<()> {
+        if self.count == 0 || u64::from(self.count) > MOST_FLOWS {
+            let remedy = format!("is no number of flows; write one from 1 to {MOST_FLOWS}");
+            return refuse("count", &self.count, &remedy);
+        }
+        for (field, route) in [("route", &self.route), ("return", &self.return_route)] {
+            if route.len() > LONGEST_ROUTE {
+                let message = format!("has {} hops; write {LONGEST_ROUTE} at most", route.len());
+                return Err(Error::message(field, message));
+            }
+        }
+        if self.route.is_empty() {
+            return refuse(
+                "route",
+                &self.route,
+                "has no hop; write for example [\"bottleneck\"]",
+            );
+        }
+        if self.stop <= Time::ZERO + self.start.high {
+            return refuse(
+                "stop",
+                &self.stop.since(Time::ZERO),
+                "is not after the start; write a later time",
+            );
+        }
+        if matches!(self.transport, Transport::Tcp { .. }) && self.return_route.is_empty() {
+            return refuse(
+                "return",
+                &self.return_route,
+                "has no hop for the ACKs; write for example [\"return\"]",
+            );
+        }
+        match &self.transport {
+            Transport::Tcp { parameters, .. } => check_tcp(parameters),
+            Transport::Udp { mss, header } => check_sizes(*mss, *header),
+        }
+        .map_err(|error| error.within("transport"))?;
+        self.check_traffic()
+    }
+
+    /// UDP sends each write at once: it cannot carry a source that only a window holds back.
+    fn check_traffic(&self) -> Result<()> {
+        let Transport::Udp { mss, .. } = self.transport else {
+            return Ok(());
+        };
+        let streams = Streams::new(self.count.into(), 0);
+        let place = Place {
+            streams: &streams,
+            name: "check",
+        };
+        let mut source = self.traffic.build(TrafficContext { place, mss });
+        if source.poll_write() == Some(Write::Unlimited) {
+            let remedy =
+                "cannot go over UDP, which has no window; write one with a rate, or transport kind \"tcp\"";
+            return refuse("traffic.kind", &self.traffic.name, remedy);
+        }
+        Ok(())
+    }
+}
+
+fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
+    if mss == Bytes::ZERO {
+        return refuse("mss", &mss, "carries nothing; write for example \"1000 bytes\"");
+    }
+    let packet = mss.0.saturating_add(header.0);
+    if packet > LARGEST_PACKET {
+        let remedy = format!(
+            "makes packets of {packet} bytes with the header; write {LARGEST_PACKET} bytes at most for both"
+        );
+        return refuse("mss", &mss, &remedy);
+    }
+    Ok(())
+}
+
+/// Refuses what the endpoints could not work with: a scoreboard without SACK, windows in which nothing fits, timers that run down at once.
+fn check_tcp(tcp: &TcpParameters) -> Result<()> {
+    check_sizes(tcp.mss, tcp.header)?;
+    if tcp.after_timeout == AfterTimeout::Scoreboard && tcp.recovery != LossRecovery::Sack {
+        return refuse(
+            "after_timeout",
+            &tcp.after_timeout,
+            "needs recovery = \"sack\"; write \"go_back_n\"",
+        );
+    }
+    for (field, count) in [
+        ("initial_window", tcp.initial_window),
+        ("duplicate_threshold", tcp.duplicate_threshold),
+        ("delayed_ack.every", tcp.delayed_ack.every),
+    ] {
+        if count.0 == 0 {
+            return refuse(field, &count, "is too few; write \"1 packets\" or more");
+        }
+    }
+    if tcp
+        .receive_window
+        .bytes(tcp.mss)
+        .is_some_and(|window| window < tcp.mss)
+    {
+        let remedy = "holds no full segment; write \"1 packets\" or more";
+        return refuse("receive_window", &tcp.receive_window, remedy);
+    }
+    for (field, span) in [
+        ("rto_minimum", tcp.rto_minimum),
+        ("rto_initial", tcp.rto_initial),
+        ("rto_maximum", tcp.rto_maximum),
+    ] {
+        if span < SHORTEST_TIMEOUT {
+            return refuse(
+                field,
+                &span,
+                "goes off before anything can happen; write \"1 us\" or more",
+            );
+        }
+    }
+    if tcp.rto_minimum > tcp.rto_maximum {
+        return refuse(
+            "rto_minimum",
+            &tcp.rto_minimum,
+            "is more than rto_maximum; write less",
+        );
+    }
+    Ok(())
+}

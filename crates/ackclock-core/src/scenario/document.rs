@@ -1,0 +1,309 @@
+//! The scenario as it is written: the structs here are the file's fields, their doc comments its reference, their
+//! derived JSON schema what editors and the Python side check against.
+//!
+//! Elements (links, queues, …) stay trees here; their registries read them.
+
+use super::error::{Error, Result};
+use super::parse;
+use super::{Range, Scope};
+use crate::units::{Bytes, Span, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// The version of the format that this crate reads and writes.
+pub(super) const VERSION: u32 = 1;
+
+/// How many replicates a scenario has that does not say: enough for a confidence interval.
+const REPLICATES: u32 = 5;
+
+/// A network path and its traffic.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "ackclock scenario")]
+pub(super) struct Document {
+    /// Version of this format: 1.
+    #[schemars(range(min = 1, max = 1), extend("examples" = [1]))]
+    pub schema: u32,
+    /// For titles and folders.
+    #[serde(default = "unnamed")]
+    pub name: String,
+    /// When the run ends.
+    #[schemars(extend("examples" = ["100 s"]))]
+    pub duration: Span,
+    /// From when on averages are taken; shorter than the duration.
+    #[serde(default)]
+    pub warmup: Span,
+    /// The root of all randomness: a whole number from 0 to 2^64 - 1; as text where numbers have only 53 bits.
+    #[serde(default)]
+    pub seed: Seed,
+    /// How many times it is run, each time with its own randomness.
+    #[serde(default = "replicates")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub replicates: u32,
+    /// Spacing of the time series. By default a thousandth of the duration; with more than 1000 flows a larger part, such that all
+    /// flows together have at most a million samples, but not more than a tenth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Span", extend("examples" = ["100 ms"]))]
+    pub sample_interval: Option<Span>,
+    /// The hops. A packet meets a hop's impairments that act before the queue, its queue, its link, the impairments that act after the link, and its
+    /// propagation delay.
+    #[serde(default)]
+    #[schemars(with = "Vec<HopDocument>")]
+    pub hops: Vec<Value>,
+    /// The flows.
+    #[serde(default)]
+    #[schemars(with = "Vec<FlowDocument>")]
+    pub flows: Vec<Value>,
+    /// The grid: for each path into this document ("hops.wireless.delay") the list of its values. Every combination is a point; the first path
+    /// varies slowest. Paths joined by a comma vary together: each of their values is a list with one value for each path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "sweep")]
+    pub sweep: Option<Value>,
+}
+
+/// One hop.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Hop")]
+pub(super) struct HopDocument {
+    /// Unique; not a number, and without `.`, `/`, `,` and `=`.
+    #[schemars(extend("examples" = ["bottleneck"]))]
+    pub name: String,
+    /// Whether all flows share it or each flow instance has one of its own (an access link).
+    #[serde(default)]
+    pub scope: Scope,
+    /// The service process.
+    #[schemars(schema_with = "super::schema::link", extend("examples" = [{ "kind": "constant", "rate": "45 Mbit/s" }]))]
+    pub link: Value,
+    /// What waits for the link.
+    #[schemars(schema_with = "super::schema::queue", extend("examples" = [{ "kind": "droptail", "limit": "93 packets" }]))]
+    pub queue: Value,
+    /// Propagation delay, after the link.
+    #[serde(default)]
+    pub delay: Span,
+    /// What else happens to packets, in the order in which they meet it.
+    #[serde(default)]
+    #[schemars(schema_with = "super::schema::impairments")]
+    pub impairments: Vec<Value>,
+}
+
+/// A group of like flows.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Flow")]
+pub(super) struct FlowDocument {
+    /// Unique; not a number, and without `.`, `/`, `,` and `=`. By default "flow-1", "flow-2", … by position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// How many instances.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub count: u32,
+    /// Names of the hops on the data's way, in order; the same hop may appear twice.
+    #[schemars(length(min = 1, max = 255), extend("examples" = [["bottleneck"]]))]
+    pub route: Vec<String>,
+    /// Names of the hops on the ACKs' way. UDP needs none.
+    #[serde(default, rename = "return")]
+    #[schemars(length(max = 255), extend("examples" = [["return"]]))]
+    pub return_route: Vec<String>,
+    /// How data is sent.
+    #[schemars(schema_with = "super::schema::transport", extend("examples" = [{ "kind": "tcp", "control": { "kind": "cubic" } }]))]
+    pub transport: Value,
+    /// What is sent.
+    #[serde(default = "bulk")]
+    #[schemars(schema_with = "super::schema::traffic")]
+    pub traffic: Value,
+    /// When instances start: a time, or two between which each draws its own.
+    #[serde(default)]
+    pub start: Range,
+    /// When they stop sending.
+    #[serde(default)]
+    pub stop: Stop,
+    /// One-way delay of an instance's own, before its first hop: a time, or two between which instances are spread evenly.
+    #[serde(default)]
+    pub extra_delay: Range,
+}
+
+/// What a UDP transport can be told.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UdpDocument {
+    /// Payload of a full datagram.
+    #[serde(default = "datagram")]
+    pub mss: Bytes,
+    /// IP and UDP headers, on the wire with every datagram.
+    #[serde(default = "udp_header")]
+    pub header: Bytes,
+}
+
+fn unnamed() -> String {
+    "scenario".into()
+}
+fn replicates() -> u32 {
+    REPLICATES
+}
+fn one() -> u32 {
+    1
+}
+fn bulk() -> Value {
+    json!({ "kind": "bulk" })
+}
+fn datagram() -> Bytes {
+    Bytes(1000)
+}
+fn udp_header() -> Bytes {
+    Bytes(28) // IPv4 20, UDP 8
+}
+
+fn sweep(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": ["array", "object"] },
+        "examples": [{ "hops.wireless.delay": ["10 ms", "20 ms"] }],
+    })
+}
+
+impl Document {
+    /// Reads the outermost level; hops and flows are still trees.
+    pub(super) fn read(tree: &Value) -> Result<Self> {
+        let document: Document = parse::from_tree(tree.clone())?;
+        if document.schema != VERSION {
+            return Err(Error::new(
+                "schema",
+                &document.schema.into(),
+                &format!("is a version this program does not know; write {VERSION}"),
+            ));
+        }
+        Ok(document)
+    }
+}
+
+/// The root of all randomness. Numbers in JSON and TOML do not hold 64 bits: a seed may be text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seed(pub u64);
+
+/// The largest whole number up to which floating point has all.
+const EXACT: u64 = 1 << 53;
+
+impl Default for Seed {
+    fn default() -> Self {
+        Seed(1)
+    }
+}
+impl Serialize for Seed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        if self.0 <= EXACT {
+            serializer.serialize_u64(self.0)
+        } else {
+            serializer.collect_str(&self.0)
+        }
+    }
+}
+impl<'de> Deserialize<'de> for Seed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let number = match &value {
+            Value::String(text) => text.trim().parse().ok(),
+            other => other.as_u64(),
+        };
+        number.map(Seed).ok_or_else(|| {
+            D::Error::custom(format!(
+                "{value} is no seed; write a whole number from 0 to 2^64 - 1"
+            ))
+        })
+    }
+}
+impl JsonSchema for Seed {
+    fn schema_name() -> Cow<'static, str> {
+        "Seed".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": u64::MAX }, { "type": "string", "pattern": r"^\s*\+?[0-9]+\s*$" }],
+        })
+    }
+}
+
+/// When a flow stops sending: a time, or `"end"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stop(pub Time);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Stop(Time::NEVER)
+    }
+}
+impl Serialize for Stop {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        if self.0.is_never() {
+            serializer.serialize_str("end")
+        } else {
+            self.0.since(Time::ZERO).serialize(serializer)
+        }
+    }
+}
+impl<'de> Deserialize<'de> for Stop {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if value == "end" {
+            return Ok(Stop::default());
+        }
+        let span: Span = serde_json::from_value(value).map_err(D::Error::custom)?;
+        Ok(Stop(Time::ZERO + span))
+    }
+}
+impl JsonSchema for Stop {
+    fn schema_name() -> Cow<'static, str> {
+        "Stop".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<Span>();
+        json_schema!({
+            "description": "A time, or \"end\" for the end of the run.",
+            "examples": ["20 s"],
+            "anyOf": [{ "const": "end" }, time],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_keeps_all_its_bits() {
+        for seed in [0, 1, EXACT, EXACT + 1, u64::MAX] {
+            let written = serde_json::to_value(Seed(seed)).unwrap();
+            assert_eq!(serde_json::from_value::<Seed>(written).unwrap(), Seed(seed));
+        }
+        assert_eq!(
+            serde_json::to_value(Seed(u64::MAX)).unwrap(),
+            u64::MAX.to_string()
+        );
+        for wrong in [json!(-1), json!(1.5), json!("x"), json!("18446744073709551616")] {
+            let message = serde_json::from_value::<Seed>(wrong).unwrap_err().to_string();
+            assert!(message.contains("is no seed"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_stop_is_a_time_or_the_end() {
+        let read = |value| serde_json::from_value::<Stop>(value);
+        assert!(read(json!("end")).unwrap().0.is_never());
+        assert_eq!(read(json!("2 s")).unwrap().0, Time::from_seconds(2.0));
+        assert_eq!(
+            serde_json::to_value(Stop(Time::from_seconds(2.0))).unwrap(),
+            "2 s"
+        );
+        assert_eq!(serde_json::to_value(Stop::default()).unwrap(), "end");
+        assert!(
+            read(json!("never"))
+                .unwrap_err()
+                .to_string()
+                .contains("is no quantity")
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! From the document to the scenario: every element through its registry, names to indices, defaults filled in.
+
+use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
+use super::error::{Error, Result, nearest};
+use super::files::Files;
+use super::{FlowDescription, HopDescription, Scenario, parse, transport};
+use crate::registry::{self, Chosen, Kind};
+use crate::units::Span;
+use serde::Serialize;
+use serde_json::Value;
+
+/// How many samples the time series of all flows together have at most by default, and one flow's at most and at least.
+const SAMPLES_OF_ALL_FLOWS: u64 = 1_000_000;
+const SAMPLES_OF_A_FLOW: std::ops::RangeInclusive<u64> = 10..=1000;
+
+impl Scenario {
+    /// Reads and checks a tree whose sweep has been expanded ([`expand`](super::tree::expand)).
+    ///
+    /// # Errors
+    /// The first thing that is wrong: unknown or missing fields, values that do not fit, and what [`Scenario::check`] refuses. Hops and
+    /// flows are addressed by name.
+    pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
+        let document = Document::read(tree)?;
+        if document.sweep.is_some() {
+            return Err(Error::message(
+                "sweep",
+                "describes several runs; expand it and read each point",
+            ));
+        }
+        let hops = each(&document.hops, "hops", |tree, _| hop(tree, files))?;
+        unique(hops.iter().map(|hop| hop.name.as_str()), "hops")?;
+        let read = each(&document.flows, "flows", |tree, position| {
+            flow(tree, position, &hops, files)
+        })?;
+        unique(read.iter().map(|(flow, _)| flow.name.as_str()), "flows")?;
+        let (flows, transports): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+        let sample_interval = document
+            .sample_interval
+            .unwrap_or_else(|| sample_interval(document.duration, &flows));
+        let mut scenario = Scenario {
+            name: document.name,
+            duration: document.duration,
+            warmup: document.warmup,
+            seed: document.seed.0,
+            replicates: document.replicates,
+            sample_interval,
+            hops,
+            flows,
+            resolved: Value::Null,
+        };
+        scenario.check()?;
+        scenario.resolved = scenario.written(transports);
+        Ok(scenario)
+    }
+
+    /// The document that says all this, defaults included.
+    fn written(&self, transports: Vec<Value>) -> Value {
+        let hop = |hop: &HopDescription| HopDocument {
+            name: hop.name.clone(),
+            scope: hop.scope,
+            link: hop.link.resolved.clone(),
+            queue: hop.queue.resolved.clone(),
+            delay: hop.delay,
+            impairments: hop
+                .impairments
+                .iter()
+                .map(|chosen| chosen.resolved.clone())
+                .collect(),
+        };
+        let names = |route: &[usize]| route.iter().map(|&at| self.hops[at].name.clone()).collect();
+        let flow = |(flow, transport): (&FlowDescription, Value)| FlowDocument {
+            name: Some(flow.name.clone()),
+            count: flow.count,
+            route: names(&flow.route),
+            return_route: names(&flow.return_route),
+            transport,
+            traffic: flow.traffic.resolved.clone(),
+            start: flow.start,
+            stop: Stop(flow.stop),
+            extra_delay: flow.extra_delay,
+        };
+        value_of(&Document {
+            schema: VERSION,
+            name: self.name.clone(),
+            duration: self.duration,
+            warmup: self.warmup,
+            seed: Seed(self.seed),
+            replicates: self.replicates,
+            sample_interval: Some(self.sample_interval),
+            hops: self.hops.iter().map(|one| value_of(&hop(one))).collect(),
+            flows: self
+                .flows
+                .iter()
+                .zip(transports)
+                .map(|one| value_of(&flow(one)))
+                .collect(),
+            sweep: None,
+        })
+    }
+}
+
+/// As a tree. The document's structs hold nothing that JSON cannot.
+pub(super) fn value_of(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).unwrap_or_default()
+}
+
+/// Reads the items of a list; an item is addressed by its name if it has a good one, else by its position.
+fn each<T>(list: &[Value], field: &str, read: impl Fn(&Value, usize) -> Result<T>) -> Result<Vec<T>> {
+    let address = |tree: &Value, position: usize| match tree.get("name").and_then(Value::as_str) {
+        Some(name) if check_name(name).is_ok() => format!("{field}.{name}"),
+        _ => format!("{field}.{position}"),
+    };
+    list.iter()
+        .enumerate()
+        .map(|(position, tree)| read(tree, position).map_err(|error| error.within(&address(tree, position))))
+        .collect()
+}
+
+/// Names are steps of paths (`hops.NAME.delay`), parts of streams' names (`flow/NAME/0`) and items of lists in a sweep's key.
+fn check_name(name: &str) -> Result<()> {
+    let problem = if name.trim() != name || name.is_empty() {
+        "is no name; write for example \"bottleneck\""
+    } else if name.contains(['.', '/', ',', '=']) || name.contains(char::is_control) {
+        "is no name; leave out \".\", \"/\", \",\" and \"=\""
+    } else if name.bytes().all(|byte| byte.is_ascii_digit()) {
+        "is no name but a number; begin it with a letter"
+    } else {
+        return Ok(());
+    };
+    Err(Error::new("name", &name.into(), problem))
+}
+
+/// Refuses the second of two equal names.
+fn unique<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> Result<()> {
+    let mut seen = std::collections::BTreeMap::new();
+    for (position, name) in names.enumerate() {
+        if let Some(first) = seen.insert(name, position) {
+            return Err(Error::new(
+                &format!("{field}.{position}.name"),
+                &name.into(),
+                &format!("is the name of {field}.{first} too; write another"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
+    let document: HopDocument = parse::from_tree(tree.clone())?;
+    check_name(&document.name)?;
+    Ok(HopDescription {
+        link: choose(&document.link, "link", files)?,
+        queue: choose(&document.queue, "queue", files)?,
+        impairments: document
+            .impairments
+            .iter()
+            .enumerate()
+            .map(|(position, tree)| choose(tree, &format!("impairments.{position}"), files))
+            .collect::<Result<_>>()?,
+        name: document.name,
+        scope: document.scope,
+        delay: document.delay,
+    })
+}
+
+/// A flow, and its transport as it is written with all defaults.
+fn flow(
+    tree: &Value,
+    position: usize,
+    hops: &[HopDescription],
+    files: &dyn Files,
+) -> Result<(FlowDescription, Value)> {
+    let document: FlowDocument = parse::from_tree(tree.clone())?;
+    let name = document.name.unwrap_or_else(|| default_name(position));
+    check_name(&name)?;
+    let (transport, written) =
+        transport::read(&document.transport, files).map_err(|error| error.within("transport"))?;
+    let flow = FlowDescription {
+        name,
+        count: document.count,
+        route: route(&document.route, "route", hops)?,
+        return_route: route(&document.return_route, "return", hops)?,
+        transport,
+        traffic: choose(&document.traffic, "traffic", files)?,
+        start: document.start,
+        stop: document.stop.0,
+        extra_delay: document.extra_delay,
+    };
+    Ok((flow, written))
+}
+
+/// The name of the flow at that position of the list if it has none of its own: "flow-1" is the first.
+pub(super) fn default_name(position: usize) -> String {
+    format!("flow-{}", position + 1)
+}
+
+/// An element, errors named from the table around it.
+pub(super) fn choose<K: Kind>(tree: &Value, field: &str, files: &dyn Files) -> Result<Chosen<K>> {
+    registry::choose(tree, files).map_err(|error| error.within(field))
+}
+
+/// Names of hops to their positions.
+fn route(names: &[String], field: &str, hops: &[HopDescription]) -> Result<Vec<usize>> {
+    let place = |(step, name): (usize, &String)| {
+        hops.iter().position(|hop| &hop.name == name).ok_or_else(|| {
+            let known: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+            let remedy = match (nearest(name, &known), &known[..]) {
+                (Some(name), _) => format!("names no hop; did you mean \"{name}\"?"),
+                (None, []) => "names no hop, and there are none; describe it under [[hops]]".into(),
+                (None, known) => format!("names no hop; write one of {}", known.join(", ")),
+            };
+            Error::new(&format!("{field}.{step}"), &name.as_str().into(), &remedy)
+        })
+    };
+    names.iter().enumerate().map(place).collect()
+}
+
+/// The default spacing of the time series.
+fn sample_interval(duration: Span, flows: &[FlowDescription]) -> Span {
+    let instances: u64 = flows.iter().map(|flow| u64::from(flow.count)).sum();
+    let samples =
+        (SAMPLES_OF_ALL_FLOWS / instances.max(1)).clamp(*SAMPLES_OF_A_FLOW.start(), *SAMPLES_OF_A_FLOW.end());
+    Span::from_nanos((duration / samples).as_nanos().max(1))
+}

@@ -1,0 +1,206 @@
+//! What may be written, as JSON schema and as a catalogue: derived from the structs that read it and from the registries.
+
+use super::document::{Document, UdpDocument};
+use super::resolve::value_of;
+use super::transport::KINDS;
+use crate::congestion::ControlKind;
+use crate::endpoint::TcpParameters;
+use crate::endpoint::parameters::Preset;
+use crate::impairment::ImpairmentKind;
+use crate::link::LinkKind;
+use crate::queue::QueueKind;
+use crate::registry::{Entry, Kind};
+use crate::traffic::TrafficKind;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+
+/// All presets, the default first.
+const PRESETS: [Preset; 3] = [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002];
+
+/// The JSON schema (draft 2020-12) of a whole scenario.
+pub fn schema() -> Value {
+    SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<Document>()
+        .to_value()
+}
+
+/// Everything that can be chosen: for each registry the list of its elements with the schema of their parameters, and the
+/// presets with all their values.
+pub fn registry() -> Value {
+    json!({
+        "controls": catalogue::<ControlKind>(),
+        "queues": catalogue::<QueueKind>(),
+        "links": catalogue::<LinkKind>(),
+        "impairments": catalogue::<ImpairmentKind>(),
+        "traffic": catalogue::<TrafficKind>(),
+        "presets": PRESETS.iter().map(preset).collect::<Map<_, _>>(),
+    })
+}
+
+fn catalogue<K: Kind>() -> Vec<Value> {
+    let record = |entry: &Entry<K>| {
+        json!({
+            "name": entry.name,
+            "label": entry.label,
+            "summary": entry.summary,
+            "reference": entry.reference,
+            "parameters": (entry.schema)(),
+        })
+    };
+    K::entries().iter().map(record).collect()
+}
+
+fn preset(preset: &Preset) -> (String, Value) {
+    let name = value_of(preset);
+    (
+        name.as_str().unwrap_or_default().into(),
+        value_of(&preset.parameters()),
+    )
+}
+
+pub(super) fn link(generator: &mut SchemaGenerator) -> Schema {
+    one_of::<LinkKind>(generator)
+}
+pub(super) fn queue(generator: &mut SchemaGenerator) -> Schema {
+    one_of::<QueueKind>(generator)
+}
+pub(super) fn traffic(generator: &mut SchemaGenerator) -> Schema {
+    one_of::<TrafficKind>(generator)
+}
+pub(super) fn impairments(generator: &mut SchemaGenerator) -> Schema {
+    let items = one_of::<ImpairmentKind>(generator);
+    json_schema!({ "type": "array", "items": items })
+}
+
+pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
+    let [tcp, udp] = KINDS;
+    let mut of_tcp = adopt(generator, tcp, optional(schema_of::<TcpParameters>()));
+    let control = one_of::<ControlKind>(generator);
+    let preset = generator.subschema_for::<Preset>();
+    if let Some(properties) = of_tcp.get_mut("properties").and_then(Value::as_object_mut) {
+        let mut all = Map::new();
+        all.insert("control".into(), control.to_value());
+        all.insert(
+            "preset".into(),
+            described(preset, "Where the parameters come from that are not given."),
+        );
+        all.append(properties);
+        *properties = all;
+    }
+    let of_tcp = tagged(of_tcp, tcp, &["control"]);
+    let of_udp = adopt(generator, udp, schema_of::<UdpDocument>());
+    json_schema!({ "oneOf": [of_tcp, tagged(of_udp, udp, &[])] })
+}
+
+fn described(schema: Schema, description: &str) -> Value {
+    let mut value = schema.to_value();
+    if let Some(map) = value.as_object_mut() {
+        map.insert("description".into(), description.into());
+        map.insert("default".into(), value_of(&Preset::default()));
+    }
+    value
+}
+
+fn schema_of<T: JsonSchema>() -> Value {
+    schemars::schema_for!(T).to_value()
+}
+
+/// One of the registered elements, by its `kind`.
+fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
+    let mut one = |entry: &Entry<K>| {
+        let mut element = tagged(adopt(generator, entry.name, (entry.schema)()), entry.name, &[]);
+        if let Some(map) = element.as_object_mut() {
+            map.insert("title".into(), entry.label.into());
+            map.insert("description".into(), entry.summary.into());
+        }
+        element
+    };
+    let all: Vec<Value> = K::entries().iter().map(&mut one).collect();
+    match all.is_empty() {
+        true => json_schema!({ "not": {} }), // nothing can be chosen
+        false => json_schema!({ "oneOf": all }),
+    }
+}
+
+/// Puts `kind` first among the properties, and makes it required with `required` and what was.
+fn tagged(mut schema: Value, kind: &str, required: &[&str]) -> Value {
+    let Some(map) = schema.as_object_mut() else {
+        return schema;
+    };
+    let mut properties = Map::new();
+    properties.insert("kind".into(), json!({ "const": kind }));
+    if let Some(Value::Object(rest)) = map.shift_remove("properties") {
+        properties.extend(rest);
+    }
+    let mut names: Vec<Value> = vec!["kind".into()];
+    names.extend(required.iter().map(|&name| name.into()));
+    if let Some(Value::Array(rest)) = map.shift_remove("required") {
+        names.extend(rest);
+    }
+    map.insert("properties".into(), properties.into());
+    map.insert("required".into(), names.into());
+    schema
+}
+
+/// Nothing is required, in the tables within neither: a preset has it all.
+fn optional(mut schema: Value) -> Value {
+    if let Some(map) = schema.as_object_mut() {
+        map.shift_remove("required");
+        if let Some(Value::Object(tables)) = map.get_mut("$defs") {
+            for table in tables.values_mut().filter_map(Value::as_object_mut) {
+                table.shift_remove("required");
+            }
+        }
+    }
+    schema
+}
+
+/// Makes a schema of its own part of the generator's: its definitions go to the generator's, under another name
+/// (`Markov.Mode`) where that name means something else already.
+fn adopt(generator: &mut SchemaGenerator, name: &str, mut schema: Value) -> Value {
+    let Some(map) = schema.as_object_mut() else {
+        return schema;
+    };
+    map.shift_remove("$schema");
+    let definitions = match map.shift_remove("$defs") {
+        Some(Value::Object(definitions)) => definitions,
+        _ => Map::new(),
+    };
+    let mut renamed = Vec::new();
+    for (key, definition) in &definitions {
+        match generator.definitions().get(key) {
+            Some(known) if known != definition => renamed.push((key.clone(), format!("{name}.{key}"))),
+            _ => {}
+        }
+    }
+    for (key, mut definition) in definitions {
+        rename(&mut definition, &renamed);
+        let key = renamed
+            .iter()
+            .find(|(old, _)| *old == key)
+            .map_or(key, |(_, new)| new.clone());
+        generator.definitions_mut().insert(key, definition);
+    }
+    rename(&mut schema, &renamed);
+    schema
+}
+
+/// Points references to where the definitions went.
+fn rename(schema: &mut Value, renamed: &[(String, String)]) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::String(reference)) = map.get_mut("$ref")
+                && let Some((_, new)) = renamed
+                    .iter()
+                    .find(|(old, _)| *reference == format!("#/$defs/{old}"))
+            {
+                *reference = format!("#/$defs/{new}");
+            }
+            map.values_mut().for_each(|value| rename(value, renamed));
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| rename(value, renamed)),
+        _ => {}
+    }
+}

@@ -1,0 +1,188 @@
+//! The transport of a flow: for TCP a preset overlaid by what the file says, for UDP its sizes.
+
+use super::document::UdpDocument;
+use super::error::{Error, Result};
+use super::files::Files;
+use super::resolve::{choose, value_of};
+use super::{Transport, parse};
+use crate::endpoint::TcpParameters;
+use crate::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
+use serde_json::{Map, Value};
+
+/// The transports, as written in `kind`.
+pub(super) const KINDS: [&str; 2] = ["tcp", "udp"];
+
+/// Fields of a TCP transport beside [`TcpParameters`]'.
+const OF_TCP: [&str; 3] = ["kind", "control", "preset"];
+
+/// Reads `{ kind = "tcp", … }`: the transport, and how it is written with all defaults. Errors name fields relative to `tree`.
+pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)> {
+    let Value::Object(map) = tree else {
+        return Err(Error::new(
+            "",
+            tree,
+            "is no transport; write a table, for example { kind = \"tcp\", control = { kind = \"cubic\" } }",
+        ));
+    };
+    let mut rest = map.clone();
+    let kind = rest
+        .shift_remove("kind")
+        .ok_or_else(|| Error::missing("kind", "write for example kind = \"tcp\""))?;
+    match kind.as_str() {
+        Some("tcp") => tcp(rest, files),
+        Some("udp") => udp(rest),
+        _ => Err(Error::unknown_name("kind", &kind, "transport", KINDS.into_iter())),
+    }
+}
+
+fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
+    let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
+    let written = with_kind("udp", value_of(&udp));
+    Ok((
+        Transport::Udp {
+            mss: udp.mss,
+            header: udp.header,
+        },
+        written,
+    ))
+}
+
+fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Value)> {
+    let control = rest
+        .shift_remove("control")
+        .ok_or_else(|| Error::missing("control", "write for example control = { kind = \"cubic\" }"))?;
+    let control = choose(&control, "control", files)?;
+    let preset: Preset = match rest.shift_remove("preset") {
+        Some(name) => parse::from_tree(name).map_err(|error| error.within("preset"))?,
+        None => Preset::default(),
+    };
+    let parameters = overlay(preset, rest)?;
+    let mut written = Map::new();
+    written.insert("control".into(), control.resolved.clone());
+    written.insert("preset".into(), value_of(&preset));
+    if let Value::Object(parameters) = value_of(&parameters) {
+        written.extend(parameters);
+    }
+    Ok((
+        Transport::Tcp {
+            control,
+            parameters: Box::new(parameters),
+        },
+        with_kind("tcp", Value::Object(written)),
+    ))
+}
+
+/// A preset's parameters with those in `given` in their place.
+fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
+    let mut tree = value_of(&preset.parameters());
+    let known: Vec<&str> = tree
+        .as_object()
+        .into_iter()
+        .flat_map(|map| map.keys())
+        .map(String::as_str)
+        .collect();
+    if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(Error::unknown_field(name, &[&known[..], &OF_TCP].concat()));
+    }
+    let says_after_timeout = given.contains_key("after_timeout");
+    merge(&mut tree, Value::Object(given));
+    let mut parameters: TcpParameters = parse::from_tree(tree)?;
+    // A scoreboard needs SACK. Who changes the recovery alone means the whole of it.
+    if parameters.recovery != LossRecovery::Sack && !says_after_timeout {
+        parameters.after_timeout = AfterTimeout::GoBackN;
+    }
+    Ok(parameters)
+}
+
+/// Puts `over` in the place of what has its name, table by table.
+fn merge(tree: &mut Value, over: Value) {
+    match (tree, over) {
+        (Value::Object(tree), Value::Object(over)) => {
+            for (name, value) in over {
+                merge(tree.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (tree, over) => *tree = over,
+    }
+}
+
+fn with_kind(kind: &str, tree: Value) -> Value {
+    let mut map = Map::new();
+    map.insert("kind".into(), kind.into());
+    if let Value::Object(rest) = tree {
+        map.extend(rest);
+    }
+    Value::Object(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::quantity::Segments;
+    use crate::units::{Bytes, Span};
+    use serde_json::json;
+
+    fn given(tree: Value) -> Map<String, Value> {
+        tree.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn what_is_given_takes_the_presets_place_and_nothing_else_moves() {
+        let over = json!({ "mss": "1000 bytes", "delayed_ack": { "every": "1 segment" } });
+        let parameters = overlay(Preset::Rfc, given(over)).unwrap();
+        let mut expected = Preset::Rfc.parameters();
+        expected.mss = Bytes(1000);
+        expected.delayed_ack.every = Segments(1);
+        assert_eq!(parameters, expected);
+        assert_eq!(parameters.delayed_ack.timeout, Span::from_millis(200));
+    }
+
+    #[test]
+    fn recovery_alone_takes_the_scoreboard_along() {
+        let parameters = overlay(Preset::Linux, given(json!({ "recovery": "newreno" }))).unwrap();
+        assert_eq!(parameters.after_timeout, AfterTimeout::GoBackN);
+        let both = json!({ "recovery": "newreno", "after_timeout": "scoreboard" });
+        let parameters = overlay(Preset::Linux, given(both)).unwrap();
+        assert_eq!(
+            parameters.after_timeout,
+            AfterTimeout::Scoreboard,
+            "refused later"
+        );
+        let parameters = overlay(Preset::Linux, Map::new()).unwrap();
+        assert_eq!(parameters.after_timeout, AfterTimeout::Scoreboard);
+    }
+
+    #[test]
+    fn unknown_fields_are_answered_with_the_nearest() {
+        let error = |over| overlay(Preset::Linux, given(over)).unwrap_err().to_string();
+        assert_eq!(
+            error(json!({ "mms": 1 })),
+            r#"mms: no such field; did you mean "mss"?"#
+        );
+        assert_eq!(
+            error(json!({ "controll": 1 })),
+            r#"controll: no such field; did you mean "control"?"#
+        );
+        assert_eq!(
+            error(json!({ "delayed_ack": { "evry": 1 } })),
+            r#"delayed_ack.evry: no such field; did you mean "every"?"#
+        );
+        assert_eq!(
+            error(json!({ "mss": "1460" })),
+            r#"mss: "1460" has no unit; write for example "1000 bytes""#
+        );
+        assert_eq!(
+            error(json!({ "recovery": "sac" })),
+            r#"recovery: "sac" is no choice; did you mean "sack"?"#
+        );
+    }
+
+    #[test]
+    fn udp_has_defaults_of_its_own() {
+        let (_, written) = read(&json!({ "kind": "udp" }), &super::super::files::NoFiles).unwrap();
+        assert_eq!(
+            written,
+            json!({ "kind": "udp", "mss": "1000 bytes", "header": "28 bytes" })
+        );
+    }
+}

@@ -1,0 +1,452 @@
+//! Pure functions on the scenario's tree, before it is typed: reading text, setting a value by its path, expanding a sweep.
+
+use super::error::{Error, Result, nearest};
+use super::resolve::default_name;
+use serde_json::{Map, Number, Value};
+
+/// One point of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// What was set, in order: paths and values.
+    pub assignments: Vec<(String, Value)>,
+    /// The tree with it, without `sweep`.
+    pub tree: Value,
+}
+
+/// The most points of a sweep.
+const MOST_POINTS: usize = 100_000;
+
+/// Tables that may be left out of a scenario (their fields have defaults) and so may be missing on the way to a field.
+const TABLES_WITH_DEFAULTS: [&str; 2] = ["traffic", "delayed_ack"];
+
+/// Reads TOML.
+///
+/// # Errors
+/// What is no TOML, with line and column ("3:14"); a date, and a number that is none.
+pub fn from_toml(text: &str) -> Result<Value> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| {
+        let place = error
+            .span()
+            .map_or(String::new(), |span| position(text, span.start));
+        Error::message(&place, error.message())
+    })?;
+    plain(toml::Value::Table(table))
+}
+
+/// Line and column, from 1, of a byte of the text.
+fn position(text: &str, byte: usize) -> String {
+    let before = text.get(..byte).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("line {line}:{column}")
+}
+
+/// TOML's values are JSON's and dates.
+fn plain(value: toml::Value) -> Result<Value> {
+    Ok(match value {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Boolean(truth) => truth.into(),
+        toml::Value::Float(number) => Number::from_f64(number).map(Value::Number).ok_or_else(|| {
+            Error::message(
+                "",
+                format!("{number} is no number to calculate with; write a finite one"),
+            )
+        })?,
+        toml::Value::Datetime(date) => {
+            let message = format!("{date} is a date; write a time of the run, for example \"10 s\"");
+            return Err(Error::message("", message));
+        }
+        toml::Value::Array(list) => list
+            .into_iter()
+            .enumerate()
+            .map(|(at, item)| plain(item).map_err(|error| error.within(&at.to_string())))
+            .collect::<Result<_>>()?,
+        toml::Value::Table(table) => table
+            .into_iter()
+            .map(|(key, item)| match plain(item) {
+                Ok(item) => Ok((key, item)),
+                Err(error) => Err(error.within(&key)),
+            })
+            .collect::<Result<Map<_, _>>>()?
+            .into(),
+    })
+}
+
+/// Sets the value at `path`: field names, and for items of lists their name or their position from 0, joined by dots
+/// ("hops.wireless.impairments.0.probability"). The last field may be missing so far, and tables with defaults on the way may.
+///
+/// # Errors
+/// A step that leads nowhere, with the nearest known one. The value itself is not looked at; [`Scenario::from_tree`](super::Scenario::from_tree) does.
+pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
+    let steps: Vec<&str> = path.split('.').collect();
+    let mut here = tree;
+    for (depth, step) in steps.iter().enumerate() {
+        let field = steps[..=depth].join(".");
+        let last = depth + 1 == steps.len();
+        here = match here {
+            Value::Object(map) => enter(map, step, &field, last)?,
+            Value::Array(list) => {
+                let at = find(list, step).ok_or_else(|| unknown_item(&field, step, list))?;
+                &mut list[at]
+            }
+            other => {
+                let remedy = format!("has no fields; leave out \".{step}\"");
+                return Err(Error::new(&steps[..depth].join("."), other, &remedy));
+            }
+        };
+    }
+    *here = value;
+    Ok(())
+}
+
+/// A field of a table; made if it is the last step or a table with defaults.
+fn enter<'a>(map: &'a mut Map<String, Value>, step: &str, field: &str, last: bool) -> Result<&'a mut Value> {
+    let may_be_missing = (last && !step.is_empty()) || TABLES_WITH_DEFAULTS.contains(&step);
+    if !may_be_missing && !map.contains_key(step) {
+        let known: Vec<&str> = map.keys().map(String::as_str).collect();
+        return Err(Error::unknown_field(field, &known));
+    }
+    let empty = if last { Value::Null } else { Map::new().into() };
+    Ok(map.entry(step).or_insert(empty))
+}
+
+/// The item of that name, or at that position. A flow without a name has one by its position.
+fn find(list: &[Value], step: &str) -> Option<usize> {
+    let position = || step.parse().ok().filter(|&at: &usize| at < list.len());
+    let named = |name: &str| {
+        list.iter()
+            .position(|item| item.get("name").is_some_and(|it| it == name))
+    };
+    let unnamed = || (0..list.len()).find(|&at| list[at].get("name").is_none() && default_name(at) == step);
+    named(step).or_else(position).or_else(unnamed)
+}
+
+fn unknown_item(field: &str, step: &str, list: &[Value]) -> Error {
+    let names: Vec<&str> = list
+        .iter()
+        .filter_map(|item| item.get("name")?.as_str())
+        .collect();
+    let remedy = match (nearest(step, &names), &names[..], list.len()) {
+        (Some(name), ..) => format!("did you mean \"{name}\"?"),
+        (None, _, 0) => "the list is empty".into(),
+        (None, [], length) => format!("write a number from 0 to {}", length - 1),
+        (None, names, _) => format!("write one of {}", names.join(", ")),
+    };
+    Error::message(field, format!("no such item; {remedy}"))
+}
+
+/// Reads `path=value` as written on a command line: the value as TOML if it is a TOML value, else as text, so that
+/// `1 %` and `45 Mbit/s` need no quotes.
+///
+/// # Errors
+/// No `=`, or no path before it.
+pub fn parse_assignment(text: &str) -> Result<(String, Value)> {
+    let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.trim().is_empty()) else {
+        let remedy = "is no assignment; write path=value, for example duration=\"10 s\"";
+        return Err(Error::new("", &text.into(), remedy));
+    };
+    let value = value.trim();
+    let typed = value
+        .parse::<toml::Value>()
+        .ok()
+        .and_then(|value| plain(value).ok());
+    Ok((path.trim().into(), typed.unwrap_or_else(|| value.into())))
+}
+
+/// All points of the sweep: every combination of the values, in the order written, the first path varying slowest. A key of
+/// several paths joined by commas sweeps them together: each of its values is a list with one value for each path. Tables within
+/// `sweep` are another way to write dots. Without a sweep there is one point.
+///
+/// # Errors
+/// A path that leads nowhere, a list that is none or is empty or of the wrong length, too many points.
+pub fn expand(tree: &Value) -> Result<Vec<Point>> {
+    let mut base = tree.clone();
+    let sweep = base.as_object_mut().and_then(|map| map.shift_remove("sweep"));
+    let mut axes = Vec::new();
+    if let Some(sweep) = sweep {
+        flatten("", &sweep, &mut axes).map_err(|error| error.within("sweep"))?;
+    }
+    let points = axes
+        .iter()
+        .try_fold(1_usize, |points, axis| points.checked_mul(axis.len()))
+        .filter(|&points| points <= MOST_POINTS)
+        .ok_or_else(|| {
+            let remedy = format!("has too many points; write fewer values, for {MOST_POINTS} points at most");
+            Error::message("sweep", remedy)
+        })?;
+    (0..points).map(|number| point(&base, &axes, number)).collect()
+}
+
+/// What is set together at one value of an axis.
+type Step = Vec<(String, Value)>;
+
+/// The point of that number: its digits, in a system whose bases are the axes' lengths, the last axis the units.
+fn point(base: &Value, axes: &[Vec<Step>], mut number: usize) -> Result<Point> {
+    let mut chosen: Vec<&Step> = Vec::with_capacity(axes.len());
+    for axis in axes.iter().rev() {
+        chosen.push(&axis[number % axis.len()]);
+        number /= axis.len();
+    }
+    let mut point = Point {
+        assignments: chosen.into_iter().rev().flatten().cloned().collect(),
+        tree: base.clone(),
+    };
+    for (path, value) in &point.assignments {
+        set(&mut point.tree, path, value.clone()).map_err(|error| error.within("sweep"))?;
+    }
+    Ok(point)
+}
+
+/// Collects the axes of a sweep's table and of the tables in it.
+fn flatten(path: &str, sweep: &Value, axes: &mut Vec<Vec<Step>>) -> Result<()> {
+    let remedy = "is no list of values; write for example [\"1 %\", \"2 %\"]";
+    match sweep {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
+                flatten(&path, value, axes)?;
+            }
+            Ok(())
+        }
+        Value::Array(values) if !path.is_empty() => {
+            if values.is_empty() {
+                return Err(Error::new(path, sweep, "has no value; write one at least"));
+            }
+            let paths: Vec<&str> = path.split(',').map(str::trim).collect();
+            axes.push(
+                values
+                    .iter()
+                    .map(|value| step(path, &paths, value))
+                    .collect::<Result<_>>()?,
+            );
+            Ok(())
+        }
+        other => Err(Error::new(path, other, remedy)),
+    }
+}
+
+fn step(key: &str, paths: &[&str], value: &Value) -> Result<Step> {
+    let of = |(path, value): (&&str, &Value)| ((*path).to_string(), value.clone());
+    match (paths, value) {
+        ([path], value) => Ok(vec![of((path, value))]),
+        (paths, Value::Array(values)) if values.len() == paths.len() => {
+            Ok(paths.iter().zip(values).map(of).collect())
+        }
+        _ => {
+            let remedy = format!("has not a value for each path; write a list of {}", paths.len());
+            Err(Error::new(key, value, &remedy))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn sample() -> Value {
+        json!({
+            "duration": "1 s",
+            "hops": [{ "name": "wired" }, { "name": "wireless", "impairments": [{ "kind": "iid_loss", "probability": 0 }] }],
+            "flows": [{ "transport": { "kind": "tcp" } }, { "name": "abse", "transport": {} }],
+        })
+    }
+
+    #[test]
+    fn text_is_read_in_the_order_written() {
+        let tree = from_toml("b = 1\na = { z = 1.5, y = [true, \"x\"] }\n[sweep]\n\"z\" = [1]\n\"a\" = [2]")
+            .unwrap();
+        assert_eq!(
+            tree,
+            json!({ "b": 1, "a": { "z": 1.5, "y": [true, "x"] }, "sweep": { "z": [1], "a": [2] } })
+        );
+        let keys: Vec<&String> = tree["sweep"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["z", "a"]);
+    }
+
+    #[test]
+    fn what_is_no_toml_is_answered_with_line_and_column() {
+        for (text, start) in [
+            ("a = 1\nbc = = 2", "line 2:6: "),
+            ("a = 45 Mbit/s", "line 1:"),
+            ("a = 1\na = 2", "line 2:1: "),
+            ("µ = ", "line 1:"),
+            ("[a]\nb = [{ c = nan }]", "a.b.0.c: NaN "),
+            ("a = 1979-05-27", "a: 1979-05-27 is a date; "),
+        ] {
+            let message = from_toml(text).unwrap_err().to_string();
+            assert!(message.starts_with(start) && !message.contains('\n'), "{message}");
+        }
+    }
+
+    #[test]
+    fn paths_lead_by_name_and_by_position() {
+        for (path, pointer) in [
+            ("duration", "/duration"),
+            ("warmup", "/warmup"),
+            (
+                "hops.wireless.impairments.0.probability",
+                "/hops/1/impairments/0/probability",
+            ),
+            ("hops.0.delay", "/hops/0/delay"),
+            ("flows.abse.transport.mss", "/flows/1/transport/mss"),
+            (
+                "flows.flow-1.transport.delayed_ack.every",
+                "/flows/0/transport/delayed_ack/every",
+            ),
+            ("flows.abse", "/flows/1"),
+        ] {
+            let mut tree = sample();
+            set(&mut tree, path, json!("new")).unwrap();
+            assert_eq!(tree.pointer(pointer), Some(&json!("new")), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_leads_nowhere_is_named() {
+        for (path, expected) in [
+            (
+                "hops.wirless.delay",
+                r#"hops.wirless: no such item; did you mean "wireless"?"#,
+            ),
+            ("hops.2", "hops.2: no such item; write one of wired, wireless"),
+            ("hop.wired.delay", r#"hop: no such field; did you mean "hops"?"#),
+            (
+                "hops.wireless.impairments.1.probability",
+                "hops.wireless.impairments.1: no such item; write a number from 0 to 0",
+            ),
+            (
+                "duration.seconds",
+                r#"duration: "1 s" has no fields; leave out ".seconds""#,
+            ),
+            (
+                "hops.wired.linc.rate",
+                "hops.wired.linc: no such field; write one of name",
+            ),
+            ("", "no such field; write one of duration, hops, flows"),
+        ] {
+            let mut tree = sample();
+            let message = set(&mut tree, path, json!(1)).unwrap_err().to_string();
+            assert_eq!(message, expected);
+            assert_eq!(tree, sample(), "nothing is changed");
+        }
+    }
+
+    #[test]
+    fn an_assignment_needs_no_quotes() {
+        for (text, path, value) in [
+            ("duration=10 s", "duration", json!("10 s")),
+            ("duration=\"10 s\"", "duration", json!("10 s")),
+            (" a.b = 1 % ", "a.b", json!("1 %")),
+            ("a=45 Mbit/s", "a", json!("45 Mbit/s")),
+            ("a=0.5", "a", json!(0.5)),
+            ("a=7", "a", json!(7)),
+            ("a=true", "a", json!(true)),
+            ("a=reno", "a", json!("reno")),
+            (
+                "a={ kind = \"reno\", alpha = 1 }",
+                "a",
+                json!({ "kind": "reno", "alpha": 1 }),
+            ),
+            ("a=[\"0 s\", \"1 s\"]", "a", json!(["0 s", "1 s"])),
+            ("a=", "a", json!("")),
+            ("a=b=c", "a", json!("b=c")),
+            ("a=nan", "a", json!("nan")),
+            ("a=1979-05-27", "a", json!("1979-05-27")),
+            ("a=1\nb=2", "a", json!("1\nb=2")),
+        ] {
+            assert_eq!(parse_assignment(text), Ok((path.into(), value)), "{text}");
+        }
+        for text in ["duration", "=1", " =1", ""] {
+            assert!(
+                parse_assignment(text)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("is no assignment")
+            );
+        }
+    }
+
+    #[test]
+    fn a_sweep_is_the_product_in_written_order() {
+        let mut tree = sample();
+        tree["sweep"] = json!({ "warmup": [3, 1], "duration": ["a", "b"] });
+        let points = expand(&tree).unwrap();
+        let seen: Vec<_> = points
+            .iter()
+            .map(|point| (point.tree["warmup"].clone(), point.tree["duration"].clone()))
+            .collect();
+        let expected = [(3, "a"), (3, "b"), (1, "a"), (1, "b")];
+        assert_eq!(
+            seen,
+            expected.map(|(warmup, duration)| (json!(warmup), json!(duration)))
+        );
+        assert_eq!(
+            points[1].assignments,
+            [("warmup".into(), json!(3)), ("duration".into(), json!("b"))]
+        );
+        assert!(points.iter().all(|point| point.tree.get("sweep").is_none()));
+    }
+
+    #[test]
+    fn paths_joined_by_a_comma_vary_together() {
+        let mut tree = sample();
+        tree["sweep"] =
+            json!({ "warmup, duration": [[1, "a"], [2, "b"]], "hops": { "wired": { "delay": [5] } } });
+        let points = expand(&tree).unwrap();
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[1].tree["warmup"], 2);
+        assert_eq!(points[1].tree["duration"], "b");
+        assert_eq!(points[1].assignments[2], ("hops.wired.delay".into(), json!(5)));
+    }
+
+    #[test]
+    fn without_a_sweep_there_is_one_point() {
+        let points = expand(&sample()).unwrap();
+        assert_eq!(
+            points,
+            [Point {
+                assignments: vec![],
+                tree: sample()
+            }]
+        );
+        let mut tree = sample();
+        tree["sweep"] = json!({});
+        assert_eq!(expand(&tree).unwrap(), points);
+    }
+
+    #[test]
+    fn a_sweep_that_is_none_is_named() {
+        for (sweep, expected) in [
+            (json!(3), "sweep: 3 is no list of values; "),
+            (json!([1]), "sweep: [1] is no list of values; "),
+            (
+                json!({ "warmup": "1 s" }),
+                r#"sweep.warmup: "1 s" is no list of values; "#,
+            ),
+            (json!({ "warmup": [] }), "sweep.warmup: [] has no value; "),
+            (
+                json!({ "warmup, duration": [[1]] }),
+                "sweep.warmup, duration: [1] has not a value for each path; write a list of 2",
+            ),
+            (
+                json!({ "hops.wirless.delay": [1] }),
+                r#"sweep.hops.wirless: no such item; did you mean "wireless"?"#,
+            ),
+        ] {
+            let mut tree = sample();
+            tree["sweep"] = sweep;
+            let message = expand(&tree).unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{message}");
+        }
+        let mut tree = sample();
+        let values: Vec<u32> = (0..1000).collect();
+        tree["sweep"] = json!({ "warmup": values, "duration": values });
+        assert!(expand(&tree).unwrap_err().to_string().contains("too many points"));
+    }
+}

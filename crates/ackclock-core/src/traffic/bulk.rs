@@ -1,0 +1,63 @@
+//! Bulk: there is always more to send.
+
+use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
+use crate::registry::{Element, Recipe};
+use crate::units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// It has no parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bulk {}
+
+impl Element<TrafficKind> for Bulk {
+    const NAME: &'static str = "bulk";
+    const LABEL: &'static str = "bulk";
+    const SUMMARY: &'static str = "Always has more to send, as much as the transport takes. TCP only.";
+    const REFERENCE: &'static str = "the greedy or persistent source of the literature; ns-2's FTP";
+}
+
+impl Recipe<TrafficKind> for Bulk {
+    fn build(&self, _: TrafficContext<'_>) -> Box<dyn Traffic> {
+        Box::new(BulkTraffic { written: false })
+    }
+}
+
+#[derive(Debug)]
+struct BulkTraffic {
+    written: bool,
+}
+
+impl Traffic for BulkTraffic {
+    fn suits(&self) -> Suits {
+        Suits::Tcp
+    }
+    fn poll_timeout(&self) -> Time {
+        if self.written { Time::NEVER } else { Time::ZERO }
+    }
+    fn poll_write(&mut self) -> Option<Write> {
+        let first = !self.written;
+        self.written = true;
+        first.then_some(Write::Unlimited)
+    }
+    fn total(&self) -> Option<Bytes> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::traffic::{Suits, Write, tests::build};
+    use crate::units::Time;
+    use serde_json::json;
+
+    #[test]
+    fn one_write_without_end() {
+        let mut bulk = build(json!({ "kind": "bulk" }));
+        assert_eq!((bulk.suits(), bulk.total()), (Suits::Tcp, None));
+        assert_eq!(bulk.poll_timeout(), Time::ZERO);
+        assert_eq!(bulk.poll_write(), Some(Write::Unlimited));
+        assert!(bulk.poll_timeout().is_never() && bulk.poll_write().is_none());
+    }
+}

@@ -1,0 +1,309 @@
+//! On and off: constant bit rate in on periods, silence in off periods, both of random length.
+
+use super::cbr::{PacketClock, check_packet_size};
+use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::streams::Stream;
+use crate::units::{BitRate, Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters. The spacing of packets is counted in on time alone: an off period interrupts it and does not start it anew. So the
+/// long-run rate is exactly `rate` · on time / time, however short the on periods are against the spacing.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOff {
+    /// The rate of the payload in on periods: headers come on top on the wire.
+    pub rate: BitRate,
+    /// The mean length of on periods.
+    pub mean_on: Span,
+    /// The mean length of off periods; zero for none.
+    pub mean_off: Span,
+    /// How the lengths of on periods are distributed.
+    #[serde(default = "exponential")]
+    pub on_distribution: Lengths,
+    /// How the lengths of off periods are distributed.
+    #[serde(default = "exponential")]
+    pub off_distribution: Lengths,
+    /// The shape of Pareto distributions, above 1; up to 2 the variance is infinite, which makes many such sources together self-similar.
+    #[serde(default = "usual_shape")]
+    pub shape: f64,
+    /// The payload of each packet; a full packet (the flow's mss) if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Bytes>,
+    /// Whether it begins with an on period.
+    #[serde(default = "yes")]
+    pub starts_on: bool,
+}
+
+/// A distribution of lengths with a given mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lengths {
+    /// All the same.
+    Constant,
+    /// Exponential.
+    Exponential,
+    /// Pareto with the parameter `shape`.
+    Pareto,
+}
+
+fn exponential() -> Lengths {
+    Lengths::Exponential
+}
+fn usual_shape() -> f64 {
+    1.5
+}
+fn yes() -> bool {
+    true
+}
+
+/// The most on periods that one packet may take, on average.
+const MOST_PERIODS: u64 = 1_000_000;
+/// What a packet has at most, where its size is not given.
+const LARGEST_PACKET: Bytes = Bytes(65_535);
+
+impl Element<TrafficKind> for OnOff {
+    const NAME: &'static str = "on_off";
+    const LABEL: &'static str = "on-off";
+    const SUMMARY: &'static str =
+        "Sends at a constant bit rate in on periods, nothing in off periods, both of random length.";
+    const REFERENCE: &'static str =
+        "Willinger, Taqqu, Sherman, Wilson 1997, IEEE/ACM Transactions on Networking 5(1)";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_packet_size(self.packet_size)?;
+        let spacing = self
+            .rate
+            .serialization(self.packet_size.unwrap_or(LARGEST_PACKET));
+        if self.rate != BitRate::ZERO && self.mean_on * MOST_PERIODS < spacing {
+            let remedy = format!(
+                "is too short: at this rate a packet may take {} of on time; lengthen it",
+                json!(spacing)
+            );
+            return Err(Error::new("mean_on", &json!(self.mean_on), &remedy));
+        }
+        let pareto = [self.on_distribution, self.off_distribution].contains(&Lengths::Pareto);
+        if pareto && !(self.shape > 1.0 && self.shape.is_finite()) {
+            let remedy = "has no mean; write a shape above 1, for example 1.5";
+            return Err(Error::new("shape", &json!(self.shape), remedy));
+        }
+        Ok(())
+    }
+}
+
+impl Recipe<TrafficKind> for OnOff {
+    fn build(&self, context: TrafficContext<'_>) -> Box<dyn Traffic> {
+        let mut traffic = OnOffTraffic {
+            clock: PacketClock::new(self.rate, self.packet_size.unwrap_or(context.mss)),
+            stream: context.place.stream(),
+            began: Time::ZERO,
+            on_time: Time::ZERO,
+            on_until: Time::ZERO,
+            at: Time::ZERO,
+            parameters: self.clone(),
+        };
+        if !self.starts_on {
+            traffic.began = Time::ZERO + traffic.draw_off();
+        }
+        let on = traffic.draw_on();
+        traffic.on_until = Time::ZERO + on;
+        traffic.find();
+        Box::new(traffic)
+    }
+}
+
+#[derive(Debug)]
+struct OnOffTraffic {
+    parameters: OnOff,
+    stream: Stream,
+    /// Ticks in on time: as if there were no off periods.
+    clock: PacketClock,
+    /// When the current on period began; and, in on time, when it began and when it ends.
+    began: Time,
+    on_time: Time,
+    on_until: Time,
+    /// When the next packet leaves.
+    at: Time,
+}
+
+impl OnOffTraffic {
+    fn draw(stream: &mut Stream, lengths: Lengths, mean: Span, shape: f64) -> Span {
+        let nanos = mean.as_nanos() as f64;
+        let drawn = match lengths {
+            Lengths::Constant => return mean,
+            Lengths::Exponential => stream.exponential(nanos),
+            Lengths::Pareto => stream.pareto(nanos, shape),
+        };
+        Span::from_nanos(libm::round(drawn) as u64)
+    }
+    fn draw_on(&mut self) -> Span {
+        let p = &self.parameters;
+        Self::draw(&mut self.stream, p.on_distribution, p.mean_on, p.shape)
+    }
+    fn draw_off(&mut self) -> Span {
+        let p = &self.parameters;
+        Self::draw(&mut self.stream, p.off_distribution, p.mean_off, p.shape)
+    }
+
+    /// Goes on to the on period in which the clock ticks next, and finds that moment.
+    fn find(&mut self) {
+        let tick = self.clock.at();
+        while tick >= self.on_until && !tick.is_never() && !self.began.is_never() {
+            let off = self.draw_off();
+            self.began = self.began + self.on_until.since(self.on_time) + off;
+            self.on_time = self.on_until;
+            self.on_until = self.on_until + self.draw_on();
+        }
+        self.at = if tick.is_never() {
+            Time::NEVER
+        } else {
+            self.began + tick.since(self.on_time)
+        };
+    }
+}
+
+impl Traffic for OnOffTraffic {
+    fn suits(&self) -> Suits {
+        Suits::Any
+    }
+    fn poll_timeout(&self) -> Time {
+        self.at
+    }
+    fn poll_write(&mut self) -> Option<Write> {
+        if self.at.is_never() {
+            return None;
+        }
+        self.clock.tick();
+        self.find();
+        Some(Write::Bytes(self.clock.size()))
+    }
+    fn total(&self) -> Option<Bytes> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::traffic::{Traffic, Write, tests};
+    use crate::units::{Bytes, Time};
+    use serde_json::{Value, json};
+
+    const RATE: f64 = 1e6;
+
+    fn source(on: &str, off: &str, shape: f64) -> Box<dyn Traffic> {
+        tests::build(
+            json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "300 ms", "mean_off": "700 ms",
+            "on_distribution": on, "off_distribution": off, "shape": shape, "packet_size": "125 bytes" }),
+        )
+    }
+
+    /// Rate over so many seconds, as a share of the rate of on periods.
+    fn share(source: &mut dyn Traffic, seconds: f64) -> f64 {
+        let mut bits = 0.0;
+        while source.poll_timeout() < Time::from_seconds(seconds) {
+            match source.poll_write() {
+                Some(Write::Bytes(bytes)) => bits += bytes.as_f64() * 8.0,
+                other => panic!("{other:?}"),
+            }
+        }
+        bits / seconds / RATE
+    }
+
+    #[test]
+    fn constant_periods_are_exact() {
+        // Packets of 1 ms, 300 in each on period of 300 ms, one period a second.
+        let mut source = source("constant", "constant", 1.5);
+        for k in 0..3000_u64 {
+            let expected = k / 300 * 1_000_000_000 + k % 300 * 1_000_000;
+            assert_eq!(source.poll_timeout(), Time::from_nanos(expected));
+            assert_eq!(source.poll_write(), Some(Write::Bytes(Bytes(125))));
+        }
+    }
+
+    #[test]
+    fn spacing_is_counted_in_on_time() {
+        // A packet takes 1 ms of on time, an on period is 0.3 ms: one packet in 10/3 periods.
+        let mut source = tests::build(json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "300 us",
+            "mean_off": "700 us", "on_distribution": "constant", "off_distribution": "constant",
+            "packet_size": "125 bytes" }));
+        let observed = share(&mut *source, 30.0);
+        assert!((observed - 0.3).abs() < 1e-4, "{observed}");
+    }
+
+    #[test]
+    fn the_duty_cycle_is_that_of_the_means() {
+        let n = 20_000.0; // periods of one second
+        for (on, off, shape, variance) in [
+            // Of the share, by the renewal theorem: Var(off·mean_on − on·mean_off) / cycle² per cycle.
+            ("exponential", "exponential", 1.5, 2.0 * (0.3_f64 * 0.7).powi(2)),
+            ("constant", "exponential", 1.5, (0.3_f64 * 0.7).powi(2)),
+            // Pareto of shape 3: variance = mean²/(shape (shape − 2)) = mean²/3.
+            ("pareto", "pareto", 3.0, 2.0 * (0.3_f64 * 0.7).powi(2) / 3.0),
+        ] {
+            let observed = share(&mut *source(on, off, shape), n);
+            let sigma = libm::sqrt(variance / n);
+            assert!(
+                (observed - 0.3).abs() < 4.0 * sigma,
+                "{on} {off}: {observed}, sigma {sigma}"
+            );
+        }
+    }
+
+    #[test]
+    fn heavy_tails_are_heavy() {
+        // The longest silence in as many periods grows with the tail.
+        let longest = |off: &str| {
+            let mut source = source("constant", off, 1.5);
+            let (mut last, mut longest) = (Time::ZERO, 0.0_f64);
+            while source.poll_timeout() < Time::from_seconds(2_000.0) {
+                longest = longest.max(source.poll_timeout().since(last).as_seconds());
+                last = source.poll_timeout();
+                source.poll_write();
+            }
+            longest
+        };
+        assert!(longest("pareto") > 2.0 * longest("exponential"));
+        assert!(longest("exponential") > 2.0 * longest("constant"));
+    }
+
+    #[test]
+    fn it_may_start_off() {
+        let tree = json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "1 s", "mean_off": "2 s",
+            "off_distribution": "constant", "starts_on": false });
+        assert_eq!(tests::build(tree).poll_timeout(), Time::from_seconds(2.0));
+    }
+
+    #[test]
+    fn what_would_hang_is_refused_and_what_never_sends_says_so() {
+        let tree = |field: &str, value: Value| {
+            let mut tree = json!({ "kind": "on_off", "rate": "1 kbit/s", "mean_on": "1 s", "mean_off": "1 s",
+                "on_distribution": "pareto" });
+            tree[field] = value;
+            tree
+        };
+        for (field, value) in [
+            ("mean_on", json!("0 s")),
+            ("mean_on", json!("1 ns")),
+            ("shape", json!(1.0)),
+            ("packet_size", json!("0 bytes")),
+        ] {
+            assert_eq!(tests::choose(tree(field, value)).unwrap_err().field(), field);
+        }
+        assert!(
+            tests::build(tree("rate", json!("0 bit/s")))
+                .poll_timeout()
+                .is_never()
+        );
+        let mut rare = tests::build(tree("mean_off", json!("100000 d")));
+        let mut writes = 0;
+        while rare.poll_write().is_some() {
+            writes += 1;
+            assert!(writes < 1_000_000, "the end of time comes");
+        }
+        assert!(rare.poll_timeout().is_never());
+    }
+}
