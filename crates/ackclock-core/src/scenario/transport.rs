@@ -7,8 +7,8 @@ use super::resolve::{choose, value_of};
 use super::{Transport, parse};
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
-use std::sync::Arc;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The transports, as written in `kind`.
 pub(super) const KINDS: [&str; 2] = ["tcp", "udp"];
