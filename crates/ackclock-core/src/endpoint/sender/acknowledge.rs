@@ -375,7 +375,7 @@ impl Sender {
         self.reduce(now, kind, self.decrease_base(0));
         self.recovery.restart(self.highest);
         if self.sack && self.parameters.after_timeout == AfterTimeout::Scoreboard {
-            self.scoreboard.lose_all();
+            self.counted_ahead += self.scoreboard.lose_all();
             self.spoil_timing();
         } else {
             self.go_back();

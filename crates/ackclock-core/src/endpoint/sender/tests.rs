@@ -357,6 +357,21 @@ fn sack_counts_each_byte_delivered_once() {
 }
 
 #[test]
+fn what_a_receiver_drops_again_is_delivered_once() {
+    let parameters = TcpParameters {
+        after_timeout: AfterTimeout::Scoreboard,
+        ..plain(LossRecovery::Sack)
+    };
+    let mut d = Dialogue::bulk(parameters, 5);
+    d.wait(100).sack(0, &[(2, 4)]);
+    // 2 was held, and now it is what the receiver waits for.
+    d.ack(2);
+    assert_eq!(d.timeout(), [2]);
+    d.wait(100).ack(4);
+    assert_eq!(d.last_ack().delivered, Bytes(4 * MSS));
+}
+
+#[test]
 fn duplicates_count_as_deliveries_and_the_ack_that_follows_less() {
     let mut d = Dialogue::bulk(plain(LossRecovery::Newreno), 10);
     d.wait(100).duplicates(3, 0);
@@ -1128,14 +1143,13 @@ proptest! {
         handshake in any::<bool>(),
     ) {
         let parameters = TcpParameters { handshake, receive_window: OptionalWindow::Unlimited, ..parameters };
-        let delivered = closed_loop(parameters, bytes, loss, seed);
+        let delivered = closed_loop(parameters, bytes, loss, seed, Span::from_millis(10));
         prop_assert_eq!(delivered, bytes);
     }
 }
 
-/// Sender and receiver over 10 ms each way that lose data and ACKs, in order. Returns what arrived.
-fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64) -> u64 {
-    let delay = Span::from_millis(10);
+/// Sender and receiver over `delay` each way that loses data and ACKs, in order. Returns what arrived.
+fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, delay: Span) -> u64 {
     let mut draws = Streams::new(seed, 0).stream("loss");
     let mut d = Dialogue::with(parameters, 4, None, false);
     let mut receiver = Receiver::new(&parameters);
@@ -1185,4 +1199,28 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64) -> u
         "delivered by the sender's count"
     );
     receiver.statistics().delivered.0
+}
+
+#[test]
+fn segments_of_one_byte_over_no_distance_arrive() {
+    for recovery in [
+        LossRecovery::Tahoe,
+        LossRecovery::Reno,
+        LossRecovery::Newreno,
+        LossRecovery::Sack,
+    ] {
+        for rtt_sampling in [
+            RttSampling::Timestamps,
+            RttSampling::EveryAck,
+            RttSampling::OncePerRoundTrip,
+        ] {
+            let parameters = TcpParameters {
+                mss: Bytes(1),
+                pacing: Pacing::Always,
+                rtt_sampling,
+                ..plain(recovery)
+            };
+            assert_eq!(closed_loop(parameters, 5000, 0.1, 7, Span::ZERO), 5000);
+        }
+    }
 }
