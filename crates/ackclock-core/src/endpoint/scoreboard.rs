@@ -310,8 +310,10 @@ impl Scoreboard {
 
     /// The timer went off: all that is not SACKED is lost. If the first segment is SACKED and yet not acknowledged, the receiver has
     /// dropped what it held (reneging, RFC 2018 section 8), and nothing is SACKED any more.
-    pub fn lose_all(&mut self) {
+    /// Returns how much was SACKed and is forgotten.
+    pub fn lose_all(&mut self) -> u64 {
         let reneged = self.ring.front().is_some_and(|record| record.flags & SACKED != 0);
+        let before = self.sacked;
         (self.sacked, self.lost, self.resent, self.due) = (0, 0, 0, 0);
         for (record, sequence) in self.ring.iter_mut().zip(self.first..) {
             let length = if sequence == self.short_sequence {
@@ -331,6 +333,7 @@ impl Scoreboard {
         self.lost_below = self.next();
         self.sacked_beyond = 0;
         self.cursor = self.first;
+        before - self.sacked
     }
 
     /// Forgets all records: what follows `first` will be sent as if new. Returns how much was SACKED.
@@ -526,7 +529,7 @@ mod tests {
         sack(&mut scoreboard, 1, 5);
         scoreboard.advance(1, |_, _| {});
         scoreboard.check();
-        scoreboard.lose_all();
+        assert_eq!(scoreboard.lose_all(), 400);
         scoreboard.check();
         assert_eq!((scoreboard.due(), scoreboard.pipe()), (4, 0));
         assert_eq!(scoreboard.next_lost(), Some(1));

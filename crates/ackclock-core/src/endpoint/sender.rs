@@ -84,7 +84,7 @@ pub struct Sender {
     active_at: Time,
     round: Round,
     delivered: u64,
-    /// Delivered according to duplicate ACKs (or to SACKs forgotten by go-back-N) and not acknowledged since.
+    /// Delivered according to duplicate ACKs (or to SACKs forgotten at a timeout) and not acknowledged since.
     counted_ahead: u64,
     /// The segment whose round trip is measured and when it was sent, never if a retransmission has spoilt it.
     timed: Option<(u64, Time)>,

@@ -110,10 +110,9 @@ impl Sender {
             }
             return None;
         }
-        if phase != Phase::Open && self.sack {
-            if let Some(sequence) = self.scoreboard.next_lost() {
-                return Some(Choice::Again(sequence));
-            }
+        let resending = self.sack && phase != Phase::Open;
+        if resending && let Some(sequence) = self.scoreboard.next_lost() {
+            return Some(Choice::Again(sequence));
         }
         if next < self.available {
             if flight == 0 || flight.saturating_add(self.mss) <= self.receive_window {
