@@ -10,6 +10,7 @@
 //! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`] | one file per kind of element, one registry per folder |
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
 //! | [`scenario`] | from text to checked, resolved values |
+//! | [`result`] | the tables every way fills |
 //! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global.
@@ -23,7 +24,13 @@ pub mod observe;
 pub mod packet;
 pub mod queue;
 pub mod registry;
+pub mod result;
 pub mod scenario;
 pub mod streams;
 pub mod traffic;
 pub mod units;
+
+/// Compiles and runs the worked example of the contributor's guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct WorkedExample;

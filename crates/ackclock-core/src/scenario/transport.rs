@@ -7,6 +7,7 @@ use super::resolve::{choose, value_of};
 use super::{Transport, parse};
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
+use std::sync::Arc;
 use serde_json::{Map, Value};
 
 /// The transports, as written in `kind`.
@@ -66,7 +67,7 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
     Ok((
         Transport::Tcp {
             control,
-            parameters: Box::new(parameters),
+            parameters: Arc::new(parameters),
         },
         with_kind("tcp", Value::Object(written)),
     ))

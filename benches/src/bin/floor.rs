@@ -1,0 +1,126 @@
+//! The floor: the event-queue and packet-list operations of the benchmark dumbbell, and nothing else. `floor FLOWS PACKETS`.
+//!
+//! A fixed window of packets per flow goes round six pipes (access, bottleneck, access and back), each with its serialisation and delay.
+//! No queue limit, no endpoint, no congestion control, no virtual call: what remains is what any engine of this kind must do.
+
+use ackclock_core::packet::{Fifo, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::units::Time;
+use ackclock_sim::events::EventQueue;
+use std::error::Error;
+
+/// A link and its propagation delay: packets leave in order.
+#[derive(Default)]
+struct Pipe {
+    travelling: Fifo,
+    free_at: u64,
+    nanos_per_byte: f64,
+    delay: u64,
+}
+
+struct Floor {
+    pipes: Vec<Pipe>,
+    packets: PacketPool,
+    events: EventQueue,
+    flows: usize,
+    delivered: u64,
+}
+
+const HOPS: usize = 6;
+const DATA: u16 = 1040;
+const ACK: u16 = 40;
+
+impl Floor {
+    fn new(flows: usize) -> Self {
+        let pipe = |rate_mbit_per_s: f64, delay_ms: f64| Pipe {
+            nanos_per_byte: 8e3 / rate_mbit_per_s,
+            delay: (delay_ms * 1e6) as u64,
+            ..Pipe::default()
+        };
+        let bottleneck = 10.0 * flows as f64;
+        // Pipes 0 and 1 are shared; each flow has four of its own.
+        let mut pipes = vec![pipe(bottleneck, 10.0), pipe(bottleneck, 10.0)];
+        for flow in 0..flows {
+            let access = 5.0 + 9.0 * flow as f64 / flows.max(2) as f64;
+            pipes.extend([pipe(1000.0, access), pipe(1000.0, 1.0), pipe(1000.0, 1.0), pipe(1000.0, access)]);
+        }
+        Floor { pipes, packets: PacketPool::new(), events: EventQueue::default(), flows, delivered: 0 }
+    }
+
+    fn pipe_of(flow: usize, position: usize) -> usize {
+        match position {
+            1 => 0,
+            4 => 1,
+            0 => 2 + 4 * flow,
+            2 => 3 + 4 * flow,
+            3 => 4 + 4 * flow,
+            _ => 5 + 4 * flow,
+        }
+    }
+
+    fn enter(&mut self, now: u64, pipe: usize, id: PacketId) {
+        let Pipe { travelling, free_at, nanos_per_byte, delay } = &mut self.pipes[pipe];
+        *free_at = now.max(*free_at) + (f64::from(self.packets[id].size) * *nanos_per_byte) as u64;
+        let at = Time::from_nanos(*free_at + *delay);
+        self.packets[id].at = at;
+        if travelling.is_empty() {
+            self.events.push(at, pipe as u32);
+        }
+        travelling.push_back(id, &mut self.packets);
+    }
+
+    fn wake(&mut self, now: u64, pipe: usize) {
+        let Some(id) = self.pipes[pipe].travelling.pop_front(&mut self.packets) else { return };
+        if let Some(next) = self.pipes[pipe].travelling.front() {
+            self.events.push(self.packets[next].at, pipe as u32);
+        }
+        let packet = &mut self.packets[id];
+        packet.position += 1;
+        let (flow, position) = (packet.flow.0 as usize, usize::from(packet.position));
+        let id = match position {
+            HOPS => self.replace(id, DATA, 0),
+            3 => {
+                self.delivered += 1;
+                self.replace(id, ACK, 3)
+            }
+            _ => id,
+        };
+        self.enter(now, Self::pipe_of(flow, position % HOPS), id);
+    }
+
+    /// The endpoint: one packet ends, another begins.
+    fn replace(&mut self, id: PacketId, size: u16, position: u8) -> PacketId {
+        let flow = self.packets[id].flow;
+        self.packets.remove(id);
+        let mut packet = Packet::new(PacketKind::Data, flow, self.delivered, size, Time::ZERO);
+        packet.position = position;
+        self.packets.insert(packet)
+    }
+
+    fn run(&mut self, window: usize, packets: u64) -> u64 {
+        for flow in 0..self.flows {
+            for number in 0..window {
+                let packet = Packet::new(PacketKind::Data, FlowId(flow as u32), number as u64, DATA, Time::ZERO);
+                let id = self.packets.insert(packet);
+                self.enter(0, Self::pipe_of(flow, 0), id);
+            }
+        }
+        let mut events = 0;
+        while self.delivered < packets {
+            let Some((now, pipe)) = self.events.pop() else { break };
+            events += 1;
+            self.wake(now.as_nanos(), pipe as usize);
+        }
+        events
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let numbers: Vec<u64> =
+        std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
+    let [flows, packets] = numbers[..] else { return Err("usage: floor FLOWS PACKETS".into()) };
+    let mut floor = Floor::new(flows as usize);
+    // As many packets as fill the round trip and the queue of 50 packets per flow.
+    let events = floor.run(100, packets);
+    println!("{}", serde_json::json!({ "data_packets": floor.delivered, "events": events }));
+    Ok(())
+}

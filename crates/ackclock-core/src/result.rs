@@ -1,0 +1,316 @@
+//! The tables every way of answering fills. Columns end in their unit; what a way cannot know is not a number (NaN,
+//! null in the files), never zero.
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Numbers; NaN is unknown.
+    Number(Vec<f64>),
+    /// Whole numbers, always known.
+    Integer(Vec<i64>),
+    /// Words from a short list.
+    Text(Words),
+}
+
+/// Words, each stored once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Words {
+    /// One per row: which of `values`.
+    pub indices: Vec<i32>,
+    /// The words, in order of first appearance.
+    pub values: Vec<String>,
+}
+
+impl Words {
+    /// Appends a row.
+    pub fn push(&mut self, word: &str) {
+        let latest = self.indices.last().copied().filter(|at| self.values[*at as usize] == word);
+        let index = latest.unwrap_or_else(|| {
+            let known = self.values.iter().position(|value| value == word);
+            known.unwrap_or_else(|| {
+                self.values.push(word.into());
+                self.values.len() - 1
+            }) as i32
+        });
+        self.indices.push(index);
+    }
+
+    fn append(&mut self, other: Words) {
+        let places: Vec<i32> = other
+            .values
+            .into_iter()
+            .map(|word| match self.values.iter().position(|value| *value == word) {
+                Some(place) => place as i32,
+                None => {
+                    self.values.push(word);
+                    self.values.len() as i32 - 1
+                }
+            })
+            .collect();
+        self.indices.extend(other.indices.into_iter().map(|index| places[index as usize]));
+    }
+}
+
+impl Column {
+    fn append(&mut self, other: Column) {
+        match (self, other) {
+            (Column::Number(rows), Column::Number(more)) => rows.extend(more),
+            (Column::Integer(rows), Column::Integer(more)) => rows.extend(more),
+            (Column::Text(rows), Column::Text(more)) => rows.append(more),
+            _ => unreachable!("tables of one kind have the same columns"),
+        }
+    }
+}
+
+/// A table: named columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table(pub Vec<(&'static str, Column)>);
+
+impl Table {
+    /// Puts the rows of a table of the same kind below these.
+    pub fn append(&mut self, other: Table) {
+        if self.0.is_empty() {
+            self.0 = other.0;
+            return;
+        }
+        for ((name, rows), (other_name, more)) in self.0.iter_mut().zip(other.0) {
+            debug_assert_eq!(*name, other_name, "tables of one kind have the same columns");
+            rows.append(more);
+        }
+    }
+}
+
+/// How a Rust value becomes a cell.
+pub trait Cell {
+    /// An empty column.
+    fn column() -> Column;
+    /// Appends the value.
+    fn push(self, column: &mut Column);
+}
+
+impl Cell for f64 {
+    fn column() -> Column {
+        Column::Number(Vec::new())
+    }
+    fn push(self, column: &mut Column) {
+        if let Column::Number(rows) = column {
+            rows.push(self);
+        }
+    }
+}
+impl Cell for i64 {
+    fn column() -> Column {
+        Column::Integer(Vec::new())
+    }
+    fn push(self, column: &mut Column) {
+        if let Column::Integer(rows) = column {
+            rows.push(self);
+        }
+    }
+}
+impl Cell for &str {
+    fn column() -> Column {
+        Column::Text(Words::default())
+    }
+    fn push(self, column: &mut Column) {
+        if let Column::Text(rows) = column {
+            rows.push(self);
+        }
+    }
+}
+
+/// A row type: one field per column, and a table of such rows.
+macro_rules! rows {
+    ($(#[$attribute:meta])* $row:ident { $($(#[$field_attribute:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $row<'a> {
+            $($(#[$field_attribute])* pub $field: $type,)*
+        }
+        impl<'a> $row<'a> {
+            /// A table without rows.
+            pub fn table() -> Table {
+                Table(vec![$((stringify!($field), <$type as Cell>::column()),)*])
+            }
+            /// Appends this row.
+            pub fn push(self, table: &mut Table) {
+                let mut columns = table.0.iter_mut();
+                $(if let Some((_, column)) = columns.next() { self.$field.push(column); })*
+            }
+        }
+    };
+}
+
+rows! {
+    /// One flow of one replicate. Averages are over the measured interval, counts over the whole run.
+    FlowRow {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// Name of the congestion control, or `udp`.
+        control: &'a str,
+        /// When it started.
+        start_s: f64,
+        /// When its last byte arrived, or when it was stopped.
+        end_s: f64,
+        /// From the start to the arrival of the last byte of a finite transfer.
+        completion_time_s: f64,
+        /// Length of the measured interval: after warm-up, while the flow was active.
+        measured_s: f64,
+        /// Payload handed to the application in order, each byte once.
+        goodput_bit_per_s: f64,
+        /// Everything that arrived at the receiver, headers included.
+        throughput_bit_per_s: f64,
+        /// Payload handed to the application.
+        delivered_bytes: i64,
+        /// Data packets sent, retransmissions included.
+        sent_packets: i64,
+        /// Data packets sent again.
+        retransmitted_packets: f64,
+        /// Packets of the flow dropped anywhere, ACKs included.
+        dropped_packets: i64,
+        /// Reactions to duplicate ACKs or SACK.
+        fast_retransmits: f64,
+        /// Expirations of the retransmission timer.
+        timeouts: f64,
+        /// Reactions to ECN echoes.
+        ecn_reactions: f64,
+        /// Mean round-trip time.
+        rtt_mean_s: f64,
+        /// Smallest round-trip time of the whole run.
+        rtt_min_s: f64,
+        /// Largest round-trip time of the whole run.
+        rtt_max_s: f64,
+        /// Mean congestion window at the sampling times.
+        cwnd_mean_bytes: f64,
+    }
+}
+
+rows! {
+    /// One flow at one sampling time. Counts are since the start.
+    SampleRow {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// When.
+        time_s: f64,
+        /// Congestion window.
+        cwnd_bytes: f64,
+        /// Slow-start threshold.
+        ssthresh_bytes: f64,
+        /// Outstanding data.
+        in_flight_bytes: f64,
+        /// Last round-trip time measured.
+        rtt_s: f64,
+        /// Smoothed round-trip time.
+        smoothed_rtt_s: f64,
+        /// Retransmission timeout.
+        rto_s: f64,
+        /// Payload handed to the application.
+        delivered_bytes: i64,
+        /// Data packets sent.
+        sent_packets: i64,
+        /// Data packets sent again.
+        retransmitted_packets: f64,
+        /// What the control thinks it is doing.
+        mode: &'a str,
+    }
+}
+
+rows! {
+    /// One shared hop at one sampling time. Counts are since the start.
+    HopRow {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the hop.
+        hop: &'a str,
+        /// When.
+        time_s: f64,
+        /// Packets waiting, the one in service not counted.
+        backlog_packets: i64,
+        /// Bytes waiting.
+        backlog_bytes: i64,
+        /// Packets that came.
+        arrivals: i64,
+        /// Packets that left, propagation delay included.
+        departures: i64,
+        /// Bytes the link has sent.
+        served_bytes: i64,
+        /// Time the link was busy.
+        busy_s: f64,
+        /// Packets dropped because the queue was full.
+        drops_queue: i64,
+        /// Packets dropped by a queue discipline.
+        drops_aqm: i64,
+        /// Packets lost by impairments.
+        drops_impairment: i64,
+        /// Packets marked.
+        marks: i64,
+        /// Rate of the link.
+        rate_bit_per_s: f64,
+    }
+}
+
+rows! {
+    /// One reaction of a sender to congestion.
+    EventRow {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// When.
+        time_s: f64,
+        /// What.
+        kind: &'a str,
+        /// Congestion window before.
+        cwnd_before_bytes: f64,
+        /// Congestion window after.
+        cwnd_after_bytes: f64,
+        /// Slow-start threshold after.
+        ssthresh_after_bytes: f64,
+        /// Outstanding data.
+        in_flight_bytes: f64,
+    }
+}
+
+rows! {
+    /// One step of one packet.
+    PacketRow {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// When.
+        time_s: f64,
+        /// What: `send`, `arrive`, `drop`, `mark`, `receive`.
+        event: &'a str,
+        /// At which hop; empty at the endpoints.
+        hop: &'a str,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// What it is.
+        kind: &'a str,
+        /// Number of the segment, or the next one expected.
+        sequence: i64,
+        /// Length on the wire.
+        size_bytes: i64,
+    }
+}

@@ -1,0 +1,37 @@
+//! What writing a capture costs per packet: full segments and ACKs with SACK blocks, cut at 96 bytes.
+
+use ackclock_core::endpoint::parameters::Preset;
+use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
+use ackclock_core::units::Time;
+use ackclock_pcap::{Capture, FlowAddresses, PacketEncoder};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use std::io::{BufWriter, sink};
+
+fn capture(criterion: &mut Criterion) {
+    let parameters = Preset::Linux.parameters();
+    let encoder = PacketEncoder::tcp(FlowAddresses::of(FlowId(0)), &parameters, None);
+    let mut capture = Capture::new(BufWriter::new(sink()), 96, vec![encoder]).expect("a sink takes all");
+    let sacks = [SackBlock { start: 5, end: 9 }; 3];
+    let mut nanos = 0;
+    let mut group = criterion.benchmark_group("capture");
+    group.throughput(Throughput::Elements(2));
+    group.bench_function("segment_and_ack", |bencher| {
+        bencher.iter(|| {
+            nanos += 1_000;
+            let at = Time::from_nanos(nanos);
+            let data = Packet::new(PacketKind::Data, FlowId(0), nanos, 1500, at);
+            let ack = Packet::new(PacketKind::Ack, FlowId(0), nanos, 52, at);
+            capture
+                .write(at, black_box(&data), &[])
+                .expect("a sink takes all");
+            capture
+                .write(at, black_box(&ack), black_box(&sacks))
+                .expect("a sink takes all");
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, capture);
+criterion_main!(benches);

@@ -1,0 +1,94 @@
+//! What listens to a traced run: the `packets` table and two captures, as if taken at the senders and at the receivers.
+
+use ackclock_core::packet::{FlowId, Packet, SackBlock};
+use ackclock_core::result::Table;
+use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::units::Time;
+use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
+use ackclock_pcap::{Capture, FlowAddresses, PacketEncoder};
+use ackclock_sim::batch::Job;
+use ackclock_sim::packet_log::PacketLog;
+use ackclock_sim::topology::Topology;
+use ackclock_sim::trace::{Step, Trace};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+type FileCapture = Capture<BufWriter<File>>;
+
+/// See the module.
+pub struct Listener {
+    log: Option<PacketLog>,
+    at_senders: Option<FileCapture>,
+    at_receivers: Option<FileCapture>,
+    failure: Option<io::Error>,
+}
+
+impl Listener {
+    /// Listens to one job; captures go to `folder`, named after point and replicate.
+    pub fn new(job: &Job<'_>, topology: &Topology, packets: bool, folder: Option<&Path>) -> Self {
+        let labels = (i64::from(job.point), i64::from(job.replicate));
+        let log = packets.then(|| PacketLog::new(job.scenario, topology, labels));
+        let mut listener = Listener { log, at_senders: None, at_receivers: None, failure: None };
+        if let Some(folder) = folder
+            && let Err(error) = listener.open(job, topology, folder)
+        {
+            listener.failure = Some(error);
+        }
+        listener
+    }
+
+    fn open(&mut self, job: &Job<'_>, topology: &Topology, folder: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let capture = |place: &str| {
+            let name = format!("point-{}-replicate-{}-{place}.pcap", job.point, job.replicate);
+            let file = BufWriter::new(File::create(folder.join(name))?);
+            Capture::new(file, DEFAULT_SNAP_LENGTH, encoders(job.scenario, topology))
+        };
+        self.at_senders = Some(capture("senders")?);
+        self.at_receivers = Some(capture("receivers")?);
+        Ok(())
+    }
+
+    /// The table, if one was asked for; the first error of writing the captures, if any.
+    pub fn finish(mut self) -> io::Result<Option<Table>> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        for capture in [self.at_senders, self.at_receivers].into_iter().flatten() {
+            capture.finish()?;
+        }
+        Ok(self.log.map(PacketLog::into_table))
+    }
+}
+
+fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
+    let encoder = |(number, group): (u32, u32)| {
+        let addresses = FlowAddresses::of(FlowId(number));
+        match &scenario.flows[group as usize].transport {
+            Transport::Tcp { parameters, .. } => PacketEncoder::tcp(addresses, parameters, topology.flows[number as usize].total()),
+            Transport::Udp { .. } => PacketEncoder::udp(addresses),
+        }
+    };
+    (0..).zip(topology.flows.iter().map(|flow| flow.group)).map(encoder).collect()
+}
+
+impl Trace for Listener {
+    fn record(&mut self, at: Time, step: Step, hop: Option<usize>, packet: &Packet, sacks: &[SackBlock]) {
+        if let Some(log) = &mut self.log {
+            log.record(at, step, hop, packet, sacks);
+        }
+        let capture = match (step, packet.is_forward()) {
+            (Step::Send, true) | (Step::Receive, false) => &mut self.at_senders,
+            (Step::Send, false) | (Step::Receive, true) => &mut self.at_receivers,
+            _ => return,
+        };
+        if let Some(open) = capture
+            && let Err(error) = open.write(at, packet, sacks)
+        {
+            // The run goes on; the error is reported at its end.
+            *capture = None;
+            self.failure.get_or_insert(error);
+        }
+    }
+}

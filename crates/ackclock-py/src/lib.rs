@@ -1,0 +1,100 @@
+//! The Python binding and nothing else: trees and tables cross the border as JSON text and raw columns.
+
+mod capture;
+mod simulate;
+mod tables;
+
+use ackclock_core::scenario::files::Files;
+use ackclock_core::scenario::{Scenario, error, schema, tree};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::Value;
+use std::path::PathBuf;
+
+create_exception!(_native, ScenarioError, PyValueError, "Bad input: field, value, remedy, on one line.");
+
+/// Files named in a scenario, relative to its folder.
+struct Folder(PathBuf);
+
+impl Files for Folder {
+    fn read(&self, name: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.0.join(name)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file".into(),
+            _ => error.to_string(),
+        })
+    }
+}
+
+fn refuse(error: error::Error) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+fn tree_of(text: &str) -> PyResult<Value> {
+    serde_json::from_str(text).map_err(|error| ScenarioError::new_err(format!("not JSON: {error}")))
+}
+
+fn scenario_of(text: &str, folder: &str) -> PyResult<Scenario> {
+    Scenario::from_tree(&tree_of(text)?, &Folder(folder.into())).map_err(refuse)
+}
+
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+#[pyfunction]
+fn parse_toml(text: &str) -> PyResult<String> {
+    tree::from_toml(text).map(|tree| tree.to_string()).map_err(refuse)
+}
+
+#[pyfunction]
+fn parse_assignment(text: &str) -> PyResult<(String, String)> {
+    tree::parse_assignment(text).map(|(path, value)| (path, value.to_string())).map_err(refuse)
+}
+
+#[pyfunction]
+fn set(tree_json: &str, path: &str, value_json: &str) -> PyResult<String> {
+    let mut tree = tree_of(tree_json)?;
+    tree::set(&mut tree, path, tree_of(value_json)?).map_err(refuse)?;
+    Ok(tree.to_string())
+}
+
+#[pyfunction]
+fn expand(tree_json: &str) -> PyResult<Vec<(String, String)>> {
+    let points = tree::expand(&tree_of(tree_json)?).map_err(refuse)?;
+    let assignments = |point: &tree::Point| {
+        Value::Array(point.assignments.iter().map(|(path, value)| serde_json::json!([path, value])).collect())
+    };
+    Ok(points.iter().map(|point| (assignments(point).to_string(), point.tree.to_string())).collect())
+}
+
+#[pyfunction]
+fn resolve(tree_json: &str, folder: &str) -> PyResult<String> {
+    Ok(scenario_of(tree_json, folder)?.resolved.to_string())
+}
+
+#[pyfunction(name = "schema")]
+fn json_schema() -> String {
+    schema::schema().to_string()
+}
+
+#[pyfunction]
+fn registry() -> String {
+    schema::registry().to_string()
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_assignment, module)?)?;
+    module.add_function(wrap_pyfunction!(set, module)?)?;
+    module.add_function(wrap_pyfunction!(expand, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(json_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
+    Ok(())
+}

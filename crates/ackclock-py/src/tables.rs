@@ -1,0 +1,30 @@
+//! Tables as Python sees them: `{"column": (type, bytes, …)}`, little-endian.
+
+use ackclock_core::result::{Column, Table};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+/// `("f8", bytes)`, `("i8", bytes)` or `("str", bytes of 32-bit indices, words)`.
+pub fn to_python<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in &table.0 {
+        match column {
+            Column::Number(rows) => columns.set_item(name, ("f8", packed(py, rows, |x| x.to_le_bytes())))?,
+            Column::Integer(rows) => columns.set_item(name, ("i8", packed(py, rows, |x| x.to_le_bytes())))?,
+            Column::Text(words) => {
+                let indices = packed(py, &words.indices, |x| x.to_le_bytes());
+                columns.set_item(name, ("str", indices, words.values.clone()))?;
+            }
+        }
+    }
+    Ok(columns)
+}
+
+fn packed<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    rows: &[T],
+    encode: impl Fn(T) -> [u8; N],
+) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = rows.iter().flat_map(|row| encode(*row)).collect();
+    PyBytes::new(py, &bytes)
+}

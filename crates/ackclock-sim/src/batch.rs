@@ -1,0 +1,99 @@
+//! Many runs on all cores. A run is a value and shares nothing with another, so the rows do not depend on the number of threads.
+
+use crate::run::{Outcome, Run, Supervisor};
+use crate::topology;
+use crate::trace::Trace;
+use ackclock_core::scenario::Scenario;
+use ackclock_core::units::Time;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// One run to be done: a replicate of a point of a sweep.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// What to run.
+    pub scenario: &'a Scenario,
+    /// Number of the point.
+    pub point: u32,
+    /// Number of the replicate.
+    pub replicate: u32,
+}
+
+/// Every replicate of every point, in order.
+pub fn jobs(points: &[Scenario]) -> Vec<Job<'_>> {
+    (0..)
+        .zip(points)
+        .flat_map(|(point, scenario)| {
+            (0..scenario.replicates).map(move |replicate| Job { scenario, point, replicate })
+        })
+        .collect()
+}
+
+/// How far a batch is, and whether it should stop. Shared by all its runs and whoever watches.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: AtomicU64,
+    total: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Progress {
+    /// The share of virtual time that is done, 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        let total = self.total.load(Ordering::Relaxed).max(1);
+        (self.done.load(Ordering::Relaxed) as f64 / total as f64).min(1.0)
+    }
+    /// Asks all runs to stop soon.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+    /// Whether they have been asked to.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// One run's part of the progress, in microseconds of virtual time (a century of runs of a century each fits).
+struct Part<'a> {
+    progress: &'a Progress,
+    told: AtomicU64,
+}
+
+impl Supervisor for Part<'_> {
+    fn proceed(&self, now: Time) -> bool {
+        let micros = now.as_nanos() / 1_000;
+        let told = self.told.swap(micros, Ordering::Relaxed);
+        self.progress.done.fetch_add(micros.saturating_sub(told), Ordering::Relaxed);
+        !self.progress.stopped()
+    }
+}
+
+/// Runs the jobs on `threads` threads (0 for one per core); outcomes in the jobs' order. Jobs not begun when the batch is stopped
+/// are left out.
+pub fn run_all<T: Trace>(
+    jobs: &[Job<'_>],
+    threads: usize,
+    progress: &Progress,
+    trace: impl Fn(&Job<'_>, &topology::Topology) -> T + Sync,
+) -> Vec<Outcome<T>> {
+    let micros = |job: &Job<'_>| job.scenario.duration.as_nanos() / 1_000;
+    progress.total.store(jobs.iter().map(micros).fold(0, u64::saturating_add), Ordering::Relaxed);
+    let run = |job: &Job<'_>| {
+        if progress.stopped() {
+            return None;
+        }
+        let part = Part { progress, told: AtomicU64::new(0) };
+        let topology = topology::build(job.scenario, job.replicate);
+        let trace = trace(job, &topology);
+        let labels = (i64::from(job.point), i64::from(job.replicate));
+        let outcome = Run::simulate(job.scenario, topology, labels, trace, &part);
+        part.proceed(Time::ZERO + job.scenario.duration);
+        Some(outcome)
+    };
+    let all = || jobs.par_iter().with_max_len(1).map(run).collect::<Vec<_>>();
+    let outcomes = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(all),
+        Err(_) => jobs.iter().map(run).collect(), // no threads to be had: one after the other
+    };
+    outcomes.into_iter().flatten().collect()
+}

@@ -1,0 +1,301 @@
+//! The event queue: a calendar queue (Brown, CACM 31(10), 1988) whose buckets are lists threaded through one slab.
+//!
+//! Events are ordered by (time, target), whatever the shape of the calendar, so the order of events is a function of the events
+//! alone. A push and a pop cost a few nanoseconds each for any number of pending events.
+
+use ackclock_core::units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Who is to be woken.
+pub type Target = u32;
+
+/// A wake-up: ordered by time, then target.
+type Event = (u64, Target);
+
+const NONE: u32 = u32::MAX;
+const FEWEST_BUCKETS: usize = 64;
+const MOST_BUCKETS: usize = 1 << 18;
+/// How many pops pass between two looks at the calendar's shape.
+const REVIEW: u32 = 4096;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    time: u64,
+    target: Target,
+    next: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct EventQueue {
+    nodes: Vec<Node>,
+    free: u32,
+    /// First node of each bucket; a bucket holds one `width` of time, of the `buckets.len()` that follow `day`.
+    buckets: Vec<u32>,
+    occupied: Vec<u64>,
+    /// A bucket is 2^shift nanoseconds wide.
+    shift: u32,
+    /// The bucket being drained, counted from time zero. Everything earlier has been popped.
+    day: u64,
+    /// What is left of that bucket, last event first.
+    today: Vec<Event>,
+    /// Events beyond the calendar's last bucket.
+    later: BinaryHeap<Reverse<Event>>,
+    pending: usize,
+    pops: u32,
+    days_opened: u32,
+    pushed_later: u32,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        EventQueue {
+            nodes: Vec::new(),
+            free: NONE,
+            buckets: vec![NONE; FEWEST_BUCKETS],
+            occupied: vec![0; FEWEST_BUCKETS / 64],
+            shift: 13,
+            day: 0,
+            today: Vec::new(),
+            later: BinaryHeap::new(),
+            pending: 0,
+            pops: 0,
+            days_opened: 0,
+            pushed_later: 0,
+        }
+    }
+}
+
+impl EventQueue {
+    /// Adds a wake-up. `time` must not be before the last popped one; [`Time::NEVER`] is not added.
+    #[inline]
+    pub fn push(&mut self, time: Time, target: Target) {
+        if time.is_never() {
+            return;
+        }
+        self.pending += 1;
+        self.place((time.as_nanos(), target));
+    }
+
+    /// The earliest wake-up; of several at the same time the lowest target.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Time, Target)> {
+        if self.today.is_empty() && !self.open_next_day() {
+            return None;
+        }
+        let (time, target) = self.today.pop()?;
+        self.pending -= 1;
+        self.pops += 1;
+        if self.pops == REVIEW {
+            self.review();
+        }
+        Some((Time::from_nanos(time), target))
+    }
+
+    /// How many are pending.
+    pub const fn len(&self) -> usize {
+        self.pending
+    }
+    /// Whether none is.
+    pub const fn is_empty(&self) -> bool {
+        self.pending == 0
+    }
+
+    #[inline]
+    fn place(&mut self, event: Event) {
+        let day = event.0 >> self.shift;
+        if day <= self.day {
+            let position = self.today.partition_point(|other| *other > event);
+            self.today.insert(position, event);
+        } else if day - self.day < self.buckets.len() as u64 {
+            let bucket = day as usize & (self.buckets.len() - 1);
+            let node = Node { time: event.0, target: event.1, next: self.buckets[bucket] };
+            self.buckets[bucket] = self.take_slot(node);
+            self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        } else {
+            self.pushed_later += 1;
+            self.later.push(Reverse(event));
+        }
+    }
+
+    fn take_slot(&mut self, node: Node) -> u32 {
+        if self.free == NONE {
+            self.nodes.push(node);
+            return self.nodes.len() as u32 - 1;
+        }
+        let slot = self.free;
+        self.free = self.nodes[slot as usize].next;
+        self.nodes[slot as usize] = node;
+        slot
+    }
+
+    /// Moves on to the next day with events; `false` if there is none.
+    fn open_next_day(&mut self) -> bool {
+        self.days_opened += 1;
+        let later = self.later.peek().map(|Reverse((time, _))| time >> self.shift);
+        let Some(day) = self.next_occupied_day().into_iter().chain(later).min() else { return false };
+        self.day = day;
+        self.collect(day as usize & (self.buckets.len() - 1));
+        while let Some(Reverse(event)) = self.later.peek().copied() {
+            if (event.0 >> self.shift) - day >= self.buckets.len() as u64 {
+                break;
+            }
+            self.later.pop();
+            self.place(event);
+        }
+        true
+    }
+
+    /// The bitmap's next set bit after `day`, going round.
+    fn next_occupied_day(&self) -> Option<u64> {
+        let (mask, words) = (self.buckets.len() - 1, self.occupied.len());
+        let start = (self.day as usize + 1) & mask;
+        let first = self.occupied[start / 64] & (u64::MAX << (start % 64));
+        let found = |word: usize, bits: u64| {
+            let bucket = word * 64 + bits.trailing_zeros() as usize;
+            Some(self.day + 1 + (bucket.wrapping_sub(start) & mask) as u64)
+        };
+        if first != 0 {
+            return found(start / 64, first);
+        }
+        (1..=words).find_map(|step| {
+            let word = (start / 64 + step) % words;
+            (self.occupied[word] != 0).then(|| found(word, self.occupied[word])).flatten()
+        })
+    }
+
+    /// Takes a bucket's events out, last first.
+    fn collect(&mut self, bucket: usize) {
+        let mut slot = std::mem::replace(&mut self.buckets[bucket], NONE);
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        while slot != NONE {
+            let node = &mut self.nodes[slot as usize];
+            self.today.push((node.time, node.target));
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = slot;
+            slot = next;
+        }
+        if self.today.len() > 1 {
+            self.today.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// Reshapes the calendar when days hold too many events or too many events lie beyond it.
+    fn review(&mut self) {
+        let crowded = self.pops > 4 * self.days_opened && self.shift > 0;
+        let short = self.pushed_later > self.pops / 8;
+        let wanted = (2 * self.pending).next_power_of_two().clamp(FEWEST_BUCKETS, MOST_BUCKETS);
+        let (mut shift, mut buckets) = (self.shift, self.buckets.len());
+        if wanted > buckets || wanted < buckets / 8 {
+            buckets = wanted;
+        }
+        if crowded {
+            shift -= 1;
+        }
+        if short && crowded {
+            shift += 1;
+            buckets = (2 * buckets).min(MOST_BUCKETS);
+        } else if short && shift < 62 {
+            shift += 1;
+        }
+        (self.pops, self.days_opened, self.pushed_later) = (0, 0, 0);
+        if (shift, buckets) != (self.shift, self.buckets.len()) {
+            self.rebuild(shift, buckets);
+        }
+    }
+
+    fn rebuild(&mut self, shift: u32, buckets: usize) {
+        let mut events: Vec<Event> = std::mem::take(&mut self.today);
+        for first in std::mem::take(&mut self.buckets) {
+            let mut slot = first;
+            while slot != NONE {
+                let node = self.nodes[slot as usize];
+                events.push((node.time, node.target));
+                slot = node.next;
+            }
+        }
+        events.extend(std::mem::take(&mut self.later).into_iter().map(|Reverse(event)| event));
+        // The next event's day, or an earlier one, must not lie behind; events still to be pushed may come before it.
+        self.day = (self.day << self.shift) >> shift;
+        self.nodes.clear();
+        self.free = NONE;
+        self.buckets = vec![NONE; buckets];
+        self.occupied = vec![0; buckets / 64];
+        self.shift = shift;
+        for event in events {
+            self.place(event);
+        }
+        self.pushed_later = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// Pushes and pops in the manner of a run: every push lies `ahead` of the last pop.
+    fn agrees_with_a_sorted_set(aheads: &[(u64, bool)], scale: u64) {
+        let (mut queue, mut model) = (EventQueue::default(), BTreeSet::new());
+        let mut now = 0;
+        for (serial, &(ahead, pop)) in aheads.iter().enumerate() {
+            let event = (now + ahead % scale, serial as u32 % 7 * 1000 + serial as u32);
+            queue.push(Time::from_nanos(event.0), event.1);
+            model.insert(event);
+            if pop {
+                let expected = model.pop_first().unwrap();
+                assert_eq!(queue.pop(), Some((Time::from_nanos(expected.0), expected.1)));
+                now = expected.0;
+            }
+            assert_eq!(queue.len(), model.len());
+        }
+        for (time, target) in model {
+            assert_eq!(queue.pop(), Some((Time::from_nanos(time), target)));
+        }
+        assert!(queue.pop().is_none() && queue.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_history_pops_in_order(
+            aheads in prop::collection::vec((any::<u64>(), any::<bool>()), 1..400),
+            scale in prop::sample::select(vec![1, 10, 10_000, 1 << 22, 1 << 34, 1 << 58]),
+        ) {
+            agrees_with_a_sorted_set(&aheads, scale);
+        }
+    }
+
+    #[test]
+    fn the_calendar_reshapes_without_losing_order() {
+        // Dense, then sparse, then far apart: crosses every branch of the review.
+        for scale in [100, 1 << 20, 1 << 30, 1 << 40] {
+            let mut state = 1_u64;
+            let aheads: Vec<_> = (0..60_000_u64)
+                .map(|n| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    (state >> 20, n > 300)
+                })
+                .collect();
+            agrees_with_a_sorted_set(&aheads, scale);
+        }
+    }
+
+    #[test]
+    fn never_is_not_an_event() {
+        let mut queue = EventQueue::default();
+        queue.push(Time::NEVER, 1);
+        assert!(queue.pop().is_none());
+    }
+
+    #[test]
+    fn a_century_away_is_found_at_once() {
+        let mut queue = EventQueue::default();
+        let century = Time::from_seconds(3.156e9);
+        queue.push(century, 3);
+        queue.push(Time::from_nanos(5), 4);
+        assert_eq!(queue.pop(), Some((Time::from_nanos(5), 4)));
+        assert_eq!(queue.pop(), Some((century, 3)));
+    }
+}

@@ -1,0 +1,357 @@
+//! One flow: its endpoints, its traffic, its route.
+
+use ackclock_core::endpoint::{
+    Acknowledgement, AcknowledgementKind, Receiver, Segment, SegmentKind, Sender, TcpParameters,
+};
+use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::traffic::{Traffic, Write};
+use ackclock_core::units::{Bytes, Span, Time};
+
+/// A flow of the run.
+#[derive(Debug)]
+pub struct Flow {
+    /// Its number.
+    pub id: FlowId,
+    /// Which of the scenario's flows it is an instance of.
+    pub group: u32,
+    /// Which instance.
+    pub instance: u32,
+    /// Hops of the data's way and of the ACKs' way, as indices into the run's hops.
+    pub routes: [Box<[u32]>; 2],
+    /// Its endpoints.
+    pub protocol: Protocol,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops sending.
+    pub stop: Time,
+    /// When its last byte arrived, for a finite transfer.
+    pub completed: Option<Time>,
+    /// Counts when the warm-up ended.
+    pub warm: Progress,
+    /// Bytes that arrived at the receiver, headers included.
+    pub received_on_wire: Bytes,
+    /// Sum of the congestion windows at the sampling times after the warm-up, and their number.
+    pub cwnd_samples: (f64, u64),
+    traffic: Box<dyn Traffic>,
+    started: bool,
+    stopped: bool,
+}
+
+/// Counts from which averages over the measured interval are taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Payload delivered.
+    pub delivered: Bytes,
+    /// Bytes that arrived.
+    pub received_on_wire: Bytes,
+    /// Number of round-trip samples.
+    pub rtt_samples: u64,
+    /// Their sum in seconds.
+    pub rtt_sum_s: f64,
+}
+
+/// The endpoints.
+#[derive(Debug)]
+pub enum Protocol {
+    /// TCP.
+    Tcp {
+        /// Sends data.
+        sender: Box<Sender>,
+        /// Acknowledges it.
+        receiver: Receiver,
+        /// Headers of every packet; the size of an ACK.
+        header: u16,
+        /// Whether data is ECN-capable.
+        ecn: bool,
+    },
+    /// UDP.
+    Udp(Datagrams),
+}
+
+impl Protocol {
+    /// TCP endpoints.
+    pub fn tcp(sender: Sender, receiver: Receiver, parameters: &TcpParameters) -> Self {
+        Protocol::Tcp {
+            sender: Box::new(sender),
+            receiver,
+            header: parameters.header.0 as u16,
+            ecn: parameters.ecn,
+        }
+    }
+    /// UDP endpoints.
+    pub fn udp(header: Bytes) -> Self {
+        Protocol::Udp(Datagrams { header: header.0 as u16, ..Datagrams::default() })
+    }
+}
+
+/// A UDP sender and receiver: datagrams are numbered, and each counts once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Datagrams {
+    header: u16,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Payload received, each datagram once.
+    pub delivered: Bytes,
+    highest: u64,
+    /// Bit n: number `highest` − n has been seen.
+    seen: u64,
+}
+
+impl Datagrams {
+    fn receive(&mut self, packet: &Packet) {
+        let number = packet.sequence + 1; // so that nothing received is highest = 0
+        if number > self.highest {
+            let ahead = number - self.highest;
+            self.seen = if ahead < 64 { self.seen << ahead } else { 0 };
+            self.highest = number;
+        }
+        let behind = self.highest - number;
+        // What comes more than 63 numbers late is taken for new: its duplicate would have to be as late.
+        let bit = 1_u64.checked_shl(behind as u32).unwrap_or(0);
+        if behind >= 64 || self.seen & bit == 0 {
+            self.seen |= bit;
+            self.delivered += packet.bytes().saturating_sub(Bytes(self.header.into()));
+        }
+    }
+}
+
+impl Flow {
+    /// A flow that has not started.
+    #[expect(clippy::too_many_arguments, reason = "built in one place, from named parts")]
+    pub fn new(
+        id: FlowId,
+        group: u32,
+        instance: u32,
+        routes: [Box<[u32]>; 2],
+        protocol: Protocol,
+        traffic: Box<dyn Traffic>,
+        start: Time,
+        stop: Time,
+    ) -> Self {
+        Flow {
+            id,
+            group,
+            instance,
+            routes,
+            protocol,
+            start,
+            stop,
+            completed: None,
+            warm: Progress::default(),
+            received_on_wire: Bytes::ZERO,
+            cwnd_samples: (0.0, 0),
+            traffic,
+            started: false,
+            stopped: false,
+        }
+    }
+
+    /// The route a packet of that direction takes.
+    #[inline]
+    pub fn route(&self, forward: bool) -> &[u32] {
+        &self.routes[usize::from(!forward)]
+    }
+
+    /// When the sending side wants to be woken.
+    #[inline]
+    pub fn poll_timeout(&self) -> Time {
+        if self.stopped {
+            return Time::NEVER;
+        }
+        if !self.started {
+            return self.start;
+        }
+        let timer = match &self.protocol {
+            Protocol::Tcp { sender, .. } => sender.poll_timeout(),
+            Protocol::Udp(_) => Time::NEVER,
+        };
+        timer.min(self.next_write()).min(self.stop)
+    }
+
+    fn next_write(&self) -> Time {
+        let offset = self.traffic.poll_timeout();
+        if offset.is_never() { Time::NEVER } else { self.start + offset.since(Time::ZERO) }
+    }
+
+    /// Starts, stops, lets the application write and timers go off, as due by `now`.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.stopped || now < self.start {
+            return;
+        }
+        if !self.started {
+            self.started = true;
+            if let Protocol::Tcp { sender, .. } = &mut self.protocol {
+                sender.open(now);
+            }
+        }
+        if now >= self.stop {
+            self.stopped = true;
+            if let Protocol::Tcp { sender, .. } = &mut self.protocol {
+                sender.stop(now);
+            }
+            return;
+        }
+        let Protocol::Tcp { sender, .. } = &mut self.protocol else { return };
+        if self.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
+            while self.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
+                let Some(write) = self.traffic.poll_write() else { break };
+                sender.write(write);
+            }
+            if self.traffic.poll_timeout().is_never() && self.traffic.total().is_some() {
+                sender.close();
+            }
+        }
+        sender.handle_timeout(now);
+    }
+
+    /// The next packet of the sending side, to be put on the first hop.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        match &mut self.protocol {
+            Protocol::Tcp { sender, header, ecn, .. } => {
+                let segment = sender.poll_transmit(now)?;
+                Some(data_packet(self.id, &segment, *header, *ecn))
+            }
+            Protocol::Udp(_) => self.poll_datagram(now),
+        }
+    }
+
+    fn poll_datagram(&mut self, now: Time) -> Option<Packet> {
+        if self.stopped || !self.started || self.next_write() > now {
+            return None;
+        }
+        let Write::Bytes(payload) = self.traffic.poll_write()? else { return None };
+        let Protocol::Udp(datagrams) = &mut self.protocol else { return None };
+        let number = datagrams.sent;
+        datagrams.sent += 1;
+        let size = u16::try_from(payload.0.saturating_add(datagrams.header.into())).unwrap_or(u16::MAX);
+        Some(Packet::new(PacketKind::Datagram, self.id, number, size, now))
+    }
+
+    /// A packet has reached the receiving side.
+    #[inline]
+    pub fn receive_data(&mut self, now: Time, packet: &Packet) {
+        self.received_on_wire += packet.bytes();
+        match &mut self.protocol {
+            Protocol::Tcp { receiver, header, .. } => {
+                let kind = if packet.kind() == PacketKind::Syn { SegmentKind::Syn } else { SegmentKind::Data };
+                let segment = Segment {
+                    kind,
+                    sequence: packet.sequence,
+                    length: Bytes(u64::from(packet.size - *header)),
+                    retransmission: packet.is_retransmission(),
+                    stamp: packet.stamp,
+                    window_reduced: packet.has_window_reduced(),
+                };
+                receiver.handle_segment(now, &segment, packet.ecn() == Ecn::Marked);
+            }
+            Protocol::Udp(datagrams) => datagrams.receive(packet),
+        }
+        if self.completed.is_none() && self.total().is_some_and(|total| self.delivered() >= total) {
+            self.completed = Some(now);
+        }
+    }
+
+    /// The receiver's next ACK, to be put on the first hop of the way back.
+    #[inline]
+    pub fn poll_acknowledgement(&mut self, now: Time, packets: &mut PacketPool) -> Option<PacketId> {
+        let Protocol::Tcp { receiver, header, .. } = &mut self.protocol else { return None };
+        let ack = receiver.poll_transmit(now)?;
+        let kind = match ack.kind {
+            AcknowledgementKind::SynAck => PacketKind::SynAck,
+            AcknowledgementKind::Ack => PacketKind::Ack,
+        };
+        let mut packet = Packet::new(kind, self.id, ack.cumulative, *header, ack.echo);
+        packet.set_ecn_echo(ack.ecn_echo);
+        let id = packets.insert(packet);
+        packets.set_sack_blocks(id, ack.sacks);
+        Some(id)
+    }
+
+    /// An ACK has come back.
+    #[inline]
+    pub fn receive_acknowledgement(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
+        let Protocol::Tcp { sender, .. } = &mut self.protocol else { return };
+        let packet = &packets[id];
+        let kind = match packet.kind() {
+            PacketKind::SynAck => AcknowledgementKind::SynAck,
+            _ => AcknowledgementKind::Ack,
+        };
+        sender.handle_acknowledgement(
+            now,
+            &Acknowledgement {
+                kind,
+                cumulative: packet.sequence,
+                echo: packet.stamp,
+                sacks: *packets.sack_blocks(id),
+                ecn_echo: packet.has_ecn_echo(),
+            },
+        );
+    }
+
+    /// When the receiving side wants to be woken.
+    #[inline]
+    pub fn poll_receiver_timeout(&self) -> Time {
+        match &self.protocol {
+            Protocol::Tcp { receiver, .. } => receiver.poll_timeout(),
+            Protocol::Udp(_) => Time::NEVER,
+        }
+    }
+
+    /// The delayed-ACK timer, if due.
+    pub fn handle_receiver_timeout(&mut self, now: Time) {
+        if let Protocol::Tcp { receiver, .. } = &mut self.protocol {
+            receiver.handle_timeout(now);
+        }
+    }
+
+    /// Payload handed to the application.
+    #[inline]
+    pub fn delivered(&self) -> Bytes {
+        match &self.protocol {
+            Protocol::Tcp { receiver, .. } => receiver.statistics().delivered,
+            Protocol::Udp(datagrams) => datagrams.delivered,
+        }
+    }
+
+    /// All the application will ever write, if it ends.
+    pub fn total(&self) -> Option<Bytes> {
+        self.traffic.total()
+    }
+
+    /// Counts up to now.
+    pub fn progress(&self) -> Progress {
+        let (rtt_samples, rtt_sum_s) = match &self.protocol {
+            Protocol::Tcp { sender, .. } => (sender.statistics().rtt_samples, sender.statistics().rtt_sum_s),
+            Protocol::Udp(_) => (0, 0.0),
+        };
+        Progress {
+            delivered: self.delivered(),
+            received_on_wire: self.received_on_wire,
+            rtt_samples,
+            rtt_sum_s,
+        }
+    }
+
+    /// The part of `warmup`..`end` in which the flow could send.
+    pub fn measured(&self, warmup: Time, end: Time) -> Span {
+        let last = end.min(self.stop).min(self.completed.unwrap_or(Time::NEVER));
+        last.since(warmup.max(self.start))
+    }
+}
+
+fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: bool) -> Packet {
+    let kind = match segment.kind {
+        SegmentKind::Syn => PacketKind::Syn,
+        SegmentKind::Data => PacketKind::Data,
+    };
+    let size = segment.length.0 as u16 + header;
+    let mut packet = Packet::new(kind, flow, segment.sequence, size, segment.stamp);
+    packet.set_retransmission(segment.retransmission);
+    packet.set_window_reduced(segment.window_reduced);
+    // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+    if ecn && segment.kind == SegmentKind::Data && !segment.retransmission {
+        packet.set_ecn(Ecn::Capable);
+    }
+    packet
+}

@@ -1,0 +1,68 @@
+//! The `packets` table: every step of every packet.
+
+use crate::topology::Topology;
+use crate::trace::{Step, Trace};
+use ackclock_core::packet::{Packet, PacketKind, SackBlock};
+use ackclock_core::result::{PacketRow, Table};
+use ackclock_core::scenario::Scenario;
+use ackclock_core::units::Time;
+
+/// Writes every step down.
+#[derive(Debug)]
+pub struct PacketLog {
+    labels: (i64, i64),
+    hops: Vec<String>,
+    groups: Vec<String>,
+    /// Group and instance of each flow.
+    flows: Vec<(u32, u32)>,
+    table: Table,
+}
+
+impl PacketLog {
+    /// Nothing written yet. `labels` are point and replicate.
+    pub fn new(scenario: &Scenario, topology: &Topology, labels: (i64, i64)) -> Self {
+        PacketLog {
+            labels,
+            hops: topology.shared.clone(),
+            groups: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+            flows: topology.flows.iter().map(|flow| (flow.group, flow.instance)).collect(),
+            table: PacketRow::table(),
+        }
+    }
+
+    /// What has been written.
+    pub fn into_table(self) -> Table {
+        self.table
+    }
+}
+
+/// As written in tables.
+fn kind_name(kind: PacketKind) -> &'static str {
+    match kind {
+        PacketKind::Data => "data",
+        PacketKind::Ack => "ack",
+        PacketKind::Syn => "syn",
+        PacketKind::SynAck => "syn_ack",
+        PacketKind::Datagram => "datagram",
+    }
+}
+
+impl Trace for PacketLog {
+    fn record(&mut self, at: Time, step: Step, hop: Option<usize>, packet: &Packet, _: &[SackBlock]) {
+        let (group, instance) = self.flows[packet.flow.0 as usize];
+        let hop = hop.map_or("", |hop| self.hops.get(hop).map_or("(per flow)", String::as_str));
+        PacketRow {
+            point: self.labels.0,
+            replicate: self.labels.1,
+            time_s: at.as_seconds(),
+            event: step.name(),
+            hop,
+            flow: &self.groups[group as usize],
+            instance: instance.into(),
+            kind: kind_name(packet.kind()),
+            sequence: packet.sequence as i64,
+            size_bytes: packet.size.into(),
+        }
+        .push(&mut self.table);
+    }
+}

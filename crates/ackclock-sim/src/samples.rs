@@ -1,0 +1,231 @@
+//! What is written down: time series at the sampling times, reactions to congestion, and one row per flow at the end.
+
+use crate::flow::{Flow, Protocol};
+use crate::run::Run;
+use crate::trace::Trace;
+use ackclock_core::endpoint::{Sender, SenderEvent};
+use ackclock_core::result::{EventRow, FlowRow, HopRow, SampleRow, Table};
+use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::units::{Bytes, Span, Time};
+
+/// See the module.
+#[derive(Debug)]
+pub struct Sampler {
+    point: i64,
+    replicate: i64,
+    hops: Vec<String>,
+    /// Name and control of each group of flows.
+    groups: Vec<(String, &'static str)>,
+    interval: Span,
+    warmup: Time,
+    warm: bool,
+    next: Time,
+    last: Option<Time>,
+    samples: Table,
+    hop_samples: Table,
+    events: Table,
+}
+
+fn bytes(value: Option<Bytes>) -> f64 {
+    value.map_or(f64::NAN, Bytes::as_f64)
+}
+fn seconds(value: Option<Span>) -> f64 {
+    value.map_or(f64::NAN, Span::as_seconds)
+}
+
+impl Sampler {
+    /// Nothing written yet.
+    pub fn new(scenario: &Scenario, hops: Vec<String>, (point, replicate): (i64, i64)) -> Self {
+        let control = |transport: &Transport| match transport {
+            Transport::Tcp { control, .. } => control.name,
+            Transport::Udp { .. } => "udp",
+        };
+        Sampler {
+            point,
+            replicate,
+            hops,
+            groups: scenario.flows.iter().map(|flow| (flow.name.clone(), control(&flow.transport))).collect(),
+            interval: scenario.sample_interval,
+            warmup: Time::ZERO + scenario.warmup,
+            warm: false,
+            next: Time::ZERO,
+            last: None,
+            samples: SampleRow::table(),
+            hop_samples: HopRow::table(),
+            events: EventRow::table(),
+        }
+    }
+
+    /// Takes what is due at `now`: a sample, or the counts at the end of the warm-up. Returns when to come again.
+    pub fn sample<T: Trace>(&mut self, now: Time, run: &mut Run<T>) -> Time {
+        run.catch_up(now);
+        if !self.warm && now >= self.warmup {
+            self.warm = true;
+            for flow in run.flows_mut() {
+                flow.warm = flow.progress();
+            }
+        }
+        if now >= self.next {
+            self.next = now + self.interval;
+            self.write_samples(now, run);
+        }
+        if self.warm { self.next } else { self.next.min(self.warmup) }
+    }
+
+    /// The last sample and the tables.
+    pub fn finish<T: Trace>(mut self, end: Time, run: &mut Run<T>) -> Vec<(&'static str, Table)> {
+        run.catch_up(end);
+        if self.last != Some(end) {
+            self.write_samples(end, run);
+        }
+        let mut flows = FlowRow::table();
+        for flow in run.flows() {
+            self.flow_row(flow, end, run.ledger().flows[flow.id.0 as usize]).push(&mut flows);
+        }
+        vec![("flows", flows), ("samples", self.samples), ("hops", self.hop_samples), ("events", self.events)]
+    }
+
+    fn write_samples<T: Trace>(&mut self, now: Time, run: &mut Run<T>) {
+        self.last = Some(now);
+        for flow in run.flows_mut() {
+            self.write_events(flow);
+            self.write_flow(now, flow);
+        }
+        for (number, name) in self.hops.iter().enumerate() {
+            let (hop, losses) = (&run.hops()[number], run.ledger().hops[number]);
+            let (counters, backlog) = (hop.counters(), hop.backlog());
+            HopRow {
+                point: self.point,
+                replicate: self.replicate,
+                hop: name,
+                time_s: now.as_seconds(),
+                backlog_packets: backlog.packets as i64,
+                backlog_bytes: backlog.bytes.0 as i64,
+                arrivals: counters.arrivals as i64,
+                departures: counters.departures as i64,
+                served_bytes: counters.served_bytes.0 as i64,
+                busy_s: hop.busy(now).as_seconds(),
+                drops_queue: losses.queue as i64,
+                drops_aqm: losses.aqm as i64,
+                drops_impairment: losses.impairment as i64,
+                marks: losses.marks as i64,
+                rate_bit_per_s: hop.rate(now).as_bit_per_s() as f64,
+            }
+            .push(&mut self.hop_samples);
+        }
+    }
+
+    fn write_flow(&mut self, now: Time, flow: &mut Flow) {
+        let mut row = SampleRow {
+            point: self.point,
+            replicate: self.replicate,
+            flow: &self.groups[flow.group as usize].0,
+            instance: flow.instance.into(),
+            time_s: now.as_seconds(),
+            cwnd_bytes: f64::NAN,
+            ssthresh_bytes: f64::NAN,
+            in_flight_bytes: f64::NAN,
+            rtt_s: f64::NAN,
+            smoothed_rtt_s: f64::NAN,
+            rto_s: f64::NAN,
+            delivered_bytes: flow.delivered().0 as i64,
+            sent_packets: 0,
+            retransmitted_packets: f64::NAN,
+            mode: "",
+        };
+        match &flow.protocol {
+            Protocol::Tcp { sender, .. } => {
+                fill_from_sender(&mut row, sender);
+                if self.warm && now >= flow.start {
+                    flow.cwnd_samples.0 += row.cwnd_bytes;
+                    flow.cwnd_samples.1 += 1;
+                }
+            }
+            Protocol::Udp(datagrams) => row.sent_packets = datagrams.sent as i64,
+        }
+        row.push(&mut self.samples);
+    }
+
+    fn write_events(&mut self, flow: &mut Flow) {
+        let Protocol::Tcp { sender, .. } = &mut flow.protocol else { return };
+        for event in sender.take_events() {
+            let SenderEvent { at, kind, cwnd_before, cwnd_after, ssthresh_after, in_flight } = event;
+            EventRow {
+                point: self.point,
+                replicate: self.replicate,
+                flow: &self.groups[flow.group as usize].0,
+                instance: flow.instance.into(),
+                time_s: at.as_seconds(),
+                kind: kind.name(),
+                cwnd_before_bytes: cwnd_before.as_f64(),
+                cwnd_after_bytes: cwnd_after.as_f64(),
+                ssthresh_after_bytes: bytes(ssthresh_after),
+                in_flight_bytes: in_flight.as_f64(),
+            }
+            .push(&mut self.events);
+        }
+    }
+
+    fn flow_row(&self, flow: &Flow, end: Time, dropped: u32) -> FlowRow<'_> {
+        let (name, control) = &self.groups[flow.group as usize];
+        let measured = flow.measured(self.warmup, end);
+        let (total, warm) = (flow.progress(), flow.warm);
+        let rate = |now: Bytes, then: Bytes| match measured {
+            Span::ZERO => f64::NAN,
+            _ => now.saturating_sub(then).as_f64() * 8.0 / measured.as_seconds(),
+        };
+        let ended = flow.completed.or((flow.stop <= end).then_some(flow.stop));
+        let mut row = FlowRow {
+            point: self.point,
+            replicate: self.replicate,
+            flow: name,
+            instance: flow.instance.into(),
+            control,
+            start_s: flow.start.as_seconds(),
+            end_s: ended.map_or(f64::NAN, Time::as_seconds),
+            completion_time_s: seconds(flow.completed.map(|at| at.since(flow.start))),
+            measured_s: measured.as_seconds(),
+            goodput_bit_per_s: rate(total.delivered, warm.delivered),
+            throughput_bit_per_s: rate(total.received_on_wire, warm.received_on_wire),
+            delivered_bytes: total.delivered.0 as i64,
+            sent_packets: 0,
+            retransmitted_packets: f64::NAN,
+            dropped_packets: dropped.into(),
+            fast_retransmits: f64::NAN,
+            timeouts: f64::NAN,
+            ecn_reactions: f64::NAN,
+            rtt_mean_s: (total.rtt_sum_s - warm.rtt_sum_s) / (total.rtt_samples - warm.rtt_samples) as f64,
+            rtt_min_s: f64::NAN,
+            rtt_max_s: f64::NAN,
+            cwnd_mean_bytes: flow.cwnd_samples.0 / flow.cwnd_samples.1 as f64,
+        };
+        match &flow.protocol {
+            Protocol::Tcp { sender, .. } => {
+                let counts = sender.statistics();
+                row.sent_packets = counts.sent_segments as i64;
+                row.retransmitted_packets = counts.retransmitted_segments as f64;
+                row.fast_retransmits = counts.fast_retransmits as f64;
+                row.timeouts = counts.timeouts as f64;
+                row.ecn_reactions = counts.ecn_reactions as f64;
+                if counts.rtt_samples > 0 {
+                    (row.rtt_min_s, row.rtt_max_s) = (counts.rtt_min_s, counts.rtt_max_s);
+                }
+            }
+            Protocol::Udp(datagrams) => row.sent_packets = datagrams.sent as i64,
+        }
+        row
+    }
+}
+
+fn fill_from_sender(row: &mut SampleRow<'_>, sender: &Sender) {
+    let (state, counts) = (sender.control().state(), sender.statistics());
+    row.cwnd_bytes = sender.cwnd().as_f64();
+    row.ssthresh_bytes = bytes(state.ssthresh);
+    row.in_flight_bytes = sender.in_flight().as_f64();
+    row.rtt_s = seconds(sender.rtt().latest());
+    row.smoothed_rtt_s = seconds(sender.rtt().smoothed());
+    row.rto_s = sender.rtt().rto().as_seconds();
+    row.sent_packets = counts.sent_segments as i64;
+    row.retransmitted_packets = counts.retransmitted_segments as f64;
+    row.mode = state.mode;
+}

@@ -1,0 +1,30 @@
+"""A congestion-control laboratory.
+
+One description of a network path and its traffic (a scenario) is answered by analytic models and by a deterministic
+packet-level engine:
+
+    from ackclock import load, plot, simulate
+
+    plot.save(plot.cwnd(simulate(load("examples/leaky-pipe.toml"))), "cwnd.svg")
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ackclock.scenario import Point, Scenario, ScenarioError, load
+from ackclock.ways import predict, simulate, version
+
+if TYPE_CHECKING:
+    from ackclock.result import Result
+
+__all__ = ["Point", "Result", "Scenario", "ScenarioError", "load", "predict", "simulate", "version"]
+
+__version__ = version()
+
+
+def __getattr__(name: str) -> Any:
+    # Result brings pyarrow, a fifth of a second: imported when somebody asks for it.
+    if name == "Result":
+        from ackclock.result import Result
+
+        return Result
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""`python -m ackclock`."""
+
+from ackclock.cli import main
+
+main()

@@ -1,0 +1,422 @@
+"""The command line.
+
+Answers go to standard output, progress, warnings and errors (one line each) to standard error. Exit codes: 0 fine, 2
+bad input, 3 this machine lacks what is needed, 4 the result is not to be trusted, 130 interrupted.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from ackclock import __version__
+from ackclock.scenario import Scenario, ScenarioError, load
+
+# Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
+# it.
+if TYPE_CHECKING:
+    from ackclock.result import Result
+
+BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
+
+
+class _Commands(click.Group):
+    """A group whose errors are one line and an exit code."""
+
+    def main(self, *arguments: Any, **options: Any) -> NoReturn:
+        options["standalone_mode"] = False
+        try:
+            code = super().main(*arguments, **options)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+            code = BAD_INPUT
+        except click.ClickException as error:
+            code = _complain(error.format_message(), BAD_INPUT)
+        except (ScenarioError, FileExistsError) as error:
+            code = _complain(str(error), BAD_INPUT)
+        except (KeyboardInterrupt, click.Abort):
+            code = _complain("interrupted; nothing was written", INTERRUPTED)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            sys.stderr.close()
+            code = 0
+        except ImportError as error:
+            code = _complain(f"{error.name} cannot be imported; install it: pip install {error.name}", LACKING)
+        except OSError as error:
+            code = _complain(f"{error.filename or 'this machine'}: {error.strerror or error}", LACKING)
+        except BaseException as error:
+            # The engine's own assertions (conservation, causality) arrive as a panic.
+            if type(error).__name__ != "PanicException":
+                raise
+            code = _complain(f"the engine contradicts itself, please report it: {error}", UNTRUSTWORTHY)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(f"ackclock: {' '.join(message.split())}", err=True)
+    return code
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ackclock")
+def cli() -> None:
+    """A congestion-control laboratory.
+
+    One description of a network path and its traffic is answered by models and by a packet-level engine.
+
+    \b
+    Example:
+      ackclock simulate examples/leaky-pipe.toml -o out/leaky-pipe
+    """
+
+
+_Command = Callable[..., Any]
+
+
+def _scenario_options(command: _Command) -> _Command:
+    """A scenario and what to change in it."""
+    for option in (
+        click.option("--replicates", type=click.IntRange(1), help="Run each point that many times."),
+        click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="The root of all randomness."),
+        click.option(
+            "--set", "assignments", multiple=True, metavar="PATH=VALUE",
+            help="Change a value of the scenario; may be repeated: --set 'hops.wired.link.rate=10 Mbit/s'.",
+        ),
+        click.argument("scenario", type=click.Path(path_type=Path)),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, for machines.")
+
+
+def _read(path: Path, assignments: Iterable[str], seed: int | None, replicates: int | None) -> Scenario:
+    """The checked scenario with what the command line changes."""
+    from ackclock import registry
+
+    scenario = load(path)
+    changes = dict(registry.assignment(text) for text in assignments)
+    changes |= {} if seed is None else {"seed": str(seed)}
+    changes |= {} if replicates is None else {"replicates": replicates}
+    scenario = scenario.replace(changes)
+    scenario.check()
+    return scenario
+
+
+@cli.command()
+@_scenario_options
+@_as_json
+def check(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool
+) -> None:
+    """Say whether a scenario can be run; with --json, print it with all defaults filled in.
+
+    \b
+    Example:
+      ackclock check examples/leaky-pipe.toml
+    """
+    checked = _read(scenario, assignments, seed, replicates)
+    points = [(point.assignments, point.scenario.resolve().tree) for point in checked.expand()]
+    if as_json:
+        _print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
+        return
+    tree, replicates = points[0][1], points[0][1]["replicates"]
+    path = f"{_count(len(tree['hops']), 'hop')}, {_count(sum(flow['count'] for flow in tree['flows']), 'flow')}"
+    runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
+    total = f"{_count(len(points) * replicates, 'run')} of {tree['duration']}"
+    click.echo(f"{scenario}: fine. {path}; {runs}: {total}")
+
+
+@cli.command()
+@_scenario_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The result's folder; by default out/ and the scenario's name.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    help="How many to use; by default one for each core. The result does not depend on it.",
+)
+@click.option("--packets", is_flag=True, help="Keep the table of packets, one row for each event of each packet.")
+@click.option("--pcap", is_flag=True, help="Keep a capture of each run, for Wireshark.")
+@_as_json
+def simulate(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
+    threads: int | None, packets: bool, pcap: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Run a scenario packet by packet, print a summary and keep the result in a folder.
+
+    Ctrl-C keeps what there is, marked as partial.
+
+    \b
+    Example:
+      ackclock simulate examples/leaky-pipe.toml -o out/leaky-pipe --set 'duration=20 s'
+    """
+    from ackclock import ways
+    from ackclock.progress import progress
+
+    read = _read(scenario, assignments, seed, replicates)
+    folder = output or Path("out") / scenario.stem
+    _refuse_early(folder)
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
+        captures = Path(scratch) / "pcap" if pcap else None
+        if captures is not None:
+            captures.mkdir()
+        with progress(f"simulate {scenario.name}") as tell:
+            result = ways.simulate(read, threads=threads, packets=packets, pcap=captures, progress=tell)
+        result.save(folder, captures)
+    for warning in result.run["warnings"]:
+        click.echo(f"warning: {warning}", err=True)
+    _print_simulated(result, folder, as_json)
+    return INTERRUPTED if result.partial else 0
+
+
+def _refuse_early(folder: Path) -> None:
+    """Before a run that may take an hour, and so that nothing is left behind."""
+    from ackclock.result import refuse_foreign_folder
+
+    refuse_foreign_folder(folder)
+
+
+def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:
+    from ackclock import summary, ways
+
+    rows = summary.flow_rows(result, ways.predict(result))
+    if as_json:
+        hops = summary.hop_rows(result)
+        _print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
+        return
+    title = f"{result.run['name']}: means of {_count(result.run['replicates'], 'replicate')} ± 95 % confidence"
+    _print_table(title, *summary.flow_cells(rows))
+    click.echo(f"result: {folder}")
+
+
+@cli.command()
+@_scenario_options
+@_as_json
+def predict(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool
+) -> None:
+    """Ask every model about every flow: what it says, or why it does not apply.
+
+    \b
+    Example:
+      ackclock predict examples/leaky-pipe.toml
+    """
+    from ackclock import summary, ways
+
+    predicted = ways.predict(_read(scenario, assignments, seed, replicates))
+    rows = summary.prediction_rows(predicted)
+    if as_json:
+        _print_json(rows)
+    else:
+        _print_table(f"{predicted.run['name']}: predicted goodput", *summary.prediction_cells(rows))
+
+
+def _kinds() -> tuple[str, ...]:
+    return ("all", "sweep", "cwnd", "throughput", "queue", "rtt")
+
+
+@cli.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--kind", type=click.Choice(_kinds()), default="all", show_default=True, help="Which figure.")
+@click.option(
+    "--metric", default="goodput", show_default=True, help="What the figure 'sweep' shows; see: ackclock show metrics."
+)
+@click.option(
+    "--point", type=click.IntRange(0), default=0, show_default=True, help="Which point figures over time show."
+)
+@click.option("--replicate", type=click.IntRange(0), default=0, show_default=True, help="Which replicate they show.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="A file (.svg, .png, .pdf), or a folder for all; by default RUN/figures.",
+)  # fmt: skip
+@_as_json
+def plot(run: Path, kind: str, metric: str, point: int, replicate: int, output: Path | None, as_json: bool) -> None:
+    """Draw figures of a result.
+
+    \b
+    Example:
+      ackclock plot out/leaky-pipe --kind sweep --metric goodput -o goodput.svg
+    """
+    from ackclock.progress import progress
+
+    result = _result(run)
+    _check_plot(result, kind, metric, point, replicate, output)
+    from ackclock import plot as figures
+    from ackclock import ways
+
+    available = figures.figures(result, ways.predict(result), of=metric, point=point, replicate=replicate)
+    if kind != "all" and kind not in available:
+        raise click.UsageError(
+            f"--kind {kind}: {run} sweeps no quantity; choose a figure over time, for example --kind cwnd"
+        )
+    chosen = available if kind == "all" else {kind: available[kind]}
+    paths = _figure_paths(run, list(chosen), output, metric)
+    with progress("plot") as tell:
+        for position, (name, draw) in enumerate(chosen.items()):
+            figures.save(draw(), paths[name])
+            tell((position + 1) / len(chosen))
+    if as_json:
+        _print_json({"figures": [str(path) for path in paths.values()]})
+    else:
+        for path in paths.values():
+            click.echo(f"figure: {path}")
+
+
+def _check_plot(result: "Result", kind: str, metric: str, point: int, replicate: int, output: Path | None) -> None:
+    from ackclock.metrics import METRICS
+
+    known = [entry.name for entry in METRICS]
+    if metric not in known:
+        raise click.UsageError(f'--metric "{metric}" is no metric; write one of {", ".join(known)}')
+    if point >= len(result.points):
+        raise click.UsageError(f"--point {point}: there is none; points go from 0 to {len(result.points) - 1}")
+    if replicate >= result.run["replicates"]:
+        raise click.UsageError(
+            f"--replicate {replicate}: there is none; replicates go from 0 to {result.run['replicates'] - 1}"
+        )
+    formats = (".svg", ".png", ".pdf")
+    if output is not None and kind != "all" and output.suffix.lower() not in formats:
+        raise click.UsageError(f"-o {output}: ends in no picture format; write {', '.join(formats)}")
+    if output is not None and kind == "all" and output.suffix.lower() in formats:
+        raise click.UsageError(
+            f"-o {output}: one file cannot hold all figures; name a folder, or one figure with --kind"
+        )
+
+
+def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str) -> dict[str, Path]:
+    if output is not None and len(names) == 1 and output.suffix:
+        return {names[0]: output}
+    folder = output or run / "figures"
+    return {name: folder / f"{metric if name == 'sweep' else name}.svg" for name in names}
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The page; by default report.html in the first run's folder.",
+)
+@_as_json
+def report(runs: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
+    """Write one self-contained HTML page: scenario, tables, figures, versions and seeds.
+
+    \b
+    Example:
+      ackclock report out/leaky-pipe -o report.html
+    """
+    from ackclock.progress import progress
+
+    results = [_result(run) for run in runs]
+    path = output or runs[0] / "report.html"
+    if path.is_dir():
+        raise click.UsageError(f"-o {path}: is a folder; write for example -o {path}/report.html")
+    from ackclock import ways
+    from ackclock.report import page
+
+    with progress("report") as tell:
+        text = page([(result, ways.predict(result)) for result in results], tell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    if as_json:
+        _print_json({"report": str(path)})
+    else:
+        click.echo(f"report: {path}")
+
+
+_SHOWN = ("controls", "queues", "links", "impairments", "traffic", "models", "metrics", "presets", "schema")
+
+
+@cli.command()
+@click.argument("kind", type=click.Choice(_SHOWN))
+@click.argument("name", required=False)
+@_as_json
+def show(kind: str, name: str | None, as_json: bool) -> None:
+    """List what there is; with a name, what it can be told.
+
+    \b
+    Example:
+      ackclock show controls
+      ackclock show queues droptail
+    """
+    from ackclock import shown
+
+    if kind == "schema":
+        from ackclock.registry import schema
+
+        _print_json(schema())
+        return
+    records = shown.records(kind)
+    if name is not None:
+        if name not in records:
+            raise click.UsageError(f'"{name}" is none of the {kind}; write one of {", ".join(records)}')
+        records = {name: records[name]}
+    if as_json:
+        _print_json(list(records.values()))
+    elif name is None:
+        _print_table(kind, *shown.overview(records))
+    else:
+        for title, head, cells in shown.details(records[name]):
+            _print_table(title, head, cells)
+
+
+def _result(folder: Path) -> "Result":
+    from ackclock.result import Result
+
+    try:
+        return Result.load(folder)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _print_json(value: Any) -> None:
+    from ackclock.summary import plain
+
+    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _print_table(title: str, head: list[str], cells: list[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    # Where nobody looks, a row is a line however long it is.
+    console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False, emoji=False, markup=False)
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        show_header=any(head),
+    )
+    for position, name in enumerate(head):
+        numeric = bool(cells) and all(row[position][:1] in "0123456789–-" for row in cells if row[position])
+        table.add_column(name, justify="right" if numeric else "left")
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
+
+
+def main() -> None:
+    """The command `ackclock`."""
+    cli(prog_name="ackclock")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""How evenly flows share (Jain, Chiu and Hawe, DEC-TR-301, 1984)."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.metrics.metric import Value
+from ackclock.metrics.tables import grouped
+from ackclock.result import Result
+
+
+def jain(shares: ArrayLike) -> float:
+    """Jain's index: 1 for equal shares, 1/n if one of n has everything; not a number if nobody has anything."""
+    shares = np.asarray(shares, float)
+    squares = float((shares**2).sum())
+    return float(shares.sum()) ** 2 / (shares.size * squares) if squares > 0 else math.nan
+
+
+def fairness(result: Result) -> list[Value]:
+    """Jain's index of the goodput of all TCP instances."""
+    return [
+        Value(point, replicate, "all flows", jain(rows["goodput_bit_per_s"][rows["control"] != "udp"]))
+        for (point, replicate), rows in grouped(
+            result.tables["flows"], ("point", "replicate"), ("goodput_bit_per_s", "control")
+        )
+    ]

@@ -1,0 +1,40 @@
+"""Reading tables group by group."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Columns = dict[str, NDArray[Any]]
+
+
+def column(table: pa.Table, name: str) -> NDArray[Any]:
+    """A column; null in a number column is not a number."""
+    chunked = table[name]
+    if pa.types.is_dictionary(chunked.type):
+        chunked = chunked.cast(pa.string())
+    return np.asarray(chunked.to_numpy())
+
+
+def grouped(
+    table: pa.Table, keys: tuple[str, ...], names: tuple[str, ...]
+) -> Iterator[tuple[tuple[Any, ...], Columns]]:
+    """The rows of each combination of `keys`, in the order of first appearance, as the columns `names`."""
+    if table.num_rows == 0:
+        return
+    codes = np.zeros(table.num_rows, np.int64)
+    key_columns = [column(table, key) for key in keys]
+    for values in key_columns:
+        _, inverse = np.unique(values, return_inverse=True)
+        codes = codes * (int(inverse.max()) + 1) + inverse
+    columns = {name: column(table, name) for name in names}
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    groups = [order[a:b] for a, b in zip(starts, [*starts[1:], len(order)], strict=True)]
+    for rows in sorted(groups, key=lambda rows: int(rows[0])):
+        key = tuple(
+            values[rows[0]].item() if hasattr(values[rows[0]], "item") else values[rows[0]] for values in key_columns
+        )
+        yield key, {name: values[rows] for name, values in columns.items()}

@@ -1,0 +1,182 @@
+"""What a resolved scenario means to a model: where round-trip time, loss and limits of a flow are worked out.
+
+For one flow instance that has the path to itself as far as queueing goes:
+
+- Round-trip time: the propagation delays of both ways and the flow's own extra delay, one data packet's serialisation
+  at every hop of the data's way, one ACK's at every hop of the way back. No queueing.
+- Loss: what strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts; a
+  full queue's is a consequence of the window and no input.
+- Segments per ACK, b: how many round trips the window needs to grow by one segment. With growth per ACK it is how
+  often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
+- First timeout, T0: what RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
+  variance term is zero.
+- Caps: the payload rate of the slowest hop, shared evenly by the flow instances that cross it, and a receiver's
+  window per round trip.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from ackclock import quantity
+
+
+@dataclass(frozen=True)
+class FlowPath:
+    """One flow's path in the terms of the models.
+
+    Attributes:
+        flow: Its name.
+        transport: `tcp` or `udp`.
+        control: Name of the congestion control, empty for UDP.
+        is_aimd: Whether the control is additive increase, multiplicative decrease.
+        growth_segments: Its growth in segments per round trip with b = 1.
+        kept_share: What it keeps of the window after a loss.
+        mss_bytes: Payload of a full segment.
+        round_trip_s: See above.
+        loss: See above.
+        segments_per_ack: b, see above.
+        first_timeout_s: T0, see above.
+        receive_window_segments: The receiver's window, infinite for none.
+        link_bit_per_s: The cap on payload by the slowest hop's share.
+        notes: What models of random loss assume and this path does not do.
+    """
+
+    flow: str
+    transport: str
+    control: str
+    is_aimd: bool
+    growth_segments: float
+    kept_share: float
+    mss_bytes: float
+    round_trip_s: float
+    loss: float
+    segments_per_ack: float
+    first_timeout_s: float
+    receive_window_segments: float
+    link_bit_per_s: float
+    notes: tuple[str, ...]
+
+    @property
+    def window_bit_per_s(self) -> float:
+        """The cap by the receiver's window."""
+        return self.receive_window_segments * self.mss_bytes * 8 / self.round_trip_s if self.round_trip_s > 0 else inf
+
+
+def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:
+    """The paths of all flows of a resolved scenario without a sweep."""
+    return [flow_path(scenario, flow) for flow in scenario.get("flows", [])]
+
+
+def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
+    """One flow's path. `scenario` is resolved and without a sweep, `flow` one of its flows."""
+    hops = {hop["name"]: hop for hop in scenario["hops"]}
+    route = [hops[name] for name in flow["route"]]
+    back = [hops[name] for name in flow.get("return", [])]
+    transport = flow["transport"]
+    is_tcp = transport["kind"] == "tcp"
+    mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
+    round_trip = _round_trip(flow, route, back, mss + header, header)
+    control = transport["control"] if is_tcp else {"kind": ""}
+    notes = _notes(flow, route)
+    alpha, beta = _increase_and_decrease(control)
+    return FlowPath(
+        flow=flow["name"],
+        transport=transport["kind"],
+        control=control["kind"],
+        is_aimd=control["kind"] == "reno",
+        growth_segments=alpha,
+        kept_share=beta,
+        mss_bytes=mss,
+        round_trip_s=round_trip,
+        loss=_loss(route),
+        segments_per_ack=_segments_per_ack(transport) if is_tcp else 1.0,
+        first_timeout_s=_first_timeout(transport, round_trip) if is_tcp else inf,
+        receive_window_segments=quantity.window_packets(transport["receive_window"], mss) if is_tcp else inf,
+        link_bit_per_s=_link_share(scenario, route) * mss / (mss + header) if mss else 0.0,
+        notes=notes,
+    )
+
+
+def _middle(written: Any) -> float:
+    """The middle of a range in seconds, or the time itself."""
+    if isinstance(written, list):
+        return (quantity.seconds(written[0]) + quantity.seconds(written[-1])) / 2
+    return quantity.seconds(written)
+
+
+def _round_trip(
+    flow: dict[str, Any], route: list[dict[str, Any]], back: list[dict[str, Any]], data: float, ack: float
+) -> float:
+    propagation = sum(quantity.seconds(hop.get("delay", "0 s")) for hop in route + back)
+    serialisation = sum(
+        size * 8 / _rate(hop) for way, size in ((route, data), (back, ack)) for hop in way if _rate(hop)
+    )
+    return propagation + serialisation + _middle(flow.get("extra_delay", "0 s"))
+
+
+def _rate(hop: dict[str, Any]) -> float:
+    """Bits per second, infinite where it varies."""
+    return quantity.bit_per_s(hop["link"]["rate"]) if hop["link"]["kind"] == "constant" else inf
+
+
+def _link_share(scenario: dict[str, Any], route: list[dict[str, Any]]) -> float:
+    def crossings(name: str) -> int:
+        return sum(int(flow.get("count", 1)) * flow["route"].count(name) for flow in scenario["flows"])
+
+    def share(hop: dict[str, Any]) -> float:
+        own = hop.get("scope", "shared") != "shared"
+        return _rate(hop) / (sum(1 for other in route if other is hop) if own else crossings(hop["name"]))
+
+    return min((share(hop) for hop in route), default=inf)
+
+
+def _loss(route: list[dict[str, Any]]) -> float:
+    passed = 1.0
+    for hop in route:
+        for impairment in hop.get("impairments", []):
+            if impairment.get("applies", "data") != "acks":
+                passed *= 1 - _mean_loss(impairment)
+    return 1 - passed
+
+
+def _mean_loss(impairment: dict[str, Any]) -> float:
+    if impairment["kind"] == "iid_loss":
+        return quantity.share(impairment["probability"])
+    return 0.0
+
+
+def _segments_per_ack(transport: dict[str, Any]) -> float:
+    every = max(quantity.packets(transport["delayed_ack"]["every"]), 1.0)
+    counted = {"per_ack": 1.0, "bytes_at_most_two_segments": min(every, 2.0), "bytes": every}[
+        transport["window_counting"]
+    ]
+    return every / counted
+
+
+def _first_timeout(transport: dict[str, Any], round_trip: float) -> float:
+    minimum, tick = quantity.seconds(transport["rto_minimum"]), quantity.seconds(transport["clock_granularity"])
+    if transport["rto_floor"] == "variance":
+        timeout = round_trip + max(minimum, tick)
+    else:
+        timeout = max(minimum, round_trip + tick)
+    return min(timeout, quantity.seconds(transport["rto_maximum"]))
+
+
+def _increase_and_decrease(control: dict[str, Any]) -> tuple[float, float]:
+    """Alpha and the share kept of a general AIMD; 1 and 1/2 where it does not say."""
+    return float(control.get("alpha", 1.0)), float(control.get("beta", 0.5))
+
+
+def _notes(flow: dict[str, Any], route: list[dict[str, Any]]) -> tuple[str, ...]:
+    notes = []
+    if flow["traffic"]["kind"] != "bulk":
+        notes.append("there is not always data to send")
+    if any(hop["link"]["kind"] != "constant" for hop in route):
+        notes.append("the link's rate varies; no cap")
+    kinds = {impairment["kind"] for hop in route for impairment in hop.get("impairments", [])}
+    if "gilbert_elliott" in kinds:
+        notes.append("losses come in bursts; their mean rate is used")
+    if "jitter" in kinds:
+        notes.append("the round-trip time varies; jitter is left out")
+    return tuple(notes)

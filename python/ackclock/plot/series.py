@@ -1,0 +1,187 @@
+"""Figures of one replicate over time."""
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ackclock import quantity
+from ackclock.metrics.tables import Columns, grouped
+from ackclock.plot.canvas import looks, new
+from ackclock.plot.style import REFERENCE_COLOUR, Style, control_label, control_styles, style
+from ackclock.result import Result
+from ackclock.summary import short
+
+# More lines than this hide each other.
+_MOST_LINES = 8
+
+
+class Line(NamedTuple):
+    """One flow instance's series."""
+
+    label: str
+    looks: Style
+    mss_bytes: float
+    rows: Columns
+
+
+def _drawn(figure: Callable[..., Figure]) -> Callable[..., Figure]:
+    @wraps(figure)
+    def with_looks(*arguments: Any, **options: Any) -> Figure:
+        with looks():
+            return figure(*arguments, **options)
+
+    return with_looks
+
+
+@_drawn
+def cwnd(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
+    """Congestion window and slow-start threshold in segments; timeouts are marked."""
+    figure, [axes] = new()
+    for line in _lines(result, point, replicate, ("time_s", "cwnd_bytes", "ssthresh_bytes")):
+        time = line.rows["time_s"]
+        _draw(axes, time, line.rows["cwnd_bytes"] / line.mss_bytes, line, f"{line.label} cwnd")
+        threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
+        axes.plot(
+            time, threshold, color=line.looks.color, linewidth=0.9, linestyle=(0, (1, 2)), drawstyle="steps-post",
+            label=f"{line.label} ssthresh",
+        )  # fmt: skip
+    _mark_timeouts(axes, result, point, replicate)
+    axes.set_ylabel("window (segments)")
+    return _finish(figure, [axes], result, point, replicate, "Congestion window")
+
+
+@_drawn
+def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
+    """Payload delivered in order per second, from sample to sample."""
+    figure, [axes] = new()
+    for line in _lines(result, point, replicate, ("time_s", "delivered_bytes")):
+        time = line.rows["time_s"]
+        if time.size > 1:
+            rate = np.diff(line.rows["delivered_bytes"]) * 8 / np.diff(time)
+            _draw(axes, time[1:], rate / 1e6, line, line.label)
+    axes.set_ylabel("throughput (Mbit/s)")
+    return _finish(figure, [axes], result, point, replicate, "Throughput")
+
+
+@_drawn
+def rtt(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
+    """Round-trip time: each sample's latest measurement, and the sender's smoothed estimate."""
+    figure, [axes] = new()
+    for line in _lines(result, point, replicate, ("time_s", "rtt_s", "smoothed_rtt_s")):
+        time = line.rows["time_s"]
+        axes.plot(
+            time, line.rows["rtt_s"] * 1e3, linestyle="none", marker=line.looks.marker, markersize=2, alpha=0.5,
+            color=line.looks.color, label=f"{line.label} measured",
+        )  # fmt: skip
+        _draw(axes, time, line.rows["smoothed_rtt_s"] * 1e3, line, f"{line.label} smoothed")
+    axes.set_ylabel("round-trip time (ms)")
+    return _finish(figure, [axes], result, point, replicate, "Round-trip time")
+
+
+@_drawn
+def queue(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
+    """Backlog of every hop that had any, and below it what was lost in each interval, by cause."""
+    figure, [backlog, drops] = new(2, 4.6)
+    names = ("time_s", "backlog_packets", *_CAUSES)
+    shown = []
+    for (hop,), rows in grouped(_of(result, "hops", point, replicate), ("hop",), names):
+        if rows["backlog_packets"].any() or any(rows[cause].any() for cause in _CAUSES):
+            shown.append((hop, rows))
+    for position, (hop, rows) in enumerate(shown[:_MOST_LINES]):
+        looked = style(position)
+        _draw(backlog, rows["time_s"], rows["backlog_packets"], Line(hop, looked, 1, rows), hop)
+        for cause, (marker, meaning) in _CAUSES.items():
+            lost = np.diff(rows[cause], prepend=0)
+            if lost.any():
+                when = lost > 0
+                drops.plot(
+                    rows["time_s"][when], lost[when], linestyle="none", marker=marker, color=looked.color,
+                    label=f"{hop}: {meaning}",
+                )  # fmt: skip
+    backlog.set_ylabel("backlog (packets)")
+    drops.set_ylabel("lost in interval (packets)")
+    drops.set_ylim(bottom=0)
+    return _finish(figure, [backlog, drops], result, point, replicate, "Queue and losses")
+
+
+_CAUSES = {"drops_queue": ("x", "queue full"), "drops_aqm": ("+", "AQM"), "drops_impairment": (".", "random loss")}
+
+
+def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
+    rows = result.tables.get(table)
+    if rows is None:
+        raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate has')
+    wanted = pc.and_(pc.equal(rows["point"], point), pc.equal(rows["replicate"], replicate))
+    chosen = rows.filter(wanted)
+    if chosen.num_rows == 0 and table in ("samples", "hops") and not 0 <= point < len(result.points):
+        raise ValueError(f"there is no point {point}; this result has {len(result.points)}, from 0")
+    return chosen
+
+
+def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -> Iterator[Line]:
+    """The first instance of each flow, then the second of each, and so on until there are enough."""
+    samples = _of(result, "samples", point, replicate)
+    scenario = result.points[point]["scenario"]
+    flows = {flow["name"]: flow for flow in scenario["flows"]}
+    series = list(grouped(samples, ("flow", "instance"), names))
+    order = list(flows)
+    series.sort(key=lambda entry: (entry[0][1], order.index(entry[0][0])))
+    chosen = sorted(series[:_MOST_LINES], key=lambda entry: order.index(entry[0][0]))
+    of_controls = control_styles(result.run)
+    taken: set[Style] = set()
+    for (name, instance), rows in chosen:
+        transport = flows[name]["transport"]
+        control = transport["control"]["kind"] if transport["kind"] == "tcp" else "udp"
+        looked = of_controls.get(control, style(len(of_controls)))
+        spare = len(of_controls) + 1
+        while looked in taken:  # a second flow of the same control
+            looked, spare = style(spare), spare + 1
+        taken.add(looked)
+        label = name if flows[name]["count"] == 1 else f"{name}/{instance}"
+        label += f" ({control_label(result.run, control)})"
+        yield Line(label, looked, quantity.data_bytes(transport["mss"]), rows)
+
+
+def _draw(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, label: str) -> None:
+    axes.plot(
+        time, values, color=line.looks.color, linestyle=line.looks.linestyle, marker=line.looks.marker,
+        markevery=(time.size // 40, max(1, time.size // 15)), label=label,
+    )  # fmt: skip
+
+
+def _mark_timeouts(axes: Axes, result: Result, point: int, replicate: int) -> None:
+    events = _of(result, "events", point, replicate)
+    times = [
+        time
+        for (kind,), rows in grouped(events, ("kind",), ("time_s",))
+        if kind == "timeout"
+        for time in rows["time_s"]
+    ]
+    if times:
+        axes.plot(
+            times, [0.02] * len(times), transform=axes.get_xaxis_transform(), linestyle="none", marker="|",
+            markersize=9, color=REFERENCE_COLOUR, label="timeout",
+        )  # fmt: skip
+
+
+def _finish(figure: Figure, rows: list[Axes], result: Result, point: int, replicate: int, what: str) -> Figure:
+    scenario = result.points[point]["scenario"]
+    assignments = result.points[point]["assignments"]
+    where = ", ".join(f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True))
+    rows[0].set_title(f"{what}: {scenario['name']}" + (f", {where}" if where else "") + f", replicate {replicate}")
+    rows[-1].set_xlabel("time (s)")
+    for axes in rows:
+        axes.set_ylim(bottom=0)
+        handles, labels = axes.get_legend_handles_labels()
+        if handles:
+            axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+        else:
+            axes.text(0.5, 0.5, "nothing happened", transform=axes.transAxes, ha="center", va="center")
+    return figure

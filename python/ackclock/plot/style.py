@@ -1,0 +1,43 @@
+"""How lines look: told apart by dash and marker as well as by colour, for printers that have none."""
+
+from typing import Any, NamedTuple
+
+# Okabe and Ito's colours (distinct to the colour-blind), darkest first; yellow left out, too pale for a line.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (9, 2)), (0, (3, 1, 1, 1, 1, 1)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+
+# Of lines that are no control's: what models say, limits, thresholds.
+REFERENCE_COLOUR = "#444444"
+_REFERENCE_DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (2, 2)))
+
+
+class Style(NamedTuple):
+    """One line's looks, in matplotlib's terms."""
+
+    color: str
+    linestyle: Any
+    marker: str
+
+
+def style(position: int) -> Style:
+    """The looks of the thing at that position of its list: 462 before two are alike (7 x 6 x 11)."""
+    return Style(
+        _COLOURS[position % len(_COLOURS)], _DASHES[position % len(_DASHES)], _MARKERS[position % len(_MARKERS)]
+    )
+
+
+def reference_style(position: int) -> Style:
+    """The looks of a model's or a limit's line."""
+    return Style(REFERENCE_COLOUR, _REFERENCE_DASHES[position % len(_REFERENCE_DASHES)], "")
+
+
+def control_styles(run: dict[str, Any]) -> dict[str, Style]:
+    """One palette record for each control, by its position in the registry of the version that made the run."""
+    return {entry["name"]: style(position) for position, entry in enumerate(run["controls"])}
+
+
+def control_label(run: dict[str, Any], control: str) -> str:
+    """The control's name as in figures."""
+    labels = {entry["name"]: str(entry["label"]) for entry in run["controls"]}
+    return labels.get(control, control.upper() if control == "udp" else control)

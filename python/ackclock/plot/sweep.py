@@ -1,0 +1,191 @@
+"""A metric against the swept parameter, with a confidence band."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ackclock import quantity
+from ackclock.metrics import Metric, Summary, metric, summarise
+from ackclock.plot.canvas import looks, new
+from ackclock.plot.style import Style, control_label, control_styles, reference_style, style
+from ackclock.result import Result
+
+# Swept values up to this many are the axis's ticks.
+_MOST_TICKS = 10
+
+
+class Axis(NamedTuple):
+    """The swept parameter that a figure has to the right.
+
+    Attributes:
+        path: Where it is in the scenario.
+        unit: As written.
+        values: Of each point; the points' indices if nothing numeric is swept.
+    """
+
+    path: str
+    unit: str
+    values: list[float]
+
+    @property
+    def label(self) -> str:
+        """For the axis."""
+        return f"{self.path} ({self.unit})" if self.unit else self.path
+
+
+def swept_axis(points: list[dict[str, Any]]) -> Axis | None:
+    """The first swept parameter that is a quantity and takes more than one value; None if there is none."""
+    for path in points[0]["assignments"]:
+        try:
+            read = [quantity.parse(point["assignments"][path]) for point in points]
+        except ValueError:
+            continue
+        if len({one.base for one in read}) == 1 and len({one.amount for one in read}) > 1:
+            same_unit = len({one.unit for one in read}) == 1
+            unit = read[0].unit if same_unit else read[0].base
+            return Axis(path, unit, [one.number if same_unit else one.amount for one in read])
+    return None
+
+
+def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput") -> Figure:
+    """A metric's means over replicates and their 95 % confidence intervals against the swept parameter.
+
+    Args:
+        result: Of a scenario with a sweep.
+        predicted: What models say of the same scenario (`predict`), drawn beside the goodput.
+        of: The metric's name.
+
+    Raises:
+        ValueError: Nothing numeric is swept.
+        KeyError: There is no such metric.
+    """
+    axis, what = swept_axis(result.points), metric(of)
+    if axis is None:
+        raise ValueError("sweeps no quantity; choose a figure over time")
+    with looks():
+        figure, [axes] = new(height=3.8)
+        drawn = [_draw_series(axes, axis, what, *entry) for entry in _series(result, axis, what)]
+        if predicted is not None and of == "goodput":
+            drawn += _draw_predictions(axes, axis, what, predicted)
+        axes.set_xlabel(axis.label)
+        axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
+        axes.set_title(f"{result.run['name']}: mean of {result.run['replicates']} replicates, 95 % interval")
+        _scale(axes, axis.values, drawn)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+    return figure
+
+
+class _Series(NamedTuple):
+    label: str
+    looks: Style
+    members: list[Summary]
+
+
+def _others(point: dict[str, Any], path: str) -> str:
+    """The swept values besides the one to the right, as words."""
+    rest = {key: value for key, value in point["assignments"].items() if key != path}
+    return ", ".join(value if isinstance(value, str) else str(value) for value in rest.values())
+
+
+def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
+    """One for each subject and combination of the other swept values."""
+    found: dict[tuple[str, str], list[Summary]] = {}
+    for summary in summarise(result, what):
+        if not math.isnan(summary.interval.mean):
+            others = _others(result.points[summary.point], axis.path)
+            found.setdefault((summary.subject, others), []).append(summary)
+    of_controls = control_styles(result.run)
+    subjects = {subject for subject, _ in found}
+    series, taken = [], set()
+    for position, ((subject, others), members) in enumerate(found.items()):
+        control = _control(result.points[members[0].point]["scenario"], subject)
+        looked = of_controls.get(control, style(len(of_controls) + position))
+        if looked in taken:
+            looked = style(len(of_controls) + position)
+        taken.add(looked)
+        words = [subject] if len(subjects) > 1 or not (control or others) else []
+        words += [control_label(result.run, control)] if control else []
+        words += [others] if others and others != control else []
+        series.append(_Series(", ".join(words), looked, members))
+    return series
+
+
+def _control(scenario: dict[str, Any], flow: str) -> str:
+    for entry in scenario["flows"]:
+        if entry["name"] == flow:
+            return str(entry["transport"]["control"]["kind"]) if entry["transport"]["kind"] == "tcp" else "udp"
+    return ""
+
+
+def _draw_series(
+    axes: Axes, axis: Axis, what: Metric, label: str, looked: Style, members: list[Summary]
+) -> list[float]:
+    members = sorted(members, key=lambda member: axis.values[member.point])
+    x = [axis.values[member.point] for member in members]
+    means = np.array([member.interval.mean for member in members]) * what.shown_per_unit
+    half = np.array([member.interval.half_width for member in members]) * what.shown_per_unit
+    axes.plot(x, means, color=looked.color, linestyle=looked.linestyle, marker=looked.marker, label=label)
+    if not np.isnan(half).all():
+        half = np.nan_to_num(half)
+        axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.2, linewidth=0)
+        # A band narrower than the line still shows its ends.
+        axes.errorbar(x, means, half, fmt="none", ecolor=looked.color, elinewidth=0.8, capsize=2.5)
+    return [float(mean) for mean in means]
+
+
+def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result) -> list[list[float]]:
+    """Each model once: flows for which it says the same share a line."""
+    curves: dict[tuple[str, tuple[tuple[float, float], ...]], list[str]] = {}
+    rows = predicted.tables["predictions"].to_pylist()
+    keys = {(row["label"], row["flow"], _others(predicted.points[row["point"]], axis.path)) for row in rows}
+    order = list(dict.fromkeys(row["label"] for row in rows))
+    for model, flow, others in sorted(keys, key=lambda key: (order.index(key[0]), *key[1:])):
+        curve = tuple(
+            sorted(
+                (axis.values[row["point"]], row["goodput_bit_per_s"] * what.shown_per_unit)
+                for row in rows
+                if (row["label"], row["flow"]) == (model, flow)
+                and _others(predicted.points[row["point"]], axis.path) == others
+                and row["goodput_bit_per_s"] is not None
+            )
+        )
+        if curve:
+            curves.setdefault((model, curve), []).append(", ".join(filter(None, (flow, others))))
+    for position, ((model, curve), whose) in enumerate(curves.items()):
+        alone = sum(other == model for other, _ in curves) == 1
+        looked = reference_style(order.index(model) if alone else position)
+        label = f"model: {model}" if alone else f"model: {model} ({'; '.join(whose)})"
+        axes.plot(*zip(*curve, strict=True), color=looked.color, linestyle=looked.linestyle, linewidth=1.1, label=label)
+    return [[y for _, y in curve] for _, curve in curves]
+
+
+def _scale(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
+    """Logarithmic where values span more than a decade and a half: else the small ones lie on top of each other."""
+    positive = sorted({value for value in x if value > 0})
+    if positive and positive[-1] / positive[0] > 30 and min(x) >= 0:
+        if min(x) == 0:
+            axes.set_xscale("symlog", linthresh=positive[0])
+            axes.set_xlim(left=-positive[0] * 0.15)
+        else:
+            axes.set_xscale("log")
+    heights = [value for values in drawn for value in values if not math.isnan(value)]
+    if heights and min(heights) > 0 and max(heights) / min(heights) > 30:
+        axes.set_yscale("log")
+    elif heights and min(heights) >= 0:
+        axes.set_ylim(bottom=0)
+    ticks = sorted(set(x))
+    if len(ticks) <= _MOST_TICKS:
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.set_xticks([], minor=True)
+    else:
+        axes.xaxis.set_major_formatter(_plain)
+    axes.yaxis.set_major_formatter(_plain)
+    axes.grid(visible=True, which="major")
+
+
+def _plain(value: float, _position: float) -> str:
+    """0.1 rather than a power of ten."""
+    return f"{value:g}"

@@ -1,0 +1,97 @@
+"""Quantities as scenarios write them, read as numbers in the base unit: s, bit/s, bytes, packets, or a share of one."""
+
+import math
+import re
+from typing import NamedTuple
+
+TIME = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+RATE = {
+    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "B/s": 8.0, "kB/s": 8e3, "MB/s": 8e6,
+    "GB/s": 8e9,
+}  # fmt: skip
+DATA = {
+    "bytes": 1.0, "byte": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+    "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
+}  # fmt: skip
+COUNT = {"packets": 1.0, "packet": 1.0, "segments": 1.0, "segment": 1.0}
+SHARE = {"%": 0.01}
+_BASES = {"s": TIME, "bit/s": RATE, "bytes": DATA, "packets": COUNT, "": SHARE}
+_WRITTEN = re.compile(r"\s*([-+]?[\d._]+(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
+
+
+class Quantity(NamedTuple):
+    """A quantity.
+
+    Attributes:
+        amount: In the base unit.
+        base: The base unit: `s`, `bit/s`, `bytes`, `packets`, or empty for a plain number or share.
+        number: As written.
+        unit: As written.
+    """
+
+    amount: float
+    base: str
+    number: float
+    unit: str
+
+
+def parse(written: str | float) -> Quantity:
+    """Reads `"45 Mbit/s"` or a plain number.
+
+    Raises:
+        ValueError: It is no quantity.
+    """
+    if isinstance(written, bool) or not isinstance(written, str | int | float):
+        raise ValueError(f"{written!r} is no quantity")
+    if not isinstance(written, str):
+        return Quantity(float(written), "", float(written), "")
+    match = _WRITTEN.fullmatch(written)
+    if match is None:
+        raise ValueError(f"{written!r} is no quantity")
+    number, unit = float(match[1].replace("_", "")), match[2]
+    if not unit:
+        return Quantity(number, "", number, "")
+    for base, units in _BASES.items():
+        if unit in units:
+            return Quantity(number * units[unit], base, number, unit)
+    raise ValueError(f"{written!r} has an unknown unit")
+
+
+def seconds(written: str) -> float:
+    """A time in seconds."""
+    return _amount(written, "s")
+
+
+def bit_per_s(written: str) -> float:
+    """A rate in bit/s."""
+    return _amount(written, "bit/s")
+
+
+def data_bytes(written: str) -> float:
+    """An amount of data in bytes."""
+    return _amount(written, "bytes")
+
+
+def packets(written: str) -> float:
+    """A number of packets."""
+    return _amount(written, "packets")
+
+
+def share(written: str | float) -> float:
+    """A probability, from `"0.5 %"` or 0.005."""
+    return _amount(written, "")
+
+
+def window_packets(written: str, mss_bytes: float) -> float:
+    """A window in whole packets of `mss_bytes`; infinite for `"unlimited"`."""
+    if written == "unlimited":
+        return math.inf
+    quantity = parse(written)
+    return math.floor(quantity.amount / mss_bytes) if quantity.base == "bytes" else _amount(written, "packets")
+
+
+def _amount(written: str | float, base: str) -> float:
+    quantity = parse(written)
+    if quantity.base != base:
+        raise ValueError(f"{written!r} is not in {base or '%'}")
+    return quantity.amount

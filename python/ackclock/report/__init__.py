@@ -1,0 +1,86 @@
+"""One self-contained HTML page about one or more results: scenario, tables, figures, versions and seeds."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ackclock import plot, summary
+from ackclock.result import Result
+
+__all__ = ["page"]
+
+
+def page(results: Sequence[tuple[Result, Result | None]], progress: Callable[[float], None] | None = None) -> str:
+    """The page's text. The same results give the same text.
+
+    Args:
+        results: Each with what models say of it, or None.
+        progress: Is told the share done.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("ackclock", "report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    sections = []
+    for number, (result, predicted) in enumerate(results):
+
+        def tell(done: float, start: int = number) -> None:
+            if progress is not None:
+                progress((start + done) / len(results))
+
+        sections.append(_section(number, result, predicted, tell))
+    title = ", ".join(dict.fromkeys(result.run["name"] for result, _ in results))
+    return environment.get_template("page.html.jinja").render(title=title, sections=sections)
+
+
+def _section(
+    number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]
+) -> dict[str, Any]:
+    scenario = result.points[0]["scenario"]
+    tables = [
+        ("Flows", *summary.flow_cells(summary.flow_rows(result, predicted))),
+        ("Hops, after the warm-up", *summary.hop_cells(summary.hop_rows(result))),
+    ]
+    if predicted is not None:
+        tables.append(("What models say", *summary.prediction_cells(summary.prediction_rows(predicted))))
+    figures = []
+    available = plot.figures(result, predicted)
+    for position, (name, draw) in enumerate(available.items()):
+        figures.append((name, _inline(plot.render(draw(), "svg"), f"r{number}-{name}-")))
+        progress((position + 1) / len(available))
+    return {
+        "run": result.run,
+        "scenario": scenario,
+        "points": len(result.points),
+        "sweep": result.run["scenario"].get("sweep", {}),
+        "route": lambda names: " → ".join(names) if names else "–",
+        "brief": _brief,
+        "tables": tables,
+        "figures": figures,
+        "json": json.dumps(result.run["scenario"], indent=2, ensure_ascii=False),
+        "resolved": json.dumps(scenario, indent=2, ensure_ascii=False),
+    }
+
+
+def _brief(element: dict[str, Any]) -> str:
+    """An element as `constant: rate 45 Mbit/s`."""
+    words = [
+        f"{name} {value}" for name, value in element.items() if name != "kind" and not isinstance(value, dict | list)
+    ]
+    return f"{element['kind']}: {', '.join(words)}" if words else str(element["kind"])
+
+
+def _inline(svg: bytes, prefix: str) -> str:
+    """A drawing to stand within a page: without the XML head, its ids made the page's only ones of their name."""
+    text = svg.decode()
+    text = text[text.index("<svg") :]
+    text = re.sub(r'(\bid="|(?:xlink:)?href="#|url\(#)', lambda match: match[1] + prefix, text)
+    # Its box says the proportions; how large it is, the page says.
+    head, rest = text.split(">", 1)
+    return re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest

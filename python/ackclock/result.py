@@ -1,0 +1,144 @@
+"""The result of a run: one folder, the same for all ways of answering.
+
+`run.json` says what was run; each table is a Parquet file. Columns end in their unit; what a way cannot know is null.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+__all__ = ["SCHEMA", "Result", "refuse_foreign_folder"]
+
+# Of run.json; goes up when a reader of an older one would misunderstand it.
+SCHEMA = 1
+
+# What a result folder may hold. A folder with anything else in it is never overwritten.
+_OURS = re.compile(r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was run and what came out.
+
+    Attributes:
+        run: What `run.json` holds: `way`, `name`, `seed` (a string, so that no reader rounds it), `replicates`,
+            `versions`, `partial`, `warnings`, `controls` (name and label of each, in the registry's order) and
+            `points`, each with its `assignments` and resolved `scenario`.
+        tables: By name. Column `point` is the index into `run["points"]`.
+    """
+
+    run: dict[str, Any]
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was interrupted, so that replicates or points are missing."""
+        return bool(self.run.get("partial"))
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """Each point's `assignments` and resolved `scenario`."""
+        points: list[dict[str, Any]] = self.run["points"]
+        return points
+
+    def save(self, folder: str | Path, captures: str | Path | None = None) -> Path:
+        """Writes a folder, all of it or nothing.
+
+        Args:
+            folder: Replaced if it is a result already.
+            captures: A folder of pcap files to move in as `pcap`.
+
+        Raises:
+            FileExistsError: There is something else.
+        """
+        folder = Path(folder)
+        refuse_foreign_folder(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _staged(folder) as staging:
+            text = json.dumps(self.run, indent=2, ensure_ascii=False, allow_nan=False)
+            (staging / "run.json").write_text(text + "\n", encoding="utf-8")
+            for name, table in self.tables.items():
+                parquet.write_table(table, staging / f"{name}.parquet", compression="zstd")
+            if captures is not None:
+                shutil.move(str(captures), staging / "pcap")
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Result":
+        """Reads a folder that `save` wrote.
+
+        Raises:
+            ValueError: It is no result folder, or a newer version's; one line.
+        """
+        folder = Path(folder)
+        try:
+            run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        except OSError:
+            raise ValueError(f"{folder}: holds no run.json; give a folder that ackclock simulate wrote") from None
+        except ValueError:
+            raise ValueError(f"{folder}/run.json: is damaged; run ackclock simulate again") from None
+        if not isinstance(run, dict) or run.get("schema") != SCHEMA:
+            raise ValueError(
+                f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock"
+            )
+        try:
+            tables = {path.stem: parquet.read_table(path) for path in sorted(folder.glob("*.parquet"))}
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(f"{folder}: {str(error).splitlines()[0]}; run ackclock simulate again") from None
+        return cls(run, tables)
+
+
+def refuse_foreign_folder(folder: str | Path) -> None:
+    """Raises `FileExistsError` if writing a result to `folder` would destroy something that is not ackclock's."""
+    folder = Path(folder)
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not folder.is_dir():
+        raise FileExistsError(f"{folder}: is a file; choose another folder")
+    contents = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    if contents and "run.json" not in contents:
+        raise FileExistsError(f"{folder}: is not empty and no result of ackclock's; choose another folder")
+    foreign = next((name for name in contents if not _OURS.fullmatch(name)), None)
+    if foreign is not None:
+        raise FileExistsError(
+            f"{folder}: holds {foreign}, which is not ackclock's; move it away or choose another folder"
+        )
+
+
+@contextlib.contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder` that takes its place at the end, or vanishes if anything goes wrong before."""
+    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    replaced = None
+    try:
+        yield staging
+        staging.chmod(0o777 & ~_umask())  # mkdtemp's is private
+        if folder.exists():
+            replaced = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent)) / "replaced"
+            folder.rename(replaced)
+        try:
+            staging.rename(folder)
+        except OSError:
+            if replaced is not None:
+                replaced.rename(folder)
+            raise
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        if replaced is not None:
+            shutil.rmtree(replaced.parent, ignore_errors=True)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,200 @@
+"""The scenario: a network path and its traffic, as the tree its file describes.
+
+Quantities stay as written, with their units. A scenario is checked when it is used (`check`, `resolve`, `simulate`,
+`predict`), so that `replace` may complete an unfinished one.
+"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, overload
+
+from ackclock import _native
+from ackclock._native import ScenarioError
+
+__all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load"]
+
+
+def load(path: str | Path) -> "Scenario":
+    """Reads a scenario file.
+
+    Args:
+        path: A TOML file. Files that the scenario names are looked up beside it.
+
+    Raises:
+        ScenarioError: The file is missing or is no TOML; one line saying what to do.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: no such file; give the path of a scenario, a .toml file") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path}: is no text; give the path of a scenario, a .toml file in UTF-8") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}; give the path of a scenario, a .toml file") from None
+    return Scenario(json.loads(_native.parse_toml(text)), path.parent)
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """A scenario. Its parts are reached by name: `scenario.hops["wired"].link.rate` is `"45 Mbit/s"`.
+
+    Two scenarios are equal if their trees are.
+
+    Attributes:
+        tree: What the file says, as dicts and lists. Do not change it; use `replace`.
+        folder: Where files that the scenario names are looked up.
+    """
+
+    tree: dict[str, Any]
+    folder: Path = field(default_factory=Path)
+
+    @classmethod
+    def from_toml(cls, text: str, folder: str | Path = ".") -> "Scenario":
+        """A scenario from the text of a file."""
+        return cls(json.loads(_native.parse_toml(text)), Path(folder))
+
+    def replace(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "Scenario":
+        """A copy with other values.
+
+        Args:
+            changes: Path to value: `{"hops.wireless.link.rate": "11 Mbit/s", "seed": 2}`. List members are named by
+                name or by index.
+            more: The same as keywords: `replace(seed=2)`, `replace(**{"hops.wireless.delay": "1 ms"})`.
+
+        Raises:
+            ScenarioError: A path leads nowhere.
+        """
+        text = self.to_json()
+        for path, value in {**(changes or {}), **more}.items():
+            text = _native.set(text, path, json.dumps(value))
+        return Scenario(json.loads(text), self.folder)
+
+    def expand(self) -> list["Point"]:
+        """The points of the sweep, the first parameter of the file varying slowest; one if there is no sweep.
+
+        Raises:
+            ScenarioError: The sweep names what is not there.
+        """
+        return [
+            Point(dict(json.loads(assignments)), Scenario(json.loads(tree), self.folder))
+            for assignments, tree in _native.expand(self.to_json())
+        ]
+
+    def resolve(self) -> "Scenario":
+        """The checked scenario with all defaults filled in. Call it on a point if there is a sweep.
+
+        Raises:
+            ScenarioError: A field is unknown, missing or impossible, or a file that it names is.
+        """
+        return Scenario(json.loads(_native.resolve(self.to_json(), str(self.folder))), self.folder)
+
+    def check(self) -> None:
+        """Raises `ScenarioError` unless every point can be run."""
+        for point in self.expand():
+            point.scenario.resolve()
+
+    def to_json(self) -> str:
+        """The tree as JSON."""
+        return json.dumps(self.tree, ensure_ascii=False)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(Part(self.tree), name)
+
+    def __getitem__(self, name: str) -> Any:
+        return Part(self.tree)[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.tree == other.tree
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.tree, sort_keys=True))
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.tree!r})"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep.
+
+    Attributes:
+        assignments: Path to value, as written in the sweep.
+        scenario: The scenario with these values, without a sweep.
+    """
+
+    assignments: dict[str, Any]
+    scenario: Scenario
+
+
+def _view(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Part(value)
+    if isinstance(value, list):
+        return Parts(value)
+    return value
+
+
+class Part(Mapping[str, Any]):
+    """A table of a scenario, read by attribute or by item (`flow["return"]`)."""
+
+    def __init__(self, tree: dict[str, Any]) -> None:
+        self._tree = tree
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return _view(self._tree[name])
+        except KeyError:
+            raise AttributeError(f"no {name!r} here; there is {', '.join(self._tree) or 'nothing'}") from None
+
+    def __getitem__(self, name: str) -> Any:
+        return _view(self._tree[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tree)
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+    def __dir__(self) -> list[str]:
+        return list(self._tree)
+
+    def __repr__(self) -> str:
+        return repr(self._tree)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy as dicts and lists."""
+        return copy.deepcopy(self._tree)
+
+
+class Parts(Sequence[Any]):
+    """A list of a scenario; named members are found by name too (`hops["wired"]`)."""
+
+    def __init__(self, members: list[Any]) -> None:
+        self._members = members
+
+    @overload
+    def __getitem__(self, key: int | str) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice) -> "Parts": ...
+    def __getitem__(self, key: int | str | slice) -> Any:
+        if isinstance(key, slice):
+            return Parts(self._members[key])
+        if isinstance(key, int):
+            return _view(self._members[key])
+        for member in self._members:
+            if isinstance(member, dict) and member.get("name") == key:
+                return Part(member)
+        names = [member["name"] for member in self._members if isinstance(member, dict) and "name" in member]
+        raise KeyError(f"no {key!r} here; there is {', '.join(names) or 'none with a name'}")
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __repr__(self) -> str:
+        return repr(self._members)

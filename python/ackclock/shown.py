@@ -1,0 +1,96 @@
+"""What `ackclock show` shows: the registries of the engine, the models and the metrics, as tables."""
+
+from dataclasses import asdict
+from typing import Any
+
+Table = tuple[str, list[str], list[list[str]]]
+
+
+def records(kind: str) -> dict[str, dict[str, Any]]:
+    """Every record of a kind by name, as plain data."""
+    if kind == "models":
+        from ackclock.models import MODELS
+
+        fields = ("name", "label", "summary", "reference", "assumptions")
+        return {
+            model.name: {name: getattr(model, name) for name in fields}
+            | {"inputs": [asdict(one) for one in model.inputs]}
+            for model in MODELS
+        }
+    if kind == "metrics":
+        from ackclock.metrics import METRICS
+
+        return {one.name: {"name": one.name, "label": one.label, "unit": one.unit} for one in METRICS}
+    from ackclock.registry import registry
+
+    if kind == "presets":
+        return {name: {"name": name, "values": values} for name, values in registry()["presets"].items()}
+    return {entry["name"]: entry for entry in registry()[kind]}
+
+
+def overview(listed: dict[str, dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Head and cells: one row for each record."""
+    columns = [
+        name
+        for name in ("name", "label", "unit", "summary", "reference")
+        if any(name in one for one in listed.values())
+    ]
+    return columns, [[str(one.get(name, "")) for name in columns] for one in listed.values()]
+
+
+def details(record: dict[str, Any]) -> list[Table]:
+    """The tables about one record."""
+    tables: list[Table] = []
+    words = [[name, str(record[name])] for name in ("label", "summary", "reference", "unit") if record.get(name)]
+    if words:
+        tables.append((record["name"], ["", ""], words))
+    if "parameters" in record:
+        rows = parameters(record["parameters"])
+        tables.append(
+            ("parameters" if rows else "no parameters", ["parameter", "default", "choices or example", "meaning"], rows)
+        )
+    if "values" in record:
+        tables.append((record["name"], ["parameter", "value"], _flat(record["values"])))
+    if "inputs" in record:
+        tables.append(
+            ("inputs", ["letter", "unit", "meaning"], [list(map(str, one.values())) for one in record["inputs"]])
+        )
+        tables.append(("assumptions", [""], [[one] for one in record["assumptions"]]))
+    return tables
+
+
+def parameters(schema: dict[str, Any]) -> list[list[str]]:
+    """A JSON schema's properties as rows: name, default, choices or example, meaning."""
+    definitions = schema.get("$defs", {})
+    required = schema.get("required", [])
+    rows = []
+    for name, described in schema.get("properties", {}).items():
+        if name == "kind":
+            continue
+        kind = definitions.get(str(described.get("$ref", "")).rsplit("/", 1)[-1], {})
+        default = "required" if name in required else _text(described.get("default", ""))
+        rows.append(
+            [
+                name,
+                default,
+                _choices(described) or _choices(kind),
+                described.get("description") or kind.get("description", ""),
+            ]
+        )
+    return [[" ".join(cell.split()) for cell in row] for row in rows]
+
+
+def _choices(described: dict[str, Any]) -> str:
+    choices = described.get("enum") or [one["const"] for one in described.get("oneOf", []) if "const" in one]
+    return " | ".join(map(_text, choices)) if choices else "; ".join(map(_text, described.get("examples", [])[:1]))
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> list[list[str]]:
+    rows = []
+    for name, value in values.items():
+        rows += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [[prefix + name, _text(value)]]
+    return rows
+
+
+def _text(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)

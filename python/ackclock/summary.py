@@ -1,0 +1,191 @@
+"""The tables that people read after a run: each row a dict, plain data for a terminal, a report or JSON."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ackclock.metrics import Interval, metric, summarise
+from ackclock.result import Result
+
+FLOW_METRICS = ("goodput", "rtt", "retransmissions", "drops", "timeouts")
+HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
+
+Rows = list[dict[str, Any]]
+
+
+def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
+    """One row for each point and flow.
+
+    Each has `point`, `assignments`, `flow`, `control`, each metric's interval, the utilisation of the busiest hop on
+    the flow's route, and `predicted`, model's label to goodput in bit/s.
+    """
+    by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
+    utilisation = _by_subject(result, "utilisation")
+    says = _predictions(predicted)
+    rows = []
+    for index, point in enumerate(result.points):
+        for flow in point["scenario"]["flows"]:
+            key = (index, flow["name"])
+            if key not in by_metric["goodput"]:
+                continue  # interrupted before
+            route = [utilisation[index, hop] for hop in flow["route"] if (index, hop) in utilisation]
+            rows.append(
+                {"point": index, "assignments": point["assignments"], "flow": flow["name"], "control": _control(flow)}
+                | {name: by_metric[name][key] for name in FLOW_METRICS}
+                | {"utilisation": max(route, key=lambda one: one.mean, default=None), "predicted": says.get(key, {})}
+            )
+    return rows
+
+
+def hop_rows(result: Result) -> Rows:
+    """One row for each point and hop: `point`, `assignments`, `hop` and each metric's interval."""
+    by_metric = {name: _by_subject(result, name) for name in HOP_METRICS}
+    return [
+        {"point": index, "assignments": result.points[index]["assignments"], "hop": hop}
+        | {name: by_metric[name][index, hop] for name in HOP_METRICS}
+        for index, hop in by_metric["utilisation"]
+    ]
+
+
+def prediction_rows(predicted: Result) -> Rows:
+    """The rows of the table `predictions`, with `assignments`."""
+    return [
+        row | {"assignments": predicted.points[row["point"]]["assignments"]}
+        for row in predicted.tables["predictions"].to_pylist()
+    ]
+
+
+def plain(value: Any) -> Any:
+    """For JSON: intervals as `{"mean", "low", "high", "replicates"}`, unknown numbers as None."""
+    if isinstance(value, Interval):
+        return {
+            "mean": plain(value.mean),
+            "low": plain(value.low),
+            "high": plain(value.high),
+            "replicates": value.replicates,
+        }
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: plain(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(member) for member in value]
+    return value
+
+
+def flow_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of `flow_rows` as text."""
+    swept = swept_paths(rows)
+    models = list(dict.fromkeys(model for row in rows for model in row["predicted"]))
+    head = [*short(swept), "flow", "control", "goodput Mbit/s"]
+    head += [f"{model} Mbit/s" for model in models]
+    head += ["utilisation %", "RTT ms", "retransmitted %", "dropped %", "timeouts"]
+    cells = [
+        [
+            *(str(row["assignments"][path]) for path in swept),
+            row["flow"],
+            row["control"],
+            written(row["goodput"], "goodput"),
+            *(number(row["predicted"].get(model), 1e-6) for model in models),
+            written(row["utilisation"], "utilisation"),
+            *(written(row[name], name) for name in ("rtt", "retransmissions", "drops", "timeouts")),
+        ]
+        for row in rows
+    ]
+    return head, cells
+
+
+def hop_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of `hop_rows` as text."""
+    swept = swept_paths(rows)
+    head = [*short(swept), "hop", "utilisation %", "dropped %", "backlog packets", "queueing delay ms"]
+    cells = [
+        [
+            *(str(row["assignments"][path]) for path in swept),
+            row["hop"],
+            *(written(row[name], name) for name in HOP_METRICS),
+        ]
+        for row in rows
+    ]
+    return head, cells
+
+
+def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of `prediction_rows` as text."""
+    swept = swept_paths(rows)
+    head = [*short(swept), "flow", "control", "model", "goodput Mbit/s", "model alone Mbit/s", "note"]
+    cells = [
+        [
+            *(str(row["assignments"][path]) for path in swept),
+            row["flow"],
+            row["control"],
+            row["label"],
+            number(row["goodput_bit_per_s"], 1e-6),
+            number(row["model_bit_per_s"], 1e-6),
+            row["note"],
+        ]
+        for row in rows
+    ]
+    return head, cells
+
+
+def swept_paths(rows: Rows) -> list[str]:
+    """The swept parameters that the row does not say otherwise: a swept control stands in the column of controls."""
+    paths = list(rows[0]["assignments"]) if rows else []
+    return [path for path in paths if not all(row["assignments"][path] == row.get("control") for row in rows)]
+
+
+def short(paths: Iterable[str]) -> list[str]:
+    """The shortest endings of paths that tell them apart, at least the name of the field."""
+    paths = list(paths)
+    ended = []
+    for path in paths:
+        parts = path.split(".")
+        fewest = 2 if parts[-1] == "kind" else 1
+        for count in range(fewest, len(parts) + 1):
+            ending = ".".join(parts[-count:])
+            if sum(other.endswith(ending) for other in paths) == 1:
+                break
+        ended.append(ending)
+    return ended
+
+
+def written(interval: Interval | None, name: str) -> str:
+    """`5.21 ± 0.13` in the metric's shown unit."""
+    if interval is None or math.isnan(interval.mean):
+        return "–"
+    scale = metric(name).shown_per_unit
+    if math.isnan(interval.half_width):
+        return number(interval.mean, scale)
+    # Two digits of what is uncertain, at most four of what is known.
+    digits = min(_digits(interval.mean * scale), _digits(interval.half_width * scale, 2))
+    return f"{interval.mean * scale:.{digits}f} ± {interval.half_width * scale:.{digits}f}"
+
+
+def number(value: float | None, scale: float = 1) -> str:
+    """A number with about four digits, a dash for unknown."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value * scale:.{_digits(value * scale)}f}"
+
+
+def _digits(value: float, significant: int = 4) -> int:
+    """Decimal places that show so many digits."""
+    return 2 if value == 0 else max(0, min(6, significant - 1 - math.floor(math.log10(abs(value)))))
+
+
+def _control(flow: dict[str, Any]) -> str:
+    transport = flow["transport"]
+    return str(transport["control"]["kind"]) if transport["kind"] == "tcp" else "udp"
+
+
+def _by_subject(result: Result, name: str) -> dict[tuple[int, str], Interval]:
+    return {(one.point, one.subject): one.interval for one in summarise(result, metric(name))}
+
+
+def _predictions(predicted: Result | None) -> dict[tuple[int, str], dict[str, float]]:
+    says: dict[tuple[int, str], dict[str, float]] = {}
+    for row in predicted.tables["predictions"].to_pylist() if predicted else []:
+        if row["goodput_bit_per_s"] is not None:
+            says.setdefault((row["point"], row["flow"]), {})[row["label"]] = row["goodput_bit_per_s"]
+    return says

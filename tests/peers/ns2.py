@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Runs the reference scenarios in ns-2.
+
+As a program it measures all of them and writes what it found beside itself, for machines without ns-2:
+
+    python3 tests/peers/ns2.py            # writes reference-ns2.35.json
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+if __package__:
+    from .outcome import Outcome
+else:
+    from outcome import Outcome
+
+HERE = Path(__file__).parent
+SCRIPT = HERE / "path.tcl"
+REFERENCE = HERE / "reference-ns2.35.json"
+#: Bits of payload in a packet.
+PAYLOAD_BITS = 8000.0
+
+Options = dict[str, object]
+
+
+def installed() -> bool:
+    """Whether this machine has ns-2."""
+    return shutil.which("ns") is not None
+
+
+def cases() -> dict[str, list[Options]]:
+    """By name, the runs of path.tcl: one, or one per seed."""
+    controls = {"newreno": "Newreno", "sack": "Sack1"}
+    seeds = range(1, 21)
+    one_flow = {
+        f"one-flow {name} {limit}": [{"control": control, "limit": limit}]
+        for name, control in controls.items()
+        for limit in (4, 10, 20, 40, 84)
+    }
+    random_loss = {
+        f"random-loss {name}": [{"control": control, "loss": 0.01, "seed": seed, "windows": 0} for seed in seeds]
+        for name, control in controls.items()
+    }
+    ten_flows = {
+        f"ten-flows newreno {limit}": [
+            {"flows": 10, "rate": 10e6, "limit": limit, "start": 1, "overhead": 0.001, "seed": seed, "windows": 0}
+            for seed in seeds
+        ]
+        for limit in (84, 42)
+    }
+    return one_flow | random_loss | ten_flows
+
+
+def simulate(case: str) -> list[Outcome]:
+    """The outcome of each run of a case, as many at a time as there are cores."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(run, cases()[case]))
+
+
+def run(options: Options) -> Outcome:
+    """One run of path.tcl with these options, the others at the script's defaults."""
+    command = ["ns", str(SCRIPT), *(f"{name}={value}" for name, value in options.items())]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    duration, warmup = (float(options.get(name, default)) for name, default in (("duration", 100), ("warmup", 10)))
+    return read(done.stdout.splitlines(), warmup, duration)
+
+
+def read(lines: Iterable[str], warmup: float, duration: float) -> Outcome:
+    """The outcome of a run from what path.tcl printed."""
+    counts: dict[tuple[str, str, str], dict[str, int]] = {}
+    variables: list[tuple[float, int, str, float]] = []
+    for line in lines:
+        words = line.split()
+        if words[0] in ("flow", "link"):
+            counts[words[0], words[1], words[2]] = {
+                name: int(float(value)) for name, value in zip(words[3::2], words[4::2], strict=True)
+            }
+        else:
+            variables.append((float(words[0]), int(words[2]), words[5], float(words[6])))
+    flows = sorted({key[1] for key in counts if key[0] == "flow"}, key=int)
+    reactions = {int(flow): list(fast_retransmits(variables, int(flow))) for flow in flows}
+    link = {name: value - counts["link", "0", "warmup"][name] for name, value in counts["link", "0", "end"].items()}
+
+    def delivered(flow: str) -> int:
+        return counts["flow", flow, "end"]["delivered"] - counts["flow", flow, "warmup"]["delivered"]
+
+    return Outcome(
+        goodput_bit_per_s=[delivered(flow) * PAYLOAD_BITS / (duration - warmup) for flow in flows],
+        retransmitted_packets=[counts["flow", flow, "end"]["retransmitted"] for flow in flows],
+        timeouts=[counts["flow", flow, "end"]["timeouts"] for flow in flows],
+        slow_start_window=[reactions[int(flow)][0][1] if reactions[int(flow)] else None for flow in flows],
+        overflow_window=[
+            max((cwnd for at, cwnd in reactions[int(flow)] if at >= warmup), default=None) for flow in flows
+        ],
+        drop_rate=link["drops"] / link["arrivals"],
+    )
+
+
+def fast_retransmits(variables: list[tuple[float, int, str, float]], flow: int) -> Iterator[tuple[float, float]]:
+    """When fast recovery began, and cwnd before, in packets.
+
+    ns-2 counts every reduction of the window in `ncwndcuts_` before it changes cwnd. One that goes with a timeout
+    (`nrexmit_` at the same moment) is none of ours.
+    """
+    timeouts = {at for at, port, name, _ in variables if port == flow and name == "nrexmit_"}
+    cwnd = 0.0
+    for at, port, name, value in variables:
+        if port != flow:
+            continue
+        if name == "cwnd_":
+            cwnd = value
+        elif name == "ncwndcuts_" and value > 0 and at not in timeouts:
+            yield at, cwnd
+
+
+def recorded() -> dict[str, list[Outcome]]:
+    """What `main` wrote, by case."""
+    cases_as_written = json.loads(REFERENCE.read_text())["cases"]
+    return {name: [Outcome(**run) for run in runs] for name, runs in cases_as_written.items()}
+
+
+def main() -> int:
+    if not installed():
+        print("ns is not installed (Debian and Ubuntu: apt-get install ns2)", file=sys.stderr)
+        return 3
+    measured = {name: [dataclasses.asdict(outcome) for outcome in simulate(name)] for name in cases()}
+    text = json.dumps({"simulator": "ns-2.35", "command": "python3 tests/peers/ns2.py", "cases": measured}, indent=1)
+    REFERENCE.write_text(text + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Runs the reference scenarios in ackclock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ackclock
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .outcome import Outcome
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+
+
+def simulate(case: str) -> list[Outcome]:
+    """The outcome of each replicate of a case, named as in `ns2.cases`: scenario, loss recovery, and the limit of the queue."""
+    scenario, recovery, *limit = case.split()
+    changes = {"flows.bulk.transport.recovery": recovery}
+    if limit:
+        changes["hops.bottleneck.queue.limit"] = f"{limit[0]} packets"
+    result = ackclock.simulate(ackclock.load(SCENARIOS / f"{scenario}.toml").replace(changes))
+    return [read(result, replicate) for replicate in range(result.run["replicates"])]
+
+
+def read(result: ackclock.Result, replicate: int) -> Outcome:
+    """The outcome of one replicate."""
+    settings = result.run["points"][0]["scenario"]
+    warmup = seconds(settings["warmup"])
+    mss = 1000.0
+    flows = rows(result.tables["flows"], replicate=replicate).sort_by("instance")
+    events = rows(result.tables["events"], replicate=replicate, kind="fast_retransmit")
+    hop = rows(result.tables["hops"], replicate=replicate, hop="bottleneck").sort_by("time_s")
+    first, overflow = [], []
+    for instance in flows["instance"].to_pylist():
+        reactions = rows(events, instance=instance)
+        at = reactions["time_s"].to_numpy()
+        cwnd = reactions["cwnd_before_bytes"].to_numpy() / mss
+        first.append(float(cwnd[0]) if len(cwnd) else None)
+        overflow.append(float(cwnd[at >= warmup].max()) if (at >= warmup).any() else None)
+    since = hop["time_s"].to_numpy() >= warmup - 1e-9
+
+    def counted(column: str) -> float:
+        values = hop[column].to_numpy()[since]
+        return float(values[-1] - values[0])
+
+    return Outcome(
+        goodput_bit_per_s=flows["goodput_bit_per_s"].to_pylist(),
+        retransmitted_packets=flows["retransmitted_packets"].to_pylist(),
+        timeouts=flows["timeouts"].to_pylist(),
+        slow_start_window=first,
+        overflow_window=overflow,
+        drop_rate=counted("drops_queue") / counted("arrivals"),
+    )
+
+
+def rows(table: pa.Table, **equal: object) -> pa.Table:
+    """The rows whose columns have these values."""
+    mask = np.ones(table.num_rows, dtype=bool)
+    for column, value in equal.items():
+        mask &= pc.equal(table[column].cast(pa.string()) if isinstance(value, str) else table[column], value).to_numpy()
+    return table.filter(pa.array(mask))
+
+
+def seconds(text: str) -> float:
+    """`"10 s"` is 10."""
+    number, unit = text.split()
+    return float(number) * {"s": 1.0, "ms": 1e-3}[unit]

@@ -1,0 +1,94 @@
+# FLOWS bulk transfers from one host to another over one duplex link: a drop-tail queue of LIMIT packets for the data,
+# an endless one for the ACKs, DELAY seconds each way.
+#
+#   ns path.tcl name=value ...
+#
+# control     Newreno or Sack1
+# flows       how many transfers
+# rate        of the link, bit/s, both ways
+# delay       one-way propagation delay, seconds
+# limit       ns-2's queue limit for the data, packets
+# loss        probability that the link loses a data packet it has sent
+# duration    simulated seconds
+# warmup      seconds after which the counters are read a first time
+# start       transfers start uniformly within so many seconds
+# overhead    ns-2's overhead_, seconds
+# seed        of ns-2's default generator
+# settings    further parameters of Agent/TCP, as a Tcl list {name value ...}
+# windows     whether the sender's variables are printed as they change (1 or 0)
+# packets     a file for the trace of every packet at the link (default: none)
+#
+# On standard output: the sender's variables as ns-2 traces them, `time source port destination port variable value`, and
+# lines `flow PORT MOMENT name value ...` and `link 0 MOMENT name value ...`, MOMENT being `warmup` or `end`.
+
+source [file join [file dirname [info script]] ns2-tcp.tcl]
+
+array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 loss 0 duration 100 warmup 10
+    start 0 overhead 0 seed 1 settings {} windows 1 packets {}}
+foreach argument $argv {
+    if {![regexp {^([a-z]+)=(.*)$} $argument -> name value] || ![info exists option($name)]} {
+        puts stderr "no such option: $argument; there are: [lsort [array names option]]"
+        exit 2
+    }
+    set option($name) $value
+}
+Agent/TCP set overhead_ $option(overhead)
+foreach {name value} $option(settings) { Agent/TCP set $name $value }
+
+set ns [new Simulator]
+ns-random $option(seed)
+set source [$ns node]
+set destination [$ns node]
+$ns duplex-link $source $destination $option(rate) $option(delay) DropTail
+$ns queue-limit $source $destination $option(limit)
+$ns queue-limit $destination $source 1000000
+set queue [$ns monitor-queue $source $destination ""]
+if {$option(packets) ne ""} {
+    set trace [open $option(packets) w]
+    $ns trace-queue $source $destination $trace
+    $ns trace-queue $destination $source $trace
+}
+if {$option(loss) > 0} {
+    # Behind the link: a lost packet has used its capacity.
+    set loss [new ErrorModel]
+    $loss unit pkt
+    $loss set rate_ $option(loss)
+    $loss ranvar [new RandomVariable/Uniform]
+    $loss drop-target [new Agent/Null]
+    $ns link-lossmodel $loss $source $destination
+}
+
+set starts [new RandomVariable/Uniform]
+$starts set min_ 0
+$starts set max_ $option(start)
+set sinks [expr {$option(control) eq "Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]
+for {set i 0} {$i < $option(flows)} {incr i} {
+    set tcp($i) [new Agent/TCP/$option(control)]
+    set sink($i) [new $sinks]
+    $ns attach-agent $source $tcp($i)
+    $ns attach-agent $destination $sink($i)
+    $ns connect $tcp($i) $sink($i)
+    $tcp($i) set fid_ $i
+    if {$option(windows)} {
+        $tcp($i) attach stdout
+        foreach variable {cwnd_ ncwndcuts_ nrexmit_} { $tcp($i) trace $variable }
+    }
+    set bulk [new Application/FTP]
+    $bulk attach-agent $tcp($i)
+    $ns at [$starts value] "$bulk start"
+}
+
+proc count {moment} {
+    global option tcp sink queue
+    for {set i 0} {$i < $option(flows)} {incr i} {
+        # A sink counts headers, of all packets but the first.
+        set delivered [expr {([$sink($i) set bytes_] + 40) / 1040}]
+        puts "flow $i $moment delivered $delivered sent [$tcp($i) set ndatapack_]\
+            retransmitted [$tcp($i) set nrexmitpack_] timeouts [$tcp($i) set nrexmit_]"
+    }
+    puts "link 0 $moment arrivals [$queue set parrivals_] departures [$queue set pdepartures_]\
+        drops [$queue set pdrops_] bytes [$queue set bdepartures_]"
+}
+$ns at $option(warmup) {count warmup}
+$ns at $option(duration) {count end; exit 0}
+$ns run

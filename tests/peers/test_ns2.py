@@ -1,0 +1,82 @@
+"""ns-2's word: the same scenarios in ns-2 and in ackclock, side by side.
+
+Where `ns` is installed it is run; elsewhere ackclock is held against what ns-2 gave when it was recorded. Each test's name says which. The
+settings and the differences that remain are in README.md beside this file.
+"""
+
+from functools import cache
+
+import pytest
+
+from . import ns2, ours
+from .outcome import Interval, Outcome
+
+LIVE = ns2.installed()
+
+#: Share of the goodput by which a run without randomness may differ.
+GOODPUT = 0.015
+#: Packets by which the window at an overflow may differ.
+WINDOW = 1.0
+
+
+def over(scenario: str) -> pytest.MarkDecorator:
+    """Runs a test once for each case of a scenario."""
+    names = [name for name in ns2.cases() if name.startswith(scenario)]
+    word = "live" if LIVE else "recorded"
+    return pytest.mark.parametrize("case", names, ids=[f"{name}, {word} ns-2" for name in names])
+
+
+@cache
+def peer(case: str) -> list[Outcome]:
+    """What ns-2 says."""
+    return ns2.simulate(case) if LIVE else ns2.recorded()[case]
+
+
+engine = cache(ours.simulate)
+
+
+@over("one-flow")
+def test_one_flow_gets_the_same_goodput(case: str) -> None:
+    (theirs,), (mine,) = peer(case), engine(case)
+    assert mine.goodput_bit_per_s[0] == pytest.approx(theirs.goodput_bit_per_s[0], rel=GOODPUT)
+
+
+@over("one-flow")
+def test_one_flow_overflows_the_queue_at_the_same_window(case: str) -> None:
+    (theirs,), (mine,) = peer(case), engine(case)
+    assert mine.slow_start_window[0] == pytest.approx(theirs.slow_start_window[0], abs=WINDOW)
+    assert mine.overflow_window[0] == pytest.approx(theirs.overflow_window[0], abs=WINDOW)
+
+
+@over("one-flow")
+def test_one_flow_needs_no_timeout_where_ns2_needs_none(case: str) -> None:
+    (theirs,), (mine,) = peer(case), engine(case)
+    assert mine.timeouts == theirs.timeouts
+
+
+@over("random-loss")
+def test_random_loss_gives_the_same_mean_goodput(case: str) -> None:
+    theirs, mine = (Interval.of([one.goodput_bit_per_s[0] for one in runs]) for runs in (peer(case), engine(case)))
+    assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs} bit/s"
+
+
+@over("ten-flows")
+@pytest.mark.parametrize("quantity", ["jain_index", "drop_rate", "utilisation"])
+def test_ten_flows_share_alike(case: str, quantity: str) -> None:
+    values = {
+        "jain_index": Outcome.jain_index,
+        "drop_rate": lambda one: one.drop_rate,
+        "utilisation": lambda one: one.utilisation(10e6),
+    }
+    theirs, mine = (Interval.of([values[quantity](one) for one in runs]) for runs in (peer(case), engine(case)))
+    assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs}"
+
+
+@pytest.mark.skipif(
+    not LIVE,
+    reason="ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): "
+    "ackclock is compared with recorded numbers only, and nobody checks that ns-2 still gives them",
+)
+@pytest.mark.parametrize("case", ns2.cases())
+def test_ns2_gives_what_was_recorded(case: str) -> None:
+    assert peer(case) == ns2.recorded()[case], "python3 tests/peers/ns2.py records anew"
