@@ -40,7 +40,7 @@ impl Sender {
         }
         self.infer_loss(now, new, sacked > 0);
         if ack.ecn_echo {
-            self.react_to_mark(now);
+            self.react_to_mark(now, advance.acked);
         }
     }
 
@@ -263,13 +263,13 @@ impl Sender {
         self.statistics.fast_retransmits += 1;
         let before = self.before();
         if self.parameters.recovery == LossRecovery::Tahoe {
-            self.reduce(now, CongestionKind::Timeout);
+            self.reduce(now, CongestionKind::Timeout, self.decrease_base(0));
             self.recovery.restart(self.highest);
             self.go_back();
         } else {
             // A window already reduced for an ECN echo is not reduced again (RFC 3168 section 6.1.2).
             if self.scoreboard.first() >= self.marked {
-                self.reduce(now, CongestionKind::Loss);
+                self.reduce(now, CongestionKind::Loss, self.decrease_base(0));
             }
             self.recovery.begin(self.highest, self.mss);
             if self.sack {
@@ -281,22 +281,23 @@ impl Sender {
     }
 
     /// Reacts to an ECN echo once per window of data (RFC 3168 section 6.1.2).
-    fn react_to_mark(&mut self, now: Time) {
+    fn react_to_mark(&mut self, now: Time, acked: u64) {
         let news = self.recovery.phase() == Phase::Open && self.scoreboard.first() >= self.reacted;
         if !self.parameters.ecn || !news {
             return;
         }
         self.statistics.ecn_reactions += 1;
         let before = self.before();
-        self.reduce(now, CongestionKind::Mark);
+        // What this very ACK acknowledges has made room that is not filled yet: FlightSize is what was outstanding before.
+        self.reduce(now, CongestionKind::Mark, self.decrease_base(acked));
         self.marked = self.highest;
         self.note(now, SenderEventKind::EcnEcho, before);
     }
 
-    fn reduce(&mut self, now: Time, kind: CongestionKind) {
+    fn reduce(&mut self, now: Time, kind: CongestionKind, base: u64) {
         let congestion = Congestion {
             kind,
-            base: Bytes(self.decrease_base()),
+            base: Bytes(base),
             in_flight: self.in_flight(),
             min_rtt: self.rtt.minimum(),
             smoothed_rtt: self.rtt.smoothed(),
@@ -306,15 +307,16 @@ impl Sender {
         self.window_reduced = self.parameters.ecn;
     }
 
-    fn decrease_base(&self) -> u64 {
+    /// What a decrease starts from, with `acked` bytes still counted as outstanding.
+    fn decrease_base(&self, acked: u64) -> u64 {
         match self.parameters.decrease_base {
             DecreaseBase::Window => self.control.cwnd().0.min(self.receive_window),
             // While a scoreboard is being resent after a timeout, what it holds as lost is not outstanding any more.
             DecreaseBase::FlightSize if self.recovery.phase() == Phase::Loss => self.in_flight().0,
-            DecreaseBase::FlightSize => self
-                .scoreboard
-                .flight()
-                .saturating_sub(self.recovery.limited_transmitted),
+            DecreaseBase::FlightSize => {
+                let flight = self.scoreboard.flight() + acked;
+                flight.saturating_sub(self.recovery.limited_transmitted)
+            }
         }
     }
 
@@ -370,7 +372,7 @@ impl Sender {
         } else {
             CongestionKind::Timeout
         };
-        self.reduce(now, kind);
+        self.reduce(now, kind, self.decrease_base(0));
         self.recovery.restart(self.highest);
         if self.sack && self.parameters.after_timeout == AfterTimeout::Scoreboard {
             self.scoreboard.lose_all();
