@@ -134,7 +134,7 @@ impl FlowDescription {
         let Transport::Udp { mss, .. } = self.transport else {
             return Ok(());
         };
-        let streams = Streams::new(self.count.into(), 0);
+        let streams = Streams::new(0, 0);
         let place = Place {
             streams: &streams,
             name: "check",
