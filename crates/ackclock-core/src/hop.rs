@@ -148,17 +148,29 @@ impl Hop {
     }
 
     /// A packet has come to the hop at `now`.
-    #[inline]
     pub fn handle_packet(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
+        self.handle_and_release(now, id, Time::ZERO, context);
+    }
+
+    /// A packet has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is out again at the time returned.
+    #[inline]
+    pub fn handle_and_release(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        until: Time,
+        context: &mut Context<'_>,
+    ) -> Option<Time> {
         self.catch_up(now, context);
         self.counters.arrivals += 1;
         if self.before.is_empty() {
-            return self.enqueue(now, id, context);
+            return self.enqueue(now, id, until, context);
         }
         let (copies, _) = judge(&mut self.before, &mut self.counters, now, id, context);
         for id in copies.into_iter().flatten() {
-            self.enqueue(now, id, context);
+            self.enqueue(now, id, Time::ZERO, context);
         }
+        None
     }
 
     /// The next packet that leaves by `until`; the moment it leaves is in its `at`. A hop that [knows ahead](Hop::knows_ahead) may be asked
@@ -177,12 +189,6 @@ impl Hop {
     #[inline]
     pub fn knows_ahead(&self) -> bool {
         matches!(self.service, Service::InOrder { .. }) && self.after.is_empty()
-    }
-
-    /// The next packet to leave a hop that [knows ahead](Hop::knows_ahead).
-    #[inline]
-    pub fn next_packet(&self) -> Option<PacketId> {
-        self.travelling.ordered.front()
     }
 
     /// When to ask [`Hop::poll_transmit`] again: not later than the next packet leaves, `Time::NEVER` if none will.
@@ -242,7 +248,7 @@ impl Hop {
         waiting + self.travelling.len()
     }
 
-    fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
+    fn enqueue(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Option<Time> {
         let size = context.packets[id].size;
         match &mut self.service {
             Service::InOrder {
@@ -259,19 +265,23 @@ impl Hop {
                     wait: self.free_at.since(now),
                 };
                 if !admission.admit(now, id, &occupancy, context) {
-                    return;
+                    return None;
                 }
                 let start = now.max(self.free_at);
                 let done = serve(&mut *self.link, start, Bytes(size.into()), &mut self.given);
                 self.free_at = done;
                 line.push_back((done, size));
                 *bytes += u64::from(size);
-                if self.after.is_empty() {
-                    self.travelling
-                        .push(done + self.delay, Overtaking::Forbidden, id, context);
-                } else {
+                if !self.after.is_empty() {
                     unjudged.push_back(id, context.packets);
+                    return None;
                 }
+                let at = done + self.delay;
+                if at <= until && self.travelling.ordered.is_empty() {
+                    self.counters.departures += 1;
+                    return Some(at);
+                }
+                self.travelling.push(at, Overtaking::Forbidden, id, context);
             }
             Service::Scheduled { queue, serving } => {
                 let in_service = serving.map_or_else(Backlog::default, |(.., backlog)| backlog);
@@ -281,6 +291,7 @@ impl Hop {
                 }
             }
         }
+        None
     }
 
     fn complete_in_order(&mut self, now: Time, context: &mut Context<'_>) {
