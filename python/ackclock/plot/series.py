@@ -66,7 +66,7 @@ def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
         if time.size > 1:
             rate = np.diff(line.rows["delivered_bytes"]) * 8 / np.diff(time)
             _draw(axes, time[1:], rate / 1e6, line, line.label)
-    axes.set_ylabel("throughput (Mbit/s)")
+    axes.set_ylabel("delivered in order (Mbit/s)")
     return _finish(figure, [axes], result, point, replicate, "Throughput")
 
 
@@ -135,6 +135,7 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
     series.sort(key=lambda entry: (entry[0][1], order.index(entry[0][0])))
     chosen = sorted(series[:_MOST_LINES], key=lambda entry: order.index(entry[0][0]))
     of_controls = control_styles(result.run)
+    alone = {"linestyle": "-"} if len(chosen) == 1 else {}  # nothing to tell it from
     taken: set[Style] = set()
     for (name, instance), rows in chosen:
         transport = flows[name]["transport"]
@@ -146,7 +147,7 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
         taken.add(looked)
         label = name if flows[name]["count"] == 1 else f"{name}/{instance}"
         label += f" ({control_label(result.run, control)})"
-        yield Line(label, looked, quantity.data_bytes(transport["mss"]), rows)
+        yield Line(label, looked._replace(**alone), quantity.data_bytes(transport["mss"]), rows)
 
 
 def _draw(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, label: str) -> None:
