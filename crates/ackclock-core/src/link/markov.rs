@@ -651,3 +651,335 @@ impl Rates for Walk {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+    use crate::scenario::files::NoFiles;
+    use crate::units::Bytes;
+    use proptest::prelude::*;
+
+    const YEAR: f64 = 365.25 * 86_400.0;
+
+    fn parameters(tree: Value) -> Markov {
+        let mut parameters: Markov = crate::scenario::parse::from_tree(tree).unwrap();
+        parameters.check(&NoFiles).unwrap();
+        parameters
+    }
+    fn walk(tree: Value, seed: u64) -> Walk {
+        let parameters = parameters(tree);
+        let mut stream = Streams::new(seed, 0).stream("hop/test/link");
+        Walk::new(Arc::clone(&parameters.chain), parameters.initial, &mut stream)
+    }
+    fn link(tree: Value, seed: u64) -> Box<dyn Link> {
+        let streams = Streams::new(seed, 0);
+        parameters(tree).build(Place {
+            streams: &streams,
+            name: "hop/test/link",
+        })
+    }
+    fn refusal(mut tree: Value) -> String {
+        tree["kind"] = "markov".into();
+        registry::choose::<LinkKind>(&tree, &NoFiles)
+            .unwrap_err()
+            .to_string()
+    }
+
+    /// Sojourns (state, seconds) until `seconds`, the last one left out.
+    fn sojourns(mut walk: Walk, seconds: f64) -> Vec<(usize, f64)> {
+        let mut all = Vec::new();
+        let mut began = walk.from;
+        while walk.until < Time::from_seconds(seconds) {
+            let state = walk.state;
+            walk.advance();
+            if walk.state != state {
+                all.push((state, walk.from.since(began).as_seconds()));
+                began = walk.from;
+            }
+        }
+        all
+    }
+
+    fn chains() -> Vec<Value> {
+        vec![
+            json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "20 ms" }),
+            json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "2 s", "step": "30 ms" }),
+            json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "0 bit/s"], "mean_sojourn": ["1 ms", "1 s", "20 ms"] }),
+            // Each state lasts one step: two cyclic classes.
+            json!({ "rates": ["1 Mbit/s", "2 Mbit/s"], "mean_sojourn": "10 ms", "step": "10 ms" }),
+            // Three cyclic classes, one of two states.
+            json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s", "4 Mbit/s"], "step": "1 ms",
+                "transition_matrix": [[0, 0.5, 0.5, 0], [0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0]] }),
+            // State 0 is left once and for all.
+            json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "step": "1 ms", "initial": 0,
+                "transition_matrix": [[0.999, 0.001, 0], [0, 0.5, 0.5], [0, 0.25, 0.75]] }),
+            json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "mean_sojourn": "5 ms",
+                "transition_matrix": [[0, 1, 0], ["10 %", 0, "90 %"], [1, 0, 0]] }),
+        ]
+    }
+
+    #[test]
+    fn shares_of_time_sojourns_and_mean_rate_are_the_given_ones() {
+        let tree = json!({ "rates": ["12 Mbit/s", "3 Mbit/s"], "mean_sojourn": ["2 s", "500 ms"] });
+        let seconds = 50_000.0;
+        let all = sojourns(walk(tree.clone(), 5), seconds);
+        for (state, mean) in [(0, 2.0), (1, 0.5)] {
+            let of_state = all.iter().filter(|(s, _)| *s == state);
+            let lengths: Vec<f64> = of_state.map(|(_, length)| *length).collect();
+            let n = lengths.len() as f64;
+            let observed = lengths.iter().sum::<f64>() / n;
+            assert!(
+                (observed - mean).abs() < 4.0 * mean / libm::sqrt(n),
+                "state {state}: {observed}"
+            );
+            // Exponential: e⁻¹ of the sojourns exceed the mean.
+            let longer = lengths.iter().filter(|&&length| length > mean).count() as f64 / n;
+            let share = libm::exp(-1.0);
+            assert!(
+                (longer - share).abs() < 4.0 * libm::sqrt(share * (1.0 - share) / n),
+                "{longer}"
+            );
+        }
+        // Mean rate 10.2 Mbit/s. Of the share of time, the variance is 2 π₀π₁ τ / t with 1/τ = 1/2 + 1/0.5.
+        let sigma = 9e6 * libm::sqrt(2.0 * 0.8 * 0.2 * 0.4 / seconds);
+        let mut link = link(tree, 5);
+        let mut now = Time::ZERO;
+        let packets = 4_000_000_u32;
+        for _ in 0..packets {
+            now = link.finish(now, Bytes(15_000));
+        }
+        let observed = f64::from(packets) * 120_000.0 / now.as_seconds();
+        assert!(
+            (observed - 10.2e6).abs() < 4.0 * sigma,
+            "{observed}, sigma {sigma}"
+        );
+    }
+
+    #[test]
+    fn sojourns_in_steps_are_geometric() {
+        let tree = json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "90 ms", "step": "30 ms" });
+        let all = sojourns(walk(tree, 2), 5_000.0);
+        let steps: Vec<f64> = all.iter().map(|(_, length)| length / 0.03).collect();
+        assert!(
+            steps
+                .iter()
+                .all(|n| (n - libm::round(*n)).abs() < 1e-6 && *n > 0.5)
+        );
+        let n = steps.len() as f64;
+        let mean = steps.iter().sum::<f64>() / n;
+        // Probability 1/3 to leave: mean 3, variance 6.
+        assert!((mean - 3.0).abs() < 4.0 * libm::sqrt(6.0 / n), "{mean}");
+        let ones = steps.iter().filter(|&&steps| steps < 1.5).count() as f64 / n;
+        assert!(
+            (ones - 1.0 / 3.0).abs() < 4.0 * libm::sqrt(2.0 / 9.0 / n),
+            "{ones}"
+        );
+    }
+
+    #[test]
+    fn a_matrix_says_where_to_and_how_often() {
+        let tree = json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "step": "1 ms",
+            "transition_matrix": [[0.5, 0.4, 0.1], [0.2, 0.8, 0], [0, 0.5, 0.5]] });
+        let chain = Arc::clone(&parameters(tree.clone()).chain);
+        // π = π P, by hand: π₀ ∝ 10, π₁ ∝ 25, π₂ ∝ 2.
+        for (share, expected) in chain.stationary.iter().zip([10.0, 25.0, 2.0]) {
+            assert!((share - expected / 37.0).abs() < 1e-14);
+        }
+        let all = sojourns(walk(tree, 3), 200.0);
+        let after = |from, to| all.windows(2).filter(|w| w[0].0 == from && w[1].0 == to).count() as f64;
+        let (n, to_1) = (after(0, 1) + after(0, 2), after(0, 1));
+        assert!(
+            (to_1 / n - 0.8).abs() < 4.0 * libm::sqrt(0.16 / n),
+            "{to_1} of {n}"
+        );
+        assert_eq!((after(1, 2), after(2, 0)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn shares_are_right_however_far_apart_the_sojourns() {
+        let sojourns = ["1 us", "100 d", "1 s"];
+        let tree = json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "mean_sojourn": sojourns });
+        let chain = Arc::clone(&parameters(tree).chain);
+        let means = [1e-6, 100.0 * 86_400.0, 1.0];
+        let total: f64 = means.iter().sum();
+        for (share, mean) in chain.stationary.iter().zip(means) {
+            assert!((share / (mean / total) - 1.0).abs() < 1e-12, "{share}");
+        }
+    }
+
+    #[test]
+    fn the_first_state_is_drawn_with_its_share_or_given() {
+        let n = 20_000_u32;
+        let firsts = |initial: Value| {
+            let tree = json!({ "rates": ["1 Mbit/s", "2 Mbit/s"], "mean_sojourn": ["3 s", "1 s"], "initial": initial });
+            let parameters = parameters(tree);
+            let count = (0..n).filter(|&seed| {
+                let mut stream = Streams::new(seed.into(), 0).stream("hop/test/link");
+                Walk::new(Arc::clone(&parameters.chain), parameters.initial, &mut stream).state == 1
+            });
+            count.count() as f64
+        };
+        let drawn = firsts(json!("stationary"));
+        let (n, none) = (f64::from(n), 0.0);
+        assert!(
+            (drawn - n / 4.0).abs() < 4.0 * libm::sqrt(n * 0.25 * 0.75),
+            "{drawn}"
+        );
+        assert_eq!((firsts(json!(0)), firsts(json!(1))), (none, n));
+    }
+
+    #[test]
+    fn a_leap_ends_where_a_walk_does() {
+        for tree in chains() {
+            for seed in 0..10 {
+                let start = walk(tree.clone(), seed);
+                let block = start.chain.block;
+                let at = Time::from_nanos(block * (3000 + 37 * seed) + block / 3);
+                let (mut leaping, mut walking) = (start.clone(), start);
+                leaping.seek(at);
+                while walking.until <= at {
+                    walking.advance();
+                }
+                assert_eq!(
+                    (leaping.state, leaping.from, leaping.until),
+                    (walking.state, walking.from, walking.until),
+                    "{tree} seed {seed}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_century_is_no_wait() {
+        for tree in chains() {
+            let mut walk = walk(tree.clone(), 1);
+            let far = Time::from_seconds(100.0 * YEAR);
+            walk.seek(far);
+            assert!(walk.from <= far && far < walk.until, "{tree}");
+            let mut link = link(tree, 1);
+            let first = link.finish(Time::ZERO, Bytes(1500));
+            let later = link.finish(far, Bytes(1500));
+            assert!(first < far && far < later && !later.is_never());
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_or_falls_down_for_good_never_finishes() {
+        for tree in [
+            json!({ "rates": ["0 bit/s"] }),
+            json!({ "rates": ["0 bit/s", "0 bit/s"], "mean_sojourn": "1 us" }),
+            json!({ "rates": ["0 bit/s", "1 Mbit/s"], "step": "1 ms", "transition_matrix": [[1, 0], [0.001, 0.999]] }),
+        ] {
+            assert!(link(tree, 1).finish(Time::ZERO, Bytes(1500)).is_never());
+        }
+        let failing = json!({ "rates": ["1 Mbit/s", "0 bit/s"], "step": "1 ms", "initial": 0,
+            "transition_matrix": [[0.999, 0.001], [0, 1]] });
+        let mut link = link(failing, 1);
+        let mut now = Time::ZERO;
+        while !now.is_never() {
+            assert!(now < Time::from_seconds(1000.0), "down after 1 s on average");
+            now = link.finish(now, Bytes(1500));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_one_line() {
+        let both = |mut tree: Value| {
+            tree["rates"] = json!(["1 Mbit/s", "2 Mbit/s"]);
+            tree
+        };
+        for (tree, start) in [
+            (json!({ "rates": [] }), "rates: has 0 states"),
+            (both(json!({})), "mean_sojourn: is missing"),
+            (
+                both(json!({ "mean_sojourn": "5" })),
+                "mean_sojourn: \"5\" has no unit",
+            ),
+            (
+                both(json!({ "mean_sojourn": ["1 s"] })),
+                "mean_sojourn: has 1 times for 2 rates",
+            ),
+            (
+                both(json!({ "mean_sojourn": ["1 s", "0 s"] })),
+                "mean_sojourn.1: \"0 s\" is too short",
+            ),
+            (
+                both(json!({ "mean_sojourn": "1 ms", "step": "2 ms" })),
+                "mean_sojourn: \"1 ms\" is too short; write at least \"2 ms\"",
+            ),
+            (
+                both(json!({ "mean_sojourn": "1 s", "step": "0 s" })),
+                "step: \"0 s\" is too short",
+            ),
+            (
+                both(json!({ "transition_matrix": [[1, 0], [0, 1]] })),
+                "step: is missing",
+            ),
+            (
+                both(json!({ "step": "1 s", "transition_matrix": [[1, 0]] })),
+                "transition_matrix: is not square",
+            ),
+            (
+                both(json!({ "step": "1 s", "transition_matrix": [[0.5, 0.4], [0, 1]] })),
+                "transition_matrix.0: 0.9 is wrong as the sum",
+            ),
+            (
+                both(json!({ "step": "1 s", "transition_matrix": [[1, 0], [0, 1]] })),
+                "transition_matrix: leads from state 1 never to state 0",
+            ),
+            (
+                both(json!({ "mean_sojourn": "1 s", "transition_matrix": [[1, 0], [1, 0]] })),
+                "transition_matrix.0: 1.0 stands on the diagonal",
+            ),
+            (
+                both(json!({ "mean_sojourn": "1 s", "initial": 2 })),
+                "initial: 2 is no state",
+            ),
+            (
+                both(json!({ "mean_sojourn": "1 s", "initial": "first" })),
+                "initial: \"first\" is no state",
+            ),
+            (
+                json!({ "rates": ["1 kbit/s", "0 bit/s"], "mean_sojourn": "1 us" }),
+                "rates: has a mean of 5.000e2 bit/s",
+            ),
+        ] {
+            let message = refusal(tree);
+            assert!(message.starts_with(start), "{message}");
+            assert!(!message.contains('\n'));
+        }
+    }
+
+    proptest! {
+        /// The realisation is a function of time: whatever the packets do, the rate at every moment is that of a plain walk.
+        #[test]
+        fn the_rate_does_not_depend_on_the_packets(
+            chain in 0..7_usize,
+            seed in 0..100_u64,
+            packets in prop::collection::vec((0_u64..3_000_000_000, 1_u64..20_000), 1..40),
+        ) {
+            let tree = chains()[chain].clone();
+            let mut plain = walk(tree.clone(), seed);
+            let mut link = link(tree, seed);
+            let (mut now, mut seen) = (Time::ZERO, Vec::new());
+            for (gap, size) in packets {
+                // Every second packet back to back.
+                let start = if gap % 2 == 0 { now } else { now + Span::from_nanos(gap) };
+                let finish = link.finish(start, Bytes(size));
+                prop_assert!(finish > start);
+                let middle = start + finish.since(start) / 2;
+                seen.extend([start, middle].map(|at| (at, link.rate(at))));
+                // Looking ahead changes nothing.
+                link.rate(finish + Span::from_nanos(gap * 7));
+                now = finish;
+            }
+            for (at, rate) in seen {
+                while plain.until <= at {
+                    plain.advance();
+                }
+                prop_assert_eq!(rate, plain.piece().rate);
+            }
+        }
+    }
+}

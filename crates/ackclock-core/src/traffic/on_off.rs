@@ -76,22 +76,34 @@ impl Element<TrafficKind> for OnOff {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_packet_size(self.packet_size)?;
+        let pareto = [self.on_distribution, self.off_distribution].contains(&Lengths::Pareto);
+        if pareto && !(self.shape > 1.0 && self.shape.is_finite()) {
+            let remedy = "has no mean; write a shape above 1, for example 1.5";
+            return Err(Error::new("shape", &json!(self.shape), remedy));
+        }
         let spacing = self
             .rate
             .serialization(self.packet_size.unwrap_or(LARGEST_PACKET));
-        if self.rate != BitRate::ZERO && self.mean_on * MOST_PERIODS < spacing {
+        if self.rate != BitRate::ZERO && self.usual_on() * MOST_PERIODS < spacing {
             let remedy = format!(
                 "is too short: at this rate a packet may take {} of on time; lengthen it",
                 json!(spacing)
             );
             return Err(Error::new("mean_on", &json!(self.mean_on), &remedy));
         }
-        let pareto = [self.on_distribution, self.off_distribution].contains(&Lengths::Pareto);
-        if pareto && !(self.shape > 1.0 && self.shape.is_finite()) {
-            let remedy = "has no mean; write a shape above 1, for example 1.5";
-            return Err(Error::new("shape", &json!(self.shape), remedy));
-        }
         Ok(())
+    }
+}
+
+impl OnOff {
+    /// The length that most on periods have or exceed: the mean, or what a heavy tail leaves of it.
+    fn usual_on(&self) -> Span {
+        match self.on_distribution {
+            Lengths::Constant | Lengths::Exponential => self.mean_on,
+            Lengths::Pareto => {
+                Span::from_seconds(self.mean_on.as_seconds() * (self.shape - 1.0) / self.shape)
+            }
+        }
     }
 }
 
@@ -289,6 +301,7 @@ mod tests {
             ("mean_on", json!("0 s")),
             ("mean_on", json!("1 ns")),
             ("shape", json!(1.0)),
+            ("shape", json!(0.5)),
             ("packet_size", json!("0 bytes")),
         ] {
             assert_eq!(tests::choose(tree(field, value)).unwrap_err().field(), field);
