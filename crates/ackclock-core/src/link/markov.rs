@@ -33,6 +33,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "2 s", "step": "30 ms" }))]
+#[schemars(example = json!({ "rates": ["10 Mbit/s", "0 bit/s"], "transition_matrix": [["99 %", "1 %"], ["10 %", "90 %"]], "step": "10 ms" }))]
 pub struct Markov {
     /// The rate of each state, at least one; `"0 bit/s"` is an outage.
     pub rates: Vec<BitRate>,

@@ -41,6 +41,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "file": "traces/example.trace", "format": "mahimahi" }))]
+#[schemars(example = json!({ "file": "traces/example.csv", "format": "csv", "repeat": false }))]
 pub struct Trace {
     /// The name of the file.
     pub file: String,
