@@ -117,3 +117,96 @@ mod tests {
         assert!(!zero(false).fits(Bytes(1000), &occupancy(0, 1)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::LinkKind;
+    use crate::observe::Unobserved;
+    use crate::packet::{FlowId, Packet, PacketKind, PacketPool};
+    use crate::registry;
+    use crate::scenario::files::NoFiles;
+    use crate::streams::Streams;
+    use serde_json::json;
+
+    /// How many of twenty packets of 1000 bytes find room behind one of 500 bytes in service at 8 Mbit/s (1000 bytes/ms).
+    fn accepted(limit: &str, counts: bool) -> u64 {
+        let streams = Streams::new(1, 0);
+        let place = Place {
+            streams: &streams,
+            name: "hop/test",
+        };
+        let tree = json!({ "kind": "droptail", "limit": limit, "counts_packet_in_service": counts });
+        let mut queue = registry::choose::<QueueKind>(&tree, &NoFiles)
+            .unwrap()
+            .build(place);
+        let tree = json!({ "kind": "constant", "rate": "8 Mbit/s" });
+        let link = registry::choose::<LinkKind>(&tree, &NoFiles)
+            .unwrap()
+            .build(place);
+        let server = Server {
+            in_service: Backlog {
+                packets: 1,
+                bytes: Bytes(500),
+            },
+            link: &*link,
+        };
+        let mut pool = PacketPool::new();
+        for sequence in 0..20 {
+            let id = pool.insert(Packet::new(
+                PacketKind::Data,
+                FlowId(0),
+                sequence,
+                1000,
+                Time::ZERO,
+            ));
+            let mut context = Context {
+                packets: &mut pool,
+                observer: &mut Unobserved,
+            };
+            queue.enqueue(Time::ZERO, id, server, &mut context);
+            assert_eq!(
+                context.packets.live() as u64,
+                queue.backlog().packets,
+                "a dropped packet is freed"
+            );
+        }
+        let Backlog { packets, bytes } = queue.backlog();
+        assert_eq!(bytes, Bytes(packets * 1000));
+        // What was kept is the first of what came.
+        let mut context = Context {
+            packets: &mut pool,
+            observer: &mut Unobserved,
+        };
+        for sequence in 0..packets {
+            let id = queue.dequeue(Time::ZERO, &mut context).unwrap();
+            assert_eq!(context.packets[id].sequence, sequence);
+        }
+        assert!(queue.dequeue(Time::ZERO, &mut context).is_none());
+        packets
+    }
+
+    #[test]
+    fn limits_are_in_packets_bytes_or_time_with_and_without_the_packet_in_service() {
+        for (limit, alone, with_service) in [
+            ("0 packets", 0, 0),
+            ("1 packet", 1, 0),
+            ("7 packets", 7, 6),
+            ("999 bytes", 0, 0),
+            ("3000 bytes", 3, 2),
+            ("3499 bytes", 3, 2),
+            ("3500 bytes", 3, 3),
+            ("0 ms", 0, 0),
+            ("3 ms", 3, 2),
+            ("3500 us", 3, 3),
+            ("unlimited", 20, 20),
+        ] {
+            assert_eq!(accepted(limit, false), alone, "{limit}");
+            assert_eq!(
+                accepted(limit, true),
+                with_service,
+                "{limit}, the packet in service counted"
+            );
+        }
+    }
+}
