@@ -101,7 +101,11 @@ impl<T: Trace> Run<T> {
         let targets = hops.len() + 2 * flows.len() + 1;
         let ledger = Ledger::new(hops.len(), flows.len(), trace);
         let private = routes.private_successors(hops.len());
-        let followed = hops.iter().zip(private).map(|(hop, private)| private && hop.knows_ahead()).collect();
+        let followed = hops
+            .iter()
+            .zip(private)
+            .map(|(hop, private)| private && hop.knows_ahead())
+            .collect();
         let mut run = Run {
             hops,
             flows,
@@ -258,7 +262,10 @@ impl<T: Trace> Run<T> {
             while let Some((at, id)) = self.next_departure(hop) {
                 self.move_on(at, id);
             }
-            let context = Context { packets: &mut self.packets, observer: &mut self.ledger };
+            let context = Context {
+                packets: &mut self.packets,
+                observer: &mut self.ledger,
+            };
             let next = self.hops[hop].poll_timeout(&context);
             self.arm(hop as Target, next);
         }
@@ -267,7 +274,11 @@ impl<T: Trace> Run<T> {
     /// Up to when packets may be taken out of a hop.
     #[inline]
     fn until(&self, hop: usize) -> Time {
-        if self.followed[hop] { self.now.max(self.horizon) } else { self.now }
+        if self.followed[hop] {
+            self.now.max(self.horizon)
+        } else {
+            self.now
+        }
     }
 
     /// The next packet out of a hop that can be moved on, and when it leaves.
@@ -275,7 +286,10 @@ impl<T: Trace> Run<T> {
     fn next_departure(&mut self, hop: usize) -> Option<(Time, PacketId)> {
         let until = self.until(hop);
         self.ledger.hop = hop;
-        let mut context = Context { packets: &mut self.packets, observer: &mut self.ledger };
+        let mut context = Context {
+            packets: &mut self.packets,
+            observer: &mut self.ledger,
+        };
         let id = self.hops[hop].poll_transmit(until, &mut context)?;
         Some((self.packets[id].at, id))
     }
@@ -304,10 +318,15 @@ impl<T: Trace> Run<T> {
     #[inline]
     fn enter_hop(&mut self, at: Time, hop: usize, id: PacketId, until: Time) -> Option<Time> {
         if T::ON {
-            self.ledger.trace.record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
+            self.ledger
+                .trace
+                .record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
         }
         self.ledger.hop = hop;
-        let mut context = Context { packets: &mut self.packets, observer: &mut self.ledger };
+        let mut context = Context {
+            packets: &mut self.packets,
+            observer: &mut self.ledger,
+        };
         let left = self.hops[hop].handle_and_release(at, id, until, &mut context);
         if left.is_none() && self.touched.last() != Some(&(hop as u32)) {
             self.touched.push(hop as u32);
@@ -374,7 +393,9 @@ impl<T: Trace> Run<T> {
     #[inline]
     fn start(&mut self, at: Time, flow: usize, forward: bool, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);
-        let Some(hop) = self.routes.first(flow, forward).as_hop() else { return };
+        let Some(hop) = self.routes.first(flow, forward).as_hop() else {
+            return;
+        };
         let until = if forward { Time::ZERO } else { self.until(hop) };
         if let Some(left) = self.enter_hop(at, hop, id, until) {
             self.move_on(left, id);
