@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import ackclock
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+import ackclock
 
 from .outcome import Outcome
 
@@ -15,7 +16,7 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 
 
 def simulate(case: str) -> list[Outcome]:
-    """The outcome of each replicate of a case, named as in `ns2.cases`: scenario, loss recovery, and the limit of the queue."""
+    """The outcome of each replicate of a case, named as in `ns2.cases`: scenario, loss recovery, queue limit."""
     scenario, recovery, *limit = case.split()
     changes = {"flows.bulk.transport.recovery": recovery}
     if limit:

@@ -1,7 +1,7 @@
 """ns-2's word: the same scenarios in ns-2 and in ackclock, side by side.
 
-Where `ns` is installed it is run; elsewhere ackclock is held against what ns-2 gave when it was recorded. Each test's name says which. The
-settings and the differences that remain are in README.md beside this file.
+Where `ns` is installed it is run; elsewhere ackclock is held against what ns-2 gave when it was recorded. Each test's
+name says which. The settings and the differences that remain are in README.md beside this file.
 """
 
 from functools import cache

@@ -11,8 +11,14 @@ use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let trace = arguments.iter().position(|word| word == "--trace").map(|at| arguments.remove(at)).is_some();
-    let (file, assignments) = arguments.split_first().ok_or("usage: engine FILE [PATH=VALUE]… [--trace]")?;
+    let trace = arguments
+        .iter()
+        .position(|word| word == "--trace")
+        .map(|at| arguments.remove(at))
+        .is_some();
+    let (file, assignments) = arguments
+        .split_first()
+        .ok_or("usage: engine FILE [PATH=VALUE]… [--trace]")?;
     let mut scenario = tree::from_toml(&std::fs::read_to_string(file)?)?;
     for assignment in assignments {
         let (path, value) = tree::parse_assignment(assignment)?;

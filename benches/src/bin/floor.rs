@@ -41,9 +41,20 @@ impl Floor {
         let mut pipes = vec![pipe(bottleneck, 10.0), pipe(bottleneck, 10.0)];
         for flow in 0..flows {
             let access = 5.0 + 9.0 * flow as f64 / flows.max(2) as f64;
-            pipes.extend([pipe(1000.0, access), pipe(1000.0, 1.0), pipe(1000.0, 1.0), pipe(1000.0, access)]);
+            pipes.extend([
+                pipe(1000.0, access),
+                pipe(1000.0, 1.0),
+                pipe(1000.0, 1.0),
+                pipe(1000.0, access),
+            ]);
         }
-        Floor { pipes, packets: PacketPool::new(), events: EventQueue::default(), flows, delivered: 0 }
+        Floor {
+            pipes,
+            packets: PacketPool::new(),
+            events: EventQueue::default(),
+            flows,
+            delivered: 0,
+        }
     }
 
     fn pipe_of(flow: usize, position: usize) -> usize {
@@ -58,7 +69,12 @@ impl Floor {
     }
 
     fn enter(&mut self, now: u64, pipe: usize, id: PacketId) {
-        let Pipe { travelling, free_at, nanos_per_byte, delay } = &mut self.pipes[pipe];
+        let Pipe {
+            travelling,
+            free_at,
+            nanos_per_byte,
+            delay,
+        } = &mut self.pipes[pipe];
         *free_at = now.max(*free_at) + (f64::from(self.packets[id].size) * *nanos_per_byte) as u64;
         let at = Time::from_nanos(*free_at + *delay);
         self.packets[id].at = at;
@@ -69,7 +85,9 @@ impl Floor {
     }
 
     fn wake(&mut self, now: u64, pipe: usize) {
-        let Some(id) = self.pipes[pipe].travelling.pop_front(&mut self.packets) else { return };
+        let Some(id) = self.pipes[pipe].travelling.pop_front(&mut self.packets) else {
+            return;
+        };
         if let Some(next) = self.pipes[pipe].travelling.front() {
             self.events.push(self.packets[next].at, pipe as u32);
         }
@@ -99,14 +117,22 @@ impl Floor {
     fn run(&mut self, window: usize, packets: u64) -> u64 {
         for flow in 0..self.flows {
             for number in 0..window {
-                let packet = Packet::new(PacketKind::Data, FlowId(flow as u32), number as u64, DATA, Time::ZERO);
+                let packet = Packet::new(
+                    PacketKind::Data,
+                    FlowId(flow as u32),
+                    number as u64,
+                    DATA,
+                    Time::ZERO,
+                );
                 let id = self.packets.insert(packet);
                 self.enter(0, Self::pipe_of(flow, 0), id);
             }
         }
         let mut events = 0;
         while self.delivered < packets {
-            let Some((now, pipe)) = self.events.pop() else { break };
+            let Some((now, pipe)) = self.events.pop() else {
+                break;
+            };
             events += 1;
             self.wake(now.as_nanos(), pipe as usize);
         }
@@ -115,12 +141,19 @@ impl Floor {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let numbers: Vec<u64> =
-        std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
-    let [flows, packets] = numbers[..] else { return Err("usage: floor FLOWS PACKETS".into()) };
+    let numbers: Vec<u64> = std::env::args()
+        .skip(1)
+        .map(|word| word.parse())
+        .collect::<Result<_, _>>()?;
+    let [flows, packets] = numbers[..] else {
+        return Err("usage: floor FLOWS PACKETS".into());
+    };
     let mut floor = Floor::new(flows as usize);
     // As many packets as fill the round trip and the queue of 50 packets per flow.
     let events = floor.run(100, packets);
-    println!("{}", serde_json::json!({ "data_packets": floor.delivered, "events": events }));
+    println!(
+        "{}",
+        serde_json::json!({ "data_packets": floor.delivered, "events": events })
+    );
     Ok(())
 }

@@ -1,20 +1,20 @@
 //! A hop: impairments, queue, link, propagation delay. One element, driven by a clock that jumps or by one that
 //! sleeps and wakes late; it takes the same decisions to the nanosecond, because it acts at scheduled times.
 //!
-//! Service completions need no event of their own: whoever touches the hop at `now` first lets it catch up one completion
-//! at a time, each at the moment it should have happened. A driver comes back for [`Hop::poll_timeout`], when the next packet
-//! leaves.
+//! Service completions need no event of their own. Behind a discipline that keeps the order of arrival, the link is asked at
+//! arrival when the packet will have been sent; other disciplines catch up one completion at a time, each at the moment it
+//! should have happened, whenever somebody touches the hop. A driver comes back for [`Hop::poll_timeout`], when the next packet leaves.
 
 use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::link::Link;
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Fifo, PacketId};
-use crate::queue::{Queue, Server};
-use crate::units::{BitRate, Bytes, Span, Time};
+use crate::queue::{Admission, Discipline, Occupancy, Queue};
+use crate::units::{Bytes, Span, Time};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
-/// Counts of one hop since the run began. `arrivals = departures + queue drops + impairment drops − duplicates + inside`.
+/// Counts of one hop since the run began. `arrivals + duplicates = departures + queue drops + impairment drops + inside`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopCounters {
     /// Packets that came to the hop.
@@ -27,29 +27,38 @@ pub struct HopCounters {
     pub departures: u64,
     /// Packets that an impairment added.
     pub duplicates: u64,
-    /// Time the link was busy until the last completed service.
-    pub busy: Span,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub struct Hop {
-    queue: Box<dyn Queue>,
+    service: Service,
     link: Box<dyn Link>,
     before: Vec<Box<dyn Impairment>>,
     after: Vec<Box<dyn Impairment>>,
     delay: Span,
-    in_service: Option<Service>,
     travelling: Travelling,
     counters: HopCounters,
+    /// When the link will have sent all it has been given, and the time that takes in all, waits not counted.
+    free_at: Time,
+    given: Span,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Service {
-    start: Time,
-    done: Time,
-    packet: PacketId,
-    backlog: Backlog,
+/// How packets get from the queue to the link.
+#[derive(Debug)]
+enum Service {
+    InOrder {
+        admission: Box<dyn Admission>,
+        /// What is waiting or in service, first the packet in service: when each will have been sent, and its size.
+        line: VecDeque<(Time, u16)>,
+        bytes: u64,
+        /// The packets themselves, if an impairment is to judge them when they have been sent; else they travel already.
+        unjudged: Fifo,
+    },
+    Scheduled {
+        queue: Box<dyn Queue>,
+        serving: Option<(Time, PacketId, Backlog)>,
+    },
 }
 
 /// Packets on their way over the propagation delay, each with its time of arrival in `Packet::at`.
@@ -108,7 +117,7 @@ impl Travelling {
 impl Hop {
     /// A hop with nothing in it.
     pub fn new(
-        queue: Box<dyn Queue>,
+        discipline: Discipline,
         link: Box<dyn Link>,
         impairments: Vec<Box<dyn Impairment>>,
         delay: Span,
@@ -116,65 +125,98 @@ impl Hop {
         let (before, after) = impairments
             .into_iter()
             .partition(|one| one.side() == Side::BeforeQueue);
+        let service = match discipline {
+            Discipline::InOrder(admission) => Service::InOrder {
+                admission,
+                line: VecDeque::new(),
+                bytes: 0,
+                unjudged: Fifo::default(),
+            },
+            Discipline::Scheduled(queue) => Service::Scheduled { queue, serving: None },
+        };
         Hop {
-            queue,
+            service,
             link,
             before,
             after,
             delay,
-            in_service: None,
             travelling: Travelling::default(),
             counters: HopCounters::default(),
+            free_at: Time::ZERO,
+            given: Span::ZERO,
         }
     }
 
     /// A packet has come to the hop at `now`.
     pub fn handle_packet(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
+        self.handle_and_release(now, id, Time::ZERO, context);
+    }
+
+    /// A packet has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is out again at the time returned.
+    #[inline]
+    pub fn handle_and_release(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        until: Time,
+        context: &mut Context<'_>,
+    ) -> Option<Time> {
         self.catch_up(now, context);
         self.counters.arrivals += 1;
         if self.before.is_empty() {
-            return self.enqueue(now, id, context);
+            return self.enqueue(now, id, until, context);
         }
         let (copies, _) = judge(&mut self.before, &mut self.counters, now, id, context);
         for id in copies.into_iter().flatten() {
-            self.enqueue(now, id, context);
+            self.enqueue(now, id, Time::ZERO, context);
         }
+        None
     }
 
-    /// The next packet that has left by `now`; the moment it left is in its `at`.
-    pub fn poll_transmit(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
-        self.catch_up(now, context);
-        let id = self.travelling.pop_until(now, context)?;
+    /// The next packet that leaves by `until`; the moment it leaves is in its `at`. A hop that [knows ahead](Hop::knows_ahead) may be asked
+    /// for what leaves later than now.
+    #[inline]
+    pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Option<PacketId> {
+        if !self.knows_ahead() {
+            self.catch_up(until, context);
+        }
+        let id = self.travelling.pop_until(until, context)?;
         self.counters.departures += 1;
         Some(id)
     }
 
+    /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later changes it.
+    #[inline]
+    pub fn knows_ahead(&self) -> bool {
+        matches!(self.service, Service::InOrder { .. }) && self.after.is_empty()
+    }
+
     /// When to ask [`Hop::poll_transmit`] again: not later than the next packet leaves, `Time::NEVER` if none will.
+    #[inline]
     pub fn poll_timeout(&self, context: &Context<'_>) -> Time {
         let travelling = self.travelling.next(context);
-        match self.in_service {
-            // With an impairment behind the link (jitter of several kinds, loss), the delay is a lower bound.
-            Some(service) => travelling.min(service.done + self.delay),
-            None => travelling,
+        // With an impairment behind the link (loss, jitter), the delay is a lower bound.
+        match &self.service {
+            Service::InOrder { .. } if self.after.is_empty() => travelling,
+            Service::InOrder { line, .. } => line
+                .front()
+                .map_or(travelling, |(done, _)| travelling.min(*done + self.delay)),
+            Service::Scheduled { serving, .. } => {
+                serving.map_or(travelling, |(done, ..)| travelling.min(done + self.delay))
+            }
         }
     }
 
     /// Completes every service due by `now`, each at its own time.
+    #[inline]
     pub fn catch_up(&mut self, now: Time, context: &mut Context<'_>) {
-        while let Some(service) = self.in_service {
-            if service.done > now {
-                return;
+        match &mut self.service {
+            Service::InOrder { line, .. } => {
+                if line.front().is_some_and(|(done, _)| *done <= now) {
+                    self.complete_in_order(now, context);
+                }
             }
-            debug_assert!(
-                service.done >= service.start,
-                "causality: a service ends after it starts"
-            );
-            self.in_service = None;
-            self.counters.served += 1;
-            self.counters.served_bytes += service.backlog.bytes;
-            self.counters.busy = self.counters.busy + (service.done - service.start);
-            self.depart(service.done, service.packet, context);
-            self.start_service(service.done, context);
+            Service::Scheduled { .. } => self.complete_scheduled(now, context),
         }
     }
 
@@ -184,65 +226,185 @@ impl Hop {
     }
     /// What waits in the queue, the packet in service not counted.
     pub fn backlog(&self) -> Backlog {
-        self.queue.backlog()
+        match &self.service {
+            Service::InOrder { line, bytes, .. } => occupancy(line, *bytes).0,
+            Service::Scheduled { queue, .. } => queue.backlog(),
+        }
     }
-    /// The packet in service: one or none.
-    pub fn in_service(&self) -> Backlog {
-        self.in_service
-            .map_or_else(Backlog::default, |service| service.backlog)
-    }
-    /// Time the link has been busy up to `now`, the packet in service included.
+    /// Time the link has been busy up to `now`, which is not before the last [`Hop::catch_up`]. A service that never ends does not count.
     pub fn busy(&self, now: Time) -> Span {
-        let current = self
-            .in_service
-            .map_or(Span::ZERO, |service| now.min(service.done).since(service.start));
-        self.counters.busy + current
-    }
-    /// The link's rate.
-    pub fn rate(&self, now: Time) -> BitRate {
-        self.link.rate(now)
+        if self.free_at.is_never() {
+            self.given
+        } else {
+            self.given - self.free_at.since(now)
+        }
     }
     /// Packets inside: queued, in service or travelling.
     pub fn inside(&self) -> u64 {
-        self.queue.backlog().packets + u64::from(self.in_service.is_some()) + self.travelling.len()
-    }
-
-    fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
-        let server = Server {
-            in_service: self.in_service(),
-            link: &*self.link,
+        let waiting = match &self.service {
+            Service::InOrder { unjudged, .. } => unjudged.backlog().packets,
+            Service::Scheduled { queue, serving } => queue.backlog().packets + u64::from(serving.is_some()),
         };
-        self.queue.enqueue(now, id, server, context);
-        if self.in_service.is_none() {
-            self.start_service(now, context);
-        }
+        waiting + self.travelling.len()
     }
 
-    fn start_service(&mut self, start: Time, context: &mut Context<'_>) {
-        let Some(packet) = self.queue.dequeue(start, context) else {
+    fn enqueue(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Option<Time> {
+        let size = context.packets[id].size;
+        match &mut self.service {
+            Service::InOrder {
+                admission,
+                line,
+                bytes,
+                unjudged,
+            } => {
+                let (waiting, in_service) = occupancy(line, *bytes);
+                let occupancy = Occupancy {
+                    waiting,
+                    in_service,
+                    residual_service: line.front().map_or(Span::ZERO, |(done, _)| done.since(now)),
+                    wait: self.free_at.since(now),
+                };
+                if !admission.admit(now, id, &occupancy, context) {
+                    return None;
+                }
+                let start = now.max(self.free_at);
+                let done = serve(&mut *self.link, start, Bytes(size.into()), &mut self.given);
+                self.free_at = done;
+                line.push_back((done, size));
+                *bytes += u64::from(size);
+                if !self.after.is_empty() {
+                    unjudged.push_back(id, context.packets);
+                    return None;
+                }
+                let at = done + self.delay;
+                if at <= until && self.travelling.ordered.is_empty() {
+                    self.counters.departures += 1;
+                    return Some(at);
+                }
+                self.travelling.push(at, Overtaking::Forbidden, id, context);
+            }
+            Service::Scheduled { queue, serving } => {
+                let in_service = serving.map_or_else(Backlog::default, |(.., backlog)| backlog);
+                queue.enqueue(now, id, in_service, context);
+                if serving.is_none() {
+                    self.start_scheduled(now, context);
+                }
+            }
+        }
+        None
+    }
+
+    fn complete_in_order(&mut self, now: Time, context: &mut Context<'_>) {
+        let Service::InOrder {
+            line,
+            bytes,
+            unjudged,
+            ..
+        } = &mut self.service
+        else {
             return;
         };
-        let bytes = context.packets[packet].bytes();
-        let done = self.link.finish(start, bytes);
-        self.in_service = Some(Service {
-            start,
-            done,
-            packet,
-            backlog: Backlog { packets: 1, bytes },
-        });
+        while let Some(&(done, size)) = line.front() {
+            if done > now {
+                return;
+            }
+            line.pop_front();
+            *bytes -= u64::from(size);
+            self.counters.served += 1;
+            self.counters.served_bytes += Bytes(size.into());
+            if let Some(id) = unjudged.pop_front(context.packets) {
+                depart(
+                    &mut self.after,
+                    &mut self.counters,
+                    &mut self.travelling,
+                    (done, self.delay),
+                    id,
+                    context,
+                );
+            }
+        }
     }
 
-    fn depart(&mut self, done: Time, id: PacketId, context: &mut Context<'_>) {
-        if self.after.is_empty() {
-            return self
-                .travelling
-                .push(done + self.delay, Overtaking::Forbidden, id, context);
+    fn complete_scheduled(&mut self, now: Time, context: &mut Context<'_>) {
+        while let Service::Scheduled { serving, .. } = &mut self.service
+            && let Some((done, id, backlog)) = *serving
+            && done <= now
+        {
+            *serving = None;
+            self.counters.served += 1;
+            self.counters.served_bytes += backlog.bytes;
+            depart(
+                &mut self.after,
+                &mut self.counters,
+                &mut self.travelling,
+                (done, self.delay),
+                id,
+                context,
+            );
+            self.start_scheduled(done, context);
         }
-        let (copies, (extra, overtaking)) = judge(&mut self.after, &mut self.counters, done, id, context);
-        for id in copies.into_iter().flatten() {
-            self.travelling
-                .push(done + self.delay + extra, overtaking, id, context);
+    }
+
+    fn start_scheduled(&mut self, start: Time, context: &mut Context<'_>) {
+        let Service::Scheduled { queue, serving } = &mut self.service else {
+            return;
+        };
+        let Some(id) = queue.dequeue(start, context) else {
+            return;
+        };
+        let bytes = context.packets[id].bytes();
+        self.free_at = serve(&mut *self.link, start, bytes, &mut self.given);
+        *serving = Some((self.free_at, id, Backlog { packets: 1, bytes }));
+    }
+}
+
+/// Waiting and in service, of a line whose first is in service.
+#[inline]
+fn occupancy(line: &VecDeque<(Time, u16)>, bytes: u64) -> (Backlog, Backlog) {
+    match line.front() {
+        None => (Backlog::default(), Backlog::default()),
+        Some(&(_, first)) => {
+            let first = u64::from(first);
+            (
+                Backlog {
+                    packets: line.len() as u64 - 1,
+                    bytes: Bytes(bytes - first),
+                },
+                Backlog {
+                    packets: 1,
+                    bytes: Bytes(first),
+                },
+            )
         }
+    }
+}
+
+/// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
+#[inline]
+fn serve(link: &mut dyn Link, start: Time, size: Bytes, given: &mut Span) -> Time {
+    if start.is_never() {
+        return Time::NEVER;
+    }
+    let done = link.finish(start, size);
+    debug_assert!(done >= start, "causality: a service ends after it starts");
+    if !done.is_never() {
+        *given = *given + (done - start);
+    }
+    done
+}
+
+/// A packet has been sent at `done`: past the impairments behind the link and on its way.
+fn depart(
+    after: &mut [Box<dyn Impairment>],
+    counters: &mut HopCounters,
+    travelling: &mut Travelling,
+    (done, delay): (Time, Span),
+    id: PacketId,
+    context: &mut Context<'_>,
+) {
+    let (copies, (extra, overtaking)) = judge(after, counters, done, id, context);
+    for id in copies.into_iter().flatten() {
+        travelling.push(done + delay + extra, overtaking, id, context);
     }
 }
 

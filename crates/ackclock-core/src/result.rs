@@ -24,7 +24,11 @@ pub struct Words {
 impl Words {
     /// Appends a row.
     pub fn push(&mut self, word: &str) {
-        let latest = self.indices.last().copied().filter(|at| self.values[*at as usize] == word);
+        let latest = self
+            .indices
+            .last()
+            .copied()
+            .filter(|at| self.values[*at as usize] == word);
         let index = latest.unwrap_or_else(|| {
             let known = self.values.iter().position(|value| value == word);
             known.unwrap_or_else(|| {
@@ -47,7 +51,8 @@ impl Words {
                 }
             })
             .collect();
-        self.indices.extend(other.indices.into_iter().map(|index| places[index as usize]));
+        self.indices
+            .extend(other.indices.into_iter().map(|index| places[index as usize]));
     }
 }
 

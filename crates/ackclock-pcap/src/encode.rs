@@ -20,8 +20,8 @@
 //! A datagram always has its simulated size: what `header` has beyond 28 bytes is payload for UDP.
 //!
 //! # What a simulated packet does not know
-//! - An ACK has no timestamp of its own: the value is the time of capture. A data segment echoes the last one the
-//!   encoder saw, which is right where the sender's packets leave and its ACKs arrive.
+//! - An ACK has no timestamp of its own: its value is the time of capture, which is right where ACKs leave. A data
+//!   segment echoes the last one the encoder saw, which is right where ACKs arrive. Echoes in ACKs are always right.
 //! - The identification counts the captured packets of a flow and direction, not the sent ones.
 
 use crate::FlowAddresses;

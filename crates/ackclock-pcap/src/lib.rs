@@ -7,9 +7,8 @@
 //! | [`encode`] | real IP, TCP and UDP headers for simulated packets |
 //! | [`capture`] | the three together: one call per packet |
 //!
-//! A capture is best taken where the sender's data leaves and its ACKs arrive, as one does with tcpdump on a sending
-//! host; every field is then what such a host would have seen. What a simulated packet does not know is said in
-//! [`encode`].
+//! A capture is best taken where the sender's packets leave and its ACKs arrive, as one does with tcpdump on a sending
+//! host. What a simulated packet does not know, and what the capture says instead, is in [`encode`].
 
 pub mod addresses;
 pub mod capture;

@@ -29,7 +29,12 @@ impl Listener {
     pub fn new(job: &Job<'_>, topology: &Topology, packets: bool, folder: Option<&Path>) -> Self {
         let labels = (i64::from(job.point), i64::from(job.replicate));
         let log = packets.then(|| PacketLog::new(job.scenario, topology, labels));
-        let mut listener = Listener { log, at_senders: None, at_receivers: None, failure: None };
+        let mut listener = Listener {
+            log,
+            at_senders: None,
+            at_receivers: None,
+            failure: None,
+        };
         if let Some(folder) = folder
             && let Err(error) = listener.open(job, topology, folder)
         {
@@ -66,11 +71,16 @@ fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
     let encoder = |(number, group): (u32, u32)| {
         let addresses = FlowAddresses::of(FlowId(number));
         match &scenario.flows[group as usize].transport {
-            Transport::Tcp { parameters, .. } => PacketEncoder::tcp(addresses, parameters, topology.flows[number as usize].total()),
+            Transport::Tcp { parameters, .. } => {
+                PacketEncoder::tcp(addresses, parameters, topology.flows[number as usize].total())
+            }
             Transport::Udp { .. } => PacketEncoder::udp(addresses),
         }
     };
-    (0..).zip(topology.flows.iter().map(|flow| flow.group)).map(encoder).collect()
+    (0..)
+        .zip(topology.flows.iter().map(|flow| flow.group))
+        .map(encoder)
+        .collect()
 }
 
 impl Trace for Listener {

@@ -12,7 +12,12 @@ use pyo3::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
 
-create_exception!(_native, ScenarioError, PyValueError, "Bad input: field, value, remedy, on one line.");
+create_exception!(
+    _native,
+    ScenarioError,
+    PyValueError,
+    "Bad input: field, value, remedy, on one line."
+);
 
 /// Files named in a scenario, relative to its folder.
 struct Folder(PathBuf);
@@ -50,7 +55,9 @@ fn parse_toml(text: &str) -> PyResult<String> {
 
 #[pyfunction]
 fn parse_assignment(text: &str) -> PyResult<(String, String)> {
-    tree::parse_assignment(text).map(|(path, value)| (path, value.to_string())).map_err(refuse)
+    tree::parse_assignment(text)
+        .map(|(path, value)| (path, value.to_string()))
+        .map_err(refuse)
 }
 
 #[pyfunction]
@@ -64,9 +71,18 @@ fn set(tree_json: &str, path: &str, value_json: &str) -> PyResult<String> {
 fn expand(tree_json: &str) -> PyResult<Vec<(String, String)>> {
     let points = tree::expand(&tree_of(tree_json)?).map_err(refuse)?;
     let assignments = |point: &tree::Point| {
-        Value::Array(point.assignments.iter().map(|(path, value)| serde_json::json!([path, value])).collect())
+        Value::Array(
+            point
+                .assignments
+                .iter()
+                .map(|(path, value)| serde_json::json!([path, value]))
+                .collect(),
+        )
     };
-    Ok(points.iter().map(|point| (assignments(point).to_string(), point.tree.to_string())).collect())
+    Ok(points
+        .iter()
+        .map(|point| (assignments(point).to_string(), point.tree.to_string()))
+        .collect())
 }
 
 #[pyfunction]

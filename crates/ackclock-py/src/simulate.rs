@@ -32,17 +32,27 @@ pub fn simulate<'py>(
     pcap_folder: Option<String>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let scenarios =
-        points.iter().map(|tree| scenario_of(tree, folder)).collect::<PyResult<Vec<Scenario>>>()?;
+    let scenarios = points
+        .iter()
+        .map(|tree| scenario_of(tree, folder))
+        .collect::<PyResult<Vec<Scenario>>>()?;
     let jobs = jobs(&scenarios);
     let state = Progress::default();
     let pcap_folder = pcap_folder.as_deref().map(Path::new);
     let work = || {
         if packets || pcap_folder.is_some() {
             let listen = |job: &Job<'_>, topology: &_| Listener::new(job, topology, packets, pcap_folder);
-            merge(run_all(&jobs, threads, &state, listen), jobs.len(), Listener::finish)
+            merge(
+                run_all(&jobs, threads, &state, listen),
+                jobs.len(),
+                Listener::finish,
+            )
         } else {
-            merge(run_all(&jobs, threads, &state, |_, _| NoTrace), jobs.len(), |NoTrace| Ok(None))
+            merge(
+                run_all(&jobs, threads, &state, |_, _| NoTrace),
+                jobs.len(),
+                |NoTrace| Ok(None),
+            )
         }
     };
     let (tables, complete) = watch(py, &state, progress.as_ref(), work)?
@@ -90,7 +100,10 @@ fn watch<R: Send>(
 }
 
 /// Waits until the worker ends, but no longer than [`WATCH`].
-#[expect(clippy::disallowed_methods, reason = "the binding waits in real time for the engine, which does not")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binding waits in real time for the engine, which does not"
+)]
 fn pause<R>(worker: &std::thread::ScopedJoinHandle<'_, R>) {
     let slices = 100;
     for _ in 0..slices {

@@ -24,7 +24,11 @@ pub fn jobs(points: &[Scenario]) -> Vec<Job<'_>> {
     (0..)
         .zip(points)
         .flat_map(|(point, scenario)| {
-            (0..scenario.replicates).map(move |replicate| Job { scenario, point, replicate })
+            (0..scenario.replicates).map(move |replicate| Job {
+                scenario,
+                point,
+                replicate,
+            })
         })
         .collect()
 }
@@ -63,7 +67,9 @@ impl Supervisor for Part<'_> {
     fn proceed(&self, now: Time) -> bool {
         let micros = now.as_nanos() / 1_000;
         let told = self.told.swap(micros, Ordering::Relaxed);
-        self.progress.done.fetch_add(micros.saturating_sub(told), Ordering::Relaxed);
+        self.progress
+            .done
+            .fetch_add(micros.saturating_sub(told), Ordering::Relaxed);
         !self.progress.stopped()
     }
 }
@@ -77,12 +83,18 @@ pub fn run_all<T: Trace>(
     trace: impl Fn(&Job<'_>, &topology::Topology) -> T + Sync,
 ) -> Vec<Outcome<T>> {
     let micros = |job: &Job<'_>| job.scenario.duration.as_nanos() / 1_000;
-    progress.total.store(jobs.iter().map(micros).fold(0, u64::saturating_add), Ordering::Relaxed);
+    progress.total.store(
+        jobs.iter().map(micros).fold(0, u64::saturating_add),
+        Ordering::Relaxed,
+    );
     let run = |job: &Job<'_>| {
         if progress.stopped() {
             return None;
         }
-        let part = Part { progress, told: AtomicU64::new(0) };
+        let part = Part {
+            progress,
+            told: AtomicU64::new(0),
+        };
         let topology = topology::build(job.scenario, job.replicate);
         let trace = trace(job, &topology);
         let labels = (i64::from(job.point), i64::from(job.replicate));

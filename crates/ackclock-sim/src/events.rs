@@ -110,7 +110,11 @@ impl EventQueue {
             self.today.insert(position, event);
         } else if day - self.day < self.buckets.len() as u64 {
             let bucket = day as usize & (self.buckets.len() - 1);
-            let node = Node { time: event.0, target: event.1, next: self.buckets[bucket] };
+            let node = Node {
+                time: event.0,
+                target: event.1,
+                next: self.buckets[bucket],
+            };
             self.buckets[bucket] = self.take_slot(node);
             self.occupied[bucket / 64] |= 1 << (bucket % 64);
         } else {
@@ -134,7 +138,9 @@ impl EventQueue {
     fn open_next_day(&mut self) -> bool {
         self.days_opened += 1;
         let later = self.later.peek().map(|Reverse((time, _))| time >> self.shift);
-        let Some(day) = self.next_occupied_day().into_iter().chain(later).min() else { return false };
+        let Some(day) = self.next_occupied_day().into_iter().chain(later).min() else {
+            return false;
+        };
         self.day = day;
         self.collect(day as usize & (self.buckets.len() - 1));
         while let Some(Reverse(event)) = self.later.peek().copied() {
@@ -161,7 +167,9 @@ impl EventQueue {
         }
         (1..=words).find_map(|step| {
             let word = (start / 64 + step) % words;
-            (self.occupied[word] != 0).then(|| found(word, self.occupied[word])).flatten()
+            (self.occupied[word] != 0)
+                .then(|| found(word, self.occupied[word]))
+                .flatten()
         })
     }
 
@@ -183,9 +191,12 @@ impl EventQueue {
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.
     fn review(&mut self) {
-        let crowded = self.pops > 4 * self.days_opened && self.shift > 0;
-        let short = self.pushed_later > self.pops / 8;
-        let wanted = (2 * self.pending).next_power_of_two().clamp(FEWEST_BUCKETS, MOST_BUCKETS);
+        // Opening a day costs more than an event in it: a few events a day are best.
+        let crowded = self.pops > 8 * self.days_opened && self.shift > 0;
+        let short = self.pushed_later > self.pops / 8 || self.pops < 2 * self.days_opened;
+        let wanted = (2 * self.pending)
+            .next_power_of_two()
+            .clamp(FEWEST_BUCKETS, MOST_BUCKETS);
         let (mut shift, mut buckets) = (self.shift, self.buckets.len());
         if wanted > buckets || wanted < buckets / 8 {
             buckets = wanted;
@@ -215,7 +226,11 @@ impl EventQueue {
                 slot = node.next;
             }
         }
-        events.extend(std::mem::take(&mut self.later).into_iter().map(|Reverse(event)| event));
+        events.extend(
+            std::mem::take(&mut self.later)
+                .into_iter()
+                .map(|Reverse(event)| event),
+        );
         // The next event's day, or an earlier one, must not lie behind; events still to be pushed may come before it.
         self.day = (self.day << self.shift) >> shift;
         self.nodes.clear();
@@ -274,7 +289,9 @@ mod tests {
             let mut state = 1_u64;
             let aheads: Vec<_> = (0..60_000_u64)
                 .map(|n| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1_442_695_040_888_963_407);
                     (state >> 20, n > 300)
                 })
                 .collect();

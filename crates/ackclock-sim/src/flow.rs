@@ -16,8 +16,6 @@ pub struct Flow {
     pub group: u32,
     /// Which instance.
     pub instance: u32,
-    /// Hops of the data's way and of the ACKs' way, as indices into the run's hops.
-    pub routes: [Box<[u32]>; 2],
     /// Its endpoints.
     pub protocol: Protocol,
     /// When it starts.
@@ -80,7 +78,10 @@ impl Protocol {
     }
     /// UDP endpoints.
     pub fn udp(header: Bytes) -> Self {
-        Protocol::Udp(Datagrams { header: header.0 as u16, ..Datagrams::default() })
+        Protocol::Udp(Datagrams {
+            header: header.0 as u16,
+            ..Datagrams::default()
+        })
     }
 }
 
@@ -117,25 +118,20 @@ impl Datagrams {
 
 impl Flow {
     /// A flow that has not started.
-    #[expect(clippy::too_many_arguments, reason = "built in one place, from named parts")]
     pub fn new(
         id: FlowId,
-        group: u32,
-        instance: u32,
-        routes: [Box<[u32]>; 2],
+        (group, instance): (u32, u32),
         protocol: Protocol,
         traffic: Box<dyn Traffic>,
-        start: Time,
-        stop: Time,
+        active: std::ops::Range<Time>,
     ) -> Self {
         Flow {
             id,
             group,
             instance,
-            routes,
             protocol,
-            start,
-            stop,
+            start: active.start,
+            stop: active.end,
             completed: None,
             warm: Progress::default(),
             received_on_wire: Bytes::ZERO,
@@ -144,12 +140,6 @@ impl Flow {
             started: false,
             stopped: false,
         }
-    }
-
-    /// The route a packet of that direction takes.
-    #[inline]
-    pub fn route(&self, forward: bool) -> &[u32] {
-        &self.routes[usize::from(!forward)]
     }
 
     /// When the sending side wants to be woken.
@@ -170,7 +160,11 @@ impl Flow {
 
     fn next_write(&self) -> Time {
         let offset = self.traffic.poll_timeout();
-        if offset.is_never() { Time::NEVER } else { self.start + offset.since(Time::ZERO) }
+        if offset.is_never() {
+            Time::NEVER
+        } else {
+            self.start + offset.since(Time::ZERO)
+        }
     }
 
     /// Starts, stops, lets the application write and timers go off, as due by `now`.
@@ -191,10 +185,14 @@ impl Flow {
             }
             return;
         }
-        let Protocol::Tcp { sender, .. } = &mut self.protocol else { return };
+        let Protocol::Tcp { sender, .. } = &mut self.protocol else {
+            return;
+        };
         if self.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
             while self.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
-                let Some(write) = self.traffic.poll_write() else { break };
+                let Some(write) = self.traffic.poll_write() else {
+                    break;
+                };
                 sender.write(write);
             }
             if self.traffic.poll_timeout().is_never() && self.traffic.total().is_some() {
@@ -208,7 +206,9 @@ impl Flow {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match &mut self.protocol {
-            Protocol::Tcp { sender, header, ecn, .. } => {
+            Protocol::Tcp {
+                sender, header, ecn, ..
+            } => {
                 let segment = sender.poll_transmit(now)?;
                 Some(data_packet(self.id, &segment, *header, *ecn))
             }
@@ -220,8 +220,12 @@ impl Flow {
         if self.stopped || !self.started || self.next_write() > now {
             return None;
         }
-        let Write::Bytes(payload) = self.traffic.poll_write()? else { return None };
-        let Protocol::Udp(datagrams) = &mut self.protocol else { return None };
+        let Write::Bytes(payload) = self.traffic.poll_write()? else {
+            return None;
+        };
+        let Protocol::Udp(datagrams) = &mut self.protocol else {
+            return None;
+        };
         let number = datagrams.sent;
         datagrams.sent += 1;
         let size = u16::try_from(payload.0.saturating_add(datagrams.header.into())).unwrap_or(u16::MAX);
@@ -234,7 +238,11 @@ impl Flow {
         self.received_on_wire += packet.bytes();
         match &mut self.protocol {
             Protocol::Tcp { receiver, header, .. } => {
-                let kind = if packet.kind() == PacketKind::Syn { SegmentKind::Syn } else { SegmentKind::Data };
+                let kind = if packet.kind() == PacketKind::Syn {
+                    SegmentKind::Syn
+                } else {
+                    SegmentKind::Data
+                };
                 let segment = Segment {
                     kind,
                     sequence: packet.sequence,
@@ -255,7 +263,9 @@ impl Flow {
     /// The receiver's next ACK, to be put on the first hop of the way back.
     #[inline]
     pub fn poll_acknowledgement(&mut self, now: Time, packets: &mut PacketPool) -> Option<PacketId> {
-        let Protocol::Tcp { receiver, header, .. } = &mut self.protocol else { return None };
+        let Protocol::Tcp { receiver, header, .. } = &mut self.protocol else {
+            return None;
+        };
         let ack = receiver.poll_transmit(now)?;
         let kind = match ack.kind {
             AcknowledgementKind::SynAck => PacketKind::SynAck,
@@ -271,7 +281,9 @@ impl Flow {
     /// An ACK has come back.
     #[inline]
     pub fn receive_acknowledgement(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
-        let Protocol::Tcp { sender, .. } = &mut self.protocol else { return };
+        let Protocol::Tcp { sender, .. } = &mut self.protocol else {
+            return;
+        };
         let packet = &packets[id];
         let kind = match packet.kind() {
             PacketKind::SynAck => AcknowledgementKind::SynAck,

@@ -34,7 +34,12 @@ pub struct Ledger<T> {
 impl<T: Trace> Ledger<T> {
     /// Nothing lost yet.
     pub fn new(hops: usize, flows: usize, trace: T) -> Self {
-        Ledger { hops: vec![HopLosses::default(); hops], flows: vec![0; flows], hop: 0, trace }
+        Ledger {
+            hops: vec![HopLosses::default(); hops],
+            flows: vec![0; flows],
+            hop: 0,
+            trace,
+        }
     }
 }
 

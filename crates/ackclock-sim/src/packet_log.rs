@@ -25,7 +25,11 @@ impl PacketLog {
             labels,
             hops: topology.shared.clone(),
             groups: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
-            flows: topology.flows.iter().map(|flow| (flow.group, flow.instance)).collect(),
+            flows: topology
+                .flows
+                .iter()
+                .map(|flow| (flow.group, flow.instance))
+                .collect(),
             table: PacketRow::table(),
         }
     }

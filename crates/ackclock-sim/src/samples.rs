@@ -2,8 +2,10 @@
 
 use crate::flow::{Flow, Protocol};
 use crate::run::Run;
+use crate::topology::Topology;
 use crate::trace::Trace;
 use ackclock_core::endpoint::{Sender, SenderEvent};
+use ackclock_core::link::Link;
 use ackclock_core::result::{EventRow, FlowRow, HopRow, SampleRow, Table};
 use ackclock_core::scenario::{Scenario, Transport};
 use ackclock_core::units::{Bytes, Span, Time};
@@ -13,7 +15,8 @@ use ackclock_core::units::{Bytes, Span, Time};
 pub struct Sampler {
     point: i64,
     replicate: i64,
-    hops: Vec<String>,
+    /// Name and meter of each shared hop.
+    hops: Vec<(String, Box<dyn Link>)>,
     /// Name and control of each group of flows.
     groups: Vec<(String, &'static str)>,
     interval: Span,
@@ -35,7 +38,7 @@ fn seconds(value: Option<Span>) -> f64 {
 
 impl Sampler {
     /// Nothing written yet.
-    pub fn new(scenario: &Scenario, hops: Vec<String>, (point, replicate): (i64, i64)) -> Self {
+    pub fn new(scenario: &Scenario, topology: &mut Topology, (point, replicate): (i64, i64)) -> Self {
         let control = |transport: &Transport| match transport {
             Transport::Tcp { control, .. } => control.name,
             Transport::Udp { .. } => "udp",
@@ -43,8 +46,15 @@ impl Sampler {
         Sampler {
             point,
             replicate,
-            hops,
-            groups: scenario.flows.iter().map(|flow| (flow.name.clone(), control(&flow.transport))).collect(),
+            hops: std::mem::take(&mut topology.shared)
+                .into_iter()
+                .zip(std::mem::take(&mut topology.meters))
+                .collect(),
+            groups: scenario
+                .flows
+                .iter()
+                .map(|flow| (flow.name.clone(), control(&flow.transport)))
+                .collect(),
             interval: scenario.sample_interval,
             warmup: Time::ZERO + scenario.warmup,
             warm: false,
@@ -69,7 +79,11 @@ impl Sampler {
             self.next = now + self.interval;
             self.write_samples(now, run);
         }
-        if self.warm { self.next } else { self.next.min(self.warmup) }
+        if self.warm {
+            self.next
+        } else {
+            self.next.min(self.warmup)
+        }
     }
 
     /// The last sample and the tables.
@@ -80,9 +94,15 @@ impl Sampler {
         }
         let mut flows = FlowRow::table();
         for flow in run.flows() {
-            self.flow_row(flow, end, run.ledger().flows[flow.id.0 as usize]).push(&mut flows);
+            self.flow_row(flow, end, run.ledger().flows[flow.id.0 as usize])
+                .push(&mut flows);
         }
-        vec![("flows", flows), ("samples", self.samples), ("hops", self.hop_samples), ("events", self.events)]
+        vec![
+            ("flows", flows),
+            ("samples", self.samples),
+            ("hops", self.hop_samples),
+            ("events", self.events),
+        ]
     }
 
     fn write_samples<T: Trace>(&mut self, now: Time, run: &mut Run<T>) {
@@ -91,7 +111,7 @@ impl Sampler {
             self.write_events(flow);
             self.write_flow(now, flow);
         }
-        for (number, name) in self.hops.iter().enumerate() {
+        for (number, (name, meter)) in self.hops.iter().enumerate() {
             let (hop, losses) = (&run.hops()[number], run.ledger().hops[number]);
             let (counters, backlog) = (hop.counters(), hop.backlog());
             HopRow {
@@ -109,7 +129,7 @@ impl Sampler {
                 drops_aqm: losses.aqm as i64,
                 drops_impairment: losses.impairment as i64,
                 marks: losses.marks as i64,
-                rate_bit_per_s: hop.rate(now).as_bit_per_s() as f64,
+                rate_bit_per_s: meter.rate(now).as_bit_per_s() as f64,
             }
             .push(&mut self.hop_samples);
         }
@@ -147,9 +167,18 @@ impl Sampler {
     }
 
     fn write_events(&mut self, flow: &mut Flow) {
-        let Protocol::Tcp { sender, .. } = &mut flow.protocol else { return };
+        let Protocol::Tcp { sender, .. } = &mut flow.protocol else {
+            return;
+        };
         for event in sender.take_events() {
-            let SenderEvent { at, kind, cwnd_before, cwnd_after, ssthresh_after, in_flight } = event;
+            let SenderEvent {
+                at,
+                kind,
+                cwnd_before,
+                cwnd_after,
+                ssthresh_after,
+                in_flight,
+            } = event;
             EventRow {
                 point: self.point,
                 replicate: self.replicate,

@@ -1,11 +1,12 @@
 //! From a scenario to hops and flows: instances expanded, elements built, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
+use crate::routes::{Routes, Stop};
 use ackclock_core::congestion::ControlContext;
-use ackclock_core::hop::Hop;
-use ackclock_core::packet::FlowId;
 use ackclock_core::endpoint::{Receiver, Sender};
+use ackclock_core::hop::Hop;
 use ackclock_core::link::Link;
+use ackclock_core::packet::FlowId;
 use ackclock_core::queue::droptail::DropTail;
 use ackclock_core::registry::{Place, Recipe};
 use ackclock_core::scenario::quantity::Limit;
@@ -13,6 +14,7 @@ use ackclock_core::scenario::{FlowDescription, HopDescription, Range, Scenario, 
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use std::sync::Arc;
 
 /// What a run is made of.
 #[derive(Debug)]
@@ -21,26 +23,44 @@ pub struct Topology {
     pub hops: Vec<Hop>,
     /// The name of each shared hop.
     pub shared: Vec<String>,
+    /// A second instance of each shared hop's link, with the same realisation: the link itself may be asked only about the future.
+    pub meters: Vec<Box<dyn Link>>,
     /// The flows' instances in the scenario's order.
     pub flows: Vec<Flow>,
+    /// Their routes.
+    pub routes: Routes,
 }
 
 /// Builds a replicate of a scenario.
 pub fn build(scenario: &Scenario, replicate: u32) -> Topology {
     let streams = Streams::new(scenario.seed, replicate);
-    let mut topology = Topology { hops: Vec::new(), shared: Vec::new(), flows: Vec::new() };
+    let mut topology = Topology {
+        hops: Vec::new(),
+        shared: Vec::new(),
+        meters: Vec::new(),
+        flows: Vec::new(),
+        routes: Routes::default(),
+    };
     let mut index_of = vec![None; scenario.hops.len()];
     for (number, description) in scenario.hops.iter().enumerate() {
         if description.scope == Scope::Shared {
             index_of[number] = Some(topology.hops.len() as u32);
             topology.shared.push(description.name.clone());
             let place = format!("hop/{}", description.name);
-            topology.hops.push(build_hop(description, Span::ZERO, &streams, &place));
+            topology
+                .hops
+                .push(build_hop(description, Span::ZERO, &streams, &place));
+            topology.meters.push(build_link(description, &streams, &place));
         }
     }
     for (group, description) in scenario.flows.iter().enumerate() {
         for instance in 0..description.count {
-            let builder = FlowBuilder { scenario, description, streams: &streams, index_of: &index_of };
+            let builder = FlowBuilder {
+                scenario,
+                description,
+                streams: &streams,
+                index_of: &index_of,
+            };
             let flow = builder.build(group, instance, &mut topology);
             topology.flows.push(flow);
         }
@@ -48,17 +68,33 @@ pub fn build(scenario: &Scenario, replicate: u32) -> Topology {
     topology
 }
 
-fn build_hop(description: &HopDescription, extra: Span, streams: &Streams, name: &str) -> Hop {
-    let part = |part: &str| format!("{name}/{part}");
-    let queue = description.queue.build(Place { streams, name: &part("queue") });
-    let link = description.link.build(Place { streams, name: &part("link") });
-    let impairments = description
-        .impairments
-        .iter()
-        .enumerate()
-        .map(|(number, one)| one.build(Place { streams, name: &part(&format!("impairment/{number}")) }))
+fn build_link(description: &HopDescription, streams: &Streams, place: &str) -> Box<dyn Link> {
+    description.link.build(Place {
+        streams,
+        name: &format!("{place}/link"),
+    })
+}
+
+fn build_hop(description: &HopDescription, extra: Span, streams: &Streams, place: &str) -> Hop {
+    let queue = description.queue.build(Place {
+        streams,
+        name: &format!("{place}/queue"),
+    });
+    let impairments = (0..)
+        .zip(&description.impairments)
+        .map(|(number, one): (u32, _)| {
+            one.build(Place {
+                streams,
+                name: &format!("{place}/impairment/{number}"),
+            })
+        })
         .collect();
-    Hop::new(queue, link, impairments, description.delay + extra)
+    Hop::new(
+        queue,
+        build_link(description, streams, place),
+        impairments,
+        description.delay + extra,
+    )
 }
 
 /// Takes no time to send anything: the link of a flow's extra delay.
@@ -83,57 +119,76 @@ struct FlowBuilder<'a> {
 
 impl FlowBuilder<'_> {
     fn build(&self, group: usize, instance: u32, topology: &mut Topology) -> Flow {
-        let FlowBuilder { description, streams, .. } = self;
+        let FlowBuilder {
+            description, streams, ..
+        } = self;
         let name = format!("flow/{}/{instance}", description.name);
-        let mut route = Vec::with_capacity(description.route.len() + 1);
-        let mut extra = spread(description.extra_delay, instance, description.count);
-        let access = description.route.first().is_some_and(|first| self.index_of[*first].is_none());
-        if extra > Span::ZERO && !access {
-            route.push(topology.hops.len() as u32);
-            let place = Place { streams, name: &name };
-            let queue = DropTail { limit: Limit::Unlimited, counts_packet_in_service: false }.build(place);
-            topology.hops.push(Hop::new(queue, Box::new(Instant), Vec::new(), extra));
-            extra = Span::ZERO;
-        }
-        self.extend_route(&mut route, &description.route, extra, &name, topology);
-        let mut return_route = Vec::with_capacity(description.return_route.len());
-        self.extend_route(&mut return_route, &description.return_route, Span::ZERO, &name, topology);
+        let extra = spread(description.extra_delay, instance, description.count);
+        let forward = self.route(&description.route, extra, &format!("{name}/route"), topology);
+        let back = self.route(
+            &description.return_route,
+            Span::ZERO,
+            &format!("{name}/return"),
+            topology,
+        );
+        topology.routes.push(&forward, &back);
         let start = uniform(description.start, &mut streams.stream(&format!("{name}/start")));
         let (protocol, mss) = self.protocol(&name);
         let traffic_name = format!("{name}/traffic");
-        let traffic = description
-            .traffic
-            .build(TrafficContext { place: Place { streams, name: &traffic_name }, mss });
+        let traffic = description.traffic.build(TrafficContext {
+            place: Place {
+                streams,
+                name: &traffic_name,
+            },
+            mss,
+        });
         Flow::new(
             FlowId(topology.flows.len() as u32),
-            group as u32,
-            instance,
-            [route.into(), return_route.into()],
+            (group as u32, instance),
             protocol,
             traffic,
-            Time::ZERO + start,
-            description.stop,
+            Time::ZERO + start..description.stop,
         )
     }
 
-    /// Appends the instances of the named hops; a hop of scope `per_flow` is built for each place in the route. An extra delay before
-    /// a hop that only this flow uses is as good behind its link: it is added to the first hop's propagation delay.
-    fn extend_route(
-        &self,
-        route: &mut Vec<u32>,
-        names: &[usize],
-        mut extra: Span,
-        flow: &str,
-        topology: &mut Topology,
-    ) {
-        for &number in names {
-            route.push(self.index_of[number].unwrap_or_else(|| {
-                let description = &self.scenario.hops[number];
-                let place = format!("{flow}/hop/{}/{}", description.name, route.len());
-                topology.hops.push(build_hop(description, std::mem::take(&mut extra), self.streams, &place));
-                topology.hops.len() as u32 - 1
-            }));
+    /// Where packets stop on the way. A hop of scope `per_flow` is built for each place in the route. An extra delay is a hop of the
+    /// flow's own; before a hop that is its own already, it is as good behind that one's link.
+    fn route(&self, numbers: &[usize], mut extra: Span, place: &str, topology: &mut Topology) -> Vec<Stop> {
+        let mut stops = Vec::with_capacity(numbers.len() + 1);
+        if extra > Span::ZERO
+            && numbers
+                .first()
+                .is_some_and(|first| self.index_of[*first].is_some())
+        {
+            let unlimited = DropTail {
+                limit: Limit::Unlimited,
+                counts_packet_in_service: false,
+            };
+            let queue = unlimited.build(Place {
+                streams: self.streams,
+                name: place,
+            });
+            stops.push(Stop::hop(topology.hops.len(), true));
+            topology.hops.push(Hop::new(
+                queue,
+                Box::new(Instant),
+                Vec::new(),
+                std::mem::take(&mut extra),
+            ));
         }
+        for &number in numbers {
+            let description = &self.scenario.hops[number];
+            stops.push(match self.index_of[number] {
+                Some(shared) => Stop::hop(shared as usize, false),
+                None => {
+                    let place = format!("{place}/{}/{}", stops.len(), description.name);
+                    let own = build_hop(description, std::mem::take(&mut extra), self.streams, &place);
+                    topology.hops.push(own);
+                    Stop::hop(topology.hops.len() - 1, true)
+                }
+            });
+        }
+        stops
     }
 
     fn protocol(&self, name: &str) -> (Protocol, Bytes) {
@@ -141,14 +196,20 @@ impl FlowBuilder<'_> {
             Transport::Tcp { control, parameters } => {
                 let place = format!("{name}/control");
                 let control = control.build(ControlContext {
-                    place: Place { streams: self.streams, name: &place },
+                    place: Place {
+                        streams: self.streams,
+                        name: &place,
+                    },
                     mss: parameters.mss,
                     initial_window: parameters.mss * u64::from(parameters.initial_window.0),
                     initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
                 });
                 let jitter = self.streams.stream(&format!("{name}/jitter"));
-                let sender = Sender::new(parameters, control, jitter);
-                (Protocol::tcp(sender, Receiver::new(parameters), parameters), parameters.mss)
+                let sender = Sender::new(Arc::clone(parameters), control, jitter);
+                (
+                    Protocol::tcp(sender, Receiver::new(parameters), parameters),
+                    parameters.mss,
+                )
             }
             Transport::Udp { mss, header } => (Protocol::udp(*header), *mss),
         }

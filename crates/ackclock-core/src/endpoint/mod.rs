@@ -10,13 +10,19 @@
 use crate::packet::SackBlocks;
 use crate::units::{Bytes, Time};
 
+mod delivery_rate;
+mod loss_recovery;
+mod pacing;
 pub mod parameters;
 pub mod receiver;
 pub mod rtt;
+mod scoreboard;
+pub mod sender;
 
 pub use parameters::TcpParameters;
 pub use receiver::Receiver;
 pub use rtt::RttEstimator;
+pub use sender::Sender;
 
 /// What the sender puts on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! First in, first out; what does not fit is dropped on arrival.
 
-use super::{Queue, QueueKind, Server};
+use super::{Admission, Discipline, Occupancy, QueueKind};
 use crate::observe::{Context, DropReason};
-use crate::packet::{Backlog, Fifo, PacketId};
+use crate::packet::{Backlog, PacketId};
 use crate::registry::{Element, Place, Recipe};
 use crate::scenario::quantity::Limit;
 use crate::units::{Bytes, Time};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DropTail {
-    /// The most that may wait, in packets, bytes, or time at the link's rate of the moment.
+    /// The most that may wait, in packets, in bytes, or in time: then what would wait longer than that for its service is dropped.
     pub limit: Limit,
     /// Whether the packet being sent counts towards the limit. ns-2's limit counts it; a textbook buffer does not.
     #[serde(default)]
@@ -28,56 +28,93 @@ impl Element<QueueKind> for DropTail {
 }
 
 impl Recipe<QueueKind> for DropTail {
-    fn build(&self, _: Place<'_>) -> Box<dyn Queue> {
-        Box::new(DropTailQueue {
-            parameters: self.clone(),
-            waiting: Fifo::default(),
-        })
+    fn build(&self, _: Place<'_>) -> Discipline {
+        Discipline::InOrder(Box::new(self.clone()))
     }
 }
 
-#[derive(Debug)]
-struct DropTailQueue {
-    parameters: DropTail,
-    waiting: Fifo,
-}
-
-impl DropTailQueue {
-    fn fits(&self, now: Time, size: Bytes, server: Server<'_>) -> bool {
-        let counts = self.parameters.counts_packet_in_service;
-        if !counts && server.in_service.packets == 0 {
+impl DropTail {
+    fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
+        let counts = self.counts_packet_in_service;
+        if occupancy.is_idle() && !counts {
             return true; // goes straight into service
         }
-        let serving = if counts {
-            server.in_service
+        let (serving, wait) = if counts {
+            (occupancy.in_service, occupancy.wait)
         } else {
-            Backlog::default()
+            (Backlog::default(), occupancy.wait - occupancy.residual_service)
         };
-        let waiting = self.waiting.backlog();
-        let bytes = waiting.bytes + serving.bytes + size;
-        match self.parameters.limit {
+        let waiting = occupancy.waiting;
+        match self.limit {
             Limit::Packets(limit) => waiting.packets + serving.packets < limit,
-            Limit::Bytes(limit) => bytes <= limit,
-            Limit::Time(limit) => server.link.rate(now).serialization(bytes) <= limit,
+            Limit::Bytes(limit) => waiting.bytes + serving.bytes + size <= limit,
+            Limit::Time(limit) => wait <= limit,
             Limit::Unlimited => true,
         }
     }
 }
 
-impl Queue for DropTailQueue {
+impl Admission for DropTail {
     #[inline]
-    fn enqueue(&mut self, now: Time, id: PacketId, server: Server<'_>, context: &mut Context<'_>) {
-        if self.fits(now, context.packets[id].bytes(), server) {
-            self.waiting.push_back(id, context.packets);
-        } else {
+    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
+        let fits = self.fits(context.packets[id].bytes(), occupancy);
+        if !fits {
             context.drop_packet(now, id, DropReason::QueueFull);
         }
+        fits
     }
-    fn dequeue(&mut self, _now: Time, context: &mut Context<'_>) -> Option<PacketId> {
-        self.waiting.pop_front(context.packets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Span;
+
+    fn occupancy(waiting: u64, serving: u64) -> Occupancy {
+        let backlog = |packets| Backlog {
+            packets,
+            bytes: Bytes(packets * 1000),
+        };
+        Occupancy {
+            waiting: backlog(waiting),
+            in_service: backlog(serving),
+            residual_service: Span::from_millis(serving),
+            wait: Span::from_millis(waiting * 2 + serving),
+        }
     }
-    fn backlog(&self) -> Backlog {
-        self.waiting.backlog()
+    fn most(limit: Limit, counts_packet_in_service: bool) -> u64 {
+        let queue = DropTail {
+            limit,
+            counts_packet_in_service,
+        };
+        (0..100)
+            .take_while(|&waiting| queue.fits(Bytes(1000), &occupancy(waiting, 1)))
+            .count() as u64
+    }
+
+    #[test]
+    fn the_packet_in_service_counts_only_if_told() {
+        for limit in [Limit::Packets(4), Limit::Bytes(Bytes(4_999))] {
+            assert_eq!((most(limit, false), most(limit, true)), (4, 3), "{limit:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_limit_bounds_the_wait() {
+        // 2 ms a packet and 1 ms left of the one in service.
+        assert_eq!(most(Limit::Time(Span::from_millis(8)), false), 5);
+        assert_eq!(most(Limit::Time(Span::from_millis(8)), true), 4);
+    }
+
+    #[test]
+    fn an_idle_link_takes_a_packet_whatever_the_limit_unless_service_counts() {
+        let zero = |counts_packet_in_service| DropTail {
+            limit: Limit::Packets(0),
+            counts_packet_in_service,
+        };
+        assert!(zero(false).fits(Bytes(1000), &occupancy(0, 0)));
+        assert!(!zero(true).fits(Bytes(1000), &occupancy(0, 0)));
+        assert!(!zero(false).fits(Bytes(1000), &occupancy(0, 1)));
     }
 }
 

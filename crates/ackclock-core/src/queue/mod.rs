@@ -1,32 +1,61 @@
 //! Queues: decide what to keep and what to send next, and report each drop and mark themselves.
+//!
+//! Most disciplines keep the order of arrival and decide on arrival (drop-tail, RED): they are an [`Admission`], and the hop knows at
+//! arrival when a packet will leave. Others decide when the link asks (CoDel, fair queueing): they are a [`Queue`].
 
-use crate::link::Link;
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
 use crate::registry::{Entry, Kind, Place};
-use crate::units::Time;
+use crate::units::{Span, Time};
 use std::fmt::Debug;
 
 pub mod droptail;
 
-/// The link a queue feeds, as the queue sees it.
-#[derive(Clone, Copy)]
-pub struct Server<'a> {
-    /// The packet being sent: one packet or none.
+/// What a packet finds on arrival.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Occupancy {
+    /// What is waiting, the packet in service not counted.
+    pub waiting: Backlog,
+    /// The packet in service: one or none.
     pub in_service: Backlog,
-    /// The link that sends it.
-    pub link: &'a dyn Link,
+    /// How much longer the packet in service takes.
+    pub residual_service: Span,
+    /// How long an admitted packet would wait until its own service begins.
+    pub wait: Span,
 }
 
-/// A queue. `now` is the scheduled time of the arrival or of the service completion and never runs backwards.
+impl Occupancy {
+    /// Whether an admitted packet would be sent at once.
+    pub const fn is_idle(&self) -> bool {
+        self.in_service.packets == 0
+    }
+}
+
+/// A discipline that keeps the order of arrival and decides on arrival.
+pub trait Admission: Debug + Send {
+    /// Whether the packet may join the queue. If not, it has been dropped ([`Context::drop_packet`]). `now` never runs backwards.
+    #[must_use]
+    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool;
+}
+
+/// A discipline that decides when the link asks. `now` is the scheduled time of the arrival or of the service completion and never runs backwards.
 pub trait Queue: Debug + Send {
-    /// Takes a packet in or drops it ([`Context::drop_packet`]). `server.in_service` is empty if the packet can be sent at once: it
-    /// will then be asked for by [`Queue::dequeue`] before anything else happens.
-    fn enqueue(&mut self, now: Time, id: PacketId, server: Server<'_>, context: &mut Context<'_>);
+    /// Takes a packet in or drops it ([`Context::drop_packet`]). With `in_service` empty it will be asked for by
+    /// [`Queue::dequeue`] before anything else happens.
+    fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>);
     /// The next packet to send, `None` if there is none (left).
     fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId>;
     /// What is waiting, the packet in service not counted.
     fn backlog(&self) -> Backlog;
+}
+
+/// A discipline.
+#[derive(Debug)]
+pub enum Discipline {
+    /// Keeps the order of arrival.
+    InOrder(Box<dyn Admission>),
+    /// Decides when the link asks.
+    Scheduled(Box<dyn Queue>),
 }
 
 /// The registry of queues.
@@ -34,7 +63,7 @@ pub trait Queue: Debug + Send {
 pub struct QueueKind;
 
 impl Kind for QueueKind {
-    type Product = Box<dyn Queue>;
+    type Product = Discipline;
     type Context<'a> = Place<'a>;
     const NAME: &'static str = "queue";
     fn entries() -> &'static [Entry<Self>] {

@@ -7,7 +7,7 @@ use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
 use crate::registry::Place;
 use crate::streams::Streams;
-use crate::traffic::{TrafficContext, Write};
+use crate::traffic::{Suits, TrafficContext};
 use crate::units::{Bytes, Span, Time};
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ impl Scenario {
             );
         }
         if self.replicates == 0 || self.replicates > MOST_REPLICATES {
-            let remedy = format!("runs nothing sensible; write a number from 1 to {MOST_REPLICATES}");
+            let remedy = format!("is no number of runs; write one from 1 to {MOST_REPLICATES}");
             return refuse("replicates", &self.replicates, &remedy);
         }
         self.check_samples()?;
@@ -80,7 +80,7 @@ impl Scenario {
         let samples = self.duration.as_nanos() / self.sample_interval.as_nanos();
         if samples > MOST_SAMPLES {
             let remedy = format!(
-                "makes {samples} samples of each flow; write {MOST_SAMPLES}th of the duration at least"
+                "makes {samples} samples of each series; write a ten-millionth of the duration at least"
             );
             return refuse("sample_interval", &self.sample_interval, &remedy);
         }
@@ -134,13 +134,13 @@ impl FlowDescription {
         let Transport::Udp { mss, .. } = self.transport else {
             return Ok(());
         };
-        let streams = Streams::new(self.count.into(), 0);
+        let streams = Streams::new(0, 0);
         let place = Place {
             streams: &streams,
             name: "check",
         };
-        let mut source = self.traffic.build(TrafficContext { place, mss });
-        if source.poll_write() == Some(Write::Unlimited) {
+        let source = self.traffic.build(TrafficContext { place, mss });
+        if source.suits() == Suits::Tcp {
             let remedy =
                 "cannot go over UDP, which has no window; write one with a rate, or transport kind \"tcp\"";
             return refuse("traffic.kind", &self.traffic.name, remedy);

@@ -15,6 +15,7 @@ use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 mod check;
 mod document;
@@ -118,7 +119,7 @@ pub enum Transport {
         /// The congestion control.
         control: Chosen<ControlKind>,
         /// Everything else.
-        parameters: Box<TcpParameters>,
+        parameters: Arc<TcpParameters>,
     },
     /// UDP.
     Udp {

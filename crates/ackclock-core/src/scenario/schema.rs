@@ -2,7 +2,7 @@
 
 use super::document::{Document, UdpDocument};
 use super::resolve::value_of;
-use super::transport::KINDS;
+use super::transport::{KINDS, with_kind};
 use crate::congestion::ControlKind;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::Preset;
@@ -20,10 +20,8 @@ const PRESETS: [Preset; 3] = [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002];
 
 /// The JSON schema (draft 2020-12) of a whole scenario.
 pub fn schema() -> Value {
-    SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<Document>()
-        .to_value()
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    unwrapped(generator.into_root_schema_for::<Document>().to_value())
 }
 
 /// Everything that can be chosen: for each registry the list of its elements with the schema of their parameters, and the
@@ -46,10 +44,42 @@ fn catalogue<K: Kind>() -> Vec<Value> {
             "label": entry.label,
             "summary": entry.summary,
             "reference": entry.reference,
-            "parameters": (entry.schema)(),
+            "parameters": unwrapped((entry.schema)()),
         })
     };
     K::entries().iter().map(record).collect()
+}
+
+/// Doc comments are wrapped for the source's sake: their lines become one; paragraphs stay.
+fn unwrapped(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(map) => {
+            for (key, value) in map {
+                *value = match value.take() {
+                    Value::String(text) if key == "description" => paragraphs(&text).into(),
+                    other => unwrapped(other),
+                };
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| *value = unwrapped(value.take())),
+        _ => {}
+    }
+    schema
+}
+
+/// A line that begins an item of a list stays a line.
+fn paragraphs(text: &str) -> String {
+    let mut unwrapped = String::new();
+    for line in text.lines() {
+        let begins = line.is_empty() || line.starts_with("- ") || unwrapped.ends_with('\n');
+        match (unwrapped.is_empty(), begins) {
+            (true, _) => {}
+            (false, true) => unwrapped.push('\n'),
+            (false, false) => unwrapped.push(' '),
+        }
+        unwrapped.push_str(line.trim_start());
+    }
+    unwrapped
 }
 
 fn preset(preset: &Preset) -> (String, Value) {
@@ -134,6 +164,11 @@ fn tagged(mut schema: Value, kind: &str, required: &[&str]) -> Value {
     if let Some(Value::Object(rest)) = map.shift_remove("properties") {
         properties.extend(rest);
     }
+    if let Some(Value::Array(examples)) = map.get_mut("examples") {
+        examples
+            .iter_mut()
+            .for_each(|example| *example = with_kind(kind, example.take()));
+    }
     let mut names: Vec<Value> = vec!["kind".into()];
     names.extend(required.iter().map(|&name| name.into()));
     if let Some(Value::Array(rest)) = map.shift_remove("required") {
@@ -202,5 +237,42 @@ fn rename(schema: &mut Value, renamed: &[(String, String)]) {
         }
         Value::Array(list) => list.iter_mut().for_each(|value| rename(value, renamed)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_joined_and_paragraphs_and_lists_are_not() {
+        assert_eq!(
+            paragraphs("One\nsentence.\n\nAnother\none:\n- item\n  of two lines\n- item"),
+            "One sentence.\n\nAnother one:\n- item of two lines\n- item"
+        );
+    }
+
+    #[test]
+    fn definitions_of_one_name_and_two_meanings_are_told_apart() {
+        let mut generator = SchemaSettings::draft2020_12().into_generator();
+        let element = |meaning: &str| {
+            json!({
+                "properties": { "mode": { "$ref": "#/$defs/Mode" }, "list": { "items": { "$ref": "#/$defs/Mode" } } },
+                "$defs": { "Mode": { "const": meaning }, "Same": true },
+            })
+        };
+        let first = adopt(&mut generator, "first", element("a"));
+        let second = adopt(&mut generator, "second", element("b"));
+        let again = adopt(&mut generator, "third", element("a"));
+        assert_eq!(first["properties"]["mode"]["$ref"], "#/$defs/Mode");
+        assert_eq!(second["properties"]["mode"]["$ref"], "#/$defs/second.Mode");
+        assert_eq!(
+            second["properties"]["list"]["items"]["$ref"],
+            "#/$defs/second.Mode"
+        );
+        assert_eq!(again, first);
+        let names: Vec<&String> = generator.definitions().keys().collect();
+        assert_eq!(names, ["Mode", "Same", "second.Mode"]);
+        assert_eq!(generator.definitions()["second.Mode"], json!({ "const": "b" }));
     }
 }

@@ -8,6 +8,7 @@ use super::{Transport, parse};
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The transports, as written in `kind`.
 pub(super) const KINDS: [&str; 2] = ["tcp", "udp"];
@@ -66,7 +67,7 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
     Ok((
         Transport::Tcp {
             control,
-            parameters: Box::new(parameters),
+            parameters: Arc::new(parameters),
         },
         with_kind("tcp", Value::Object(written)),
     ))
@@ -106,7 +107,8 @@ fn merge(tree: &mut Value, over: Value) {
     }
 }
 
-fn with_kind(kind: &str, tree: Value) -> Value {
+/// The table with `kind` as its first field.
+pub(super) fn with_kind(kind: &str, tree: Value) -> Value {
     let mut map = Map::new();
     map.insert("kind".into(), kind.into());
     if let Value::Object(rest) = tree {

@@ -1,0 +1,78 @@
+# The verbs a newcomer needs. `make` alone lists them. Everything is built into .venv and target; nothing else is touched.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Files whose age says whether a step is up to date.
+TOOLS := $(VENV)/.tools
+BUILT := $(VENV)/.built
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
+DEMO := examples/leaky-pipe.toml
+DEMO_OUT := out/leaky-pipe
+
+# Plain `python3` may be another one, or none at all.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test bench lint docs docs-write clean
+.DELETE_ON_ERROR:
+
+help: ## list these
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: $(BUILT) ## build everything into .venv (release mode)
+
+demo: $(BUILT) ## simulate the leaky pipe, draw its figures, write its report
+	$(BIN)/ackclock simulate $(DEMO) -o $(DEMO_OUT)
+	$(BIN)/ackclock plot $(DEMO_OUT)
+	$(BIN)/ackclock report $(DEMO_OUT)
+	@echo
+	@echo "The demo is done. Scenario: $(DEMO)"
+	@echo "  tables:  $(DEMO_OUT)"
+	@echo "  figures: $(DEMO_OUT)/figures"
+	@echo "  report:  $(DEMO_OUT)/report.html (one file; open it in a browser)"
+
+# The binding's tests are the Python ones: a test program of its own would have to link libpython, which not every
+# machine has.
+test: $(BUILT) ## build, then run all tests, Rust and Python
+	cargo test --workspace --exclude ackclock-py
+	$(BIN)/python -m pytest
+
+bench: $(BUILT) ## run the benchmarks (minutes; BENCHMARKS.md says what they mean)
+	cargo bench --workspace --exclude ackclock-py
+
+lint: $(BUILT) ## check format, lints, types and who imports whom
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(BUILT) ## check that the generated pages are current, build the Rust documentation
+	$(BIN)/python -m ackclock.reference --check
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+docs-write: $(BUILT) ## write the generated pages: docs/reference and schema
+	$(BIN)/python -m ackclock.reference --write
+
+clean: ## remove what was built, and the demo's results
+	rm -rf $(VENV) $(DEMO_OUT) python/ackclock/_native*.so
+	cargo clean
+
+# Python's tools and the packages that pyproject.toml asks for, without building ackclock itself.
+$(TOOLS): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("ackclock needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; say for example: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@command -v cargo > /dev/null || { echo "cargo is not there; install Rust, for example from https://rustup.rs" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
+	  print(*project["build-system"]["requires"], *project["project"]["dependencies"], \
+	  *project["project"]["optional-dependencies"]["dev"], sep="\n")' > $(VENV)/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/requirements.txt
+	touch $@
+
+# An editable install: changes to Python files need no build.
+$(BUILT): $(TOOLS) $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+	touch $@

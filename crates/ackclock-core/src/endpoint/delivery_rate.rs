@@ -1,0 +1,220 @@
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), for controls that ask for them.
+
+use crate::congestion::{Limit, RateSample};
+use crate::units::{BitRate, Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// What has to be remembered of a segment in flight: the draft's P.delivered, P.delivered_time, P.first_sent_time and
+/// P.is_app_limited; P.sent_time is in the scoreboard.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    delivered: u64,
+    delivered_at: Time,
+    first_sent_at: Time,
+    application_limited: bool,
+}
+
+/// The connection's part (the draft's C) and a [`Snapshot`] for each segment of the scoreboard.
+#[derive(Debug, Default)]
+pub(super) struct DeliveryRate {
+    snapshots: VecDeque<Snapshot>,
+    /// C.delivered_time.
+    delivered_at: Time,
+    /// C.first_sent_time.
+    first_sent_at: Time,
+    /// C.app_limited: samples of what was sent before this much was delivered are limited by the application.
+    limited_until: u64,
+    /// Of the segments this ACK delivered, the one sent last, and when.
+    latest: Option<(Snapshot, Time)>,
+}
+
+impl DeliveryRate {
+    /// A segment is sent, for the first time or again: its snapshot (the draft's section 3.2). `idle` says that nothing is in flight.
+    fn snapshot(&mut self, now: Time, delivered: u64, idle: bool) -> Snapshot {
+        if idle {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        Snapshot {
+            delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            application_limited: self.limited_until > delivered,
+        }
+    }
+
+    /// The next segment is sent.
+    pub fn on_sent(&mut self, now: Time, delivered: u64, idle: bool) {
+        let snapshot = self.snapshot(now, delivered, idle);
+        if self.snapshots.len() == self.snapshots.capacity() {
+            self.snapshots.reserve_exact(self.snapshots.len() / 4 + 8);
+        }
+        self.snapshots.push_back(snapshot);
+    }
+
+    /// The segment `index` places after the first is sent again.
+    pub fn on_resent(&mut self, index: usize, now: Time, delivered: u64, idle: bool) {
+        let snapshot = self.snapshot(now, delivered, idle);
+        if let Some(place) = self.snapshots.get_mut(index) {
+            *place = snapshot;
+        }
+    }
+
+    /// The segment at `index`, sent at `sent_at`, has been delivered (the draft's section 3.3, UpdateRateSample).
+    pub fn on_delivered(&mut self, index: usize, sent_at: Time) {
+        let Some(&snapshot) = self.snapshots.get(index) else {
+            return;
+        };
+        let newer = self
+            .latest
+            .is_none_or(|(latest, _)| snapshot.delivered >= latest.delivered);
+        if newer {
+            self.latest = Some((snapshot, sent_at));
+        }
+    }
+
+    /// The first `count` segments are acknowledged.
+    pub fn pop(&mut self, count: u64) {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        self.snapshots.drain(..count.min(self.snapshots.len()));
+    }
+
+    /// Nothing is outstanding any more (go-back-N).
+    pub fn clear(&mut self) {
+        self.snapshots.clear();
+    }
+
+    /// There is nothing to send though the window is open: what is sent before all of `delivered` and `in_flight` has
+    /// arrived does not show what the path could carry (the draft's section 3.4).
+    pub fn mark_application_limited(&mut self, delivered: u64, in_flight: u64) {
+        self.limited_until = (delivered + in_flight).max(1);
+    }
+
+    /// The sample of this ACK, after all it delivered has been told (the draft's section 3.3, GenerateRateSample). `None` if it
+    /// delivered nothing, or over less than the smallest round-trip time, which no path does.
+    pub fn sample(&mut self, now: Time, delivered: u64, min_rtt: Option<Span>) -> Option<RateSample> {
+        if self.limited_until != 0 && delivered > self.limited_until {
+            self.limited_until = 0;
+        }
+        let (snapshot, sent_at) = self.latest.take()?;
+        self.delivered_at = now;
+        self.first_sent_at = sent_at;
+        let send_interval = sent_at.since(snapshot.first_sent_at);
+        let ack_interval = now.since(snapshot.delivered_at);
+        let interval = send_interval.max(ack_interval);
+        let amount = Bytes(delivered.saturating_sub(snapshot.delivered));
+        if interval == Span::ZERO || min_rtt.is_some_and(|least| interval < least) {
+            return None;
+        }
+        Some(RateSample {
+            rate: BitRate::average(amount, interval),
+            delivered: amount,
+            interval,
+            prior_delivered: Bytes(snapshot.delivered),
+            limited: if snapshot.application_limited {
+                Limit::Application
+            } else {
+                Limit::CongestionWindow
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// Segments sent every millisecond, each acknowledged 10 ms later: 8 Mbit/s.
+    fn steady(rate: &mut DeliveryRate, segments: u64) -> Vec<RateSample> {
+        let mut samples = Vec::new();
+        let mut delivered = 0;
+        for millis in 0..segments + 10 {
+            if millis >= 10 {
+                rate.on_delivered(0, at(millis - 10));
+                rate.pop(1);
+                delivered += MSS;
+                samples.extend(rate.sample(at(millis), delivered, Some(Span::from_millis(10))));
+            }
+            if millis < segments {
+                rate.on_sent(at(millis), delivered, millis == 0);
+            }
+        }
+        samples
+    }
+
+    #[test]
+    fn a_snapshot_is_at_most_thirty_two_bytes() {
+        assert!(size_of::<Snapshot>() <= 32);
+    }
+
+    #[test]
+    fn a_steady_stream_is_sampled_at_its_rate() {
+        let samples = steady(&mut DeliveryRate::default(), 100);
+        assert_eq!(samples.len(), 100);
+        for sample in &samples[10..] {
+            assert_eq!(sample.rate, BitRate::from_mbit_per_s(8.0));
+            assert_eq!(sample.limited, Limit::CongestionWindow);
+        }
+    }
+
+    #[test]
+    fn compressed_acks_do_not_raise_the_rate() {
+        let mut rate = DeliveryRate::default();
+        for n in 0..10 {
+            rate.on_sent(at(n), 0, n == 0);
+        }
+        // All ten ACKs arrive in one millisecond, 20 ms later.
+        let mut delivered = 0;
+        for n in 0..10 {
+            rate.on_delivered(0, at(n));
+            rate.pop(1);
+            delivered += MSS;
+            let sample = rate
+                .sample(at(20), delivered, Some(Span::from_millis(11)))
+                .unwrap();
+            assert!(sample.rate <= BitRate::from_mbit_per_s(8.0), "{sample:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_while_the_application_lags_is_marked_until_it_has_arrived() {
+        let mut rate = DeliveryRate::default();
+        rate.on_sent(at(0), 0, true);
+        rate.mark_application_limited(0, MSS);
+        rate.on_sent(at(1), 0, false);
+        rate.on_delivered(0, at(0));
+        rate.pop(1);
+        assert_eq!(
+            rate.sample(at(10), MSS, None).unwrap().limited,
+            Limit::CongestionWindow
+        );
+        rate.on_delivered(0, at(1));
+        rate.pop(1);
+        assert_eq!(
+            rate.sample(at(11), 2 * MSS, None).unwrap().limited,
+            Limit::Application
+        );
+        rate.on_sent(at(12), 2 * MSS, true);
+        rate.on_delivered(0, at(12));
+        rate.pop(1);
+        assert_eq!(
+            rate.sample(at(22), 3 * MSS, None).unwrap().limited,
+            Limit::CongestionWindow
+        );
+    }
+
+    #[test]
+    fn nothing_is_faster_than_the_smallest_round_trip() {
+        let mut rate = DeliveryRate::default();
+        rate.on_sent(at(0), 0, true);
+        rate.on_delivered(0, at(0));
+        rate.pop(1);
+        assert_eq!(rate.sample(at(1), MSS, Some(Span::from_millis(10))), None);
+    }
+}

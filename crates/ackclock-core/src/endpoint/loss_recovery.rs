@@ -1,0 +1,302 @@
+//! When a loss is inferred and how recovery from it goes on: Tahoe, Reno (RFC 5681), NewReno (RFC 6582), SACK (RFC 6675). This is the state
+//! machine; what it decides is carried out by the [`Sender`](super::sender::Sender).
+//!
+//! The inflation of the window by duplicate ACKs is kept here and added to the congestion control's window, so that no control has to
+//! know of it. At the end of a recovery it is gone and the control's own window holds: RFC 6582 section 3.2 step 3 option 2
+//! (cwnd = ssthresh), which is also what ns-2 does; bursts that this allows are what `max_burst` is for.
+
+use super::parameters::{LossRecovery, PartialAck, TcpParameters};
+use crate::congestion::Phase;
+
+/// What an ACK of new data means for recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// There is no recovery, or it goes on as before.
+    Plain,
+    /// It acknowledges part of what was outstanding when fast recovery began.
+    Partial {
+        /// Whether the retransmission timer starts anew.
+        restart_timer: bool,
+    },
+    /// Recovery is over.
+    End,
+}
+
+/// The state of recovery.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    phase: Phase,
+    kind: LossRecovery,
+    careful: bool,
+    limited_transmit: bool,
+    /// NewReno: a partial ACK has been seen in this recovery.
+    partial_seen: bool,
+    /// SACK: the rescue retransmission of this recovery has been sent.
+    pub rescued: bool,
+    /// The first unacknowledged segment is to be sent again at once, whatever the window.
+    pub resend_first: bool,
+    duplicates: u32,
+    threshold: u32,
+    /// First segment not sent yet when the last recovery or timeout began (`recover` of RFC 6582, RecoveryPoint of RFC 6675, plus one);
+    /// `None` before the first.
+    point: Option<u64>,
+    /// The first unacknowledged segment at the last timeout.
+    timed_out: Option<u64>,
+    /// Bytes by which duplicate ACKs have changed the window.
+    inflation: i64,
+    /// Bytes sent by limited transmit since the last ACK of new data.
+    pub limited_transmitted: u64,
+}
+
+impl Recovery {
+    pub fn new(parameters: &TcpParameters) -> Self {
+        Recovery {
+            phase: Phase::Open,
+            kind: parameters.recovery,
+            careful: parameters.careful,
+            limited_transmit: parameters.limited_transmit,
+            partial_seen: false,
+            rescued: false,
+            resend_first: false,
+            duplicates: 0,
+            threshold: parameters.duplicate_threshold.0.max(1),
+            point: None,
+            timed_out: None,
+            inflation: 0,
+            limited_transmitted: 0,
+        }
+    }
+
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+    pub const fn duplicates(&self) -> u32 {
+        self.duplicates
+    }
+    /// The control's window with what duplicate ACKs add to it or partial ACKs take away.
+    pub const fn window(&self, cwnd: u64) -> u64 {
+        cwnd.saturating_add_signed(self.inflation)
+    }
+
+    /// New data is acknowledged, up to before `first`; `acked` bytes of it.
+    pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> Progress {
+        self.duplicates = 0;
+        self.limited_transmitted = 0;
+        if self.phase == Phase::Open {
+            self.inflation = 0;
+            return Progress::Plain;
+        }
+        let complete = self.point.is_none_or(|point| first >= point);
+        // Reno leaves at any new ACK (RFC 5681 section 3.2 step 6).
+        let reno = self.phase == Phase::Recovery && self.kind == LossRecovery::Reno;
+        if complete || reno {
+            self.end();
+            return Progress::End;
+        }
+        if self.phase == Phase::Loss {
+            return Progress::Plain;
+        }
+        let first_partial = !self.partial_seen;
+        self.partial_seen = true;
+        if self.kind == LossRecovery::Sack {
+            return Progress::Partial { restart_timer: true };
+        }
+        self.resend_first = true;
+        if parameters.partial_window_deflation {
+            // RFC 6582 section 3.2 step 3, partial acknowledgements.
+            self.inflation = self.inflation.saturating_sub_unsigned(acked);
+            if acked >= mss {
+                self.inflation = self.inflation.saturating_add_unsigned(mss);
+            }
+        } else {
+            // ns-2 drops all of the inflation.
+            self.inflation = 0;
+        }
+        Progress::Partial {
+            restart_timer: first_partial || parameters.partial_ack == PartialAck::SlowButSteady,
+        }
+    }
+
+    /// A duplicate ACK while `flight` bytes are outstanding from `first` on; with SACK, only if it brought news (RFC 6675 section 2). Says whether
+    /// a fast retransmit is due.
+    pub fn on_duplicate(&mut self, first: u64, flight: u64, mss: u64) -> bool {
+        self.duplicates = self.duplicates.saturating_add(1);
+        match self.phase {
+            Phase::Recovery => {
+                if self.kind != LossRecovery::Sack {
+                    // A duplicate ACK says that a segment has left the network; there cannot be more of them than segments
+                    // outstanding (RFC 5681 section 3.2 step 4).
+                    let most = i64::try_from(flight).unwrap_or(i64::MAX);
+                    if self.inflation < most {
+                        self.inflation = self.inflation.saturating_add_unsigned(mss);
+                    }
+                }
+                false
+            }
+            Phase::Open => {
+                if self.is_loss(first) {
+                    return true;
+                }
+                if self.limited_transmit && self.kind != LossRecovery::Sack {
+                    // RFC 3042: cwnd plus two segments at most. With SACK the pipe says it (RFC 6675 section 5 step 3).
+                    self.inflation = (u64::from(self.duplicates.min(2)).saturating_mul(mss)) as i64;
+                }
+                false
+            }
+            Phase::Loss => self.is_loss(first),
+        }
+    }
+
+    /// Whether the duplicate ACKs so far mean a loss.
+    fn is_loss(&self, first: u64) -> bool {
+        match self.kind {
+            // RFC 6675 section 5.1: not before what was outstanding at a timeout is acknowledged.
+            LossRecovery::Sack => self.phase == Phase::Open && self.duplicates >= self.threshold,
+            // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`.
+            _ => {
+                self.duplicates == self.threshold
+                    && (!self.careful || self.point.is_none_or(|point| first > point))
+            }
+        }
+    }
+
+    /// Fast recovery begins; `next` is the first segment not sent yet.
+    pub fn begin(&mut self, next: u64, mss: u64) {
+        self.phase = Phase::Recovery;
+        self.point = Some(next);
+        self.partial_seen = false;
+        self.rescued = false;
+        self.resend_first = true;
+        self.inflation = if self.kind == LossRecovery::Sack {
+            0
+        } else {
+            u64::from(self.threshold).saturating_mul(mss) as i64
+        };
+    }
+
+    /// Everything from `first` on is to be sent again in slow start: the timer went off, or Tahoe has seen its duplicates.
+    pub fn restart(&mut self, next: u64) {
+        self.end();
+        self.phase = Phase::Loss;
+        self.point = Some(next);
+        self.duplicates = 0;
+        self.limited_transmitted = 0;
+    }
+
+    /// The timer has gone off while `first` is the first unacknowledged segment. Says whether it has for this one before.
+    pub fn note_timeout(&mut self, first: u64) -> bool {
+        self.timed_out.replace(first) == Some(first)
+    }
+
+    /// Back to normal. The point stays: it guards against reacting twice to the same window.
+    fn end(&mut self) {
+        self.phase = Phase::Open;
+        self.inflation = 0;
+        self.resend_first = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::parameters::Preset;
+
+    const MSS: u64 = 1000;
+
+    fn parameters(kind: LossRecovery) -> TcpParameters {
+        let mut parameters = Preset::Rfc.parameters();
+        parameters.mss = crate::units::Bytes(MSS);
+        parameters.recovery = kind;
+        parameters
+    }
+    fn in_recovery(parameters: &TcpParameters) -> Recovery {
+        let mut recovery = Recovery::new(parameters);
+        assert!(!recovery.on_duplicate(10, 20 * MSS, MSS));
+        assert!(!recovery.on_duplicate(10, 20 * MSS, MSS));
+        assert!(recovery.on_duplicate(10, 20 * MSS, MSS));
+        recovery.begin(30, MSS);
+        recovery
+    }
+
+    #[test]
+    fn limited_transmit_adds_two_segments_at_most_and_only_before_recovery() {
+        let mut recovery = Recovery::new(&parameters(LossRecovery::Newreno));
+        recovery.on_duplicate(10, 20 * MSS, MSS);
+        assert_eq!(recovery.window(5 * MSS), 6 * MSS);
+        recovery.on_duplicate(10, 20 * MSS, MSS);
+        assert_eq!(recovery.window(5 * MSS), 7 * MSS);
+        recovery.on_new(&parameters(LossRecovery::Newreno), 11, MSS, MSS);
+        assert_eq!(recovery.window(5 * MSS), 5 * MSS);
+    }
+
+    #[test]
+    fn duplicates_inflate_but_not_beyond_what_is_outstanding() {
+        let mut recovery = in_recovery(&parameters(LossRecovery::Reno));
+        assert_eq!(recovery.window(10 * MSS), 13 * MSS);
+        recovery.on_duplicate(10, 20 * MSS, MSS);
+        assert_eq!(recovery.window(10 * MSS), 14 * MSS);
+        for _ in 0..1000 {
+            recovery.on_duplicate(10, 20 * MSS, MSS);
+        }
+        assert_eq!(recovery.window(10 * MSS), 30 * MSS);
+    }
+
+    #[test]
+    fn a_partial_ack_deflates_by_what_it_acknowledges_less_one_segment() {
+        let parameters = parameters(LossRecovery::Newreno);
+        let mut recovery = in_recovery(&parameters);
+        for _ in 0..8 {
+            recovery.on_duplicate(10, 20 * MSS, MSS);
+        }
+        assert_eq!(recovery.window(10 * MSS), 21 * MSS);
+        assert_eq!(
+            recovery.on_new(&parameters, 15, 5 * MSS, MSS),
+            Progress::Partial { restart_timer: true }
+        );
+        assert_eq!(recovery.window(10 * MSS), 17 * MSS);
+        // Impatient: the second one leaves the timer alone.
+        assert_eq!(
+            recovery.on_new(&parameters, 16, MSS, MSS),
+            Progress::Partial { restart_timer: false }
+        );
+        assert_eq!(recovery.on_new(&parameters, 30, 14 * MSS, MSS), Progress::End);
+        assert_eq!(recovery.window(10 * MSS), 10 * MSS);
+    }
+
+    #[test]
+    fn without_deflation_a_partial_ack_ends_the_inflation() {
+        let mut parameters = parameters(LossRecovery::Newreno);
+        parameters.partial_window_deflation = false;
+        parameters.partial_ack = PartialAck::SlowButSteady;
+        let mut recovery = in_recovery(&parameters);
+        for first in [15, 16, 17] {
+            assert_eq!(
+                recovery.on_new(&parameters, first, MSS, MSS),
+                Progress::Partial { restart_timer: true }
+            );
+            assert_eq!(recovery.window(10 * MSS), 10 * MSS);
+        }
+    }
+
+    #[test]
+    fn the_careful_do_not_react_twice_to_one_window() {
+        for (careful, again) in [(true, false), (false, true)] {
+            let mut parameters = parameters(LossRecovery::Newreno);
+            parameters.careful = careful;
+            let mut recovery = Recovery::new(&parameters);
+            recovery.restart(30);
+            let reacts = (0..3).any(|_| recovery.on_duplicate(20, 20 * MSS, MSS));
+            assert_eq!(reacts, again);
+            recovery.on_new(&parameters, 31, 11 * MSS, MSS);
+            assert!((0..3).any(|_| recovery.on_duplicate(31, 20 * MSS, MSS)));
+        }
+    }
+
+    #[test]
+    fn a_second_timeout_of_one_segment_is_known_as_such() {
+        let mut recovery = Recovery::new(&parameters(LossRecovery::Sack));
+        assert!(!recovery.note_timeout(3));
+        assert!(recovery.note_timeout(3));
+        assert!(!recovery.note_timeout(4));
+    }
+}

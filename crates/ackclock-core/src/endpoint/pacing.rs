@@ -1,0 +1,176 @@
+//! When a segment that may be sent is released: pacing spreads segments over the round trip, jitter breaks phase effects.
+
+use super::parameters::Pacing;
+use crate::congestion::CongestionControl;
+use crate::streams::Stream;
+use crate::units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// Share of cwnd/SRTT in slow start and after it (the usual setting of Linux).
+const SLOW_START_GAIN: f64 = 2.0;
+const AVOIDANCE_GAIN: f64 = 1.2;
+
+/// Keeps segments apart.
+#[derive(Debug, Default)]
+pub(super) struct Pacer {
+    next: Time,
+    /// The part of a nanosecond by which `next` is early, so that high rates do not drift.
+    fraction: f64,
+}
+
+impl Pacer {
+    /// When the next segment may leave.
+    pub const fn next(&self) -> Time {
+        self.next
+    }
+
+    /// A segment of `length` bytes leaves now at `bytes_per_s`. The gap is never longer than `longest`: even a rate of zero
+    /// does not keep the retransmission timer from having its segment sent.
+    pub fn on_sent(&mut self, now: Time, length: u64, bytes_per_s: f64, longest: Span) {
+        if self.next < now {
+            self.next = now;
+            self.fraction = 0.0;
+        }
+        let nanos = length as f64 * 1e9 / bytes_per_s + self.fraction;
+        if !nanos.is_finite() || nanos >= longest.as_nanos() as f64 {
+            self.next = self.next + longest;
+            self.fraction = 0.0;
+        } else {
+            let whole = libm::floor(nanos.max(0.0));
+            self.next = self.next + Span::from_nanos(whole as u64);
+            self.fraction = nanos.max(0.0) - whole;
+        }
+    }
+
+    /// Forgets the last gap.
+    pub fn reset(&mut self) {
+        *self = Pacer::default();
+    }
+}
+
+/// At what rate to send, in bytes per second; `None` for at once.
+pub(super) fn rate(
+    pacing: Pacing,
+    control: &dyn CongestionControl,
+    smoothed_rtt: Option<Span>,
+) -> Option<f64> {
+    if pacing == Pacing::Off {
+        return None;
+    }
+    if let Some(rate) = control.pacing_rate() {
+        return Some(rate.as_byte_per_s());
+    }
+    if pacing == Pacing::Control {
+        return None;
+    }
+    let seconds = smoothed_rtt?.as_seconds();
+    if seconds <= 0.0 {
+        return None;
+    }
+    let Bytes(cwnd) = control.cwnd();
+    let slow_start = control
+        .state()
+        .ssthresh
+        .is_none_or(|threshold| cwnd < threshold.0);
+    let gain = if slow_start {
+        SLOW_START_GAIN
+    } else {
+        AVOIDANCE_GAIN
+    };
+    Some(gain * cwnd as f64 / seconds)
+}
+
+/// Lets each segment leave uniformly up to `most` later than it could, in order.
+#[derive(Debug)]
+pub(super) struct Jitter {
+    stream: Stream,
+    most: Span,
+    /// When those may leave that could have left already; never decreasing.
+    releases: VecDeque<Time>,
+}
+
+impl Jitter {
+    /// As many release times held as make no difference beyond.
+    const MOST_HELD: u64 = 1 << 16;
+
+    pub fn new(stream: Stream, most: Span) -> Self {
+        Jitter {
+            stream,
+            most,
+            releases: VecDeque::new(),
+        }
+    }
+
+    /// When the first of the `ready` segments (at least one) leaves that could leave now.
+    pub fn release(&mut self, now: Time, ready: u64) -> Time {
+        let ready = ready.clamp(1, Self::MOST_HELD) as usize;
+        // Fewer than before: a reaction to congestion has taken the permission back.
+        self.releases.truncate(ready);
+        while self.releases.len() < ready {
+            let earliest = self.releases.back().copied().unwrap_or(now);
+            let release = earliest.max(now + self.stream.uniform_span(self.most));
+            self.releases.push_back(release);
+        }
+        self.releases[0]
+    }
+
+    /// The first one has left.
+    pub fn on_sent(&mut self) {
+        self.releases.pop_front();
+    }
+
+    /// None may leave.
+    pub fn forget(&mut self) {
+        self.releases.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streams::Streams;
+
+    #[test]
+    fn gaps_add_up_to_the_rate_without_drift() {
+        let mut pacer = Pacer::default();
+        // 3 bytes/ns: the gap of 1000 bytes is 333 1/3 ns.
+        let mut now = Time::ZERO;
+        for _ in 0..3000 {
+            pacer.on_sent(now, 1000, 3e9, Span::from_millis(1));
+            now = pacer.next();
+        }
+        assert!(now.as_nanos().abs_diff(1_000_000) <= 1, "{now:?}");
+    }
+
+    #[test]
+    fn a_rate_of_zero_waits_as_long_as_it_may() {
+        let mut pacer = Pacer::default();
+        pacer.on_sent(Time::ZERO, 1000, 0.0, Span::from_millis(7));
+        assert_eq!(pacer.next(), Time::ZERO + Span::from_millis(7));
+    }
+
+    #[test]
+    fn time_not_used_is_not_saved_up() {
+        let mut pacer = Pacer::default();
+        let late = Time::ZERO + Span::from_millis(500);
+        pacer.on_sent(Time::ZERO, 1000, 1e6, Span::FOREVER);
+        pacer.on_sent(late, 1000, 1e6, Span::FOREVER);
+        assert_eq!(pacer.next(), late + Span::from_millis(1));
+    }
+
+    #[test]
+    fn jitter_keeps_order_and_bound() {
+        let most = Span::from_micros(100);
+        let mut jitter = Jitter::new(Streams::new(1, 0).stream("jitter"), most);
+        let mut left = Vec::new();
+        let (mut now, mut ready) = (Time::ZERO, 200);
+        while ready > 0 {
+            now = now.max(jitter.release(now, ready));
+            jitter.on_sent();
+            left.push(now);
+            ready -= 1;
+        }
+        assert!(left.is_sorted());
+        assert!(left[0] > Time::ZERO && *left.last().unwrap() <= Time::ZERO + most);
+    }
+}

@@ -1,0 +1,551 @@
+//! What is outstanding, segment by segment (RFC 6675 section 3), in 16 bytes each.
+//!
+//! A ring holds a record for each segment from the first unacknowledged one to the last one sent. All sums (`pipe`, what is
+//! SACKed, lost, resent) are kept up to date by whoever changes a record, so that an ACK costs as much as it changes, not
+//! as much as there is in flight.
+
+use crate::packet::SackBlock;
+use crate::units::Time;
+use std::collections::VecDeque;
+
+/// The receiver holds it.
+const SACKED: u8 = 1;
+/// `IsLost` of RFC 6675 section 4, or it was outstanding when the timer went off.
+const LOST: u8 = 2;
+/// Sent again since the current recovery began, and counted in `resent`.
+const RESENT: u8 = 4;
+/// Sent more than once, whenever: its round-trip time is ambiguous (Karn).
+const AMBIGUOUS: u8 = 8;
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    sent_at: Time,
+    /// From a SACKED record on, how many are known to be SACKED without a gap (zero: not known, at least this one).
+    /// Lets a repeated SACK block be passed in one step.
+    run: u32,
+    flags: u8,
+}
+
+/// What a cumulative acknowledgement covered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Advance {
+    /// Acknowledged for the first time.
+    pub acked: u64,
+    /// Of that, not SACKed before.
+    pub delivered: u64,
+    /// Of that, outstanding: go-back-N can be acknowledged beyond what it has sent again yet.
+    pub fresh: u64,
+    /// When the oldest of it was sent that had not been SACKed; [`Time::NEVER`] if there is none.
+    pub oldest: Time,
+    /// Whether any of it was sent more than once.
+    pub ambiguous: bool,
+}
+
+/// See the [module](self). Sums are in bytes.
+#[derive(Debug)]
+pub(super) struct Scoreboard {
+    ring: VecDeque<Record>,
+    /// Sequence of the first record: the first unacknowledged segment.
+    first: u64,
+    mss: u64,
+    /// The last segment of a finite transfer, which may be short.
+    short_sequence: u64,
+    short_length: u64,
+    flight: u64,
+    sacked: u64,
+    lost: u64,
+    resent: u64,
+    /// Segments that are LOST and not RESENT.
+    due: u64,
+    /// All segments below that are not SACKED are LOST.
+    lost_below: u64,
+    /// SACKED segments from `lost_below` on.
+    sacked_beyond: u64,
+    /// First segment after the highest SACKED one.
+    sacked_end: u64,
+    /// HighRxt of RFC 6675 plus one: where the search for what to send again goes on.
+    cursor: u64,
+}
+
+impl Scoreboard {
+    pub fn new(mss: u64) -> Self {
+        Scoreboard {
+            ring: VecDeque::new(),
+            first: 0,
+            mss,
+            short_sequence: u64::MAX,
+            short_length: mss,
+            flight: 0,
+            sacked: 0,
+            lost: 0,
+            resent: 0,
+            due: 0,
+            lost_below: 0,
+            sacked_beyond: 0,
+            sacked_end: 0,
+            cursor: 0,
+        }
+    }
+
+    /// Says that segment `sequence`, the last, carries only `length` bytes.
+    pub fn set_short(&mut self, sequence: u64, length: u64) {
+        self.short_sequence = sequence;
+        self.short_length = length;
+    }
+    /// Payload of a segment.
+    pub const fn length(&self, sequence: u64) -> u64 {
+        if sequence == self.short_sequence {
+            self.short_length
+        } else {
+            self.mss
+        }
+    }
+    /// Payload of the segments from `start` to before `end`.
+    pub const fn bytes(&self, start: u64, end: u64) -> u64 {
+        let full = end.saturating_sub(start).saturating_mul(self.mss);
+        if start <= self.short_sequence && self.short_sequence < end {
+            full - (self.mss - self.short_length)
+        } else {
+            full
+        }
+    }
+    /// The first unacknowledged segment.
+    pub const fn first(&self) -> u64 {
+        self.first
+    }
+    /// The segment after the last record.
+    pub fn next(&self) -> u64 {
+        self.first + self.ring.len() as u64
+    }
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+    /// Sent and not cumulatively acknowledged (FlightSize of RFC 5681).
+    pub const fn flight(&self) -> u64 {
+        self.flight
+    }
+    /// Thought to be in the network (`pipe` of RFC 6675).
+    pub const fn pipe(&self) -> u64 {
+        self.flight + self.resent - self.sacked - self.lost
+    }
+    /// Segments to be sent again because they are lost.
+    pub const fn due(&self) -> u64 {
+        self.due
+    }
+    /// `IsLost(HighACK + 1)`.
+    pub fn first_is_lost(&self) -> bool {
+        self.lost != 0
+            && self
+                .ring
+                .front()
+                .is_some_and(|record| record.flags & (LOST | SACKED) == LOST)
+    }
+
+    /// The next segment has been sent; `ambiguous` if not for the first time.
+    pub fn push(&mut self, now: Time, ambiguous: bool) {
+        if self.ring.len() == self.ring.capacity() {
+            // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
+            self.ring.reserve_exact(self.ring.len() / 4 + 8);
+        }
+        self.flight += self.length(self.next());
+        self.ring.push_back(Record {
+            sent_at: now,
+            run: 0,
+            flags: if ambiguous { AMBIGUOUS } else { 0 },
+        });
+    }
+
+    /// Segment `sequence` has been sent again. With `counted` it is in the pipe once more; the rescue retransmission of
+    /// RFC 6675 is not (it does not move HighRxt).
+    pub fn resend(&mut self, sequence: u64, now: Time, counted: bool) {
+        let length = self.length(sequence);
+        let Some(record) = self.ring.get_mut((sequence - self.first) as usize) else {
+            return;
+        };
+        record.sent_at = now;
+        record.flags |= AMBIGUOUS;
+        if counted && record.flags & (RESENT | SACKED) == 0 {
+            record.flags |= RESENT;
+            self.resent += length;
+            self.due -= u64::from(record.flags & LOST != 0);
+        }
+        if counted {
+            self.cursor = self.cursor.max(sequence + 1);
+        }
+    }
+
+    /// Everything before `to` is acknowledged. `delivered` is told the place (counted from the old first record) and the sending
+    /// time of each record that had not been SACKED.
+    pub fn advance(&mut self, to: u64, mut delivered: impl FnMut(usize, Time)) -> Advance {
+        let end = self.next();
+        let mut advance = Advance {
+            acked: self.bytes(self.first, to),
+            delivered: 0,
+            fresh: 0,
+            oldest: Time::NEVER,
+            ambiguous: to > end,
+        };
+        for sequence in self.first..to.min(end) {
+            let Some(record) = self.ring.pop_front() else {
+                break;
+            };
+            let length = self.length(sequence);
+            self.flight -= length;
+            if record.flags != 0 {
+                advance.ambiguous |= record.flags & AMBIGUOUS != 0;
+                self.uncount(sequence, length, record.flags);
+            }
+            if record.flags & SACKED == 0 {
+                advance.fresh += length;
+                advance.oldest = advance.oldest.min(record.sent_at);
+                delivered((sequence - self.first) as usize, record.sent_at);
+            }
+        }
+        advance.delivered = advance.fresh;
+        if to > end {
+            advance.delivered += self.bytes(end, to);
+        }
+        self.first = to;
+        self.lost_below = self.lost_below.max(to);
+        self.cursor = self.cursor.max(to);
+        self.sacked_end = self.sacked_end.max(to);
+        advance
+    }
+
+    /// Takes a record that goes out of the sums it is in.
+    fn uncount(&mut self, sequence: u64, length: u64, flags: u8) {
+        if flags & SACKED != 0 {
+            self.sacked -= length;
+            self.sacked_beyond -= u64::from(sequence >= self.lost_below);
+            return;
+        }
+        if flags & LOST != 0 {
+            self.lost -= length;
+            self.due -= u64::from(flags & RESENT == 0);
+        }
+        if flags & RESENT != 0 {
+            self.resent -= length;
+        }
+    }
+
+    /// The receiver says that it holds `block`; what it cannot hold is passed over: the first unacknowledged segment and what
+    /// was not sent. Returns how much of it is news, and tells `delivered` of each such record (place and sending time).
+    pub fn sack(&mut self, block: SackBlock, mut delivered: impl FnMut(usize, Time)) -> u64 {
+        let start = block.start.max(self.first + 1);
+        let end = block.end.min(self.next());
+        if start >= end {
+            return 0;
+        }
+        let before = self.sacked;
+        let mut sequence = start;
+        while sequence < end {
+            let index = (sequence - self.first) as usize;
+            let Record { sent_at, run, flags } = self.ring[index];
+            if flags & SACKED != 0 {
+                sequence += u64::from(run.max(1));
+                continue;
+            }
+            let length = self.length(sequence);
+            if flags & LOST != 0 {
+                self.lost -= length;
+                self.due -= u64::from(flags & RESENT == 0);
+            }
+            if flags & RESENT != 0 {
+                self.resent -= length;
+            }
+            self.ring[index].flags = SACKED | (flags & AMBIGUOUS);
+            self.sacked += length;
+            self.sacked_beyond += u64::from(sequence >= self.lost_below);
+            delivered(index, sent_at);
+            sequence += 1;
+        }
+        self.ring[(start - self.first) as usize].run = u32::try_from(sequence - start).unwrap_or(u32::MAX);
+        self.sacked_end = self.sacked_end.max(end);
+        self.sacked - before
+    }
+
+    /// `IsLost` of RFC 6675 section 4 for all segments: lost is what has `threshold` SACKED segments above it (in whole segments,
+    /// its second criterion, more than (DupThresh − 1) SMSS, says the same, and the first follows from it).
+    pub fn detect_losses(&mut self, threshold: u64) {
+        while self.sacked_beyond >= threshold.max(1) {
+            let length = self.length(self.lost_below);
+            let Some(record) = self.ring.get_mut((self.lost_below - self.first) as usize) else {
+                return;
+            };
+            if record.flags & SACKED != 0 {
+                self.sacked_beyond -= 1;
+            } else if record.flags & LOST == 0 {
+                record.flags |= LOST;
+                self.lost += length;
+                self.due += u64::from(record.flags & RESENT == 0);
+            }
+            self.lost_below += 1;
+        }
+    }
+
+    /// A recovery begins: the first segment is lost, whatever the scoreboard says, and nothing has been sent again (HighRxt =
+    /// HighACK).
+    pub fn begin_recovery(&mut self) {
+        if self.resent > 0 {
+            for record in &mut self.ring {
+                self.due += u64::from(record.flags & (LOST | RESENT) == LOST | RESENT);
+                record.flags &= !RESENT;
+            }
+            self.resent = 0;
+        }
+        self.cursor = self.first;
+        let length = self.length(self.first);
+        let Some(record) = self.ring.front_mut() else {
+            return;
+        };
+        if record.flags & SACKED == 0 {
+            self.lost_below = self.lost_below.max(self.first + 1);
+        }
+        if record.flags & (SACKED | LOST) == 0 {
+            record.flags |= LOST;
+            self.lost += length;
+            self.due += 1;
+        }
+    }
+
+    /// The timer went off: all that is not SACKED is lost. If the first segment is SACKED and yet not acknowledged, the receiver has
+    /// dropped what it held (reneging, RFC 2018 section 8), and nothing is SACKED any more.
+    /// Returns how much was SACKed and is forgotten.
+    pub fn lose_all(&mut self) -> u64 {
+        let reneged = self.ring.front().is_some_and(|record| record.flags & SACKED != 0);
+        let before = self.sacked;
+        (self.sacked, self.lost, self.resent, self.due) = (0, 0, 0, 0);
+        for (record, sequence) in self.ring.iter_mut().zip(self.first..) {
+            let length = if sequence == self.short_sequence {
+                self.short_length
+            } else {
+                self.mss
+            };
+            if record.flags & SACKED != 0 && !reneged {
+                self.sacked += length;
+            } else {
+                record.flags = LOST | (record.flags & AMBIGUOUS);
+                record.run = 0;
+                self.lost += length;
+                self.due += 1;
+            }
+        }
+        self.lost_below = self.next();
+        self.sacked_beyond = 0;
+        self.cursor = self.first;
+        before - self.sacked
+    }
+
+    /// Forgets all records: what follows `first` will be sent as if new. Returns how much was SACKED.
+    pub fn go_back(&mut self) -> u64 {
+        let sacked = self.sacked;
+        self.ring.clear();
+        (self.flight, self.sacked, self.lost, self.resent, self.due) = (0, 0, 0, 0, 0);
+        self.lost_below = self.first;
+        self.sacked_beyond = 0;
+        self.sacked_end = self.first;
+        self.cursor = self.first;
+        sacked
+    }
+
+    /// Rule 1 of NextSeg (RFC 6675 section 4): the first lost segment not sent again yet.
+    pub fn next_lost(&mut self) -> Option<u64> {
+        if self.due == 0 {
+            return None;
+        }
+        while self.cursor < self.lost_below {
+            let record = self.ring.get((self.cursor - self.first) as usize)?;
+            if record.flags & (LOST | SACKED | RESENT) == LOST {
+                return Some(self.cursor);
+            }
+            self.cursor += 1;
+        }
+        None
+    }
+
+    /// Rule 3: the first segment below the highest SACKED one that is not SACKED, not sent again yet, and not known to be lost.
+    pub fn next_unsacked(&mut self) -> Option<u64> {
+        while self.cursor < self.sacked_end {
+            let record = self.ring.get((self.cursor - self.first) as usize)?;
+            if record.flags & (SACKED | RESENT) == 0 {
+                return Some(self.cursor);
+            }
+            // A segment that is SACKED stays so: HighRxt may pass it.
+            self.cursor += 1;
+        }
+        None
+    }
+
+    /// Rule 4: the highest outstanding segment that is not SACKED.
+    pub fn highest_unsacked(&self) -> Option<u64> {
+        let from_end = self
+            .ring
+            .iter()
+            .rev()
+            .position(|record| record.flags & SACKED == 0)?;
+        Some(self.next() - 1 - from_end as u64)
+    }
+
+    /// Recounts everything from the records and compares.
+    #[cfg(test)]
+    pub fn check(&self) {
+        let sum = |with: u8, without: u8| -> (u64, u64) {
+            self.ring
+                .iter()
+                .zip(self.first..)
+                .filter(|(record, _)| record.flags & with == with && record.flags & without == 0)
+                .fold((0, 0), |(count, bytes), (_, sequence)| {
+                    (count + 1, bytes + self.length(sequence))
+                })
+        };
+        assert_eq!(self.flight, sum(0, 0).1, "flight");
+        assert_eq!(self.sacked, sum(SACKED, 0).1, "sacked");
+        assert_eq!(self.lost, sum(LOST, 0).1, "lost");
+        assert_eq!(self.resent, sum(RESENT, 0).1, "resent");
+        assert_eq!(self.due, sum(LOST, RESENT).0, "due");
+        assert_eq!(
+            sum(SACKED | LOST, 0).0 + sum(SACKED | RESENT, 0).0,
+            0,
+            "exclusive"
+        );
+        let beyond = self
+            .ring
+            .iter()
+            .zip(self.first..)
+            .filter(|(record, sequence)| *sequence >= self.lost_below && record.flags & SACKED != 0)
+            .count();
+        assert_eq!(self.sacked_beyond, beyond as u64, "sacked beyond");
+        assert!(self.lost_below >= self.first && self.lost_below <= self.next().max(self.first));
+        assert!(self.cursor >= self.first);
+        for (index, record) in self.ring.iter().enumerate() {
+            if record.flags & SACKED != 0 {
+                assert!(
+                    self.ring
+                        .iter()
+                        .skip(index)
+                        .take(record.run as usize)
+                        .all(|other| other.flags & SACKED != 0),
+                    "a run has no gap"
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(segments: u64) -> Scoreboard {
+        let mut scoreboard = Scoreboard::new(100);
+        for n in 0..segments {
+            scoreboard.push(Time::from_nanos(n), false);
+        }
+        scoreboard
+    }
+    fn sack(scoreboard: &mut Scoreboard, start: u64, end: u64) -> u64 {
+        let news = scoreboard.sack(SackBlock { start, end }, |_, _| {});
+        scoreboard.detect_losses(3);
+        scoreboard.check();
+        news
+    }
+
+    #[test]
+    fn a_record_is_sixteen_bytes() {
+        assert_eq!(size_of::<Record>(), 16);
+    }
+
+    #[test]
+    fn the_ring_grows_by_a_quarter() {
+        let scoreboard = sent(10_000);
+        assert!(scoreboard.ring.capacity() < 10_000 * 5 / 4 + 16);
+    }
+
+    #[test]
+    fn what_has_three_sacked_above_is_lost() {
+        let mut scoreboard = sent(10);
+        assert_eq!(sack(&mut scoreboard, 2, 4), 200);
+        assert!(!scoreboard.first_is_lost());
+        assert_eq!(sack(&mut scoreboard, 2, 5), 100);
+        assert!(scoreboard.first_is_lost());
+        assert_eq!(scoreboard.pipe(), 1000 - 300 - 200);
+        assert_eq!(sack(&mut scoreboard, 7, 8), 100);
+        // 5 and 6 have one above.
+        assert_eq!(scoreboard.due(), 2);
+        sack(&mut scoreboard, 7, 10);
+        assert_eq!(scoreboard.due(), 4);
+    }
+
+    #[test]
+    fn a_segment_is_news_once() {
+        let mut scoreboard = sent(10);
+        assert_eq!(sack(&mut scoreboard, 5, 7), 200);
+        assert_eq!(sack(&mut scoreboard, 3, 9), 400);
+        assert_eq!(sack(&mut scoreboard, 3, 9), 0);
+        assert_eq!(sack(&mut scoreboard, 4, 10), 100);
+    }
+
+    #[test]
+    fn absurd_blocks_change_nothing() {
+        let mut scoreboard = sent(4);
+        for (start, end) in [
+            (0, 1),
+            (4, 9),
+            (3, 2),
+            (2, 2),
+            (u64::MAX, u64::MAX),
+            (u64::MAX, 0),
+        ] {
+            assert_eq!(sack(&mut scoreboard, start, end), 0);
+        }
+        // The first segment cannot be held: it is what the receiver waits for.
+        assert_eq!(sack(&mut scoreboard, 0, u64::MAX), 300);
+    }
+
+    #[test]
+    fn next_segments_come_in_the_order_of_the_rules() {
+        let mut scoreboard = sent(10);
+        sack(&mut scoreboard, 1, 2);
+        sack(&mut scoreboard, 3, 4);
+        sack(&mut scoreboard, 5, 6);
+        scoreboard.begin_recovery();
+        let mut order = Vec::new();
+        while let Some(sequence) = scoreboard.next_lost().or_else(|| scoreboard.next_unsacked()) {
+            order.push(sequence);
+            scoreboard.resend(sequence, Time::ZERO, true);
+            scoreboard.check();
+        }
+        assert_eq!(order, [0, 2, 4]);
+        assert_eq!(scoreboard.highest_unsacked(), Some(9));
+        // A second recovery may send them again.
+        scoreboard.begin_recovery();
+        scoreboard.check();
+        assert_eq!(scoreboard.next_lost(), Some(0));
+    }
+
+    #[test]
+    fn reneging_is_seen_at_the_timeout() {
+        let mut scoreboard = sent(5);
+        sack(&mut scoreboard, 1, 5);
+        scoreboard.advance(1, |_, _| {});
+        scoreboard.check();
+        assert_eq!(scoreboard.lose_all(), 400);
+        scoreboard.check();
+        assert_eq!((scoreboard.due(), scoreboard.pipe()), (4, 0));
+        assert_eq!(scoreboard.next_lost(), Some(1));
+    }
+
+    #[test]
+    fn the_short_segment_counts_its_real_bytes() {
+        let mut scoreboard = Scoreboard::new(100);
+        scoreboard.set_short(2, 7);
+        for _ in 0..3 {
+            scoreboard.push(Time::ZERO, false);
+        }
+        assert_eq!(scoreboard.flight(), 207);
+        assert_eq!(sack(&mut scoreboard, 2, 3), 7);
+        assert_eq!(scoreboard.advance(3, |_, _| {}).acked, 207);
+        assert_eq!(scoreboard.flight(), 0);
+        scoreboard.check();
+    }
+}

@@ -1,0 +1,271 @@
+//! The sender of a TCP connection: takes writes, ACKs and the passing of time in, gives segments out.
+//!
+//! What is lost is decided by `loss_recovery` and `scoreboard`, how much may be outstanding by the
+//! [`CongestionControl`], when a permitted segment is released by `pacing`; here they are put together.
+//!
+//! Back-off of the timer ends with a round-trip sample only (Karn, RFC 6298 section 5), except that with
+//! [`RttSampling::OncePerRoundTrip`](super::parameters::RttSampling::OncePerRoundTrip) the ACK of the segment that was being timed ends it though a retransmission has spoilt the
+//! measurement, as ns-2 does.
+
+use super::delivery_rate::DeliveryRate;
+use super::loss_recovery::Recovery;
+use super::pacing::{Jitter, Pacer};
+use super::parameters::{LossRecovery, TcpParameters};
+use super::rtt::RttEstimator;
+use super::scoreboard::Scoreboard;
+use super::{SenderEvent, SenderStatistics};
+use crate::congestion::{CongestionControl, Limit};
+use crate::streams::Stream;
+use crate::traffic::Write;
+use crate::units::{Bytes, Span, Time};
+use std::sync::Arc;
+
+mod acknowledge;
+#[cfg(test)]
+mod tests;
+mod transmit;
+
+/// Where the connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not opened yet.
+    Closed,
+    /// The SYN is `due` or has been sent `tries` times, last at `sent_at`.
+    Opening { due: bool, tries: u32, sent_at: Time },
+    /// Data may flow.
+    Established,
+    /// The flow's time is over.
+    Stopped,
+}
+
+/// What has limited the sender, round trip by round trip, and how much it has had outstanding (RFC 7661).
+#[derive(Debug)]
+struct Round {
+    /// The round ends when all before this segment is acknowledged.
+    end: u64,
+    /// Most bytes outstanding in this round and in the last.
+    peak: u64,
+    last_peak: u64,
+    /// What kept the sender from sending in this round and in the last.
+    limited: Limit,
+    last_limited: Limit,
+}
+
+/// The stronger limit: a window that was full once in a round trip was used.
+const fn stronger(a: Limit, b: Limit) -> Limit {
+    match (a, b) {
+        (Limit::CongestionWindow, _) | (_, Limit::CongestionWindow) => Limit::CongestionWindow,
+        (Limit::ReceiveWindow, _) | (_, Limit::ReceiveWindow) => Limit::ReceiveWindow,
+        _ => Limit::Application,
+    }
+}
+
+/// The sender of one connection. `now` must not run backwards from call to call.
+///
+/// After each `handle_…`, [`Sender::write`], [`Sender::close`] or [`Sender::open`], take segments with [`Sender::poll_transmit`] until `None`, then ask
+/// [`Sender::poll_timeout`] when to call [`Sender::handle_timeout`].
+#[derive(Debug)]
+pub struct Sender {
+    scoreboard: Scoreboard,
+    mss: u64,
+    receive_window: u64,
+    /// First segment that the application has not filled yet; `u64::MAX` for unlimited traffic.
+    available: u64,
+    /// First segment never sent.
+    highest: u64,
+    recovery: Recovery,
+    control: Box<dyn CongestionControl>,
+    rtt: RttEstimator,
+    parameters: Arc<TcpParameters>,
+    retransmit_at: Time,
+    /// When pacing or jitter releases what is waiting; never if nothing is.
+    release_at: Time,
+    /// When something was sent last, or the window restarted after idling.
+    active_at: Time,
+    round: Round,
+    delivered: u64,
+    /// Delivered according to duplicate ACKs (or to SACKs forgotten at a timeout) and not acknowledged since.
+    counted_ahead: u64,
+    /// The segment whose round trip is measured and when it was sent, never if a retransmission has spoilt it.
+    timed: Option<(u64, Time)>,
+    burst_left: u32,
+    state: State,
+    closed: bool,
+    sack: bool,
+    /// CWR is to be set on the next new segment.
+    window_reduced: bool,
+    /// First segment not sent yet at the last reaction of any kind, and at the last one to an ECN echo.
+    reacted: u64,
+    marked: u64,
+    /// What the application has written beyond the last full segment.
+    rest: u64,
+    pacer: Pacer,
+    jitter: Option<Box<Jitter>>,
+    rate: Option<Box<DeliveryRate>>,
+    statistics: SenderStatistics,
+    events: Vec<SenderEvent>,
+}
+
+impl Sender {
+    /// A sender that has not been opened. `jitter` is drawn from only if the parameters ask for send jitter.
+    pub fn new(parameters: Arc<TcpParameters>, control: Box<dyn CongestionControl>, jitter: Stream) -> Self {
+        let mss = parameters.mss.0.max(1);
+        let jitter = (parameters.send_jitter > Span::ZERO)
+            .then(|| Box::new(Jitter::new(jitter, parameters.send_jitter)));
+        let rate = control
+            .wants_delivery_rate()
+            .then(|| Box::new(DeliveryRate::default()));
+        Sender {
+            scoreboard: Scoreboard::new(mss),
+            mss,
+            receive_window: parameters
+                .receive_window
+                .bytes(Bytes(mss))
+                .map_or(u64::MAX, |bytes| bytes.0),
+            available: 0,
+            highest: 0,
+            recovery: Recovery::new(&parameters),
+            control,
+            rtt: RttEstimator::new(&parameters),
+            retransmit_at: Time::NEVER,
+            release_at: Time::NEVER,
+            active_at: Time::NEVER,
+            round: Round {
+                end: 0,
+                peak: 0,
+                last_peak: 0,
+                limited: Limit::Application,
+                last_limited: Limit::Application,
+            },
+            delivered: 0,
+            counted_ahead: 0,
+            timed: None,
+            burst_left: burst(&parameters),
+            state: State::Closed,
+            closed: false,
+            sack: parameters.recovery == LossRecovery::Sack,
+            window_reduced: false,
+            reacted: 0,
+            marked: 0,
+            rest: 0,
+            pacer: Pacer::default(),
+            jitter,
+            rate,
+            statistics: SenderStatistics {
+                rtt_min_s: f64::INFINITY,
+                ..SenderStatistics::default()
+            },
+            events: Vec::new(),
+            parameters,
+        }
+    }
+
+    /// The application offers more data. It is sent in full segments; what is left over waits for the next write or
+    /// [`Sender::close`]. Nothing happens once closed.
+    pub fn write(&mut self, write: Write) {
+        if self.closed || self.state == State::Stopped || self.available == u64::MAX {
+            return;
+        }
+        self.burst_left = burst(&self.parameters);
+        match write {
+            Write::Unlimited => self.available = u64::MAX,
+            Write::Bytes(Bytes(bytes)) => {
+                let bytes = self.rest.saturating_add(bytes);
+                self.available = self.available.saturating_add(bytes / self.mss);
+                self.rest = bytes % self.mss;
+            }
+        }
+    }
+
+    /// The application writes no more: the last, short segment may go.
+    pub fn close(&mut self) {
+        if self.closed {
+            return;
+        }
+        self.closed = true;
+        self.burst_left = burst(&self.parameters);
+        if self.rest > 0 && self.available != u64::MAX {
+            self.scoreboard.set_short(self.available, self.rest);
+            self.available += 1;
+            self.rest = 0;
+        }
+    }
+
+    /// The flow's time is over: nothing is sent any more, timers end, what is outstanding is forgotten.
+    pub fn stop(&mut self, now: Time) {
+        let _ = now;
+        self.state = State::Stopped;
+        self.scoreboard.go_back();
+        self.retransmit_at = Time::NEVER;
+        self.release_at = Time::NEVER;
+        if let Some(rate) = &mut self.rate {
+            rate.clear();
+        }
+        if let Some(jitter) = &mut self.jitter {
+            jitter.forget();
+        }
+    }
+
+    /// The flow begins: with a SYN, or established at once.
+    pub fn open(&mut self, now: Time) {
+        if self.state != State::Closed {
+            return;
+        }
+        self.state = if self.parameters.handshake {
+            State::Opening {
+                due: true,
+                tries: 0,
+                sent_at: now,
+            }
+        } else {
+            State::Established
+        };
+    }
+
+    /// When to call [`Sender::handle_timeout`]: the earliest of retransmission timer, pacing and jitter; [`Time::NEVER`] if
+    /// there is nothing to wait for.
+    pub fn poll_timeout(&self) -> Time {
+        self.retransmit_at.min(self.release_at)
+    }
+    /// Whether it is closed and all that was written is acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.closed && self.scoreboard.first() == self.available
+    }
+    /// Outstanding data: with SACK what is thought to be in the network (`pipe` of RFC 6675), else what is sent and not acknowledged
+    /// (FlightSize of RFC 5681).
+    pub fn in_flight(&self) -> Bytes {
+        Bytes(if self.sack {
+            self.scoreboard.pipe()
+        } else {
+            self.scoreboard.flight()
+        })
+    }
+    /// The control's congestion window, without the inflation of fast recovery.
+    pub fn cwnd(&self) -> Bytes {
+        self.control.cwnd()
+    }
+    /// The congestion control.
+    pub fn control(&self) -> &dyn CongestionControl {
+        self.control.as_ref()
+    }
+    /// The estimate of the round-trip time.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+    /// What has been counted.
+    pub fn statistics(&self) -> &SenderStatistics {
+        &self.statistics
+    }
+    /// The reactions since last asked. The driver asks now and then, or they pile up.
+    pub fn take_events(&mut self) -> impl Iterator<Item = SenderEvent> + '_ {
+        self.events.drain(..)
+    }
+}
+
+/// How many segments may be sent before the next event.
+fn burst(parameters: &TcpParameters) -> u32 {
+    match parameters.max_burst.0 {
+        0 => u32::MAX,
+        most => most,
+    }
+}

@@ -1,0 +1,392 @@
+//! What an ACK and the retransmission timer do to the sender.
+
+use super::super::loss_recovery::Progress;
+use super::super::parameters::{
+    AfterTimeout, DecreaseBase, LossRecovery, RepeatedTimeout, RttSampling, WindowCounting,
+};
+use super::super::scoreboard::Advance;
+use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
+use super::{Sender, State, burst, stronger};
+use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, Limit, Phase};
+use crate::units::{Bytes, Span, Time};
+
+impl Sender {
+    /// An ACK has arrived. What acknowledges data never sent, or less than was acknowledged before, is ignored (RFC 9293
+    /// section 3.10.7.4).
+    pub fn handle_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
+        if ack.kind == AcknowledgementKind::SynAck {
+            return self.establish(now, ack);
+        }
+        let first = self.scoreboard.first();
+        let stale = ack.cumulative < first || ack.cumulative > self.highest;
+        if self.state != State::Established || stale || first == self.highest {
+            return;
+        }
+        self.burst_left = burst(&self.parameters);
+        let new = ack.cumulative > first;
+        let (advance, sacked) = self.learn(ack);
+        let newly_delivered = self.count_delivered(&advance, sacked, new);
+        let rtt = if new {
+            self.measure(now, ack, &advance)
+        } else {
+            None
+        };
+        if new && ack.cumulative >= self.round.end {
+            self.begin_round();
+        }
+        self.tell_control(now, ack, &advance, newly_delivered, rtt);
+        if new {
+            self.progress(now, advance.acked);
+        }
+        self.infer_loss(now, new, sacked > 0);
+        if ack.ecn_echo {
+            self.react_to_mark(now, advance.acked);
+        }
+    }
+
+    /// The SYN is answered (RFC 9293 section 3.10.7.3). Its round trip is the first sample, unless it was sent more than once without
+    /// timestamps (Karn); and if it was, the window starts at one segment (RFC 5681 section 3.1).
+    fn establish(&mut self, now: Time, ack: &Acknowledgement) {
+        let State::Opening { tries, sent_at, .. } = self.state else {
+            return;
+        };
+        if tries == 0 {
+            return;
+        }
+        self.state = State::Established;
+        self.retransmit_at = Time::NEVER;
+        let stamps = self.parameters.rtt_sampling == RttSampling::Timestamps;
+        if stamps && !ack.echo.is_never() {
+            self.take_sample(now.since(ack.echo));
+        } else if tries == 1 {
+            self.take_sample(now.since(sent_at));
+        }
+        if tries > 1 {
+            self.control.on_idle_restart(now, Bytes(self.mss));
+        }
+    }
+
+    /// Brings the scoreboard up to date. Returns what the cumulative acknowledgement covered, and how many bytes SACK blocks added.
+    fn learn(&mut self, ack: &Acknowledgement) -> (Advance, u64) {
+        let first = self.scoreboard.first();
+        let rate = &mut self.rate;
+        let advance = self.scoreboard.advance(ack.cumulative, |index, sent_at| {
+            if let Some(rate) = rate {
+                rate.on_delivered(index, sent_at);
+            }
+        });
+        if let Some(rate) = rate {
+            rate.pop(ack.cumulative - first);
+        }
+        let mut sacked = 0;
+        if self.sack && !ack.sacks.is_empty() {
+            for &block in ack.sacks.as_slice() {
+                sacked += self.scoreboard.sack(block, |index, sent_at| {
+                    if let Some(rate) = rate {
+                        rate.on_delivered(index, sent_at);
+                    }
+                });
+            }
+            self.scoreboard
+                .detect_losses(u64::from(self.parameters.duplicate_threshold.0));
+        }
+        (advance, sacked)
+    }
+
+    /// How much this ACK says to have been delivered, each byte once. Without SACK a duplicate ACK stands for one segment,
+    /// taken off again from the cumulative ACK that follows.
+    fn count_delivered(&mut self, advance: &Advance, sacked: u64, new: bool) -> u64 {
+        let mut news = advance.delivered + sacked;
+        if !new && !self.sack {
+            let first = self.scoreboard.first();
+            let beyond_first = self.scoreboard.bytes(first + 1, self.highest);
+            news = self.mss.min(beyond_first.saturating_sub(self.counted_ahead));
+            self.counted_ahead += news;
+        } else if self.counted_ahead > 0 {
+            let known = news.min(self.counted_ahead);
+            self.counted_ahead -= known;
+            news -= known;
+        }
+        self.delivered += news;
+        news
+    }
+
+    /// Takes a round-trip sample if this ACK of new data allows one.
+    fn measure(&mut self, now: Time, ack: &Acknowledgement, advance: &Advance) -> Option<Span> {
+        let rtt = match self.parameters.rtt_sampling {
+            RttSampling::Timestamps => (!ack.echo.is_never() && ack.echo <= now).then(|| now.since(ack.echo)),
+            RttSampling::EveryAck => {
+                (!advance.ambiguous && !advance.oldest.is_never()).then(|| now.since(advance.oldest))
+            }
+            RttSampling::OncePerRoundTrip => {
+                let (sequence, sent_at) = self.timed?;
+                if sequence >= ack.cumulative {
+                    return None;
+                }
+                self.timed = None;
+                if sent_at.is_never() {
+                    self.rtt.cancel_back_off();
+                    return None;
+                }
+                Some(now.since(sent_at))
+            }
+        };
+        if let Some(rtt) = rtt {
+            self.take_sample(rtt);
+        }
+        rtt
+    }
+
+    fn take_sample(&mut self, rtt: Span) {
+        self.rtt.sample(rtt);
+        let seconds = rtt.as_seconds();
+        let statistics = &mut self.statistics;
+        statistics.rtt_samples += 1;
+        statistics.rtt_sum_s += seconds;
+        statistics.rtt_min_s = statistics.rtt_min_s.min(seconds);
+        statistics.rtt_max_s = statistics.rtt_max_s.max(seconds);
+    }
+
+    fn begin_round(&mut self) {
+        let in_flight = self.in_flight().0;
+        let round = &mut self.round;
+        round.end = self.highest;
+        round.last_peak = round.peak;
+        round.peak = in_flight;
+        round.last_limited = round.limited;
+        round.limited = Limit::Application;
+    }
+
+    /// What this ACK counts for the growth of the window.
+    fn credit(&self, advance: &Advance, limited: Limit) -> u64 {
+        let acked = advance.acked;
+        let phase = self.recovery.phase();
+        if acked == 0 || phase == Phase::Recovery {
+            return 0;
+        }
+        if self.parameters.window_validation && limited != Limit::CongestionWindow {
+            // RFC 7661 section 4.3: the window counts as used if at least half of it was.
+            let peak = self.round.peak.max(self.round.last_peak);
+            if peak.saturating_mul(2) < self.control.cwnd().0 {
+                return 0;
+            }
+        }
+        // After a timeout an ACK may jump over what arrived long ago.
+        let news = if phase == Phase::Loss {
+            advance.fresh
+        } else {
+            acked
+        };
+        match self.parameters.window_counting {
+            WindowCounting::PerAck => acked.min(self.mss),
+            WindowCounting::BytesAtMostTwoSegments if phase == Phase::Loss => news.min(self.mss),
+            WindowCounting::BytesAtMostTwoSegments => news.min(2 * self.mss),
+            WindowCounting::Bytes => news,
+        }
+    }
+
+    fn tell_control(
+        &mut self,
+        now: Time,
+        ack: &Acknowledgement,
+        advance: &Advance,
+        newly_delivered: u64,
+        rtt: Option<Span>,
+    ) {
+        let acked = advance.acked;
+        let min_rtt = self.rtt.minimum();
+        let rate_sample = match &mut self.rate {
+            Some(rate) => rate.sample(now, self.delivered, min_rtt),
+            None => None,
+        };
+        let limited = stronger(self.round.limited, self.round.last_limited);
+        let signal = Ack {
+            kind: if acked > 0 {
+                AckKind::New
+            } else {
+                AckKind::Duplicate
+            },
+            newly_acked: Bytes(acked),
+            newly_delivered: Bytes(newly_delivered),
+            credit: Bytes(self.credit(advance, limited)),
+            delivered: Bytes(self.delivered),
+            rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            min_rtt,
+            in_flight: self.in_flight(),
+            rate_sample,
+            limited,
+            phase: self.recovery.phase(),
+            marked: Bytes(if ack.ecn_echo { newly_delivered } else { 0 }),
+        };
+        self.control.on_ack(now, &signal);
+    }
+
+    /// New data is acknowledged: recovery goes on or ends, the timer starts anew (RFC 6298 section 5.2 and 5.3).
+    fn progress(&mut self, now: Time, acked: u64) {
+        let first = self.scoreboard.first();
+        let mut restart_timer = true;
+        match self.recovery.on_new(&self.parameters, first, acked, self.mss) {
+            Progress::Plain => {}
+            Progress::Partial {
+                restart_timer: restart,
+            } => restart_timer = restart,
+            Progress::End => {
+                let before = self.before();
+                self.control.on_recovery_end(now);
+                self.note(now, SenderEventKind::RecoveryEnd, before);
+            }
+        }
+        if first == self.highest {
+            self.retransmit_at = Time::NEVER;
+        } else if restart_timer {
+            self.retransmit_at = now + self.rtt.rto();
+        }
+    }
+
+    /// Starts fast recovery if duplicate ACKs or the scoreboard say so.
+    fn infer_loss(&mut self, now: Time, new: bool, sack_news: bool) {
+        let first = self.scoreboard.first();
+        if first == self.highest {
+            return;
+        }
+        let duplicate = if self.sack { sack_news } else { !new };
+        let flight = self.scoreboard.flight();
+        let lost = duplicate && self.recovery.on_duplicate(first, flight, self.mss);
+        let known = self.recovery.phase() == Phase::Open && self.scoreboard.first_is_lost();
+        if lost || known {
+            self.begin_recovery(now);
+        }
+    }
+
+    fn begin_recovery(&mut self, now: Time) {
+        self.statistics.fast_retransmits += 1;
+        let before = self.before();
+        if self.parameters.recovery == LossRecovery::Tahoe {
+            self.reduce(now, CongestionKind::Timeout, self.decrease_base(0));
+            self.recovery.restart(self.highest);
+            self.go_back();
+        } else {
+            // A window already reduced for an ECN echo is not reduced again (RFC 3168 section 6.1.2).
+            if self.scoreboard.first() >= self.marked {
+                self.reduce(now, CongestionKind::Loss, self.decrease_base(0));
+            }
+            self.recovery.begin(self.highest, self.mss);
+            if self.sack {
+                self.scoreboard.begin_recovery();
+            }
+        }
+        self.retransmit_at = now + self.rtt.rto();
+        self.note(now, SenderEventKind::FastRetransmit, before);
+    }
+
+    /// Reacts to an ECN echo once per window of data (RFC 3168 section 6.1.2).
+    fn react_to_mark(&mut self, now: Time, acked: u64) {
+        let news = self.recovery.phase() == Phase::Open && self.scoreboard.first() >= self.reacted;
+        if !self.parameters.ecn || !news {
+            return;
+        }
+        self.statistics.ecn_reactions += 1;
+        let before = self.before();
+        // What this very ACK acknowledges has made room that is not filled yet: FlightSize is what was outstanding before.
+        self.reduce(now, CongestionKind::Mark, self.decrease_base(acked));
+        self.marked = self.highest;
+        self.note(now, SenderEventKind::EcnEcho, before);
+    }
+
+    fn reduce(&mut self, now: Time, kind: CongestionKind, base: u64) {
+        let congestion = Congestion {
+            kind,
+            base: Bytes(base),
+            in_flight: self.in_flight(),
+            min_rtt: self.rtt.minimum(),
+            smoothed_rtt: self.rtt.smoothed(),
+        };
+        self.control.on_congestion(now, &congestion);
+        self.reacted = self.highest;
+        self.window_reduced = self.parameters.ecn;
+    }
+
+    /// What a decrease starts from, with `acked` bytes still counted as outstanding.
+    fn decrease_base(&self, acked: u64) -> u64 {
+        match self.parameters.decrease_base {
+            DecreaseBase::Window => self.control.cwnd().0.min(self.receive_window),
+            // While a scoreboard is being resent after a timeout, what it holds as lost is not outstanding any more.
+            DecreaseBase::FlightSize if self.recovery.phase() == Phase::Loss => self.in_flight().0,
+            DecreaseBase::FlightSize => {
+                let flight = self.scoreboard.flight() + acked;
+                let flight = flight.saturating_sub(self.recovery.limited_transmitted);
+                // Behind a lost retransmission SACKed data piles up; RFC 5681's FlightSize counts it though it has left the network.
+                // A timeout in the middle of a recovery starts from the window in use (docs/deviations.md).
+                match self.recovery.phase() {
+                    Phase::Recovery => flight.min(self.control.cwnd().0),
+                    _ => flight,
+                }
+            }
+        }
+    }
+
+    fn go_back(&mut self) {
+        self.counted_ahead += self.scoreboard.go_back();
+        self.spoil_timing();
+        if let Some(rate) = &mut self.rate {
+            rate.clear();
+        }
+    }
+
+    /// What is being timed is not any more (Karn).
+    pub(super) fn spoil_timing(&mut self) {
+        if let Some((_, sent_at)) = &mut self.timed {
+            *sent_at = Time::NEVER;
+        }
+    }
+
+    /// Window and outstanding data before a reaction, for [`Sender::note`].
+    pub(super) fn before(&self) -> (Bytes, Bytes) {
+        (self.control.cwnd(), self.in_flight())
+    }
+
+    pub(super) fn note(&mut self, at: Time, kind: SenderEventKind, before: (Bytes, Bytes)) {
+        let (cwnd_before, in_flight) = before;
+        self.events.push(SenderEvent {
+            at,
+            kind,
+            cwnd_before,
+            cwnd_after: self.control.cwnd(),
+            ssthresh_after: self.control.state().ssthresh,
+            in_flight,
+        });
+    }
+
+    /// The time asked for by [`Sender::poll_timeout`] has come. Harmless at any other time.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if now < self.retransmit_at || self.retransmit_at.is_never() {
+            return;
+        }
+        self.statistics.timeouts += 1;
+        self.retransmit_at = Time::NEVER;
+        self.rtt.back_off();
+        self.burst_left = burst(&self.parameters);
+        if let State::Opening { due, .. } = &mut self.state {
+            *due = true;
+            return;
+        }
+        let before = self.before();
+        let repeated = self.recovery.note_timeout(self.scoreboard.first());
+        let kind = if repeated && self.parameters.repeated_timeout == RepeatedTimeout::Keep {
+            CongestionKind::RepeatedTimeout
+        } else {
+            CongestionKind::Timeout
+        };
+        self.reduce(now, kind, self.decrease_base(0));
+        self.recovery.restart(self.highest);
+        if self.sack && self.parameters.after_timeout == AfterTimeout::Scoreboard {
+            self.counted_ahead += self.scoreboard.lose_all();
+            self.spoil_timing();
+        } else {
+            self.go_back();
+        }
+        self.pacer.reset();
+        self.note(now, SenderEventKind::Timeout, before);
+    }
+}

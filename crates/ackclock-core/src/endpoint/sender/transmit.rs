@@ -1,0 +1,287 @@
+//! What the sender gives out, and when.
+
+use super::super::pacing;
+use super::super::parameters::{IdleRestart, Pacing, RttSampling};
+use super::super::{Segment, SegmentKind, SenderEventKind};
+use super::{Sender, State, stronger};
+use crate::congestion::{Limit, Phase, Sent};
+use crate::units::{Bytes, Span, Time};
+
+/// What to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// The next in order: new data, or data that go-back-N sends as if new.
+    Next,
+    /// That one again.
+    Again(u64),
+    /// That one again, as a rescue (RFC 6675 section 4 rule 4).
+    Rescue(u64),
+}
+
+impl Sender {
+    /// The next segment to leave now; `None` if there is none or it has to wait, for an event or for [`Sender::poll_timeout`].
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        self.release_at = Time::NEVER;
+        if self.state != State::Established {
+            return self.poll_syn(now);
+        }
+        if self.scoreboard.first() == self.highest {
+            self.restart_after_idling(now);
+        }
+        let Some(choice) = self.choose() else {
+            if let Some(jitter) = &mut self.jitter {
+                jitter.forget();
+            }
+            return None;
+        };
+        let release = self.release(now);
+        if release > now {
+            self.release_at = release;
+            return None;
+        }
+        Some(self.send(now, choice))
+    }
+
+    #[cold]
+    fn poll_syn(&mut self, now: Time) -> Option<Segment> {
+        let State::Opening { due: true, tries, .. } = self.state else {
+            return None;
+        };
+        self.state = State::Opening {
+            due: false,
+            tries: tries.saturating_add(1),
+            sent_at: now,
+        };
+        self.retransmit_at = now + self.rtt.rto();
+        Some(Segment {
+            kind: SegmentKind::Syn,
+            sequence: 0,
+            length: Bytes::ZERO,
+            retransmission: tries > 0,
+            stamp: now,
+            window_reduced: false,
+        })
+    }
+
+    /// Before sending when nothing is outstanding: the window may have to shrink (RFC 5681 section 4.1).
+    fn restart_after_idling(&mut self, now: Time) {
+        let rule = self.parameters.idle_restart;
+        if rule == IdleRestart::Off || self.active_at.is_never() || self.available == self.highest {
+            return;
+        }
+        let rto = self.rtt.rto().max(Span::from_nanos(1));
+        let idle = now.since(self.active_at);
+        if idle <= rto {
+            return;
+        }
+        self.active_at = now;
+        let before = self.before();
+        let (Bytes(cwnd), _) = before;
+        let initial = u64::from(self.parameters.initial_window.0).saturating_mul(self.mss);
+        let limit = if rule == IdleRestart::Decay {
+            let halvings = (idle.as_nanos() / rto.as_nanos()).min(63);
+            initial.max(cwnd >> halvings)
+        } else {
+            initial
+        };
+        if limit < cwnd {
+            self.control.on_idle_restart(now, Bytes(limit.max(self.mss)));
+            self.note(now, SenderEventKind::IdleRestart, before);
+        }
+    }
+
+    /// What is to be sent next by the windows and the rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
+    fn choose(&mut self) -> Option<Choice> {
+        if self.burst_left == 0 {
+            return None;
+        }
+        if self.recovery.resend_first && !self.scoreboard.is_empty() {
+            return Some(Choice::Again(self.scoreboard.first()));
+        }
+        let used = self.used();
+        let flight = self.scoreboard.flight();
+        let cwnd = self.control.cwnd().0;
+        let phase = self.recovery.phase();
+        let next = self.scoreboard.next();
+        // One segment may always be outstanding.
+        if used != 0 && used.saturating_add(self.mss) > self.recovery.window(cwnd) {
+            if next < self.available || self.scoreboard.due() > 0 {
+                self.round.limited = Limit::CongestionWindow;
+            }
+            return None;
+        }
+        let resending = self.sack && phase != Phase::Open;
+        if resending && let Some(sequence) = self.scoreboard.next_lost() {
+            return Some(Choice::Again(sequence));
+        }
+        if next < self.available {
+            if flight == 0 || flight.saturating_add(self.mss) <= self.receive_window {
+                return Some(Choice::Next);
+            }
+            self.round.limited = stronger(self.round.limited, Limit::ReceiveWindow);
+        } else if let Some(rate) = &mut self.rate {
+            rate.mark_application_limited(self.delivered, used);
+        }
+        if phase == Phase::Recovery && self.sack {
+            return self.choose_speculatively();
+        }
+        None
+    }
+
+    /// Rules 3 and 4 of NextSeg: nothing is known to be lost and there is nothing new.
+    fn choose_speculatively(&mut self) -> Option<Choice> {
+        if let Some(sequence) = self.scoreboard.next_unsacked() {
+            return Some(Choice::Again(sequence));
+        }
+        if !self.parameters.rescue_retransmission || self.recovery.rescued {
+            return None;
+        }
+        self.scoreboard.highest_unsacked().map(Choice::Rescue)
+    }
+
+    /// What counts against the congestion window: with SACK the pipe, else all that is not acknowledged. Before recovery the pipe is
+    /// limited transmit (RFC 6675 section 5 step 3).
+    fn used(&self) -> u64 {
+        let pipe = self.sack && (self.recovery.phase() != Phase::Open || self.parameters.limited_transmit);
+        if pipe {
+            self.scoreboard.pipe()
+        } else {
+            self.scoreboard.flight()
+        }
+    }
+
+    /// When what may be sent may leave.
+    fn release(&mut self, now: Time) -> Time {
+        let paced = self.pacer.next();
+        if paced > now {
+            return paced;
+        }
+        if self.jitter.is_none() {
+            return now;
+        }
+        let ready = self.ready();
+        match &mut self.jitter {
+            Some(jitter) => jitter.release(now, ready),
+            None => now,
+        }
+    }
+
+    /// About how many segments could leave now.
+    fn ready(&self) -> u64 {
+        let room = self
+            .recovery
+            .window(self.control.cwnd().0)
+            .saturating_sub(self.used());
+        let waiting = self
+            .available
+            .saturating_sub(self.scoreboard.next())
+            .saturating_add(self.scoreboard.due());
+        (room / self.mss).min(waiting)
+    }
+
+    fn send(&mut self, now: Time, choice: Choice) -> Segment {
+        let (sequence, retransmission) = match choice {
+            Choice::Next => (self.scoreboard.next(), self.scoreboard.next() < self.highest),
+            Choice::Again(sequence) | Choice::Rescue(sequence) => (sequence, true),
+        };
+        let length = self.scoreboard.length(sequence);
+        self.note_in_rate(now, choice);
+        if choice == Choice::Next {
+            if self.recovery.duplicates() > 0 {
+                self.note_limited_transmit(length);
+            }
+            self.scoreboard.push(now, retransmission);
+            self.highest = self.highest.max(sequence + 1);
+        } else {
+            self.resend(now, choice, sequence);
+        }
+        if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip {
+            if retransmission {
+                self.spoil_timing();
+            } else if self.timed.is_none() {
+                self.timed = Some((sequence, now));
+            }
+        }
+        let window_reduced = self.window_reduced && !retransmission;
+        self.window_reduced &= retransmission;
+        if self.retransmit_at.is_never() {
+            self.retransmit_at = now + self.rtt.rto();
+        }
+        self.active_at = now;
+        self.burst_left -= 1;
+        self.statistics.sent_segments += 1;
+        self.statistics.retransmitted_segments += u64::from(retransmission);
+        self.account(now, length);
+        Segment {
+            kind: SegmentKind::Data,
+            sequence,
+            length: Bytes(length),
+            retransmission,
+            stamp: now,
+            window_reduced,
+        }
+    }
+
+    /// Tells everybody who counts that `length` bytes have left.
+    fn account(&mut self, now: Time, length: u64) {
+        let in_flight = self.in_flight();
+        self.round.peak = self.round.peak.max(in_flight.0);
+        let limited = if self.scoreboard.next() >= self.available {
+            Limit::Application
+        } else if self.receive_window != u64::MAX && self.receive_window < self.control.cwnd().0 {
+            Limit::ReceiveWindow
+        } else {
+            Limit::CongestionWindow
+        };
+        let sent = Sent {
+            bytes: Bytes(length),
+            in_flight,
+            limited,
+        };
+        self.control.on_sent(now, &sent);
+        if self.parameters.pacing != Pacing::Off {
+            let rate = pacing::rate(self.parameters.pacing, self.control.as_ref(), self.rtt.smoothed());
+            if let Some(rate) = rate {
+                self.pacer.on_sent(now, length, rate, self.rtt.rto());
+            }
+        }
+        if let Some(jitter) = &mut self.jitter {
+            jitter.on_sent();
+        }
+    }
+
+    fn resend(&mut self, now: Time, choice: Choice, sequence: u64) {
+        let counted = matches!(choice, Choice::Again(_));
+        self.scoreboard.resend(sequence, now, counted);
+        self.recovery.rescued |= !counted;
+        if sequence == self.scoreboard.first() {
+            self.recovery.resend_first = false;
+        }
+    }
+
+    fn note_in_rate(&mut self, now: Time, choice: Choice) {
+        let Some(rate) = &mut self.rate else {
+            return;
+        };
+        let idle = if self.sack {
+            self.scoreboard.pipe() == 0
+        } else {
+            self.scoreboard.is_empty()
+        };
+        match choice {
+            Choice::Next => rate.on_sent(now, self.delivered, idle),
+            Choice::Again(sequence) | Choice::Rescue(sequence) => {
+                let index = (sequence - self.scoreboard.first()) as usize;
+                rate.on_resent(index, now, self.delivered, idle);
+            }
+        }
+    }
+
+    /// A segment beyond the window, owed to the first duplicate ACKs, is no part of FlightSize (RFC 5681 section 3.2 step 2).
+    fn note_limited_transmit(&mut self, length: u64) {
+        let flight = self.scoreboard.flight();
+        if self.recovery.phase() == Phase::Open && flight + self.mss > self.control.cwnd().0 {
+            self.recovery.limited_transmitted += length;
+        }
+    }
+}

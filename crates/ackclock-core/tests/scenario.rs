@@ -1,0 +1,743 @@
+//! The scenario from outside: text in, a checked scenario or one line out.
+
+use ackclock_core::endpoint::TcpParameters;
+use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
+use ackclock_core::scenario::error::Error;
+use ackclock_core::scenario::files::NoFiles;
+use ackclock_core::scenario::tree::{Point, expand, from_toml, set};
+use ackclock_core::scenario::{Scenario, Scope, Transport, schema};
+use ackclock_core::units::{Bytes, Span, Time};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// The leaky pipe, with a second flow of another transport and route.
+const TEXT: &str = r#"
+schema = 1
+name = "leaky pipe"
+duration = "100 s"
+warmup = "10 s"
+seed = 1
+replicates = 5
+
+[[hops]]
+name = "wired"
+link = { kind = "constant", rate = "45 Mbit/s" }
+queue = { kind = "droptail", limit = "378 packets" }
+delay = "35 ms"
+
+[[hops]]
+name = "wireless"
+link = { kind = "constant", rate = "11 Mbit/s" }
+queue = { kind = "droptail", limit = "93 packets" }
+impairments = [{ kind = "iid_loss", probability = "0.5 %" }]
+
+[[hops]]
+name = "return"
+link = { kind = "constant", rate = "45 Mbit/s" }
+queue = { kind = "droptail", limit = "1000 packets" }
+delay = "35 ms"
+
+[[flows]]
+name = "abse"
+count = 1
+route = ["wired", "wireless"]
+return = ["return"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "ns2-2002", mss = "1000 bytes" }
+traffic = { kind = "bulk" }
+start = "0 s"
+
+[[flows]]
+name = "cross"
+count = 3
+route = ["wired", "wireless", "wired"]
+transport = { kind = "udp" }
+traffic = { kind = "cbr", rate = "1 Mbit/s" }
+start = ["1 s", "2 s"]
+stop = "50 s"
+extra_delay = ["0 ms", "10 ms"]
+
+[sweep]
+"hops.wireless.impairments.0.probability" = ["0 %", "0.1 %", "0.5 %", "1 %", "5 %"]
+"#;
+
+/// The sample without its sweep.
+fn sample() -> Value {
+    let mut tree = from_toml(TEXT).unwrap();
+    tree.as_object_mut().unwrap().shift_remove("sweep");
+    tree
+}
+
+fn read(tree: &Value) -> Result<Scenario, Error> {
+    Scenario::from_tree(tree, &NoFiles)
+}
+
+/// The sample with one value set.
+fn changed(path: &str, value: Value) -> Value {
+    let mut tree = sample();
+    set(&mut tree, path, value).unwrap();
+    tree
+}
+
+fn tcp(scenario: &Scenario, flow: usize) -> &TcpParameters {
+    match &scenario.flows[flow].transport {
+        Transport::Tcp { parameters, .. } => parameters,
+        Transport::Udp { .. } => panic!("flow {flow} is not TCP"),
+    }
+}
+
+#[test]
+fn the_example_is_read() {
+    let scenario = read(&sample()).unwrap();
+    assert_eq!(scenario.name, "leaky pipe");
+    assert_eq!(scenario.duration, Span::from_seconds(100.0));
+    assert_eq!(scenario.warmup, Span::from_seconds(10.0));
+    assert_eq!(scenario.sample_interval, Span::from_millis(100));
+    assert_eq!((scenario.seed, scenario.replicates), (1, 5));
+    let names: Vec<&str> = scenario.hops.iter().map(|hop| hop.name.as_str()).collect();
+    assert_eq!(names, ["wired", "wireless", "return"]);
+    assert_eq!(scenario.hops[1].delay, Span::ZERO);
+    assert_eq!(scenario.hops[1].scope, Scope::Shared);
+    assert_eq!(scenario.hops[1].impairments[0].name, "iid_loss");
+
+    let [abse, cross] = &scenario.flows[..] else {
+        panic!("two flows")
+    };
+    assert_eq!((&abse.route[..], &abse.return_route[..]), (&[0, 1][..], &[2][..]));
+    assert!(abse.stop.is_never() && abse.start.high == Span::ZERO);
+    let mut expected = Preset::Ns2Of2002.parameters();
+    expected.mss = Bytes(1000);
+    assert_eq!(*tcp(&scenario, 0), expected);
+
+    assert_eq!(cross.route, [0, 1, 0], "the same hop twice");
+    assert_eq!((cross.count, cross.stop), (3, Time::from_seconds(50.0)));
+    assert_eq!(cross.start.low, Span::from_seconds(1.0));
+    assert_eq!(cross.extra_delay.high, Span::from_millis(10));
+    let Transport::Udp { mss, header } = cross.transport else {
+        panic!("cross is not UDP")
+    };
+    assert_eq!((mss, header), (Bytes(1000), Bytes(28)));
+}
+
+#[test]
+fn the_resolved_tree_has_everything_in_a_stable_order() {
+    let resolved = read(&sample()).unwrap().resolved;
+    let keys = |part: &Value| {
+        let keys = part.as_object().unwrap().keys();
+        keys.map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        keys(&resolved),
+        "schema name duration warmup seed replicates sample_interval hops flows"
+    );
+    let wired = json!({
+        "name": "wired",
+        "scope": "shared",
+        "link": { "kind": "constant", "rate": "45 Mbit/s" },
+        "queue": { "kind": "droptail", "limit": "378 packets", "counts_packet_in_service": false },
+        "delay": "35 ms",
+        "impairments": [],
+    });
+    assert_eq!(
+        resolved["hops"][0].to_string(),
+        wired.to_string(),
+        "the order too"
+    );
+    assert_eq!(resolved["hops"][1]["impairments"][0]["probability"], "0.5 %");
+    let flow = &resolved["flows"][0];
+    assert_eq!(
+        keys(flow),
+        "name count route return transport traffic start stop extra_delay"
+    );
+    assert!(keys(&flow["transport"]).starts_with("kind control preset mss header "));
+    assert_eq!(flow["transport"]["rto_initial"], "6 s");
+    assert_eq!(flow["stop"], "end");
+    assert_eq!(resolved["flows"][1]["start"], json!(["1 s", "2 s"]));
+}
+
+#[test]
+fn the_sweep_is_expanded_and_each_point_is_a_scenario() {
+    let tree = from_toml(TEXT).unwrap();
+    let probability = |point: &Value| {
+        let resolved = read(point).unwrap().resolved;
+        assert!(resolved.get("sweep").is_none());
+        resolved["hops"][1]["impairments"][0]["probability"].clone()
+    };
+    let points = expand(&tree).unwrap();
+    let probabilities: Vec<Value> = points.iter().map(|point| probability(&point.tree)).collect();
+    assert_eq!(probabilities, ["0 %", "0.1 %", "0.5 %", "1 %", "5 %"]);
+    assert_eq!(
+        read(&tree).unwrap_err().field(),
+        "sweep",
+        "is never left out silently"
+    );
+}
+
+#[test]
+fn little_is_enough() {
+    let scenario = read(&json!({ "schema": 1, "duration": "1 s" })).unwrap();
+    assert!(scenario.hops.is_empty() && scenario.flows.is_empty());
+    let mut tree = sample();
+    for flow in tree["flows"].as_array_mut().unwrap() {
+        flow.as_object_mut().unwrap().shift_remove("name");
+    }
+    tree["flows"][0].as_object_mut().unwrap().shift_remove("traffic");
+    let scenario = read(&tree).unwrap();
+    assert_eq!(scenario.flows[0].name, "flow-1");
+    assert_eq!(scenario.flows[1].name, "flow-2");
+    assert_eq!(scenario.flows[0].traffic.name, "bulk");
+}
+
+#[test]
+fn odd_but_possible_scenarios_are_allowed() {
+    for (path, value) in [
+        ("flows.abse.start", json!("1000 s")), // after the end
+        ("flows.abse.route", json!(["wired", "wired"])),
+        ("flows.abse.route", json!(vec!["wired"; 255])),
+        ("hops.wired.scope", json!("per_flow")),
+        ("hops.wired.link.rate", json!("0 bit/s")), // down for ever
+        ("hops.wired.queue.limit", json!("0 packets")),
+        ("hops.wireless.impairments.0.probability", json!(1)),
+        ("flows.abse.transport.mss", json!("1 byte")),
+        ("flows.cross.return", json!(["return"])),
+        ("duration", json!("36525 d")), // a century
+        ("seed", json!("18446744073709551615")),
+        ("sample_interval", json!("1000 s")),
+    ] {
+        let scenario = read(&changed(path, value)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(read(&scenario.resolved).unwrap().resolved, scenario.resolved);
+    }
+}
+
+#[test]
+fn the_time_series_stays_small_whatever_the_number_of_flows() {
+    for (count, seconds) in [(1, 0.1), (900, 0.1), (10_000, 1.0), (1_000_000, 10.0)] {
+        let scenario = read(&changed("flows.abse.count", json!(count))).unwrap();
+        let found = scenario.sample_interval.as_seconds();
+        assert!((found / seconds - 1.0).abs() < 0.02, "{count} flows: {found} s");
+    }
+    let short = read(&json!({ "schema": 1, "duration": "5 ns" })).unwrap();
+    assert_eq!(short.sample_interval, Span::from_nanos(1));
+}
+
+#[test]
+fn recovery_alone_may_be_changed() {
+    let transport =
+        json!({ "kind": "tcp", "control": { "kind": "reno" }, "preset": "rfc", "recovery": "newreno" });
+    let mut tree = changed("flows.abse.transport", transport);
+    let scenario = read(&tree).unwrap();
+    assert_eq!(tcp(&scenario, 0).recovery, LossRecovery::Newreno);
+    assert_eq!(tcp(&scenario, 0).after_timeout, AfterTimeout::GoBackN);
+    set(
+        &mut tree,
+        "flows.abse.transport.after_timeout",
+        json!("scoreboard"),
+    )
+    .unwrap();
+    assert_eq!(
+        read(&tree).unwrap_err().to_string(),
+        r#"flows.abse.transport.after_timeout: "scoreboard" needs recovery = "sack"; write "go_back_n""#
+    );
+}
+
+/// A path, the value set there, and the one line it is answered with (`…`: the line goes on with what others register).
+fn refuses(cases: &[(&str, Value, &str)]) {
+    for (path, value, expected) in cases {
+        let message = read(&changed(path, value.clone())).expect_err(path).to_string();
+        match expected.strip_suffix('…') {
+            Some(start) => assert!(message.starts_with(start), "{message}"),
+            None => assert_eq!(message, *expected),
+        }
+    }
+}
+
+#[test]
+fn mistakes_in_hops_name_field_value_and_remedy() {
+    refuses(&[
+        (
+            "hops.wired.link.rate",
+            json!("45"),
+            r#"hops.wired.link.rate: "45" has no unit; write for example "45 Mbit/s""#,
+        ),
+        (
+            "hops.wired.link.rate",
+            json!("45 ms"),
+            r#"hops.wired.link.rate: "45 ms" has the unit "ms", which does not fit here; write for example "45 Mbit/s""#,
+        ),
+        (
+            "hops.wired.link.rte",
+            json!("45 Mbit/s"),
+            r#"hops.wired.link.rte: no such field; did you mean "rate"?"#,
+        ),
+        (
+            "hops.wired.link",
+            json!({ "kind": "constant" }),
+            r#"hops.wired.link.rate: is missing; write for example rate = "45 Mbit/s""#,
+        ),
+        (
+            "hops.wired.link",
+            json!({ "rate": "45 Mbit/s" }),
+            "hops.wired.link.kind: is missing; say which link: one of constant…",
+        ),
+        (
+            "hops.wired.link.kind",
+            json!("constnat"),
+            r#"hops.wired.link.kind: "constnat" is no link; did you mean "constant"?"#,
+        ),
+        (
+            "hops.wired.link",
+            json!("45 Mbit/s"),
+            r#"hops.wired.link: "45 Mbit/s" is no link; write a table, for example { kind = "constant" }"#,
+        ),
+        (
+            "hops.wired.dealy",
+            json!("1 ms"),
+            r#"hops.wired.dealy: no such field; did you mean "delay"?"#,
+        ),
+        (
+            "hops.wired.delay",
+            json!(35),
+            r#"hops.wired.delay: 35 has no unit; write for example "35 ms""#,
+        ),
+        (
+            "hops.wired.scope",
+            json!("per-flow"),
+            r#"hops.wired.scope: "per-flow" is no choice; did you mean "per_flow"?"#,
+        ),
+        (
+            "hops.wired.name",
+            json!("a.b"),
+            r#"hops.0.name: "a.b" is no name; leave out ".", "/", "," and "=""#,
+        ),
+        (
+            "hops.wired.name",
+            json!("7"),
+            r#"hops.0.name: "7" is no name but a number; begin it with a letter"#,
+        ),
+        (
+            "hops.wired.name",
+            json!("return"),
+            r#"hops.2.name: "return" is the name of hops.0 too; write another"#,
+        ),
+        (
+            "hops.wired",
+            json!({}),
+            r#"hops.0.name: is missing; write for example name = "bottleneck""#,
+        ),
+        (
+            "hops.wired",
+            json!({ "name": "wired" }),
+            r#"hops.wired.link: is missing; write for example link = { kind = "constant", rate = "45 Mbit/s" }"#,
+        ),
+        (
+            "hops.wireless.impairments.0.probability",
+            json!("101 %"),
+            r#"hops.wireless.impairments.0.probability: "101 %" is not between 0 % and 100 %; write for example "0.5 %" or 0.005"#,
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_flows_name_field_value_and_remedy() {
+    refuses(&[
+        (
+            "flows.abse.route",
+            json!(["wired", "wirless"]),
+            r#"flows.abse.route.1: "wirless" names no hop; did you mean "wireless"?"#,
+        ),
+        (
+            "flows.abse.return",
+            json!(["nowhere"]),
+            r#"flows.abse.return.0: "nowhere" names no hop; write one of wired, wireless, return"#,
+        ),
+        (
+            "flows.abse.route",
+            json!([]),
+            r#"flows.abse.route: [] has no hop; write for example ["bottleneck"]"#,
+        ),
+        (
+            "flows.abse.return",
+            json!([]),
+            r#"flows.abse.return: [] has no hop for the ACKs; write for example ["return"]"#,
+        ),
+        (
+            "flows.abse.route",
+            json!(vec!["wired"; 256]),
+            "flows.abse.route: has 256 hops; write 255 at most",
+        ),
+        (
+            "flows.abse.route",
+            json!("wired"),
+            r#"flows.abse.route: "wired" does not fit; write a list [...], for example ["bottleneck"]"#,
+        ),
+        (
+            "flows.cross.name",
+            json!("abse"),
+            r#"flows.1.name: "abse" is the name of flows.0 too; write another"#,
+        ),
+        (
+            "flows.abse.count",
+            json!(0),
+            "flows.abse.count: 0 is no number of flows; write one from 1 to 10000000",
+        ),
+        (
+            "flows.abse.count",
+            json!(10_000_001),
+            "flows.abse.count: 10000001 is no number of flows; write one from 1 to 10000000",
+        ),
+        (
+            "flows.abse.count",
+            json!(-1),
+            "flows.abse.count: -1 does not fit; write a whole number, not negative, for example 1",
+        ),
+        (
+            "flows.abse.count",
+            json!(10_000_000),
+            "flows: are 10000003 with their counts; write 10000000 at most",
+        ),
+        (
+            "flows.cross.stop",
+            json!("2 s"),
+            r#"flows.cross.stop: "2 s" is not after the start; write a later time"#,
+        ),
+        (
+            "flows.cross.start",
+            json!(["2 s", "1 s"]),
+            r#"flows.cross.start: ["2 s","1 s"] runs backwards; write the smaller time first"#,
+        ),
+        (
+            "flows.cross.traffic",
+            json!({ "kind": "bulk" }),
+            r#"flows.cross.traffic.kind: "bulk" cannot go over UDP, which has no window; write one with a rate, or transport kind "tcp""#,
+        ),
+        (
+            "flows.cross.traffic",
+            json!({ "kind": "transfer", "size": "1 MB" }),
+            r#"flows.cross.traffic.kind: "transfer" cannot go over UDP…"#,
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_transports_name_field_value_and_remedy() {
+    refuses(&[
+        (
+            "flows.abse.transport.kind",
+            json!("tpc"),
+            r#"flows.abse.transport.kind: "tpc" is no transport; did you mean "tcp"?"#,
+        ),
+        (
+            "flows.abse.transport",
+            json!({ "kind": "tcp" }),
+            r#"flows.abse.transport.control: is missing; write for example control = { kind = "cubic" }"#,
+        ),
+        (
+            "flows.abse.transport.control.kind",
+            json!("rneo"),
+            r#"flows.abse.transport.control.kind: "rneo" is no congestion control; did you mean "reno"?"#,
+        ),
+        (
+            "flows.abse.transport.preset",
+            json!("ns2"),
+            r#"flows.abse.transport.preset: "ns2" is no choice; write one of ns2-2002, rfc, linux"#,
+        ),
+        (
+            "flows.abse.transport.preset",
+            json!("Linux"),
+            r#"flows.abse.transport.preset: "Linux" is no choice; did you mean "linux"?"#,
+        ),
+        (
+            "flows.abse.transport.recovry",
+            json!("sack"),
+            r#"flows.abse.transport.recovry: no such field; did you mean "recovery"?"#,
+        ),
+        (
+            "flows.abse.transport.recovery",
+            json!("new_reno"),
+            r#"flows.abse.transport.recovery: "new_reno" is no choice; did you mean "newreno"?"#,
+        ),
+        (
+            "flows.abse.transport.mss",
+            json!("0 bytes"),
+            r#"flows.abse.transport.mss: "0 bytes" carries nothing; write for example "1000 bytes""#,
+        ),
+        (
+            "flows.abse.transport.mss",
+            json!("65496 bytes"),
+            r#"flows.abse.transport.mss: "65496 bytes" makes packets of 65536 bytes with the header; write 65535 bytes at most for both"#,
+        ),
+        (
+            "flows.cross.transport.mss",
+            json!("1 MB"),
+            r#"flows.cross.transport.mss: "1000000 bytes" makes packets of 1000028 bytes with the header; write 65535 bytes at most for both"#,
+        ),
+        (
+            "flows.cross.transport.control",
+            json!({ "kind": "reno" }),
+            "flows.cross.transport.control: no such field; write one of mss, header",
+        ),
+        (
+            "flows.abse.transport.delayed_ack.every",
+            json!("0 packets"),
+            r#"flows.abse.transport.delayed_ack.every: "0 packets" is too few; write "1 packets" or more"#,
+        ),
+        (
+            "flows.abse.transport.rto_minimum",
+            json!("0 s"),
+            r#"flows.abse.transport.rto_minimum: "0 s" goes off before anything can happen; write "1 us" or more"#,
+        ),
+        (
+            "flows.abse.transport.receive_window",
+            json!("999 bytes"),
+            r#"flows.abse.transport.receive_window: "999 bytes" holds no full segment; write "1 packets" or more"#,
+        ),
+        (
+            "flows.abse.transport.ecn",
+            json!("yes"),
+            r#"flows.abse.transport.ecn: "yes" does not fit; write true or false"#,
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_at_the_top_name_field_value_and_remedy() {
+    refuses(&[
+        (
+            "schema",
+            json!(2),
+            "schema: 2 is a version this program does not know; write 1",
+        ),
+        (
+            "duration",
+            json!("0 s"),
+            r#"duration: "0 s" is no time; write for example "100 s""#,
+        ),
+        (
+            "duration",
+            json!("100"),
+            r#"duration: "100" has no unit; write for example "35 ms""#,
+        ),
+        (
+            "durration",
+            json!("1 s"),
+            r#"durration: no such field; did you mean "duration"?"#,
+        ),
+        (
+            "warmup",
+            json!("100 s"),
+            r#"warmup: "100 s" leaves nothing to average; write less than the duration"#,
+        ),
+        (
+            "replicates",
+            json!(0),
+            "replicates: 0 is no number of runs; write one from 1 to 1000000",
+        ),
+        (
+            "seed",
+            json!(-1),
+            "seed: -1 is no seed; write a whole number from 0 to 2^64 - 1",
+        ),
+        (
+            "sample_interval",
+            json!("0 s"),
+            r#"sample_interval: "0 s" is no time; write for example "100 ms""#,
+        ),
+        (
+            "sample_interval",
+            json!("1 ns"),
+            r#"sample_interval: "1 ns" makes 100000000000 samples of each series; write a ten-millionth of the duration at least"#,
+        ),
+        (
+            "name",
+            json!(""),
+            r#"name: "" is empty; write for example "leaky pipe""#,
+        ),
+        ("hops", json!({}), r#"hops: {} does not fit; write a list [...]…"#),
+    ]);
+    let error = |tree| read(&tree).unwrap_err().to_string();
+    assert_eq!(
+        error(json!({ "duration": "1 s" })),
+        "schema: is missing; write for example schema = 1"
+    );
+    assert_eq!(
+        error(json!({ "schema": 1 })),
+        r#"duration: is missing; write for example duration = "100 s""#
+    );
+}
+
+#[test]
+fn every_example_is_a_scenario() {
+    for (text, points, flows) in [
+        (include_str!("../../../examples/first.toml"), 1, 1),
+        (include_str!("../../../examples/leaky-pipe.toml"), 14, 1),
+        (include_str!("../../../examples/dumbbell.toml"), 1, 10),
+        (include_str!("../../../examples/markov-link.toml"), 5, 1),
+        (include_str!("../../../examples/on-off-udp.toml"), 1, 2),
+    ] {
+        let all = expand(&from_toml(text).unwrap()).unwrap();
+        assert_eq!(all.len(), points);
+        for point in all {
+            let scenario = read(&point.tree).unwrap();
+            assert_eq!(scenario.flows.iter().map(|flow| flow.count).sum::<u32>(), flows);
+            assert_eq!(read(&scenario.resolved).unwrap().resolved, scenario.resolved);
+        }
+    }
+}
+
+/// All places of a schema that refer to others.
+fn references<'a>(part: &'a Value, found: &mut Vec<&'a str>) {
+    match part {
+        Value::Object(map) => {
+            found.extend(map.get("$ref").and_then(Value::as_str));
+            map.values().for_each(|value| references(value, found));
+        }
+        Value::Array(list) => list.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_schema_is_whole() {
+    let schema = schema::schema();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let mut found = Vec::new();
+    references(&schema, &mut found);
+    assert!(found.len() > 20);
+    for reference in found {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(schema.pointer(pointer).is_some(), "{reference} leads nowhere");
+    }
+    let hop = &schema["$defs"]["Hop"];
+    assert_eq!(hop["additionalProperties"], false);
+    assert_eq!(hop["required"], json!(["name", "link", "queue"]));
+    let tcp = &schema["$defs"]["Flow"]["properties"]["transport"]["oneOf"][0];
+    assert_eq!(tcp["required"], json!(["kind", "control"]));
+    assert_eq!(tcp["additionalProperties"], false);
+    assert_eq!(tcp["properties"]["kind"], json!({ "const": "tcp" }));
+    let delayed_ack = schema["$defs"]["DelayedAck"].as_object().unwrap();
+    assert!(
+        !delayed_ack.contains_key("required"),
+        "a preset fills in the rest"
+    );
+}
+
+#[test]
+fn the_schema_and_the_catalogue_name_every_element() {
+    let (schema, registry) = (schema::schema(), schema::registry());
+    for (list, place) in [
+        ("links", "/$defs/Hop/properties/link"),
+        ("queues", "/$defs/Hop/properties/queue"),
+        ("impairments", "/$defs/Hop/properties/impairments/items"),
+        ("traffic", "/$defs/Flow/properties/traffic"),
+        (
+            "controls",
+            "/$defs/Flow/properties/transport/oneOf/0/properties/control",
+        ),
+    ] {
+        let choices = schema.pointer(place).unwrap()["oneOf"].as_array().unwrap();
+        let kinds: Vec<&Value> = choices
+            .iter()
+            .map(|choice| &choice["properties"]["kind"]["const"])
+            .collect();
+        let elements = registry[list].as_array().unwrap();
+        let names: Vec<&Value> = elements.iter().map(|element| &element["name"]).collect();
+        assert_eq!(kinds, names);
+        for choice in choices {
+            assert_eq!(choice["additionalProperties"], false, "{choice}");
+            assert_eq!(choice["required"][0], "kind");
+        }
+    }
+}
+
+#[test]
+fn the_catalogue_has_every_preset_as_it_is_resolved() {
+    let (schema, registry) = (schema::schema(), schema::registry());
+    let presets = registry["presets"].as_object().unwrap();
+    let named: Vec<&str> = schema["$defs"]["Preset"]["oneOf"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|choice| choice["const"].as_str().unwrap())
+        .collect();
+    assert_eq!(presets.len(), named.len());
+    for (name, parameters) in presets {
+        assert!(named.contains(&name.as_str()));
+        let transport = json!({ "kind": "tcp", "control": { "kind": "reno" }, "preset": name });
+        let scenario = read(&changed("flows.abse.transport", transport)).unwrap();
+        assert_eq!(
+            *parameters,
+            serde_json::to_value(tcp(&scenario, 0)).unwrap(),
+            "{name}"
+        );
+    }
+}
+
+fn time() -> impl Strategy<Value = Value> {
+    let units = prop::sample::select(vec!["ns", "us", "ms", "s"]);
+    (1_u64..1_000_000, units).prop_map(|(number, unit)| json!(format!("{number} {unit}")))
+}
+
+fn one_of(names: &[&'static str]) -> impl Strategy<Value = Value> + use<> {
+    prop::sample::select(names.to_vec()).prop_map(Value::from)
+}
+
+/// Values that may stand at a path of the sample.
+fn assignment() -> impl Strategy<Value = (&'static str, Value)> {
+    let hops = || one_of(&["wired", "wireless", "return"]);
+    prop_oneof![
+        time().prop_map(|value| ("duration", value)),
+        time().prop_map(|value| ("hops.wired.delay", value)),
+        time().prop_map(|value| ("hops.return.queue.limit", value)),
+        time().prop_map(|value| ("flows.abse.start", value)),
+        (time(), time()).prop_map(|(low, high)| ("flows.cross.extra_delay", json!([low, high]))),
+        (0.0..=1.0).prop_map(|p: f64| ("hops.wireless.impairments.0.probability", json!(p))),
+        (1_000_u64..400_000_000_000)
+            .prop_map(|rate| ("hops.wired.link.rate", json!(format!("{rate} bit/s")))),
+        any::<u64>().prop_map(|seed| ("seed", json!(seed.to_string()))),
+        (1_u32..2000).prop_map(|count| ("flows.abse.count", json!(count))),
+        prop::collection::vec(hops(), 1..20).prop_map(|route| ("flows.cross.route", json!(route))),
+        one_of(&["linux", "rfc", "ns2-2002"]).prop_map(|preset| ("flows.abse.transport.preset", preset)),
+        one_of(&["tahoe", "reno", "newreno", "sack"])
+            .prop_map(|recovery| ("flows.abse.transport.recovery", recovery)),
+        (1_u32..9).prop_map(|n| (
+            "flows.abse.transport.delayed_ack.every",
+            json!(format!("{n} segments"))
+        )),
+        (1_u64..65_000).prop_map(|n| ("flows.abse.transport.mss", json!(format!("{n} bytes")))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// The resolved tree says all: reading it, or its text, gives the same scenario.
+    #[test]
+    fn resolved_reads_back(assignments in prop::collection::vec(assignment(), 1..6)) {
+        let mut tree = sample();
+        tree["warmup"] = json!("0 s");
+        for (path, value) in assignments {
+            set(&mut tree, path, value).unwrap();
+        }
+        if let Ok(scenario) = read(&tree) {
+            let text = scenario.resolved.to_string();
+            let again = read(&serde_json::from_str(&text).unwrap()).unwrap();
+            prop_assert_eq!(&again.resolved, &scenario.resolved);
+            prop_assert_eq!(format!("{again:?}"), format!("{scenario:?}"));
+        }
+    }
+
+    /// Whatever is written: no panic, and at most one line.
+    #[test]
+    fn any_text_ends_in_a_scenario_or_in_one_line(
+        at in 0..TEXT.len(),
+        length in 0_usize..12,
+        inserted in r#"[ -~\n"=.\[\]{}]{0,6}"#,
+    ) {
+        let text = format!("{}{inserted}{}", &TEXT[..at], &TEXT[(at + length).min(TEXT.len())..]);
+        let read_all = |points: Vec<_>| -> Result<(), Error> {
+            points.iter().try_for_each(|point: &Point| read(&point.tree).map(drop))
+        };
+        if let Err(error) = from_toml(&text).and_then(|tree| expand(&tree)).and_then(read_all) {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+        }
+    }
+}

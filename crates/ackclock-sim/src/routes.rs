@@ -1,0 +1,78 @@
+//! The routes of all flows in one flat table, so that following one touches two small arrays and no flow.
+
+use ackclock_core::packet::Packet;
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop(u32);
+
+const ENDPOINT: u32 = 1 << 31;
+const PRIVATE: u32 = 1 << 30;
+
+impl Stop {
+    /// A hop; `private` if it belongs to this flow alone.
+    pub fn hop(index: usize, private: bool) -> Self {
+        assert!(index < PRIVATE as usize, "more than 2^30 hops");
+        Stop(index as u32 | if private { PRIVATE } else { 0 })
+    }
+    /// The endpoint at the route's end; `private` if what it sends enters a hop of its own.
+    pub fn endpoint(private: bool) -> Self {
+        Stop(ENDPOINT | if private { PRIVATE } else { 0 })
+    }
+    /// The hop, `None` at the endpoint.
+    #[inline]
+    pub fn as_hop(self) -> Option<usize> {
+        (self.0 & ENDPOINT == 0).then_some((self.0 & !PRIVATE) as usize)
+    }
+    /// Whether nobody but this flow can tell when a packet gets there.
+    #[inline]
+    pub fn is_private(self) -> bool {
+        self.0 & PRIVATE != 0
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Routes {
+    stops: Vec<Stop>,
+    /// By flow: where its data's way begins in `stops`, and its ACKs' way.
+    begin: Vec<[u32; 2]>,
+}
+
+impl Routes {
+    /// Appends a flow: hops of the data's way and of the ACKs' way, each with whether it is the flow's own.
+    pub fn push(&mut self, forward: &[Stop], back: &[Stop]) {
+        let first = |route: &[Stop]| route.first().is_some_and(|stop| stop.is_private());
+        let mut begin = [0; 2];
+        for (place, route, answer) in [(0, forward, first(back)), (1, back, first(forward))] {
+            begin[place] = self.stops.len() as u32;
+            self.stops.extend_from_slice(route);
+            self.stops.push(Stop::endpoint(answer));
+        }
+        self.begin.push(begin);
+    }
+
+    /// Where a packet at its `position` is or is about to go.
+    #[inline]
+    pub fn at(&self, packet: &Packet) -> Stop {
+        let begin = self.begin[packet.flow.0 as usize][usize::from(!packet.is_forward())];
+        self.stops[begin as usize + usize::from(packet.position)]
+    }
+
+    /// The first hop of a way.
+    #[inline]
+    pub fn first(&self, flow: usize, forward: bool) -> Stop {
+        self.stops[self.begin[flow][usize::from(!forward)] as usize]
+    }
+
+    /// By hop: whether on every route through it a private stop follows.
+    pub fn private_successors(&self, hops: usize) -> Vec<bool> {
+        let mut private = vec![true; hops];
+        for pair in self.stops.windows(2) {
+            if let Some(hop) = pair[0].as_hop() {
+                private[hop] &= pair[1].is_private();
+            }
+        }
+        private
+    }
+}

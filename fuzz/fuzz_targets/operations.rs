@@ -1,0 +1,221 @@
+//! Any sequence of operations on a connection: writes, losses, duplicates, reordering, marks, time. Every registered control,
+//! every preset, every loss recovery. After it the path behaves, and what was written must arrive, each byte once.
+#![no_main]
+
+use ackclock_core::congestion::{ControlContext, ControlKind};
+use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
+use ackclock_core::endpoint::receiver::Receiver;
+use ackclock_core::endpoint::sender::Sender;
+use ackclock_core::endpoint::{Acknowledgement, Segment, TcpParameters};
+use ackclock_core::registry::{Kind, Place, choose};
+use ackclock_core::scenario::files::NoFiles;
+use ackclock_core::streams::Streams;
+use ackclock_core::traffic::Write;
+use ackclock_core::units::{Bytes, Span, Time};
+use libfuzzer_sys::fuzz_target;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The most that one call may send: more is a sender that does not stop.
+const BURST: usize = 100_000;
+/// How many events the orderly end may take: timeouts back off, so that virtual time passes quickly.
+const EVENTS: usize = 1_000_000;
+/// One way over the path, when it behaves.
+const DELAY: Span = Span::from_millis(20);
+
+/// Two endpoints and what is under way between them.
+struct Connection {
+    now: Time,
+    sender: Sender,
+    receiver: Receiver,
+    forward: VecDeque<(Segment, bool)>,
+    back: VecDeque<Acknowledgement>,
+    mss: u64,
+    written: u64,
+}
+
+impl Connection {
+    fn new(choice: [u8; 4]) -> Self {
+        let parameters = parameters(choice);
+        let entries = ControlKind::entries();
+        let kind = entries[usize::from(choice[2]) % entries.len()].name;
+        let streams = Streams::new(u64::from(choice[3]), 0);
+        let control = choose::<ControlKind>(&json!({ "kind": kind }), &NoFiles).expect("defaults are valid");
+        let mss = parameters.mss;
+        let context = ControlContext {
+            place: Place {
+                streams: &streams,
+                name: "flow/0/control",
+            },
+            mss,
+            initial_window: mss * u64::from(parameters.initial_window.0),
+            initial_ssthresh: parameters.initial_ssthresh.bytes(mss),
+        };
+        let mut sender = Sender::new(
+            Arc::new(parameters),
+            control.build(context),
+            streams.stream("flow/0/jitter"),
+        );
+        sender.open(Time::ZERO);
+        Connection {
+            now: Time::ZERO,
+            sender,
+            receiver: Receiver::new(&parameters),
+            forward: VecDeque::new(),
+            back: VecDeque::new(),
+            mss: mss.0,
+            written: 0,
+        }
+    }
+
+    /// Everything that may leave now, leaves.
+    fn transmit(&mut self) {
+        for sent in 0.. {
+            let Some(segment) = self.sender.poll_transmit(self.now) else {
+                break;
+            };
+            assert!(sent < BURST, "the sender does not stop");
+            self.forward.push_back((segment, false));
+        }
+        while let Some(ack) = self.receiver.poll_transmit(self.now) {
+            self.back.push_back(ack);
+        }
+        assert!(self.sender.cwnd().0 >= self.mss, "less than one segment");
+        assert!(self.receiver.statistics().delivered.0 <= self.written);
+        self.sender.take_events().for_each(drop);
+    }
+
+    fn arrive(&mut self, (segment, marked): (Segment, bool)) {
+        self.receiver.handle_segment(self.now, &segment, marked);
+        self.transmit();
+    }
+
+    fn acknowledge(&mut self, ack: Acknowledgement) {
+        self.sender.handle_acknowledgement(self.now, &ack);
+        self.transmit();
+    }
+
+    /// Time jumps to the next timer, if one runs.
+    fn wait(&mut self) -> bool {
+        let due = self.sender.poll_timeout().min(self.receiver.poll_timeout());
+        if due.is_never() {
+            return false;
+        }
+        self.now = self.now.max(due);
+        self.sender.handle_timeout(self.now);
+        self.receiver.handle_timeout(self.now);
+        self.transmit();
+        true
+    }
+
+    fn operate(&mut self, code: u8, argument: u8) {
+        match code % 11 {
+            0 => {
+                let bytes = u64::from(argument) * 200;
+                self.written += bytes;
+                self.sender.write(Write::Bytes(Bytes(bytes)));
+                self.transmit();
+            }
+            1 | 2 => {
+                if let Some(packet) = self.forward.pop_front() {
+                    self.arrive(packet);
+                }
+            }
+            3 => drop(self.forward.pop_front()),
+            4 => {
+                if let Some((segment, _)) = self.forward.pop_front() {
+                    self.arrive((segment, true));
+                }
+            }
+            5 => {
+                let at = usize::from(argument) % self.forward.len().max(1);
+                if let Some(packet) = self.forward.get(at).copied() {
+                    self.arrive(packet); // early, and again later
+                }
+            }
+            6 | 7 => {
+                if let Some(ack) = self.back.pop_front() {
+                    self.acknowledge(ack);
+                }
+            }
+            8 => {
+                let at = usize::from(argument) % self.back.len().max(1);
+                if let Some(ack) = self.back.remove(at) {
+                    self.acknowledge(ack); // overtakes
+                }
+            }
+            9 => drop(self.back.pop_front()),
+            _ => {
+                self.now = self.now + Span::from_millis(u64::from(argument));
+                let due = self.sender.poll_timeout().min(self.receiver.poll_timeout());
+                if due <= self.now || argument == u8::MAX {
+                    self.wait();
+                }
+            }
+        }
+    }
+
+    /// No more losses: everything written must arrive and be acknowledged.
+    fn end(&mut self) {
+        self.sender.close();
+        self.transmit();
+        for _ in 0..EVENTS {
+            if self.sender.is_finished() {
+                break;
+            }
+            if let Some(packet) = self.forward.pop_front() {
+                self.now = self.now + DELAY / (self.forward.len() as u64 + 1);
+                self.arrive(packet);
+            } else if let Some(ack) = self.back.pop_front() {
+                self.now = self.now + DELAY / (self.back.len() as u64 + 1);
+                self.acknowledge(ack);
+            } else {
+                assert!(
+                    self.wait(),
+                    "nothing under way, nothing to wait for, and not finished"
+                );
+            }
+        }
+        assert!(self.sender.is_finished(), "does not come to an end");
+        assert_eq!(
+            self.receiver.statistics().delivered.0,
+            self.written,
+            "each byte once"
+        );
+    }
+}
+
+/// A preset, sometimes with another recovery, and with switches turned.
+fn parameters(choice: [u8; 4]) -> TcpParameters {
+    let preset = [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002][usize::from(choice[0]) % 3];
+    let mut parameters = preset.parameters();
+    match choice[1] % 8 {
+        0 => parameters.recovery = LossRecovery::Tahoe,
+        1 => parameters.recovery = LossRecovery::Reno,
+        2 => parameters.recovery = LossRecovery::Newreno,
+        3 => parameters.recovery = LossRecovery::Sack,
+        _ => {}
+    }
+    if parameters.recovery != LossRecovery::Sack {
+        parameters.after_timeout = AfterTimeout::GoBackN;
+    }
+    parameters.limited_transmit ^= choice[1] & 8 != 0;
+    parameters.partial_window_deflation ^= choice[1] & 16 != 0;
+    parameters.handshake ^= choice[1] & 32 != 0;
+    parameters.ecn = choice[1] & 64 != 0;
+    parameters.send_jitter = Span::from_millis(u64::from(choice[1] >> 7));
+    parameters
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, operations)) = data.split_first_chunk::<4>() else {
+        return;
+    };
+    let mut connection = Connection::new(*choice);
+    connection.transmit();
+    for pair in operations.chunks_exact(2) {
+        connection.operate(pair[0], pair[1]);
+    }
+    connection.end();
+});

@@ -1,0 +1,402 @@
+"""Reference pages and the scenario's JSON schema as files, written from what the engine says of itself.
+
+`python -m ackclock.reference --check` names the files that are not as the engine says (exit code 1 if any); `--write`
+writes them.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ackclock.registry import registry, schema
+
+__all__ = ["differences", "main", "pages"]
+
+Json = dict[str, Any]
+
+REPAIR = "make docs-write"
+MARK = f"<!-- Generated from the engine's registries; to change it, change what they say and run `{REPAIR}`. -->"
+
+
+class Kind(NamedTuple):
+    """How one of the engine's registries is presented."""
+
+    title: str
+    #: What one of it is called.
+    noun: str
+    #: How it stands in a scenario; `{}` is the table.
+    pattern: str
+    #: Where it stands in a scenario.
+    place: str
+
+
+KINDS = {
+    "controls": Kind(
+        "Congestion controls",
+        "control",
+        "control = {}",
+        'Written as `control` in the table `transport = { kind = "tcp", … }` of a flow.',
+    ),
+    "queues": Kind("Queues", "queue", "queue = {}", "Written as `queue` in a hop."),
+    "links": Kind("Links", "link", "link = {}", "Written as `link` in a hop."),
+    "impairments": Kind(
+        "Impairments",
+        "impairment",
+        "impairments = [{}]",
+        "Written in the list `impairments` of a hop, in the order in which a packet meets them.",
+    ),
+    "traffic": Kind("Traffic", "source", "traffic = {}", "Written as `traffic` in a flow."),
+}
+
+
+def pages(registered: Json, described: Json) -> dict[str, str]:
+    """All generated files.
+
+    Args:
+        registered: What the engine has, as `ackclock.registry.registry` gives it.
+        described: The JSON schema of a scenario.
+
+    Returns:
+        Path within the repository to text.
+    """
+    texts = {f"docs/reference/{kind}.md": _kind_page(kind, registered) for kind in KINDS}
+    texts["docs/reference/presets.md"] = _preset_page(registered, described)
+    texts["docs/reference/scenario.md"] = _scenario_page(registered, described)
+    texts["schema/scenario.schema.json"] = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+    return texts
+
+
+def differences(root: Path, texts: Mapping[str, str]) -> list[str]:
+    """One line for each file below `root` that is missing or has another text."""
+    lines = []
+    for name, text in texts.items():
+        path = root / name
+        if not path.is_file():
+            lines.append(f"{name}: is missing; run `{REPAIR}` and commit what it writes")
+        elif path.read_text(encoding="utf-8") != text:
+            lines.append(f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it writes")
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Checks or writes the files; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m ackclock.reference",
+        description="Checks or writes docs/reference/ and schema/, which are generated from the engine's registries.",
+        epilog="example: python -m ackclock.reference --check",
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--check", action="store_true", help="say which files are not current; exit code 1 if any")
+    what.add_argument("--write", action="store_true", help="write the files")
+    parser.add_argument("--root", type=Path, default=Path(), help="the repository (default: the current folder)")
+    options = parser.parse_args(arguments)
+    if not (options.root / "pyproject.toml").is_file():
+        parser.error(f'--root: "{options.root}" has no pyproject.toml; give the folder of the repository')
+    texts = pages(registry(), schema())
+    if options.check:
+        lines = differences(options.root, texts)
+        print(*lines, sep="\n", end="\n" if lines else "", file=sys.stderr)
+        return 1 if lines else 0
+    for name, text in texts.items():
+        path = options.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+def _kind_page(kind: str, registered: Json) -> str:
+    page = _Page(KINDS[kind].title, registered)
+    page.paragraph(KINDS[kind].place)
+    if not registered[kind]:
+        page.paragraph("There is none yet.")
+    else:
+        index = [(f"[`{entry['name']}`](#{_anchor(entry['name'])})", entry["summary"]) for entry in registered[kind]]
+        page.table(("kind", "what it does"), index)
+    for entry in registered[kind]:
+        page.element(entry, KINDS[kind].pattern)
+    return page.finish()
+
+
+def _preset_page(registered: Json, described: Json) -> str:
+    presets = registered["presets"]
+    parameters = _tagged(described, "tcp").get("properties", {})
+    page = _Page("Presets", registered, described.get("$defs", {}))
+    page.paragraph(
+        'Named sets of TCP parameters, chosen by `preset` in `transport = { kind = "tcp", … }`. '
+        "What is written beside it replaces the preset's value. Values that differ between presets are in bold."
+    )
+    meanings = page.choices("Preset")
+    page.table(("preset", "is"), [(f"`{name}`", meanings.get(name, "")) for name in presets])
+    rows = []
+    flat = {name: dict(_leaves(values)) for name, values in presets.items()}
+    for path in dict.fromkeys(path for values in flat.values() for path in values):
+        values = [f"`{_toml(values[path])}`" if path in values else "—" for values in flat.values()]
+        if len(set(values)) > 1:
+            values = [f"**{value}**" for value in values]
+        rows.append((f"`{path}`", *values, page.meaning(path, parameters)))
+    page.table(("parameter", *(f"`{name}`" for name in presets), "meaning"), rows)
+    return page.finish()
+
+
+def _scenario_page(registered: Json, described: Json) -> str:
+    page = _Page("Scenario", registered, described.get("$defs", {}))
+    page.paragraph(
+        "A scenario is a TOML file, or the same tree in Python. Fields that are not named here are refused. "
+        "Quantities are written with their unit. The same as JSON schema: `schema/scenario.schema.json`."
+    )
+    page.fields(described)
+    page.explain()
+    for kind in ("tcp", "udp"):
+        transport = _tagged(described, kind)
+        if transport:
+            page.heading(2, f'transport = {{ kind = "{kind}", … }}')
+            page.fields(transport, missing="[preset](presets.md)" if kind == "tcp" else "—")
+    return page.finish()
+
+
+class _Page:
+    """A page being written. Tables, choices and quantities that it refers to are explained at its end, once each."""
+
+    def __init__(self, title: str, registered: Json, definitions: Json | None = None) -> None:
+        self._parts = [MARK, f"# {title}"]
+        self._kinds = {frozenset(entry["name"] for entry in registered[kind]): kind for kind in KINDS}
+        self._definitions: Json = dict(definitions or {})
+        self._wanted: dict[str, None] = {}
+        self._missing: dict[str, str] = {}
+        self._quantities: list[tuple[str, str, str]] = []
+
+    def paragraph(self, text: str) -> None:
+        self._parts.append(text)
+
+    def heading(self, level: int, code: str) -> None:
+        self._parts.append(f"{'#' * level} `{code}`")
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        lines = [head, ["---"] * len(head), *rows]
+        self._parts.append("\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines))
+
+    def element(self, entry: Json, pattern: str) -> None:
+        """The section of one registered element."""
+        parameters = entry["parameters"]
+        self._definitions.update(parameters.get("$defs", {}))
+        self.heading(2, entry["name"])
+        self.paragraph(f"**{entry['label']}.** {entry['summary']}")
+        more = parameters.get("description", "").removeprefix("Parameters.").strip()
+        if more:
+            self.paragraph(more)
+        example = self._example(parameters)
+        if example is not None:
+            text = _toml({"kind": entry["name"], **example})
+            self.paragraph(f"```toml\n{pattern.format(text)}\n```")
+        if parameters.get("properties"):
+            self.fields(parameters)
+        elif not more:
+            self.paragraph("It has no parameters.")
+        self.paragraph(f"Reference: {entry['reference']}.".replace("..", "."))
+
+    def fields(self, table: Json, missing: str = "—") -> None:
+        """The fields of a table; `missing` stands for the default of one that has none and may be left out."""
+        required = table.get("required", [])
+        rows = []
+        for name, field in table.get("properties", {}).items():
+            if name == "kind" and "const" in field:
+                continue  # the heading has it
+            written = self._written(field, missing)
+            default = f"`{_toml(field['default'])}`" if field.get("default") is not None else missing
+            default = "required" if name in required else default
+            rows.append((f"`{name}`", written, default, field.get("description", "")))
+        if rows:
+            self.table(("field", "written as", "default", "meaning"), rows)
+
+    def choices(self, name: str) -> dict[str, str]:
+        """The values of a definition that is a choice, each with its meaning; none if it is something else."""
+        return _choices(self._definitions.get(name, {}))
+
+    def meaning(self, path: str, properties: Json) -> str:
+        """What a parameter within tables is described as."""
+        name, _, rest = path.partition(".")
+        field = properties.get(name, {})
+        if rest:
+            return self.meaning(rest, self._resolve(field).get("properties", {}))
+        return str(field.get("description", ""))
+
+    def explain(self) -> None:
+        """Adds the tables and choices that the text has referred to so far, and those that they refer to."""
+        while self._wanted:
+            name = next(iter(self._wanted))
+            del self._wanted[name]
+            definition = self._definitions[name]
+            self._definitions[name] = {**definition, "explained": True}
+            meaning, choices = definition.get("description", ""), _choices(definition)
+            tables = [variant for variant in definition.get("oneOf", []) if _kind(variant)]
+            if not (choices or tables or "properties" in definition):
+                self._quantities.append((f'<a id="{_anchor(name)}"></a>{name}', meaning, self._for_example(definition)))
+                continue
+            self.heading(2, name)
+            self.paragraph(meaning)
+            if choices:
+                self.table(("value", "meaning"), [(f"`{_toml(value)}`", means) for value, means in choices.items()])
+            elif tables:
+                self._variants(tables)
+            else:
+                self.fields(definition, self._missing.get(name, "—"))
+
+    def _variants(self, tables: Iterable[Json]) -> None:
+        """Tables that are told apart by their `kind`."""
+        for table in tables:
+            self.heading(3, f'{{ kind = "{_kind(table)}", … }}')
+            self.paragraph(table.get("description", ""))
+            self.fields(table)
+
+    def _for_example(self, definition: Json) -> str:
+        examples = definition.get("examples")
+        return (
+            " or ".join(f"`{_toml(example)}`" for example in examples) if examples else self._written(definition, "—")
+        )
+
+    def finish(self) -> str:
+        """The text, with what it refers to at the end."""
+        self.explain()
+        if self._quantities:
+            self._parts.append("## Quantities")
+            self.table(("quantity", "what it is", "written as, for example"), sorted(self._quantities))
+        return "\n\n".join(part for part in self._parts if part) + "\n"
+
+    def _resolve(self, schema: Json) -> Json:
+        name = schema.get("$ref", "").removeprefix("#/$defs/")
+        return self._definitions.get(name, {}) if name else schema
+
+    def _refer(self, name: str, missing: str) -> str:
+        """A link to what is explained at the end of the page."""
+        definition = self._definitions.get(name, {})
+        if not (_choices(definition) or "properties" in definition or "description" in definition):
+            return self._written(definition, missing)
+        if not definition.get("explained"):
+            self._wanted[name] = None
+            self._missing[name] = missing
+        choices = ", ".join(f"`{_toml(value)}`" for value in _choices(definition))
+        link = f"[{name}](#{_anchor(name)})"
+        return f"{link}: {choices}" if choices else link
+
+    def _written(self, schema: Json, missing: str) -> str:
+        """How a value is written."""
+        if "$ref" in schema:
+            return self._refer(schema["$ref"].removeprefix("#/$defs/"), missing)
+        if "const" in schema:
+            return f"`{_toml(schema['const'])}`"
+        if "enum" in schema:
+            return ", ".join(f"`{_toml(value)}`" for value in schema["enum"] if value is not None)
+        variants = schema.get("oneOf") or schema.get("anyOf")
+        if variants:
+            return self._one_of(variants, missing)
+        types = schema.get("type", [])
+        names = [self._typed(name, schema, missing) for name in ([types] if isinstance(types, str) else types)]
+        return " or ".join(name for name in names if name) or "—"
+
+    def _one_of(self, variants: Sequence[Json], missing: str) -> str:
+        kinds = [_kind(variant) for variant in variants]
+        registered = self._kinds.get(frozenset(kinds))
+        if registered:
+            return f"a [{KINDS[registered].noun}]({registered}.md)"
+        if all(kinds):
+            return " or ".join(f'`{{ kind = "{kind}", … }}`' for kind in kinds)
+        texts = (self._written(variant, missing) for variant in variants if variant.get("type") != "null")
+        return " or ".join(dict.fromkeys(texts))
+
+    def _typed(self, name: str, schema: Json, missing: str) -> str:
+        match name:
+            case "array" if "prefixItems" in schema:
+                return "list: " + ", ".join(self._written(item, missing) for item in schema["prefixItems"])
+            case "array":
+                return f"list of {self._written(schema.get('items', {}), missing)}"
+            case "object" if "properties" in schema:
+                return "`{ " + ", ".join(f"{field} = …" for field in schema["properties"]) + " }`"
+            case "boolean":
+                return "`true`, `false`"
+            case "integer" | "number":
+                noun = "whole number" if name == "integer" else "number"
+                low, high = schema.get("minimum"), schema.get("maximum")
+                if low == high and low is not None:
+                    return f"`{low}`"
+                bounds = (f"from {low}" if low is not None else "", f"to {high}" if high is not None else "")
+                return " ".join(filter(None, (noun, *bounds)))
+            case _:
+                return {"string": "text", "object": "table"}.get(name, "")
+
+    def _example(self, parameters: Json) -> Json | None:
+        """An element's parameters: its own example, or what is required, if all of it has examples."""
+        if parameters.get("examples"):
+            example: Json = parameters["examples"][0]
+            return example
+        values = {}
+        for name in parameters.get("required", []):
+            field = parameters["properties"][name]
+            kind = self._resolve(field)
+            examples = field.get("examples") or kind.get("examples") or [*_choices(kind)]
+            if not examples:
+                return None
+            values[name] = examples[0]
+        return values
+
+
+def _choices(definition: Json) -> dict[str, str]:
+    variants = definition.get("oneOf", [])
+    if not variants or any("const" not in variant for variant in variants):
+        return dict.fromkeys(definition.get("enum", []), "")
+    return {variant["const"]: variant.get("description", "") for variant in variants}
+
+
+def _kind(table: Json) -> Any:
+    """What a table's `kind` must be; nothing if that is not said."""
+    return table.get("properties", {}).get("kind", {}).get("const")
+
+
+def _tagged(tree: Any, kind: str) -> Json:
+    """The first table within a schema whose `kind` is that; empty if there is none."""
+    if isinstance(tree, dict):
+        if _kind(tree) == kind:
+            return tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        return next(filter(None, (_tagged(branch, kind) for branch in tree)), {})
+    return {}
+
+
+def _leaves(table: Json, prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _toml(value: Any) -> str:
+    """A value as in a TOML file, on one line."""
+    match value:
+        case dict():
+            return "{ " + ", ".join(f"{_key(name)} = {_toml(part)}" for name, part in value.items()) + " }"
+        case list():
+            return "[" + ", ".join(map(_toml, value)) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    is_bare = name.replace("_", "").replace("-", "").isalnum() and name.isascii()
+    return name if is_bare else json.dumps(name, ensure_ascii=False)
+
+
+def _anchor(name: str) -> str:
+    """As GitHub makes it from a heading."""
+    return "".join(letter for letter in name.lower() if letter.isalnum() or letter in "-_")
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

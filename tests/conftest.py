@@ -1,0 +1,98 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ackclock import Result, Scenario, predict, simulate
+
+LEAKY_PIPE = """\
+schema = 1
+name = "leaky pipe"
+duration = "5 s"
+warmup = "1 s"
+seed = 1
+replicates = 3
+
+[[hops]]
+name = "wired"
+link = { kind = "constant", rate = "45 Mbit/s" }
+queue = { kind = "droptail", limit = "378 packets" }
+delay = "35 ms"
+
+[[hops]]
+name = "wireless"
+link = { kind = "constant", rate = "11 Mbit/s" }
+queue = { kind = "droptail", limit = "93 packets" }
+impairments = [{ kind = "iid_loss", probability = "0.5 %" }]
+
+[[hops]]
+name = "return"
+link = { kind = "constant", rate = "45 Mbit/s" }
+queue = { kind = "droptail", limit = "1000 packets" }
+delay = "35 ms"
+
+[[flows]]
+name = "main"
+route = ["wired", "wireless"]
+return = ["return"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "1000 bytes" }
+
+[sweep]
+"flows.main.transport.control.kind" = ["reno", "cubic"]
+"hops.wireless.impairments.0.probability" = ["0 %", "0.5 %", "5 %"]
+"""
+
+
+@pytest.fixture
+def leaky_pipe_text() -> str:
+    return LEAKY_PIPE
+
+
+@pytest.fixture(scope="session")
+def leaky_pipe() -> Scenario:
+    return Scenario.from_toml(LEAKY_PIPE)
+
+
+@pytest.fixture(scope="session")
+def result(leaky_pipe: Scenario) -> Result:
+    return simulate(leaky_pipe)
+
+
+@pytest.fixture(scope="session")
+def predicted(result: Result) -> Result:
+    return predict(result)
+
+
+@pytest.fixture(scope="session")
+def resolved(leaky_pipe: Scenario) -> Callable[..., dict]:
+    """The first point with other values, as a plain tree that a test may change."""
+
+    def with_values(**changes: object) -> dict:
+        point = leaky_pipe.expand()[1].scenario.replace(changes)
+        return json.loads(point.resolve().to_json())
+
+    return with_values
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The leaky pipe as a file in an otherwise empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("leaky.toml")
+    path.write_text(LEAKY_PIPE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
+    """Runs python in a process of its own, in the test's folder."""
+
+    def run(*arguments: str, **options: object) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120, **options
+        )
+
+    return run

@@ -1,0 +1,296 @@
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import Result, __version__
+from ackclock.cli import cli
+from ackclock.registry import registry
+
+QUICK = ("--replicates", "2", "--set", "duration=3 s")
+
+
+def ackclock(*arguments: object) -> Outcome:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def refused(outcome: Outcome) -> str:
+    """The one line about bad input."""
+    assert outcome.exit_code == 2
+    assert outcome.stdout == ""
+    lines = outcome.stderr.splitlines()
+    assert len(lines) == 1, outcome.stderr
+    assert lines[0].startswith("ackclock: ")
+    return lines[0].removeprefix("ackclock: ")
+
+
+def test_check_says_what_would_run(scenario_file: Path) -> None:
+    outcome = ackclock("check", scenario_file)
+    assert outcome.exit_code == 0
+    assert outcome.stdout == ("leaky.toml: fine. 3 hops, 1 flow; 6 points, 3 replicates of each: 18 runs of 5 s\n")
+
+
+def test_check_as_json_has_the_defaults(scenario_file: Path) -> None:
+    outcome = ackclock("check", scenario_file, "--json", "--seed", 2**64 - 1)
+    points = json.loads(outcome.stdout)
+    assert len(points) == 6
+    assert points[0]["scenario"]["flows"][0]["transport"]["mss"] == "1000 bytes"
+    assert str(points[0]["scenario"]["seed"]) == str(2**64 - 1)
+
+
+def test_simulate_prints_the_table_and_writes_the_folder(scenario_file: Path) -> None:
+    outcome = ackclock("simulate", scenario_file, *QUICK)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "goodput Mbit/s" in outcome.stdout
+    assert "PFTK Mbit/s" in outcome.stdout
+    assert outcome.stdout.rstrip().endswith(f"result: {Path('out') / 'leaky'}")
+    assert outcome.stderr == ""
+    result = Result.load("out/leaky")
+    assert result.run["replicates"] == 2
+    assert result.tables["flows"].num_rows == 12
+    assert not result.partial
+
+
+def test_simulate_as_json(scenario_file: Path) -> None:
+    outcome = ackclock("simulate", scenario_file, *QUICK, "-o", "run", "--json", "--packets", "--pcap", "--threads", 1)
+    answer = json.loads(outcome.stdout)
+    assert answer["folder"] == "run"
+    assert answer["partial"] is False
+    assert len(answer["flows"]) == 6
+    first = answer["flows"][1]
+    assert first["goodput"]["low"] <= first["goodput"]["mean"] <= first["goodput"]["high"]
+    assert set(first["predicted"]) == {"square root", "PFTK"}
+    assert {row["hop"] for row in answer["hops"]} == {"wired", "wireless", "return"}
+    assert Result.load("run").tables["packets"].num_rows > 0
+    assert len(list(Path("run/pcap").glob("*.pcap"))) == 24
+
+
+def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
+    ackclock(
+        "simulate",
+        scenario_file,
+        *QUICK,
+        "-o",
+        "run",
+        "--seed",
+        5,
+        "--set",
+        "hops.wired.delay=1 ms",
+        "--set",
+        "name=x y",
+    )
+    run = Result.load("run").run
+    assert run["seed"] == "5"
+    assert run["name"] == "x y"
+    assert run["points"][0]["scenario"]["hops"][0]["delay"] == "1 ms"
+
+
+def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
+    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    outcome = ackclock("plot", "run")
+    names = [f"run/figures/{name}.svg" for name in ("goodput", "cwnd", "throughput", "queue", "rtt")]
+    assert outcome.stdout.splitlines() == [f"figure: {name}" for name in names]
+    assert all(Path(name).stat().st_size > 1000 for name in names)
+    outcome = ackclock("plot", "run", "--kind", "sweep", "--metric", "rtt", "-o", "rtt.png")
+    assert outcome.stdout == "figure: rtt.png\n"
+    assert Path("rtt.png").read_bytes().startswith(b"\x89PNG")
+    outcome = ackclock("report", "run", "-o", "report.html", "--json")
+    assert json.loads(outcome.stdout) == {"report": "report.html"}
+    assert ackclock("report", "run").stdout == "report: run/report.html\n"
+    assert Path("run/report.html").read_bytes() == Path("report.html").read_bytes()
+    assert ackclock("simulate", scenario_file, *QUICK, "-o", "run").exit_code == 0  # all that is ours may go
+
+
+def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
+    outcome = ackclock("predict", scenario_file)
+    assert outcome.exit_code == 0
+    assert "does not apply: no random loss" in outcome.stdout
+    assert "does not apply: cubic is no AIMD" in outcome.stdout
+    rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
+    assert len(rows) == 12
+    assert list(Path().iterdir()) == [scenario_file]
+
+
+@pytest.mark.parametrize(
+    "kind", ["controls", "queues", "links", "impairments", "traffic", "models", "metrics", "presets"]
+)
+def test_show_lists_and_details(kind: str) -> None:
+    records = json.loads(ackclock("show", kind, "--json").stdout)
+    assert records
+    listed = ackclock("show", kind)
+    assert all(record["name"] in listed.stdout for record in records)
+    for record in records:
+        details = ackclock("show", kind, record["name"])
+        assert details.exit_code == 0
+        assert details.stdout
+        assert len(json.loads(ackclock("show", kind, record["name"], "--json").stdout)) == 1
+
+
+def test_show_names_parameters() -> None:
+    assert "limit" in ackclock("show", "queues", "droptail").stdout
+    assert "rto_minimum" in ackclock("show", "presets", "rfc").stdout
+    assert "title" in json.loads(ackclock("show", "schema").stdout)
+
+
+def test_show_refuses_an_unknown_name_with_the_known() -> None:
+    line = refused(ackclock("show", "controls", "rneo"))
+    assert '"rneo"' in line
+    assert all(entry["name"] in line for entry in registry()["controls"])
+
+
+BAD = {
+    "no unit": ('"45 Mbit/s"', '"45"', 'hops.wired.link.rate: "45" has no unit; write for example "45 Mbit/s"'),
+    "wrong unit": ('"45 Mbit/s"', '"45 ms"', "does not fit here"),
+    "unknown field": ('delay = "35 ms"', 'dealy = "35 ms"', 'did you mean "delay"?'),
+    "impossible value": ('"5 %"]', '"120 %"]', "not between 0 % and 100 %"),
+    "negative": ('delay = "35 ms"', 'delay = "-35 ms"', "hops.wired.delay"),
+    "missing trace": (
+        '{ kind = "constant", rate = "45 Mbit/s" }',
+        '{ kind = "trace", file = "no.trace", format = "mahimahi" }',
+        "no.trace",
+    ),
+    "malformed trace": (
+        '{ kind = "constant", rate = "45 Mbit/s" }',
+        '{ kind = "trace", file = "bad.trace", format = "mahimahi" }',
+        "bad.trace",
+    ),
+    "no TOML": ("schema = 1", "schema = = 1", "line 1"),
+}
+
+
+@pytest.mark.parametrize("command", ["check", "simulate", "predict"])
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(scenario_file: Path, case: str, command: str) -> None:
+    before, after, expected = BAD[case]
+    text = scenario_file.read_text()
+    assert before in text
+    scenario_file.write_text(text.replace(before, after, 1))
+    Path("bad.trace").write_text("1\ntwo\n")
+    assert expected in refused(ackclock(command, scenario_file))
+    assert sorted(path.name for path in Path().iterdir()) == ["bad.trace", "leaky.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("simulate", "missing.toml"), "missing.toml: no such file"),
+        (("simulate", "leaky.toml", "--set", "nonsense"), "nonsense"),
+        (("simulate", "leaky.toml", "--set", "hops.wierd.delay=1 ms"), "wierd"),
+        (("simulate", "leaky.toml", "--replicates", "0"), "--replicates"),
+        (("simulate", "leaky.toml", "--seed", "x"), "--seed"),
+        (("simulate", "leaky.toml", "--threads", "0"), "--threads"),
+        (("simulate", "leaky.toml", "-o", "."), "no result of ackclock's"),
+        (("simulate", "leaky.toml", "-o", "leaky.toml"), "leaky.toml: is a file"),
+        (("simulate", "leaky.toml", "-o", "leaky.toml/run"), "leaky.toml: is a file"),
+        (("simulate",), "SCENARIO"),
+        (("simulate", "leaky.toml", "--frobnicate"), "--frobnicate"),
+        (("plot", "missing"), "missing: holds no run.json"),
+        (("report", "missing"), "missing: holds no run.json"),
+        (("report",), "RUNS"),
+        (("show", "wombats"), "wombats"),
+        (("frobnicate",), "frobnicate"),
+    ],
+)
+def test_a_bad_command_is_one_line(scenario_file: Path, arguments: tuple[str, ...], expected: str) -> None:
+    assert expected in refused(ackclock(*arguments))
+    assert list(Path().iterdir()) == [scenario_file]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--metric", "speed"), "goodput"),
+        (("--point", "6"), "from 0 to 5"),
+        (("--replicate", "2"), "from 0 to 1"),
+        (("--kind", "cwnd", "-o", "x.doc"), ".svg"),
+        (("-o", "x.svg"), "one file cannot hold all figures"),
+        (("--kind", "pie"), "pie"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_one_line(
+    scenario_file: Path, arguments: tuple[str, ...], expected: str
+) -> None:
+    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    assert expected in refused(ackclock("plot", "run", *arguments))
+    assert not Path("run/figures").exists()
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    for name in cli.commands:
+        outcome = ackclock(name, "--help")
+        assert outcome.exit_code == 0
+        assert "Example:" in outcome.stdout
+        assert f"  ackclock {name} " in outcome.stdout
+
+
+def test_version() -> None:
+    assert ackclock("--version").stdout == f"ackclock, version {__version__}\n"
+
+
+def test_a_full_disk_is_the_machines_fault(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    outcome = ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    assert outcome.exit_code == 3
+    assert outcome.stderr == "ackclock: this machine: No space left on device\n"
+    assert list(Path().iterdir()) == [scenario_file]
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_start_up_imports_nothing_heavy(run_python) -> None:
+    code = (
+        "import sys, ackclock; from ackclock import cli; ackclock.load('leaky.toml').check();"
+        "print(sorted({'numpy', 'scipy', 'pyarrow', 'matplotlib', 'jinja2', 'rich'} & set(sys.modules)))"
+    )
+    assert run_python("-c", code).stdout == "[]\n"
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_the_command_in_a_process_of_its_own(run_python) -> None:
+    outcome = run_python("-m", "ackclock", "simulate", "leaky.toml", *QUICK)
+    assert outcome.returncode == 0
+    assert outcome.stderr == ""
+    outcome = run_python("-m", "ackclock", "check", "missing.toml")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert len(outcome.stderr.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
+    # Many runs of a second or so: some end before the signal, most do not.
+    arguments = [
+        "simulate",
+        "leaky.toml",
+        "-o",
+        "run",
+        "--replicates",
+        "1000",
+        "--set",
+        "duration=200 s",
+        "--threads",
+        "1",
+    ]
+    command = [sys.executable, "-m", "ackclock", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    result = Result.load("run")
+    assert result.partial
+    assert 0 < result.tables["flows"].num_rows < 6000
+    assert sorted(path.name for path in Path().iterdir()) == ["leaky.toml", "run"]
+    assert ackclock("report", "run").exit_code == 0
+    assert "Partial:" in Path("run/report.html").read_text()

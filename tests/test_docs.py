@@ -1,0 +1,68 @@
+"""The documents run: every block of shell and Python in README.md and the guides, one folder for each document.
+
+A block not to be run is marked `text`. A block marked `toml FILE` becomes that file in the folder of the document; one
+that starts with `schema` is a scenario and is checked.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ackclock import Scenario
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+_FENCE = re.compile(r"^```(\w+)(?:[ \t]+(\S+))?[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    language: str
+    file: str | None
+    text: str
+    line: int
+
+
+def blocks(text: str) -> list[Block]:
+    return [
+        Block(found[1], found[2], found[3], text.count("\n", 0, found.start()) + 1) for found in _FENCE.finditer(text)
+    ]
+
+
+def test_blocks_are_found() -> None:
+    found = blocks("a\n```sh\nls\n```\n```toml first.toml\nschema = 1\n```\n```text\nno\n```\n")
+    assert [(block.language, block.file, block.line) for block in found] == [
+        ("sh", None, 2), ("toml", "first.toml", 5), ("text", None, 8),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_documents_commands_and_snippets_run(document: Path, tmp_path: Path) -> None:
+    for name in ("examples", "traces"):
+        if (ROOT / name).exists():
+            (tmp_path / name).symlink_to(ROOT / name)
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for block in blocks(document.read_text(encoding="utf-8")):
+        where = f"{document.relative_to(ROOT)}:{block.line}"
+        if block.file:
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+        if block.language == "toml" and block.text.startswith("schema"):
+            Scenario.from_toml(block.text, tmp_path).check()
+        commands = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
+        command = commands.get(block.language)
+        if command is not None:
+            outcome = subprocess.run(
+                [*command, block.text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+            )
+            assert outcome.returncode == 0, f"{where} failed:\n{outcome.stdout}\n{outcome.stderr}"
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)
+def test_examples_can_be_run(example: Path) -> None:
+    from ackclock import load
+
+    load(example).check()

@@ -1,0 +1,110 @@
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ackclock import Result
+from ackclock.metrics import METRICS, interval, jain, metric, summarise
+from ackclock.metrics.tables import grouped
+
+
+def test_the_interval_is_students() -> None:
+    # t with 4 degrees of freedom is 2.7764 at 97.5 %, the standard error sqrt(2.5/5).
+    measured = interval([1, 2, 3, 4, 5])
+    assert measured.mean == 3
+    assert measured.half_width == pytest.approx(2.7764451 * math.sqrt(0.5), rel=1e-7)
+    assert (measured.low, measured.high) == (3 - measured.half_width, 3 + measured.half_width)
+
+
+def test_one_run_has_no_spread() -> None:
+    assert math.isnan(interval([7]).half_width)
+    assert interval([7]).mean == 7
+    assert math.isnan(interval([]).mean)
+
+
+def test_what_is_unknown_does_not_count() -> None:
+    assert interval([1, math.nan, 3]) == interval([1, 3])
+
+
+def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
+    draws = np.random.default_rng(1).normal(5, 2, (2000, 4))
+    covered = sum(one.low <= 5 <= one.high for one in map(interval, draws))
+    assert 0.935 < covered / 2000 < 0.965  # three standard errors of 95 %
+
+
+@pytest.mark.parametrize(("shares", "index"), [([1, 1, 1, 1], 1), ([1, 0, 0, 0], 0.25), ([1, 2, 3], 36 / 42)])
+def test_jains_index(shares: list[float], index: float) -> None:
+    assert jain(shares) == pytest.approx(index)
+    assert jain(np.multiply(shares, 1e9)) == pytest.approx(index)  # does not depend on the unit
+
+
+def test_groups_keep_order_and_rows() -> None:
+    table = pa.table({"a": ["y", "x", "y", "x"], "b": [1, 1, 1, 2], "v": [1.0, 2.0, None, 4.0]})
+    groups = [(key, rows["v"].tolist()) for key, rows in grouped(table, ("a", "b"), ("v",))]
+    assert [key for key, _ in groups] == [("y", 1), ("x", 1), ("x", 2)]
+    assert groups[0][1][0] == 1
+    assert math.isnan(groups[0][1][1])
+
+
+def run_of(flows: pa.Table | None = None, hops: pa.Table | None = None) -> Result:
+    point = {"assignments": {}, "scenario": {"warmup": "2 s"}}
+    tables = {"flows": flows, "hops": hops}
+    return Result({"points": [point]}, {name: table for name, table in tables.items() if table is not None})
+
+
+def test_instances_are_taken_together_before_replicates_are() -> None:
+    flows = pa.table(
+        {"point": [0] * 4, "replicate": [0, 0, 1, 1], "flow": ["f"] * 4, "goodput_bit_per_s": [1e6, 3e6, 2e6, 4e6]}
+    )
+    [summary] = summarise(run_of(flows), metric("goodput"))
+    assert summary.interval.mean == 5e6  # mean of 4 and 6 Mbit/s
+    assert summary.interval.replicates == 2
+
+
+def test_hops_are_measured_after_the_warm_up() -> None:
+    time = np.arange(1.0, 11.0)
+    hops = pa.table(
+        {
+            "point": [0] * 10,
+            "replicate": [0] * 10,
+            "hop": ["h"] * 10,
+            "time_s": time,
+            "busy_s": np.where(time <= 2, 0, (time - 2) / 2),
+            "arrivals": np.where(time <= 2, 1000, 1000 + (time - 2) * 100).astype(int),
+            "drops_queue": np.where(time <= 2, 500, 500 + (time - 2) * 10).astype(int),
+            "drops_aqm": [0] * 10,
+            "drops_impairment": np.where(time <= 2, 0, (time - 2) * 15).astype(int),
+            "backlog_packets": [99, 99, *([4, 6] * 4)],
+            "backlog_bytes": [99000, 99000, *([4000, 6000] * 4)],
+            "rate_bit_per_s": [4e6] * 10,
+        }
+    )
+    values = {
+        name: summarise(run_of(hops=hops), metric(name))[0].interval.mean
+        for name in ("utilisation", "hop_drops", "backlog", "queueing_delay")
+    }
+    assert values == pytest.approx({"utilisation": 0.5, "hop_drops": 0.25, "backlog": 5, "queueing_delay": 0.01})
+
+
+@pytest.mark.parametrize("what", METRICS, ids=lambda what: what.name)
+def test_every_metric_of_a_run(result: Result, what) -> None:
+    summaries = summarise(result, what)
+    assert {summary.point for summary in summaries} == set(range(6))
+    assert all(summary.interval.replicates in (0, 3) for summary in summaries)
+    if what.unit == "" and what.name != "timeouts":  # shares
+        assert all(0 <= summary.interval.mean <= 1 for summary in summaries if summary.interval.replicates)
+
+
+def test_throughput_falls_as_loss_rises(result: Result) -> None:
+    goodput = {summary.point: summary.interval.mean for summary in summarise(result, metric("goodput"))}
+    for first in (0, 3):  # reno, cubic
+        assert goodput[first] > goodput[first + 1] > goodput[first + 2] > 0
+    # No more arrives in the measured 4 s than the link can send, and one packet that was on its way.
+    throughput = [summary.interval.mean for summary in summarise(result, metric("throughput"))]
+    assert max(throughput) <= 11e6 + 1040 * 8 / 4
+
+
+def test_an_unknown_metric_is_named() -> None:
+    with pytest.raises(KeyError, match=r"goodptu.*goodput"):
+        metric("goodptu")

@@ -1,0 +1,139 @@
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from ackclock import Result, Scenario, plot, simulate
+from ackclock.metrics import METRICS, metric, summarise
+from ackclock.plot.style import control_styles, reference_style, style
+
+SIGNATURES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+
+
+def looks(figure: Figure) -> dict[str, tuple[str, ...]]:
+    """Dash and marker of each labelled line."""
+    lines = [line for axes in figure.axes for line in axes.get_lines() if not line.get_label().startswith("_")]
+    return {line.get_label(): (line.get_linestyle(), str(line._dash_pattern), str(line.get_marker())) for line in lines}
+
+
+@pytest.fixture(scope="module")
+def rivals(leaky_pipe: Scenario) -> Result:
+    """Reno, CUBIC, and one more Reno on one path."""
+    alone = leaky_pipe.expand()[1].scenario
+    flow = alone.tree["flows"][0]
+    cubic = flow["transport"] | {"control": {"kind": "cubic"}}
+    flows = [flow, flow | {"name": "other", "transport": cubic}, flow | {"name": "third", "count": 2}]
+    return simulate(alone.replace(flows=flows, replicates=2, duration="3 s"))
+
+
+@pytest.mark.parametrize("ending", SIGNATURES)
+@pytest.mark.parametrize("name", ["sweep", *plot.OVER_TIME])
+def test_every_figure_in_every_format(
+    result: Result, predicted: Result, tmp_path: Path, name: str, ending: str
+) -> None:
+    draw = plot.figures(result, predicted)[name]
+    path = plot.save(draw(), tmp_path / f"figure{ending}")
+    first = path.read_bytes()
+    assert first.startswith(SIGNATURES[ending])
+    assert plot.save(draw(), path).read_bytes() == first  # no dates, no chance
+    if ending == ".svg":
+        assert ElementTree.fromstring(first).tag.endswith("svg")
+
+
+def test_other_formats_are_refused(result: Result, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="ends in no picture format"):
+        plot.save(plot.cwnd(result), tmp_path / "figure.doc")
+    assert not list(tmp_path.iterdir())
+
+
+def test_controls_are_told_apart_without_colour(result: Result) -> None:
+    styles = control_styles(result.run).values()
+    assert len({(str(one.linestyle), one.marker) for one in styles}) == len(styles)
+    many = [style(position) for position in range(66)] + [reference_style(position) for position in range(4)]
+    assert len({(str(one.linestyle), one.marker) for one in many}) == len(many)
+
+
+@pytest.mark.parametrize("figure", [plot.cwnd, plot.throughput, plot.rtt], ids=lambda figure: figure.__name__)
+def test_lines_are_told_apart_without_colour(rivals: Result, figure) -> None:
+    lines = {
+        label: look for label, look in looks(figure(rivals)).items() if "ssthresh" not in label and label != "timeout"
+    }
+    flows = {label.split(" (")[0] for label in lines}
+    assert {"main", "other", "third/0", "third/1"} <= flows
+    assert len(set(lines.values())) == len(lines)
+
+
+def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result) -> None:
+    figure = plot.sweep(result, predicted)
+    [axes] = figure.axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert {"Reno", "CUBIC", "model: PFTK", "model: square root"} <= set(lines)
+    expected = {one.point: one.interval for one in summarise(result, metric("goodput"))}
+    np.testing.assert_allclose(lines["Reno"].get_ydata(), [expected[point].mean / 1e6 for point in range(3)])
+    np.testing.assert_allclose(lines["CUBIC"].get_ydata(), [expected[point].mean / 1e6 for point in range(3, 6)])
+    np.testing.assert_allclose(lines["Reno"].get_xdata(), [0, 0.5, 5])
+    assert axes.get_xlabel() == "hops.wireless.impairments.0.probability (%)"
+    assert axes.get_ylabel() == "goodput (Mbit/s)"
+    rows = predicted.tables["predictions"].to_pylist()
+    pftk = [row["goodput_bit_per_s"] / 1e6 for row in rows if row["model"] == "pftk" and row["goodput_bit_per_s"]]
+    np.testing.assert_allclose(lines["model: PFTK"].get_ydata(), pftk)
+    distinct = looks(figure)
+    assert len(set(distinct.values())) == len(distinct)
+
+
+def test_the_band_is_the_confidence_interval(result: Result) -> None:
+    [axes] = plot.sweep(result).axes
+    expected = [one.interval for one in summarise(result, metric("goodput")) if one.point < 3]
+    band = axes.collections[0].get_paths()[0].vertices
+    assert band[:, 1].max() == pytest.approx(max(one.high for one in expected) / 1e6)
+    assert band[:, 1].min() == pytest.approx(min(one.low for one in expected) / 1e6)
+
+
+@pytest.mark.parametrize("what", [what.name for what in METRICS if what.name != "completion_time"])
+def test_every_metric_can_be_swept(result: Result, what: str) -> None:
+    assert plot.sweep(result, of=what).axes[0].get_lines()
+
+
+def test_without_a_swept_quantity_there_is_no_sweep(rivals: Result) -> None:
+    assert "sweep" not in plot.figures(rivals)
+    with pytest.raises(ValueError, match="sweeps no quantity"):
+        plot.sweep(rivals)
+
+
+def test_units_that_differ_are_brought_to_one() -> None:
+    points = [{"assignments": {"x": value}} for value in ("900 kbit/s", "1 Mbit/s", "2 Mbit/s")]
+    axis = plot.swept_axis(points)
+    assert axis is not None
+    assert (axis.unit, axis.values) == ("bit/s", [9e5, 1e6, 2e6])
+    assert plot.swept_axis([{"assignments": {"x": value}} for value in ("reno", "cubic")]) is None
+
+
+def test_the_window_is_drawn_in_segments(result: Result) -> None:
+    [axes] = plot.cwnd(result, point=1, replicate=2).axes
+    line = next(line for line in axes.get_lines() if line.get_label() == "main (Reno) cwnd")
+    rows = [row for row in result.tables["samples"].to_pylist() if row["point"] == 1 and row["replicate"] == 2]
+    np.testing.assert_allclose(line.get_ydata(), [row["cwnd_bytes"] / 1000 for row in rows])
+
+
+def test_drops_are_drawn_once_each(result: Result) -> None:
+    _, drops = plot.queue(result, point=2).axes
+    drawn = sum(float(np.sum(line.get_ydata())) for line in drops.get_lines())
+    rows = [row for row in result.tables["hops"].to_pylist() if row["point"] == 2 and row["replicate"] == 0]
+    last = {row["hop"]: row for row in rows}
+    assert drawn == sum(row[name] for row in last.values() for name in ("drops_queue", "drops_aqm", "drops_impairment"))
+    assert drawn > 0
+
+
+def test_a_point_that_is_not_there_is_named(result: Result) -> None:
+    with pytest.raises(ValueError, match="there is no point 9; this result has 6"):
+        plot.cwnd(result, point=9)
+
+
+def test_an_empty_run_draws_empty_axes(leaky_pipe: Scenario, tmp_path: Path) -> None:
+    nobody = simulate(leaky_pipe.expand()[0].scenario.replace(flows=[], replicates=1, duration="2 s"))
+    for name, draw in plot.figures(nobody).items():
+        assert plot.save(draw(), tmp_path / f"{name}.svg").stat().st_size > 0
+        assert not math.isnan(draw().axes[0].get_ylim()[1])

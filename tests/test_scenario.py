@@ -1,0 +1,171 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import ackclock
+from ackclock import Scenario, ScenarioError, quantity
+from ackclock.registry import registry, schema
+
+
+def test_a_file_is_loaded_with_its_folder(scenario_file: Path, leaky_pipe: Scenario) -> None:
+    loaded = ackclock.load(scenario_file)
+    assert loaded == leaky_pipe
+    assert loaded.folder == Path()
+    assert ackclock.load(scenario_file.resolve()).folder == scenario_file.resolve().parent
+
+
+def test_parts_are_reached_by_name_with_units_as_written(leaky_pipe: Scenario) -> None:
+    assert leaky_pipe.hops["wired"].link.rate == "45 Mbit/s"
+    assert leaky_pipe.hops[1].impairments[0].probability == "0.5 %"
+    assert leaky_pipe.flows["main"]["return"][0] == "return"
+    assert [hop.name for hop in leaky_pipe.hops[:2]] == ["wired", "wireless"]
+    assert leaky_pipe["duration"] == leaky_pipe.duration == "5 s"
+    assert len(leaky_pipe.hops) == 3
+    assert dict(leaky_pipe.hops["wired"].link) == {"kind": "constant", "rate": "45 Mbit/s"}
+
+
+def test_what_is_not_there_is_answered_with_what_is(leaky_pipe: Scenario) -> None:
+    with pytest.raises(AttributeError, match="no 'dealy' here; there is name, link, queue, delay"):
+        _ = leaky_pipe.hops["wired"].dealy
+    with pytest.raises(KeyError, match="no 'wierd' here; there is wired, wireless, return"):
+        _ = leaky_pipe.hops["wierd"]
+
+
+def test_replace_makes_a_copy(leaky_pipe: Scenario) -> None:
+    path = "hops.wireless.impairments.0.probability"
+    changed = leaky_pipe.replace({path: "1 %"}, seed=7)
+    assert changed.hops["wireless"].impairments[0].probability == "1 %"
+    assert changed.seed == 7
+    assert leaky_pipe.seed == 1
+    assert changed != leaky_pipe
+    assert changed.replace(**{path: "0.5 %"}, seed=1) == leaky_pipe
+    assert hash(changed.replace(**{path: "0.5 %"}, seed=1)) == hash(leaky_pipe)
+
+
+def test_replace_refuses_a_path_to_nowhere(leaky_pipe: Scenario) -> None:
+    with pytest.raises(ScenarioError, match="nowhere"):
+        leaky_pipe.replace({"hops.nowhere.delay": "1 ms"})
+
+
+def test_points_are_every_combination(leaky_pipe: Scenario) -> None:
+    points = leaky_pipe.expand()
+    control, loss = "flows.main.transport.control.kind", "hops.wireless.impairments.0.probability"
+    assert [tuple(point.assignments.values()) for point in points] == [
+        (kind, p) for kind in ("reno", "cubic") for p in ("0 %", "0.5 %", "5 %")
+    ]
+    for point in points:
+        assert list(point.assignments) == [control, loss]
+        assert point.scenario.flows["main"].transport.control.kind == point.assignments[control]
+        assert point.scenario.hops["wireless"].impairments[0].probability == point.assignments[loss]
+        assert "sweep" not in point.scenario.tree
+
+
+def test_without_a_sweep_there_is_one_point(leaky_pipe: Scenario) -> None:
+    alone = leaky_pipe.expand()[0].scenario
+    [point] = alone.expand()
+    assert point.assignments == {}
+    assert point.scenario == alone
+
+
+def test_resolving_fills_in_defaults_and_is_done_once(leaky_pipe: Scenario) -> None:
+    point = leaky_pipe.expand()[1].scenario
+    resolved = point.resolve()
+    assert resolved.flows["main"].transport.mss == "1000 bytes"
+    assert resolved.flows["main"].transport.recovery == "sack"
+    assert resolved.flows["main"].traffic.kind == "bulk"
+    assert resolved.resolve() == resolved
+
+
+def test_the_tree_survives_json(leaky_pipe: Scenario) -> None:
+    assert Scenario(json.loads(leaky_pipe.to_json())) == leaky_pipe
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"45 Mbit/s"', '"45"', r'^hops\.wired\.link\.rate: "45" has no unit; write for example "45 Mbit/s"$'),
+        ('"45 Mbit/s"', '"45 ms"', r"^hops\.wired\.link\.rate: .*does not fit here"),
+        ('delay = "35 ms"', 'dealy = "35 ms"', r'^hops\.wired\.dealy: .*did you mean "delay"\?'),
+        ('"0.5 %"', '"120 %"', "not between 0 % and 100 %"),
+        ('kind = "droptail"', 'kind = "dorptail"', 'did you mean "droptail"'),
+        ('warmup = "1 s"', 'warmup = "10 s"', "^warmup: "),
+        ('route = ["wired"', 'route = ["wierd"', 'did you mean "wired"'),
+        ("schema = 1", "schema = 2", "^schema: "),
+        ('preset = "rfc"', 'preset = "frc"', r"preset: .*rfc"),
+    ],
+)
+def test_bad_input_is_one_line_with_a_remedy(leaky_pipe_text: str, before: str, after: str, message: str) -> None:
+    text = leaky_pipe_text.split("[sweep]")[0].replace(before, after, 1)
+    with pytest.raises(ScenarioError, match=message) as caught:
+        Scenario.from_toml(text).check()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_swept_value_is_checked_too(leaky_pipe: Scenario) -> None:
+    wrong = leaky_pipe.replace(sweep={"hops.wireless.impairments.0.probability": ["1 %", "oops"]})
+    with pytest.raises(ScenarioError, match="oops"):
+        wrong.check()
+
+
+@pytest.mark.parametrize("name", ["missing.toml", "."])
+def test_what_cannot_be_read_is_one_line(scenario_file: Path, name: str) -> None:
+    with pytest.raises(ScenarioError, match="give the path of a scenario") as caught:
+        ackclock.load(scenario_file.parent / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_binary_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ScenarioError, match="UTF-8"):
+        ackclock.load(tmp_path / "x.toml")
+
+
+def test_the_schema_accepts_what_the_engine_accepts(leaky_pipe: Scenario) -> None:
+    jsonschema.validate(leaky_pipe.tree, schema())
+    jsonschema.validate(leaky_pipe.expand()[0].scenario.resolve().tree, schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(leaky_pipe.tree | {"hosp": []}, schema())
+
+
+def test_every_registered_thing_says_what_it_is() -> None:
+    for kind in ("controls", "queues", "links", "impairments", "traffic"):
+        assert registry()[kind]
+        for entry in registry()[kind]:
+            assert entry["name"]
+            assert entry["label"]
+            assert entry["summary"]
+            assert entry["reference"]
+            jsonschema.Draft202012Validator.check_schema(entry["parameters"])
+    assert {"ns2-2002", "rfc", "linux"} <= set(registry()["presets"])
+
+
+@pytest.mark.parametrize("unit", quantity.TIME)
+def test_times_are_read_as_the_engine_reads_them(leaky_pipe: Scenario, unit: str) -> None:
+    point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.delay": f"3 {unit}"})
+    assert quantity.seconds(point.resolve().hops["wired"].delay) == pytest.approx(quantity.seconds(f"3 {unit}"))
+
+
+@pytest.mark.parametrize("unit", [unit for unit in quantity.RATE if unit not in ("bit/s", "B/s", "Tbit/s")])
+def test_rates_are_read_as_the_engine_reads_them(leaky_pipe: Scenario, unit: str) -> None:
+    point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.link.rate": f"2 {unit}"})
+    assert quantity.bit_per_s(point.resolve().hops["wired"].link.rate) == pytest.approx(quantity.bit_per_s(f"2 {unit}"))
+
+
+@pytest.mark.parametrize("unit", quantity.DATA)
+def test_data_is_read_as_the_engine_reads_it(leaky_pipe: Scenario, unit: str) -> None:
+    point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.queue.limit": f"3 {unit}"})
+    assert quantity.data_bytes(point.resolve().hops["wired"].queue.limit) == quantity.data_bytes(f"3 {unit}")
+
+
+@pytest.mark.parametrize("written", ["fast", "45 furlongs", "", None, True, []])
+def test_what_is_no_quantity_is_refused(written: object) -> None:
+    with pytest.raises(ValueError, match=r"no quantity|unknown unit"):
+        quantity.parse(written)
+
+
+def test_windows_are_whole_packets() -> None:
+    assert quantity.window_packets("20 packets", 1000) == 20
+    assert quantity.window_packets("2999 bytes", 1000) == 2
+    assert quantity.window_packets("unlimited", 1000) == float("inf")
