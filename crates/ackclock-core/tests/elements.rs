@@ -5,7 +5,7 @@ use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
 use ackclock_core::link::{Link, LinkKind};
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
-use ackclock_core::queue::{Queue, QueueKind, Server};
+use ackclock_core::queue::{Discipline, Occupancy, QueueKind};
 use ackclock_core::registry::{Chosen, Kind, Place, choose};
 use ackclock_core::scenario::files::Files;
 use ackclock_core::streams::Streams;
@@ -13,6 +13,7 @@ use ackclock_core::traffic::{Suits, Traffic, TrafficContext, TrafficKind, Write}
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
 
 /// Every file is there.
 struct Traces;
@@ -138,14 +139,110 @@ fn at_place<R>(seed: u64, build: impl FnOnce(Place<'_>) -> R) -> R {
 fn link(chosen: &Chosen<LinkKind>, seed: u64) -> Box<dyn Link> {
     at_place(seed, |place| chosen.build(place))
 }
-fn queue(chosen: &Chosen<QueueKind>, seed: u64) -> Box<dyn Queue> {
-    at_place(seed, |place| chosen.build(place))
-}
 fn impairment(chosen: &Chosen<ImpairmentKind>, seed: u64) -> Box<dyn Impairment> {
     at_place(seed, |place| chosen.build(place))
 }
 fn traffic(chosen: &Chosen<TrafficKind>, seed: u64, mss: Bytes) -> Box<dyn Traffic> {
     at_place(seed, |place| chosen.build(TrafficContext { place, mss }))
+}
+
+#[derive(Default)]
+struct Drops(Vec<(u64, DropReason)>);
+impl Observer for Drops {
+    fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
+        self.0.push((packet.sequence, reason));
+    }
+    fn marked(&mut self, _now: Time, _packet: &Packet) {}
+}
+
+/// A discipline, a server that takes a packet at a time, and what became of the packets.
+struct Station {
+    discipline: Discipline,
+    pool: PacketPool,
+    drops: Drops,
+    served: Vec<u64>,
+    serving: Backlog,
+    /// The packet in service and, for a discipline that keeps the order of arrival, all that wait behind it.
+    line: VecDeque<PacketId>,
+}
+
+impl Station {
+    fn new(chosen: &Chosen<QueueKind>, seed: u64) -> Self {
+        Station {
+            discipline: at_place(seed, |place| chosen.build(place)),
+            pool: PacketPool::new(),
+            drops: Drops::default(),
+            served: Vec::new(),
+            serving: Backlog::default(),
+            line: VecDeque::new(),
+        }
+    }
+
+    fn waiting(&self) -> Backlog {
+        match &self.discipline {
+            Discipline::Scheduled(queue) => queue.backlog(),
+            Discipline::InOrder(_) => {
+                let waiting = self.line.iter().skip(1);
+                Backlog {
+                    packets: waiting.len() as u64,
+                    bytes: Bytes(waiting.map(|id| self.pool[*id].bytes().0).sum()),
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, now: Time, sequence: u64, size: u16) {
+        let (waiting, in_service) = (self.waiting(), self.serving);
+        let id = self
+            .pool
+            .insert(Packet::new(PacketKind::Data, FlowId(0), sequence, size, now));
+        let mut context = Context {
+            packets: &mut self.pool,
+            observer: &mut self.drops,
+        };
+        match &mut self.discipline {
+            Discipline::Scheduled(queue) => queue.enqueue(now, id, in_service, &mut context),
+            Discipline::InOrder(admission) => {
+                let rate = BitRate::from_mbit_per_s(10.0);
+                let residual_service = rate.serialization(in_service.bytes) / 2;
+                let occupancy = Occupancy {
+                    waiting,
+                    in_service,
+                    residual_service,
+                    wait: residual_service + rate.serialization(waiting.bytes),
+                };
+                if admission.admit(now, id, &occupancy, &mut context) {
+                    self.line.push_back(id);
+                }
+            }
+        }
+        if self.serving.packets == 0 {
+            self.start(now);
+        }
+    }
+
+    fn start(&mut self, now: Time) {
+        let mut context = Context {
+            packets: &mut self.pool,
+            observer: &mut self.drops,
+        };
+        if let Discipline::Scheduled(queue) = &mut self.discipline {
+            self.line.extend(queue.dequeue(now, &mut context));
+        }
+        self.serving = self.line.front().map_or_else(Backlog::default, |id| Backlog {
+            packets: 1,
+            bytes: self.pool[*id].bytes(),
+        });
+    }
+
+    /// The packet in service, if there is one, has been sent.
+    fn complete(&mut self, now: Time) {
+        if let Some(id) = self.line.pop_front() {
+            self.served.push(self.pool[id].sequence);
+            self.pool.remove(id);
+        }
+        self.start(now);
+    }
 }
 
 /// A century.
@@ -187,50 +284,40 @@ proptest! {
         }
     }
 
-    /// A queue loses nothing unseen: what came is dropped and reported once, or waiting, or has been handed out; its backlog
-    /// is what waits; what can be sent at once is asked for and, if it was kept, is there.
+    /// A queue loses nothing unseen: what came is dropped and reported once, or waiting, or has been handed out; packets it has let
+    /// go are freed and nothing else is; an idle link gets what is kept.
     #[test]
     fn queues_keep_their_contract(
         seed: u64,
         steps in prop::collection::vec((any::<bool>(), 40_u16..1501, 0_u64..3_000_000), 1..200),
     ) {
-        let link = choose::<LinkKind>(&json!({ "kind": "constant", "rate": "10 Mbit/s" }), &Traces).unwrap();
-        let link = self::link(&link, seed);
         for chosen in all::<QueueKind>() {
-            let mut queue = queue(&chosen, seed);
-            let (mut pool, mut drops) = (PacketPool::new(), Drops::default());
-            let (mut now, mut sequence, mut served) = (Time::ZERO, 0, 0);
-            let mut in_service = Backlog::default();
-            let mut waiting = Vec::new();
+            let mut station = Station::new(&chosen, seed);
+            let (mut now, mut arrived) = (Time::ZERO, 0);
             for &(comes, size, gap) in &steps {
                 now = now + Span::from_nanos(gap);
-                let mut context = Context { packets: &mut pool, observer: &mut drops };
                 if comes {
-                    let packet = Packet::new(PacketKind::Data, FlowId(0), sequence, size, now);
-                    let id = context.packets.insert(packet);
-                    sequence += 1;
-                    queue.enqueue(now, id, Server { in_service, link: &*link }, &mut context);
+                    station.arrive(now, arrived, size);
+                    arrived += 1;
+                } else {
+                    station.complete(now);
                 }
-                if !comes || in_service.packets == 0 {
-                    in_service = Backlog::default();
-                    if let Some(id) = queue.dequeue(now, &mut context) {
-                        in_service = Backlog { packets: 1, bytes: context.packets[id].bytes() };
-                        waiting.push(context.packets[id].sequence);
-                        context.packets.remove(id);
-                        served += 1;
-                    }
-                }
-                let Backlog { packets, bytes } = queue.backlog();
-                prop_assert_eq!(sequence, served + packets + drops.0.len() as u64, "{}", chosen.name);
-                prop_assert_eq!(pool.live() as u64, packets);
-                prop_assert_eq!(packets == 0, bytes == Bytes::ZERO);
-                prop_assert!(in_service.packets == 1 || packets == 0, "{} rests while packets wait", chosen.name);
+                let (waiting, serving) = (station.waiting(), station.serving);
+                let gone = station.served.len() + station.drops.0.len();
+                prop_assert_eq!(arrived, gone as u64 + waiting.packets + serving.packets, "{}", chosen.name);
+                prop_assert_eq!(station.pool.live() as u64, waiting.packets + serving.packets);
+                prop_assert_eq!(waiting.packets == 0, waiting.bytes == Bytes::ZERO);
+                prop_assert!(serving.packets == 1 || waiting.packets == 0, "{} rests", chosen.name);
             }
-            waiting.extend(drops.0.iter().map(|(sequence, _)| *sequence));
-            waiting.sort_unstable();
-            waiting.dedup();
-            prop_assert_eq!(waiting.len(), served as usize + drops.0.len(), "each packet once");
-            prop_assert!(drops.0.iter().all(|(_, reason)| *reason != DropReason::Impairment));
+            while station.serving.packets > 0 {
+                station.complete(now);
+            }
+            let mut all = station.served;
+            all.extend(station.drops.0.iter().map(|(sequence, _)| *sequence));
+            all.sort_unstable();
+            prop_assert!(all.into_iter().eq(0..arrived), "{}: each packet once", chosen.name);
+            prop_assert!(station.drops.0.iter().all(|(_, reason)| *reason != DropReason::Impairment));
+            prop_assert_eq!(station.pool.live(), 0);
         }
     }
 
@@ -282,15 +369,6 @@ proptest! {
     }
 }
 
-#[derive(Default)]
-struct Drops(Vec<(u64, DropReason)>);
-impl Observer for Drops {
-    fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
-        self.0.push((packet.sequence, reason));
-    }
-    fn marked(&mut self, _now: Time, _packet: &Packet) {}
-}
-
 #[test]
 fn a_century_of_silence_is_no_wait() {
     for chosen in all::<LinkKind>() {
@@ -315,41 +393,5 @@ fn the_end_of_time_is_reached_without_overflow() {
         if let Verdict::Delay { by, .. } = impairment(&chosen, 1).judge(end, &packet) {
             assert!(by < Span::FOREVER);
         }
-    }
-}
-
-/// A queue's slots are used again: what is dropped or handed out is freed by whoever ends its way.
-#[test]
-fn packet_ids_do_not_leak() {
-    let link = choose::<LinkKind>(&json!({ "kind": "constant", "rate": "10 Mbit/s" }), &Traces).unwrap();
-    let link = self::link(&link, 1);
-    for chosen in all::<QueueKind>() {
-        let (mut queue, mut pool, mut drops) = (queue(&chosen, 1), PacketPool::new(), Drops::default());
-        let mut largest: Option<PacketId> = None;
-        for round in 0..10_000 {
-            let now = Time::from_nanos(round * 1_000_000);
-            let mut context = Context {
-                packets: &mut pool,
-                observer: &mut drops,
-            };
-            let id = context
-                .packets
-                .insert(Packet::new(PacketKind::Data, FlowId(0), round, 1500, now));
-            largest = largest.max(Some(id));
-            let server = Server {
-                in_service: Backlog::default(),
-                link: &*link,
-            };
-            queue.enqueue(now, id, server, &mut context);
-            if let Some(id) = queue.dequeue(now, &mut context) {
-                context.packets.remove(id);
-            }
-        }
-        assert_eq!(
-            largest.map(PacketId::index),
-            Some(0),
-            "{}: one packet at a time needs one slot",
-            chosen.name
-        );
     }
 }

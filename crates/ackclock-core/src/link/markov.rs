@@ -504,7 +504,8 @@ mod tests {
     fn a_leap_ends_where_a_walk_does() {
         for tree in chains() {
             for seed in 0..10 {
-                let start = walk(tree.clone(), seed);
+                let mut start = walk(tree.clone(), seed);
+                (0..seed).for_each(|_| start.advance()); // from within a block
                 let block = start.chain.block;
                 let at = Time::from_nanos(block * (3000 + 37 * seed) + block / 3);
                 let (mut leaping, mut walking) = (start.clone(), start);
