@@ -620,6 +620,8 @@ mod tests {
             let next = coming.peek().map_or(Time::NEVER, |(_, (at, _))| *at);
             let due = next.min(bench.wake());
             if due.is_never() {
+                let end = Time::from_nanos(u64::MAX - 1);
+                bench.hop.catch_up(end, &mut Bench::context(&mut bench.pool, &mut bench.drops));
                 return bench;
             }
             let now = due + late.next().copied().unwrap_or_default();
