@@ -78,6 +78,13 @@ impl Recovery {
         cwnd.saturating_add_signed(self.inflation)
     }
 
+    /// Whether an ACK of new data, up to before `first`, ends what is going on.
+    pub fn is_ended_by(&self, first: u64) -> bool {
+        // Reno leaves at any new ACK (RFC 5681 section 3.2 step 6).
+        let reno = self.phase == Phase::Recovery && self.kind == LossRecovery::Reno;
+        reno || self.point.is_none_or(|point| first >= point)
+    }
+
     /// New data is acknowledged, up to before `first`; `acked` bytes of it.
     pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> Progress {
         self.duplicates = 0;
@@ -86,10 +93,7 @@ impl Recovery {
             self.inflation = 0;
             return Progress::Plain;
         }
-        let complete = self.point.is_none_or(|point| first >= point);
-        // Reno leaves at any new ACK (RFC 5681 section 3.2 step 6).
-        let reno = self.phase == Phase::Recovery && self.kind == LossRecovery::Reno;
-        if complete || reno {
+        if self.is_ended_by(first) {
             self.end();
             return Progress::End;
         }

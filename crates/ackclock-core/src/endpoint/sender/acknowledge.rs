@@ -161,7 +161,7 @@ impl Sender {
     fn credit(&self, advance: &Advance, limited: Limit) -> u64 {
         let acked = advance.acked;
         let phase = self.recovery.phase();
-        if acked == 0 || phase == Phase::Recovery {
+        if acked == 0 || (phase == Phase::Recovery && !self.opens_at_recovery_end()) {
             return 0;
         }
         if self.parameters.window_validation && limited != Limit::CongestionWindow {
@@ -183,6 +183,13 @@ impl Sender {
             WindowCounting::BytesAtMostTwoSegments => news.min(2 * self.mss),
             WindowCounting::Bytes => news,
         }
+    }
+
+    /// Whether the ACK just taken ends fast recovery and opens the window all the same.
+    fn opens_at_recovery_end(&self) -> bool {
+        self.parameters.growth_at_recovery_end
+            && !self.sack
+            && self.recovery.is_ended_by(self.scoreboard.first())
     }
 
     fn tell_control(

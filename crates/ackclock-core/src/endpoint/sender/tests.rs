@@ -320,6 +320,44 @@ fn without_deflation_a_partial_ack_sends_only_the_hole() {
 }
 
 #[test]
+fn the_ack_that_ends_recovery_opens_the_window_in_ns2_only_and_not_with_sack() {
+    let cases = [
+        (LossRecovery::Reno, true, MSS),
+        (LossRecovery::Newreno, true, MSS),
+        (LossRecovery::Newreno, false, 0),
+        (LossRecovery::Sack, true, 0),
+    ];
+    for (recovery, growth_at_recovery_end, credit) in cases {
+        let parameters = TcpParameters {
+            growth_at_recovery_end,
+            ..plain(recovery)
+        };
+        let mut d = Dialogue::bulk(parameters, 10);
+        d.wait(100);
+        for end in 2..=4 {
+            let blocks = [(1, end)];
+            d.sack(
+                0,
+                if recovery == LossRecovery::Sack {
+                    &blocks
+                } else {
+                    &[]
+                },
+            );
+        }
+        assert_eq!(d.events(), [SenderEventKind::FastRetransmit]);
+        if recovery != LossRecovery::Reno {
+            // A partial ACK never does.
+            d.wait(100).ack(5);
+            assert_eq!(d.last_ack().credit, Bytes(0));
+        }
+        d.wait(100).ack(10);
+        assert_eq!(d.last_ack().credit, Bytes(credit), "{recovery:?}");
+        assert_eq!(d.events(), [SenderEventKind::RecoveryEnd]);
+    }
+}
+
+#[test]
 fn sack_resends_all_holes_within_a_round_trip() {
     let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 10);
     // 0, 3 and 6 are lost.
