@@ -62,7 +62,12 @@ def test_a_documents_commands_and_snippets_run(document: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)
-def test_examples_can_be_run(example: Path) -> None:
-    from ackclock import load
+def test_examples_run(example: Path) -> None:
+    from ackclock import load, simulate
 
-    load(example).check()
+    scenario = load(example)
+    scenario.check()
+    short = scenario.replace({"duration": "3 s", "warmup": "1 s", "replicates": 1})
+    result = simulate(short)
+    assert result.tables["flows"].num_rows >= len(short.expand())
+    assert all(delivered > 0 for delivered in result.tables["flows"]["delivered_bytes"].to_pylist())
