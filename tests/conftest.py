@@ -38,7 +38,7 @@ delay = "35 ms"
 name = "main"
 route = ["wired", "wireless"]
 return = ["return"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "ns2-2002" }
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "1000 bytes" }
 
 [sweep]
 "flows.main.transport.control.kind" = ["reno", "cubic"]

@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -68,7 +70,7 @@ def test_simulate_as_json(scenario_file: Path) -> None:
     assert set(first["predicted"]) == {"square root", "PFTK"}
     assert {row["hop"] for row in answer["hops"]} == {"wired", "wireless", "return"}
     assert Result.load("run").tables["packets"].num_rows > 0
-    assert len(list(Path("run/pcap").glob("*.pcap"))) == 12
+    assert len(list(Path("run/pcap").glob("*.pcap"))) == 24
 
 
 def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
@@ -148,7 +150,7 @@ BAD = {
     "no unit": ('"45 Mbit/s"', '"45"', 'hops.wired.link.rate: "45" has no unit; write for example "45 Mbit/s"'),
     "wrong unit": ('"45 Mbit/s"', '"45 ms"', "does not fit here"),
     "unknown field": ('delay = "35 ms"', 'dealy = "35 ms"', 'did you mean "delay"?'),
-    "impossible value": ('"0.5 %"', '"120 %"', "120 %"),
+    "impossible value": ('"5 %"]', '"120 %"]', "not between 0 % and 100 %"),
     "negative": ('delay = "35 ms"', 'delay = "-35 ms"', "hops.wired.delay"),
     "missing trace": (
         '{ kind = "constant", rate = "45 Mbit/s" }',
@@ -170,7 +172,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(scenario_file: Path, case:
     before, after, expected = BAD[case]
     text = scenario_file.read_text()
     assert before in text
-    scenario_file.write_text(text.replace(before, after, 1).replace("0 %", "1 %"))
+    scenario_file.write_text(text.replace(before, after, 1))
     Path("bad.trace").write_text("1\ntwo\n")
     assert expected in refused(ackclock(command, scenario_file))
     assert sorted(path.name for path in Path().iterdir()) == ["bad.trace", "leaky.toml"]
@@ -186,7 +188,8 @@ def test_bad_input_is_one_line_and_nothing_is_written(scenario_file: Path, case:
         (("simulate", "leaky.toml", "--seed", "x"), "--seed"),
         (("simulate", "leaky.toml", "--threads", "0"), "--threads"),
         (("simulate", "leaky.toml", "-o", "."), "no result of ackclock's"),
-        (("simulate", "leaky.toml", "-o", "leaky.toml"), "is a file"),
+        (("simulate", "leaky.toml", "-o", "leaky.toml"), "leaky.toml: is a file"),
+        (("simulate", "leaky.toml", "-o", "leaky.toml/run"), "leaky.toml: is a file"),
         (("simulate",), "SCENARIO"),
         (("simulate", "leaky.toml", "--frobnicate"), "--frobnicate"),
         (("plot", "missing"), "missing: holds no run.json"),
@@ -232,11 +235,15 @@ def test_version() -> None:
     assert ackclock("--version").stdout == f"ackclock, version {__version__}\n"
 
 
-def test_a_folder_that_cannot_be_written_is_the_machines_fault(scenario_file: Path) -> None:
-    Path("file").write_text("")
-    outcome = ackclock("simulate", scenario_file, *QUICK, "-o", "file/run")
+def test_a_full_disk_is_the_machines_fault(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    outcome = ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     assert outcome.exit_code == 3
-    assert len(outcome.stderr.splitlines()) == 1
+    assert outcome.stderr == "ackclock: this machine: No space left on device\n"
+    assert list(Path().iterdir()) == [scenario_file]
 
 
 @pytest.mark.usefixtures("scenario_file")

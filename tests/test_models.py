@@ -154,7 +154,7 @@ def test_losses_of_several_hops_combine(resolved) -> None:
 
 
 def test_byte_counting_undoes_delayed_acks(resolved) -> None:
-    change = {"flows.main.transport.delayed_ack": {"every": "2 packets"}}
+    change = {"flows.main.transport.window_counting": "per_ack"}
     assert path_of(resolved(**change)).segments_per_ack == 2
     change["flows.main.transport.window_counting"] = "bytes"
     assert path_of(resolved(**change)).segments_per_ack == 1

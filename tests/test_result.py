@@ -164,7 +164,7 @@ def test_packets_and_captures_on_request(leaky_pipe: Scenario, tmp_path: Path) -
     assert packets.num_rows > 0
     assert {"time_s", "event", "hop", "flow", "sequence", "size_bytes"} <= set(packets.column_names)
     captures = list((tmp_path / "pcap").glob("*.pcap"))
-    assert len(captures) == 2
+    assert len(captures) == 4  # of each run, one at the senders and one at the receivers
     assert all(path.stat().st_size > 24 for path in captures)  # more than the file's head
     folder = kept.save(tmp_path / "run", tmp_path / "pcap")
     assert {path.name for path in captures} == {path.name for path in (folder / "pcap").iterdir()}

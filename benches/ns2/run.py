@@ -6,8 +6,8 @@
 
 Prints JSON: for each number of flows and for both sets of packet headers (``all`` is what a script gets that does
 not ask; ``needed`` is the fastest ns-2 can be made to run) the packets, the events and the CPU seconds. Start-up
-(loading ns-2, building the network) is a run of zero simulated seconds and is subtracted. Of several repeats the fastest
-counts: what disturbs a run only ever makes it slower.
+(loading ns-2, building the network) is a run of zero simulated seconds and is subtracted. Of several repeats the
+fastest counts: what disturbs a run only ever makes it slower.
 
 Exit code 3 when ns-2 is not installed.
 """
@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 SCRIPT = Path(__file__).parent / "dumbbell.tcl"
-#: Simulated seconds by number of flows: about a million packets each (the bottleneck sends 1202 packets a second and flow).
+#: Simulated seconds by number of flows: about a million packets each (1202 packets a second and flow).
 SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5}
 
 
@@ -62,6 +62,7 @@ def measure(flows: int, seconds: float, seed: int, repeats: int, scheduler: str,
 
 
 def main() -> int:
+    """Runs it and prints; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("flows", nargs="*", type=int, default=[10], help="numbers of flows (default: 10)")
     parser.add_argument("--seconds", type=float, help="simulated seconds (default: about a million packets)")

@@ -101,6 +101,9 @@ class Result:
 def refuse_foreign_folder(folder: str | Path) -> None:
     """Raises `FileExistsError` if writing a result to `folder` would destroy something that is not ackclock's."""
     folder = Path(folder)
+    for parent in folder.parents:
+        if parent.exists() and not parent.is_dir():
+            raise FileExistsError(f"{parent}: is a file; choose another folder")
     if not folder.exists() and not folder.is_symlink():
         return
     if not folder.is_dir():

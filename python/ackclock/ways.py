@@ -58,6 +58,8 @@ def simulate(
         pcap_folder=None if pcap is None else str(pcap),
         progress=progress,
     )
+    if not outcome["tables"]:
+        raise KeyboardInterrupt  # before any run had begun
     from ackclock.result import Result
 
     run = _describe("simulate", scenario, points, resolved)

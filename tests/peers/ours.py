@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import ackclock
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+import ackclock
 
 from .outcome import Outcome
 

@@ -32,7 +32,7 @@ class Outcome:
         return sum(self.goodput_bit_per_s) / rate_bit_per_s
 
     def jain_index(self) -> float:
-        """Jain's fairness index of the goodputs (Jain, Chiu, Hawe 1984): 1 for equal shares, 1/n for one flow with all."""
+        """Jain's index of the goodputs (Jain, Chiu, Hawe 1984): 1 for equal shares, 1/n for one flow with all."""
         goodput = np.asarray(self.goodput_bit_per_s)
         return float(goodput.sum() ** 2 / (len(goodput) * (goodput**2).sum()))
 

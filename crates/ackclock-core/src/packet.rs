@@ -26,15 +26,15 @@ pub struct FlowId(pub u32);
 #[repr(u8)]
 pub enum PacketKind {
     /// Payload of a TCP connection.
-    Data,
+    Data = 0,
     /// A pure TCP acknowledgement.
-    Ack,
+    Ack = 1,
     /// Opens a connection.
-    Syn,
+    Syn = 2,
     /// Answers a [`PacketKind::Syn`].
-    SynAck,
+    SynAck = 3,
     /// A UDP datagram.
-    Datagram,
+    Datagram = 4,
 }
 
 /// The two ECN bits of the IP header (RFC 3168 section 5).
@@ -74,6 +74,8 @@ pub struct Packet {
 }
 
 const KIND_MASK: u8 = 0b0000_0111;
+/// The kinds that answer have odd numbers.
+const BACKWARD: u8 = 0b0000_0001;
 const ECN_SHIFT: u8 = 3;
 const ECN_MASK: u8 = 0b0001_1000;
 const RETRANSMISSION: u8 = 0b0010_0000;
@@ -110,11 +112,9 @@ impl Packet {
         }
     }
     /// Whether it travels from the sender of data to the receiver.
+    #[inline]
     pub const fn is_forward(&self) -> bool {
-        matches!(
-            self.kind(),
-            PacketKind::Data | PacketKind::Syn | PacketKind::Datagram
-        )
+        self.kind_and_flags & BACKWARD == 0
     }
     /// Its ECN field.
     pub const fn ecn(&self) -> Ecn {
@@ -439,6 +439,16 @@ mod tests {
             pool.remove(copy);
         }
         assert_eq!((pool.packets.len(), pool.sacks.len()), (2, 2));
+    }
+
+    #[test]
+    fn the_kinds_that_answer_travel_back() {
+        for kind in [PacketKind::Data, PacketKind::Syn, PacketKind::Datagram] {
+            assert!(Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).is_forward());
+        }
+        for kind in [PacketKind::Ack, PacketKind::SynAck] {
+            assert!(!Packet::new(kind, FlowId(0), 0, 40, Time::ZERO).is_forward());
+        }
     }
 
     #[test]

@@ -191,8 +191,9 @@ impl EventQueue {
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.
     fn review(&mut self) {
-        let crowded = self.pops > 4 * self.days_opened && self.shift > 0;
-        let short = self.pushed_later > self.pops / 8;
+        // Opening a day costs more than an event in it: a few events a day are best.
+        let crowded = self.pops > 8 * self.days_opened && self.shift > 0;
+        let short = self.pushed_later > self.pops / 8 || self.pops < 2 * self.days_opened;
         let wanted = (2 * self.pending)
             .next_power_of_two()
             .clamp(FEWEST_BUCKETS, MOST_BUCKETS);

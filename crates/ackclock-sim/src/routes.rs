@@ -65,10 +65,14 @@ impl Routes {
         self.stops[self.begin[flow][usize::from(!forward)] as usize]
     }
 
-    /// What follows.
-    #[inline]
-    pub fn after(&self, packet: &Packet) -> Stop {
-        let begin = self.begin[packet.flow.0 as usize][usize::from(!packet.is_forward())];
-        self.stops[begin as usize + usize::from(packet.position) + 1]
+    /// By hop: whether on every route through it a private stop follows.
+    pub fn private_successors(&self, hops: usize) -> Vec<bool> {
+        let mut private = vec![true; hops];
+        for pair in self.stops.windows(2) {
+            if let Some(hop) = pair[0].as_hop() {
+                private[hop] &= pair[1].is_private();
+            }
+        }
+        private
     }
 }

@@ -11,7 +11,7 @@
 use crate::events::{EventQueue, Target};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
-use crate::routes::{Routes, Stop};
+use crate::routes::Routes;
 use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
@@ -82,6 +82,8 @@ pub struct Run<T> {
     armed: Vec<Armed>,
     ledger: Ledger<T>,
     routes: Routes,
+    /// By hop: whether what leaves it can be followed ahead of time.
+    followed: Vec<bool>,
     /// Hops something has entered and whose next departure is to be looked at.
     touched: Vec<u32>,
     now: Time,
@@ -98,6 +100,12 @@ impl<T: Trace> Run<T> {
         } = topology;
         let targets = hops.len() + 2 * flows.len() + 1;
         let ledger = Ledger::new(hops.len(), flows.len(), trace);
+        let private = routes.private_successors(hops.len());
+        let followed = hops
+            .iter()
+            .zip(private)
+            .map(|(hop, private)| private && hop.knows_ahead())
+            .collect();
         let mut run = Run {
             hops,
             flows,
@@ -112,6 +120,7 @@ impl<T: Trace> Run<T> {
             ],
             ledger,
             routes,
+            followed,
             touched: Vec::new(),
             now: Time::ZERO,
             horizon: Time::ZERO,
@@ -250,8 +259,8 @@ impl<T: Trace> Run<T> {
     fn work(&mut self) {
         while let Some(hop) = self.touched.pop() {
             let hop = hop as usize;
-            while let Some((id, next)) = self.next_departure(hop) {
-                self.move_on(id, next);
+            while let Some((at, id)) = self.next_departure(hop) {
+                self.move_on(at, id);
             }
             let context = Context {
                 packets: &mut self.packets,
@@ -262,42 +271,52 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// The next packet out of a hop that can be moved on, and where to.
+    /// Up to when packets may be taken out of a hop.
     #[inline]
-    fn next_departure(&mut self, hop: usize) -> Option<(PacketId, Stop)> {
-        let mut until = self.now;
-        if self.horizon > self.now
-            && self.hops[hop].knows_ahead()
-            && let Some(id) = self.hops[hop].next_packet()
-            && self.routes.after(&self.packets[id]).is_private()
-        {
-            until = self.horizon;
+    fn until(&self, hop: usize) -> Time {
+        if self.followed[hop] {
+            self.now.max(self.horizon)
+        } else {
+            self.now
         }
+    }
+
+    /// The next packet out of a hop that can be moved on, and when it leaves.
+    #[inline]
+    fn next_departure(&mut self, hop: usize) -> Option<(Time, PacketId)> {
+        let until = self.until(hop);
         self.ledger.hop = hop;
         let mut context = Context {
             packets: &mut self.packets,
             observer: &mut self.ledger,
         };
         let id = self.hops[hop].poll_transmit(until, &mut context)?;
-        let packet = &mut self.packets[id];
-        packet.position += 1;
-        Some((id, self.routes.at(packet)))
+        Some((self.packets[id].at, id))
     }
 
-    /// A packet has left a hop at its `at`: on to the next, or to its endpoint.
-    #[inline]
-    fn move_on(&mut self, id: PacketId, next: Stop) {
-        let packet = &self.packets[id];
-        let (at, flow, forward) = (packet.at, packet.flow.0 as usize, packet.is_forward());
-        match next.as_hop() {
-            Some(hop) => self.enter_hop(at, hop, id),
-            None if forward => self.deliver_data(at, flow, id),
-            None => self.deliver_acknowledgement(at, flow, id),
+    /// A packet has left a hop at `at`: on to the next, through all that can be followed, or to its endpoint.
+    fn move_on(&mut self, mut at: Time, id: PacketId) {
+        let (flow, forward) = loop {
+            let packet = &mut self.packets[id];
+            packet.position += 1;
+            match self.routes.at(packet).as_hop() {
+                None => break (packet.flow.0 as usize, packet.is_forward()),
+                Some(hop) => match self.enter_hop(at, hop, id, self.until(hop)) {
+                    Some(left) => at = left,
+                    None => return,
+                },
+            }
+        };
+        if forward {
+            self.deliver_data(at, flow, id);
+        } else {
+            self.deliver_acknowledgement(at, flow, id);
         }
     }
 
+    /// A packet comes to a hop; when it leaves, if that is settled and by `until`.
     #[inline]
-    fn enter_hop(&mut self, at: Time, hop: usize, id: PacketId) {
+    fn enter_hop(&mut self, at: Time, hop: usize, id: PacketId, until: Time) -> Option<Time> {
         if T::ON {
             self.ledger
                 .trace
@@ -308,10 +327,11 @@ impl<T: Trace> Run<T> {
             packets: &mut self.packets,
             observer: &mut self.ledger,
         };
-        self.hops[hop].handle_packet(at, id, &mut context);
-        if self.touched.last() != Some(&(hop as u32)) {
+        let left = self.hops[hop].handle_and_release(at, id, until, &mut context);
+        if left.is_none() && self.touched.last() != Some(&(hop as u32)) {
             self.touched.push(hop as u32);
         }
+        left
     }
 
     fn deliver_data(&mut self, at: Time, flow: usize, id: PacketId) {
@@ -345,14 +365,14 @@ impl<T: Trace> Run<T> {
     fn pump_sender(&mut self, flow: usize, at: Time) {
         while let Some(packet) = self.flows[flow].poll_transmit(at) {
             let id = self.packets.insert(packet);
-            self.start(at, flow, id);
+            self.start(at, flow, true, id);
         }
         self.arm_sender(flow);
     }
 
     fn pump_receiver(&mut self, flow: usize, at: Time) {
         while let Some(id) = self.flows[flow].poll_acknowledgement(at, &mut self.packets) {
-            self.start(at, flow, id);
+            self.start(at, flow, false, id);
         }
         self.arm_receiver(flow);
     }
@@ -368,13 +388,17 @@ impl<T: Trace> Run<T> {
         );
     }
 
-    /// Puts a packet on the first hop of its way.
+    /// Puts a packet on the first hop of its way. An ACK is followed at once; data waits for its turn in [`Run::work`], so that a flow that
+    /// is alone on all its hops goes round in a loop and not in a recursion.
     #[inline]
-    fn start(&mut self, at: Time, flow: usize, id: PacketId) {
+    fn start(&mut self, at: Time, flow: usize, forward: bool, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);
-        let forward = self.packets[id].is_forward();
-        if let Some(hop) = self.routes.first(flow, forward).as_hop() {
-            self.enter_hop(at, hop, id);
+        let Some(hop) = self.routes.first(flow, forward).as_hop() else {
+            return;
+        };
+        let until = if forward { Time::ZERO } else { self.until(hop) };
+        if let Some(left) = self.enter_hop(at, hop, id, until) {
+            self.move_on(left, id);
         }
     }
 

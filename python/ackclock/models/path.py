@@ -143,6 +143,11 @@ def _loss(route: list[dict[str, Any]]) -> float:
 def _mean_loss(impairment: dict[str, Any]) -> float:
     if impairment["kind"] == "iid_loss":
         return quantity.share(impairment["probability"])
+    if impairment["kind"] == "gilbert_elliott":
+        into, out = quantity.share(impairment["good_to_bad"]), quantity.share(impairment["bad_to_good"])
+        bad = into / (into + out) if into + out > 0 else 0.0  # it starts in the good state
+        good_loss, bad_loss = quantity.share(impairment["loss_in_good"]), quantity.share(impairment["loss_in_bad"])
+        return (1 - bad) * good_loss + bad * bad_loss
     return 0.0
 
 

@@ -21,6 +21,9 @@ from ackclock.summary import short
 # More lines than this hide each other.
 _MOST_LINES = 8
 
+# With more lines than this the legend names what goes with them once.
+_MOST_ASIDES = 2
+
 
 class Line(NamedTuple):
     """One flow instance's series."""
@@ -44,13 +47,14 @@ def _drawn(figure: Callable[..., Figure]) -> Callable[..., Figure]:
 def cwnd(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
     """Congestion window and slow-start threshold in segments; timeouts are marked."""
     figure, [axes] = new()
-    for line in _lines(result, point, replicate, ("time_s", "cwnd_bytes", "ssthresh_bytes")):
+    lines = list(_lines(result, point, replicate, ("time_s", "cwnd_bytes", "ssthresh_bytes")))
+    for position, line in enumerate(lines):
         time = line.rows["time_s"]
         _draw(axes, time, line.rows["cwnd_bytes"] / line.mss_bytes, line, f"{line.label} cwnd")
         threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
         axes.plot(
             time, threshold, color=line.looks.color, linewidth=0.9, linestyle=(0, (1, 2)), drawstyle="steps-post",
-            label=f"{line.label} ssthresh",
+            label=_aside(lines, position, "ssthresh"),
         )  # fmt: skip
     _mark_timeouts(axes, result, point, replicate)
     axes.set_ylabel("window (segments)")
@@ -66,7 +70,7 @@ def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
         if time.size > 1:
             rate = np.diff(line.rows["delivered_bytes"]) * 8 / np.diff(time)
             _draw(axes, time[1:], rate / 1e6, line, line.label)
-    axes.set_ylabel("throughput (Mbit/s)")
+    axes.set_ylabel("delivered in order (Mbit/s)")
     return _finish(figure, [axes], result, point, replicate, "Throughput")
 
 
@@ -74,11 +78,12 @@ def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
 def rtt(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
     """Round-trip time: each sample's latest measurement, and the sender's smoothed estimate."""
     figure, [axes] = new()
-    for line in _lines(result, point, replicate, ("time_s", "rtt_s", "smoothed_rtt_s")):
+    lines = list(_lines(result, point, replicate, ("time_s", "rtt_s", "smoothed_rtt_s")))
+    for position, line in enumerate(lines):
         time = line.rows["time_s"]
         axes.plot(
             time, line.rows["rtt_s"] * 1e3, linestyle="none", marker=line.looks.marker, markersize=2, alpha=0.5,
-            color=line.looks.color, label=f"{line.label} measured",
+            color=line.looks.color, label=_aside(lines, position, "measured"),
         )  # fmt: skip
         _draw(axes, time, line.rows["smoothed_rtt_s"] * 1e3, line, f"{line.label} smoothed")
     axes.set_ylabel("round-trip time (ms)")
@@ -135,6 +140,7 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
     series.sort(key=lambda entry: (entry[0][1], order.index(entry[0][0])))
     chosen = sorted(series[:_MOST_LINES], key=lambda entry: order.index(entry[0][0]))
     of_controls = control_styles(result.run)
+    alone = {"linestyle": "-"} if len(chosen) == 1 else {}  # nothing to tell it from
     taken: set[Style] = set()
     for (name, instance), rows in chosen:
         transport = flows[name]["transport"]
@@ -146,7 +152,14 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
         taken.add(looked)
         label = name if flows[name]["count"] == 1 else f"{name}/{instance}"
         label += f" ({control_label(result.run, control)})"
-        yield Line(label, looked, quantity.data_bytes(transport["mss"]), rows)
+        yield Line(label, looked._replace(**alone), quantity.data_bytes(transport["mss"]), rows)
+
+
+def _aside(lines: list[Line], position: int, what: str) -> str | None:
+    """The legend's words for what goes with a line: one entry for all where each its own would fill the figure."""
+    if len(lines) <= _MOST_ASIDES:
+        return f"{lines[position].label} {what}"
+    return f"{what}, in the line's colour" if position == 0 else None
 
 
 def _draw(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, label: str) -> None:

@@ -43,12 +43,14 @@ def _section(
     number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]
 ) -> dict[str, Any]:
     scenario = result.points[0]["scenario"]
+    means = f"Means of {result.run['replicates']} replicates ± half of the 95 % confidence interval."
     tables = [
-        ("Flows", *summary.flow_cells(summary.flow_rows(result, predicted))),
-        ("Hops, after the warm-up", *summary.hop_cells(summary.hop_rows(result))),
+        ("Flows", means, *summary.flow_cells(summary.flow_rows(result, predicted))),
+        ("Hops, after the warm-up", means, *summary.hop_cells(summary.hop_rows(result))),
     ]
     if predicted is not None:
-        tables.append(("What models say", *summary.prediction_cells(summary.prediction_rows(predicted))))
+        note = "Goodput: the smaller of the model's and of what the path allows."
+        tables.append(("What models say", note, *summary.prediction_cells(summary.prediction_rows(predicted))))
     figures = []
     available = plot.figures(result, predicted)
     for position, (name, draw) in enumerate(available.items()):

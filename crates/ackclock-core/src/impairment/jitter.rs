@@ -15,6 +15,7 @@ use serde_json::json;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "distribution": { "kind": "uniform", "maximum": "5 ms" } }))]
+#[schemars(example = json!({ "distribution": { "kind": "normal", "mean": "5 ms", "standard_deviation": "2 ms" }, "reordering": "allowed" }))]
 pub struct Jitter {
     /// Of the extra delay.
     pub distribution: Distribution,

@@ -322,7 +322,13 @@ impl Sender {
             DecreaseBase::FlightSize if self.recovery.phase() == Phase::Loss => self.in_flight().0,
             DecreaseBase::FlightSize => {
                 let flight = self.scoreboard.flight() + acked;
-                flight.saturating_sub(self.recovery.limited_transmitted)
+                let flight = flight.saturating_sub(self.recovery.limited_transmitted);
+                // Behind a lost retransmission SACKed data piles up; RFC 5681's FlightSize counts it though it has left the network.
+                // A timeout in the middle of a recovery starts from the window in use (docs/deviations.md).
+                match self.recovery.phase() {
+                    Phase::Recovery => flight.min(self.control.cwnd().0),
+                    _ => flight,
+                }
             }
         }
     }

@@ -502,6 +502,26 @@ fn the_decrease_starts_from_what_the_parameter_says() {
     }
 }
 
+#[test]
+fn a_timeout_in_a_recovery_starts_from_the_window_in_use() {
+    for recovery in [LossRecovery::Newreno, LossRecovery::Sack] {
+        let mut d = Dialogue::bulk(plain(recovery), 10);
+        d.wait(100);
+        // The retransmission of segment 0 is lost, too; what is sent meanwhile arrives and piles up behind the hole.
+        let mut end = 2;
+        for _ in 0..20 {
+            let blocks: &[_] = if recovery == LossRecovery::Sack { &[(1, end)] } else { &[] };
+            d.sack(0, blocks);
+            end = (end + 1).min(d.sender.scoreboard.next());
+        }
+        let outstanding = d.sender.scoreboard.flight() / MSS;
+        assert!(outstanding > 10, "{outstanding} segments are not cumulatively acknowledged");
+        assert_eq!(d.cwnd(), 5);
+        d.timeout();
+        assert_eq!(d.last_base(), 5, "{recovery:?}");
+    }
+}
+
 // The timer.
 
 #[test]

@@ -1,0 +1,341 @@
+//! The chain of a Markov link: checked, with everything worked out that does not depend on the draws.
+
+use super::{Markov, Sojourns};
+use crate::scenario::error::{Error, Result};
+use crate::units::{BitRate, Probability, Span};
+use serde_json::json;
+
+/// The most states.
+const MOST_STATES: usize = 1000;
+/// The shortest sojourn and step, in nanoseconds: far above the clock's resolution.
+const SHORTEST: u64 = 1_000;
+/// Changes of state in a block, on average.
+const CHANGES_PER_BLOCK: f64 = 64.0;
+/// The most changes of state, on average, while a packet of 1500 bytes is sent.
+const MOST_CHANGES_PER_PACKET: f64 = 1e6;
+/// How far the sum of a row may be from 1; a probability to stay that is smaller counts as none.
+const ROW_TOLERANCE: f64 = 1e-9;
+
+/// The checked chain.
+#[derive(Debug, Default)]
+pub(super) struct Chain {
+    pub rates: Vec<BitRate>,
+    /// Per state: 1/ln(probability to stay one step), or minus the mean sojourn in nanoseconds. Minus infinity if it is never left.
+    pub scale: Vec<f64>,
+    /// Per state, a row: the probability that the next state is this one or one before it.
+    pub next: Vec<f64>,
+    /// Long-run shares of time.
+    pub stationary: Vec<f64>,
+    /// Per state: its cyclic class if it recurs (all the same unless every return takes a multiple of some number of steps).
+    pub class: Vec<Option<u64>>,
+    /// The number of cyclic classes.
+    pub period: u64,
+    /// All states that recur have one rate, so that nothing changes any more.
+    pub settled: bool,
+    /// In nanoseconds; zero in continuous time.
+    pub step: u64,
+    /// The length of a block in nanoseconds.
+    pub block: u64,
+}
+
+impl Chain {
+    /// Refuses what is no chain, and what would take too long.
+    pub fn new(parameters: &Markov) -> Result<Self> {
+        let n = parameters.rates.len();
+        if n == 0 || n > MOST_STATES {
+            let remedy = format!("has {n} states; give 1 to {MOST_STATES} rates");
+            return Err(Error::message("rates", remedy));
+        }
+        let step = match parameters.step {
+            Some(step) if step.as_nanos() < SHORTEST => {
+                return Err(Error::new(
+                    "step",
+                    &json!(step),
+                    "is too short; write at least \"1 us\"",
+                ));
+            }
+            step => step.map_or(0, Span::as_nanos),
+        };
+        let rows = rows(parameters, n)?;
+        let means = means(parameters, n)?;
+        // Off the diagonal: per step, or per nanosecond in continuous time, the probability to go from one state to another.
+        let unit = if step == 0 { 1.0 } else { step as f64 };
+        let mut flow = rows;
+        for (i, mean) in means.iter().enumerate() {
+            for p in &mut flow[i * n..(i + 1) * n] {
+                *p *= unit / mean;
+            }
+        }
+        (0..n).for_each(|i| flow[i * n + i] = 0.0);
+        let recurs = recurrent(&flow, n)?;
+        let leave: Vec<f64> = (0..n)
+            .map(|i| flow[i * n..(i + 1) * n].iter().sum())
+            .map(|p| {
+                if step > 0 && p > 1.0 - ROW_TOLERANCE {
+                    1.0
+                } else {
+                    p
+                }
+            })
+            .collect();
+        let stationary = stationary(&flow, n, &recurs);
+        let (class, period) = if step == 0 {
+            (recurs.iter().map(|recurs| recurs.then_some(0)).collect(), 1)
+        } else {
+            cyclic_classes(&flow, &leave, &recurs)
+        };
+        let changes: f64 = stationary
+            .iter()
+            .zip(&leave)
+            .map(|(share, p)| share * p)
+            .sum::<f64>()
+            / unit;
+        let mut recurring_rates = (0..n).filter(|&i| recurs[i]).map(|i| parameters.rates[i]);
+        let first = recurring_rates.next();
+        let settled = recurring_rates.all(|rate| Some(rate) == first);
+        if !settled {
+            check_changes(parameters, &stationary, changes)?;
+        }
+        Ok(Chain {
+            settled,
+            block: block_length(changes, step, period),
+            scale: leave
+                .iter()
+                .map(|&p| {
+                    if step == 0 {
+                        -1.0 / p
+                    } else {
+                        1.0 / libm::log1p(-p)
+                    }
+                })
+                .collect(),
+            next: cumulative(&flow, &leave),
+            rates: parameters.rates.clone(),
+            stationary,
+            class,
+            period,
+            step,
+        })
+    }
+}
+
+/// Where a state is left for, row after row: the matrix, or all others with equal probability.
+fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
+    let Some(matrix) = &parameters.transition_matrix else {
+        let each = if n > 1 { 1.0 / (n - 1) as f64 } else { 0.0 };
+        return Ok(vec![each; n * n]);
+    };
+    if parameters.mean_sojourn.is_none() && parameters.step.is_none() {
+        let remedy = "with a transition_matrix alone, say how long a step is, for example step = \"30 ms\"";
+        return Err(Error::missing("step", remedy));
+    }
+    if matrix.len() != n || matrix.iter().any(|row| row.len() != n) {
+        let remedy = format!(
+            "is not square with a row and a column for each of the {n} rates; write {n} lists of {n} probabilities"
+        );
+        return Err(Error::message("transition_matrix", remedy));
+    }
+    let mut rows = Vec::with_capacity(n * n);
+    for (i, row) in matrix.iter().enumerate() {
+        let sum: f64 = row.iter().map(|p| p.get()).sum();
+        let field = format!("transition_matrix.{i}");
+        if (sum - 1.0).abs() > ROW_TOLERANCE {
+            let remedy = "as the sum of a row; the probabilities of a row add up to 1";
+            return Err(Error::new(&field, &json!(sum), &format!("is wrong {remedy}")));
+        }
+        if parameters.mean_sojourn.is_some() && row[i] != Probability::ZERO {
+            let remedy =
+                "on the diagonal; with mean_sojourn the matrix says where a state is left for, so write 0";
+            return Err(Error::new(
+                &field,
+                &json!(row[i].get()),
+                &format!("stands {remedy}"),
+            ));
+        }
+        rows.extend(row.iter().map(|p| p.get() / sum));
+    }
+    Ok(rows)
+}
+
+/// The mean sojourn of each state in nanoseconds; the length of a step if the matrix is one of single steps.
+fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
+    let shortest = parameters.step.unwrap_or(Span::from_nanos(SHORTEST));
+    let checked = |field: &str, mean: Span| {
+        if mean < shortest {
+            let remedy = format!("is too short; write at least {}", json!(shortest));
+            return Err(Error::new(field, &json!(mean), &remedy));
+        }
+        Ok(mean.as_nanos() as f64)
+    };
+    match (&parameters.mean_sojourn, parameters.step) {
+        (Some(Sojourns::Equal(mean)), _) => Ok(vec![checked("mean_sojourn", *mean)?; n]),
+        (Some(Sojourns::PerState(means)), _) if means.len() == n => means
+            .iter()
+            .enumerate()
+            .map(|(i, mean)| checked(&format!("mean_sojourn.{i}"), *mean))
+            .collect(),
+        (Some(Sojourns::PerState(means)), _) => {
+            let remedy = format!(
+                "has {} times for {n} rates; write one for each, or one for all",
+                means.len()
+            );
+            Err(Error::message("mean_sojourn", remedy))
+        }
+        (None, Some(step)) if parameters.transition_matrix.is_some() => Ok(vec![step.as_nanos() as f64; n]),
+        _ if n == 1 => Ok(vec![SHORTEST as f64]),
+        _ => {
+            let remedy = "say how long the states last, for example mean_sojourn = \"2 s\"";
+            Err(Error::missing("mean_sojourn", remedy))
+        }
+    }
+}
+
+/// The states from which (`forwards`) or to which the flow leads from `start`, itself included.
+fn reach(flow: &[f64], n: usize, start: usize, forwards: bool) -> Vec<bool> {
+    let mut reached = vec![false; n];
+    reached[start] = true;
+    let mut open = vec![start];
+    while let Some(i) = open.pop() {
+        for j in 0..n {
+            let p = if forwards {
+                flow[i * n + j]
+            } else {
+                flow[j * n + i]
+            };
+            if p > 0.0 && !reached[j] {
+                reached[j] = true;
+                open.push(j);
+            }
+        }
+    }
+    reached
+}
+
+/// The states to which the chain returns for ever. There must be one such class, or the long run would depend on the beginning.
+fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
+    let mut candidate = 0;
+    loop {
+        let (to, from) = (reach(flow, n, candidate, true), reach(flow, n, candidate, false));
+        if let Some(below) = (0..n).find(|&j| to[j] && !from[j]) {
+            candidate = below; // it leads there and not back: go down
+            continue;
+        }
+        let Some(apart) = from.iter().position(|reaches| !reaches) else {
+            return Ok(to);
+        };
+        let problem = format!(
+            "leads from state {apart} never to state {candidate}, and back neither; make one reachable from the other, or use two links"
+        );
+        return Err(Error::message("transition_matrix", problem));
+    }
+}
+
+/// Long-run shares of time by the elimination of Grassmann, Taksar and Heyman (1985, Operations Research 33): no subtraction, hence
+/// every share to nearly full precision however far apart the sojourns are.
+fn stationary(flow: &[f64], n: usize, recurs: &[bool]) -> Vec<f64> {
+    let states: Vec<usize> = (0..n).filter(|&i| recurs[i]).collect();
+    let m = states.len();
+    let mut a: Vec<f64> = Vec::with_capacity(m * m);
+    for &i in &states {
+        a.extend(states.iter().map(|&j| flow[i * n + j]));
+    }
+    for k in (1..m).rev() {
+        let out: f64 = a[k * m..k * m + k].iter().sum();
+        for i in 0..k {
+            a[i * m + k] /= out;
+            let into = a[i * m + k];
+            for j in (0..k).filter(|&j| j != i) {
+                a[i * m + j] += into * a[k * m + j];
+            }
+        }
+    }
+    let mut share = vec![1.0; m];
+    for k in 1..m {
+        share[k] = (0..k).map(|i| share[i] * a[i * m + k]).sum();
+    }
+    let total: f64 = share.iter().sum();
+    let mut all = vec![0.0; n];
+    for (state, share) in states.into_iter().zip(share) {
+        all[state] = share / total;
+    }
+    all
+}
+
+/// The cyclic class of each recurrent state, and how many there are: the greatest common divisor of all ways back.
+fn cyclic_classes(flow: &[f64], leave: &[f64], recurs: &[bool]) -> (Vec<Option<u64>>, u64) {
+    let n = leave.len();
+    let mut distance: Vec<Option<u64>> = vec![None; n];
+    let Some(root) = recurs.iter().position(|&recurs| recurs) else {
+        return (distance, 1);
+    };
+    distance[root] = Some(0);
+    let mut open = std::collections::VecDeque::from([(root, 0)]);
+    let mut period = 0;
+    while let Some((i, steps)) = open.pop_front() {
+        if leave[i] < 1.0 {
+            period = 1; // it may stay
+        }
+        for j in (0..n).filter(|&j| flow[i * n + j] > 0.0) {
+            match distance[j] {
+                None => {
+                    distance[j] = Some(steps + 1);
+                    open.push_back((j, steps + 1));
+                }
+                Some(other) => period = greatest_common_divisor(period, (steps + 1).abs_diff(other)),
+            }
+        }
+    }
+    let period = period.max(1);
+    (
+        distance
+            .into_iter()
+            .map(|steps| steps.map(|s| s % period))
+            .collect(),
+        period,
+    )
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Refuses a chain so restless for its rate that sending one packet would take millions of draws.
+fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64) -> Result<()> {
+    let rates = parameters.rates.iter().map(|rate| rate.as_bit_per_s() as f64);
+    let mean: f64 = rates.zip(stationary).map(|(rate, share)| rate * share).sum();
+    let per_packet = changes_per_nano * 1e9 * 12_000.0 / mean;
+    if per_packet > MOST_CHANGES_PER_PACKET {
+        let problem = format!(
+            "has a mean of {mean:.3e} bit/s, so that {per_packet:.0e} changes of state fall on a packet of 1500 bytes; raise a rate or lengthen the sojourns"
+        );
+        return Err(Error::message("rates", problem));
+    }
+    Ok(())
+}
+
+/// The length of a block in nanoseconds: a whole number of rounds through the cyclic classes, so that all blocks begin in one class.
+fn block_length(changes_per_nano: f64, step: u64, period: u64) -> u64 {
+    let length = CHANGES_PER_BLOCK / changes_per_nano; // infinite if nothing ever changes
+    let round = step.saturating_mul(period).max(1);
+    let rounds = libm::ceil(length / round as f64) as u64;
+    rounds.max(1).saturating_mul(round)
+}
+
+/// Each row as running sums of the probabilities of the next state; exactly 1 from the last possible state on.
+fn cumulative(flow: &[f64], leave: &[f64]) -> Vec<f64> {
+    let n = leave.len();
+    let mut all = Vec::with_capacity(n * n);
+    for (i, total) in leave.iter().enumerate() {
+        let row = &flow[i * n..(i + 1) * n];
+        let last = row.iter().rposition(|&p| p > 0.0).unwrap_or(0);
+        let mut sum = 0.0;
+        all.extend(row.iter().enumerate().map(|(j, p)| {
+            sum += p;
+            if j >= last { 1.0 } else { sum / total }
+        }));
+    }
+    all
+}

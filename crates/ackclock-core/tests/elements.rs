@@ -1,0 +1,397 @@
+//! The contracts of links, queues, impairments and sources, checked on every registered one. A new element is checked by
+//! being registered: its parameters come from the examples of its schema, or from the fields its schema requires.
+
+use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
+use ackclock_core::link::{Link, LinkKind};
+use ackclock_core::observe::{Context, DropReason, Observer};
+use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::queue::{Discipline, Occupancy, QueueKind};
+use ackclock_core::registry::{Chosen, Kind, Place, choose};
+use ackclock_core::scenario::files::Files;
+use ackclock_core::streams::Streams;
+use ackclock_core::traffic::{Suits, Traffic, TrafficContext, TrafficKind, Write};
+use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+
+/// Every file is there.
+struct Traces;
+impl Files for Traces {
+    fn read(&self, name: &str) -> Result<String, String> {
+        Ok(if name.ends_with(".csv") {
+            "time,rate\n0 s,10 Mbit/s\n500 ms,0 bit/s\n700 ms,2 Mbit/s\n".into()
+        } else {
+            "0\n3\n3\n4\n9\n".into()
+        })
+    }
+}
+
+/// Parameters that an element's schema gives: its examples, or else the fields it requires, each by its own example.
+fn samples(schema: &Value) -> Vec<Value> {
+    match schema["examples"].as_array() {
+        Some(examples) => examples.clone(),
+        None => vec![sample(schema, schema)],
+    }
+}
+
+fn sample(schema: &Value, root: &Value) -> Value {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let target = root.pointer(reference.trim_start_matches('#'));
+        return sample(target.unwrap_or_else(|| panic!("no {reference}")), root);
+    }
+    if let Some(example) = schema["examples"].get(0) {
+        return example.clone();
+    }
+    if let Some(first) = schema["enum"].get(0) {
+        return first.clone();
+    }
+    if let Some(first) = schema["oneOf"].get(0).or(schema["anyOf"].get(0)) {
+        return sample(first, root);
+    }
+    if let Some(value) = schema.get("const") {
+        return value.clone();
+    }
+    assert_eq!(
+        schema["type"], "object",
+        "give an example: #[schemars(example = …)] on the parameters, {schema}"
+    );
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let fields = required.iter().filter_map(Value::as_str);
+    fields
+        .map(|field| (field.to_owned(), sample(&schema["properties"][field], root)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// Every registered element of a kind with each of its samples.
+fn all<K: Kind>() -> Vec<Chosen<K>> {
+    let of_entry = |entry: &'static ackclock_core::registry::Entry<K>| {
+        samples(&(entry.schema)()).into_iter().map(|mut tree| {
+            tree["kind"] = entry.name.into();
+            choose::<K>(&tree, &Traces).unwrap_or_else(|error| panic!("{}: {error}", entry.name))
+        })
+    };
+    K::entries().iter().flat_map(of_entry).collect()
+}
+
+/// What holds of every entry, whatever its kind.
+fn check_registry<K: Kind>() {
+    let mut names: Vec<&str> = K::entries().iter().map(|entry| entry.name).collect();
+    for entry in K::entries() {
+        let name = entry.name;
+        assert!(
+            name.chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'),
+            "{name}"
+        );
+        for text in [entry.label, entry.summary, entry.reference] {
+            assert!(
+                !text.is_empty() && text.trim() == text && !text.contains('\n'),
+                "{name}: {text:?}"
+            );
+        }
+        assert!(entry.summary.ends_with('.'), "{name}: a summary is a sentence");
+        let schema = (entry.schema)();
+        for (field, property) in schema["properties"].as_object().into_iter().flatten() {
+            assert!(
+                property["description"].is_string(),
+                "{name}.{field} is not described"
+            );
+        }
+    }
+    for chosen in all::<K>() {
+        let again = choose::<K>(&chosen.resolved, &Traces).unwrap();
+        assert_eq!(
+            again.resolved, chosen.resolved,
+            "what is resolved reads back as itself"
+        );
+        let mut odd = chosen.resolved.clone();
+        odd["no_such_field"] = json!(1);
+        let error = choose::<K>(&odd, &Traces).unwrap_err().to_string();
+        assert!(
+            error.contains("no_such_field") && !error.contains('\n'),
+            "{}: {error}",
+            chosen.name
+        );
+    }
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count, "names are unique");
+}
+
+#[test]
+fn registries_are_complete() {
+    check_registry::<LinkKind>();
+    check_registry::<QueueKind>();
+    check_registry::<ImpairmentKind>();
+    check_registry::<TrafficKind>();
+}
+
+fn at_place<R>(seed: u64, build: impl FnOnce(Place<'_>) -> R) -> R {
+    let streams = Streams::new(seed, 0);
+    build(Place {
+        streams: &streams,
+        name: "hop/test/element",
+    })
+}
+fn link(chosen: &Chosen<LinkKind>, seed: u64) -> Box<dyn Link> {
+    at_place(seed, |place| chosen.build(place))
+}
+fn impairment(chosen: &Chosen<ImpairmentKind>, seed: u64) -> Box<dyn Impairment> {
+    at_place(seed, |place| chosen.build(place))
+}
+fn traffic(chosen: &Chosen<TrafficKind>, seed: u64, mss: Bytes) -> Box<dyn Traffic> {
+    at_place(seed, |place| chosen.build(TrafficContext { place, mss }))
+}
+
+#[derive(Default)]
+struct Drops(Vec<(u64, DropReason)>);
+impl Observer for Drops {
+    fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
+        self.0.push((packet.sequence, reason));
+    }
+    fn marked(&mut self, _now: Time, _packet: &Packet) {}
+}
+
+/// A discipline, a server that takes a packet at a time, and what became of the packets.
+struct Station {
+    discipline: Discipline,
+    pool: PacketPool,
+    drops: Drops,
+    served: Vec<u64>,
+    serving: Backlog,
+    /// The packet in service and, for a discipline that keeps the order of arrival, all that wait behind it.
+    line: VecDeque<PacketId>,
+}
+
+impl Station {
+    fn new(chosen: &Chosen<QueueKind>, seed: u64) -> Self {
+        Station {
+            discipline: at_place(seed, |place| chosen.build(place)),
+            pool: PacketPool::new(),
+            drops: Drops::default(),
+            served: Vec::new(),
+            serving: Backlog::default(),
+            line: VecDeque::new(),
+        }
+    }
+
+    fn waiting(&self) -> Backlog {
+        match &self.discipline {
+            Discipline::Scheduled(queue) => queue.backlog(),
+            Discipline::InOrder(_) => {
+                let waiting = self.line.iter().skip(1);
+                Backlog {
+                    packets: waiting.len() as u64,
+                    bytes: Bytes(waiting.map(|id| self.pool[*id].bytes().0).sum()),
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, now: Time, sequence: u64, size: u16) {
+        let (waiting, in_service) = (self.waiting(), self.serving);
+        let id = self
+            .pool
+            .insert(Packet::new(PacketKind::Data, FlowId(0), sequence, size, now));
+        let mut context = Context {
+            packets: &mut self.pool,
+            observer: &mut self.drops,
+        };
+        match &mut self.discipline {
+            Discipline::Scheduled(queue) => queue.enqueue(now, id, in_service, &mut context),
+            Discipline::InOrder(admission) => {
+                let rate = BitRate::from_mbit_per_s(10.0);
+                let residual_service = rate.serialization(in_service.bytes) / 2;
+                let occupancy = Occupancy {
+                    waiting,
+                    in_service,
+                    residual_service,
+                    wait: residual_service + rate.serialization(waiting.bytes),
+                };
+                if admission.admit(now, id, &occupancy, &mut context) {
+                    self.line.push_back(id);
+                }
+            }
+        }
+        if self.serving.packets == 0 {
+            self.start(now);
+        }
+    }
+
+    fn start(&mut self, now: Time) {
+        let mut context = Context {
+            packets: &mut self.pool,
+            observer: &mut self.drops,
+        };
+        if let Discipline::Scheduled(queue) = &mut self.discipline {
+            self.line.extend(queue.dequeue(now, &mut context));
+        }
+        self.serving = self.line.front().map_or_else(Backlog::default, |id| Backlog {
+            packets: 1,
+            bytes: self.pool[*id].bytes(),
+        });
+    }
+
+    /// The packet in service, if there is one, has been sent.
+    fn complete(&mut self, now: Time) {
+        if let Some(id) = self.line.pop_front() {
+            self.served.push(self.pool[id].sequence);
+            self.pool.remove(id);
+        }
+        self.start(now);
+    }
+}
+
+/// A century.
+const FAR: Time = Time::from_nanos(100 * 365 * 86_400 * 1_000_000_000);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A link does not finish before it starts, answers the same to the same questions, finishes more not earlier than less,
+    /// and its rate is a function of time alone: a link that has served nothing has the same.
+    #[test]
+    fn links_keep_their_contract(
+        seed: u64,
+        services in prop::collection::vec((0_u64..400_000_000, 1_u64..65_000, 0_u64..2_000_000_000), 1..40),
+    ) {
+        for chosen in all::<LinkKind>() {
+            let [mut one, mut other] = [(); 2].map(|()| link(&chosen, seed));
+            let idle = link(&chosen, seed);
+            let (mut now, mut finishes) = (Time::ZERO, Vec::new());
+            for &(gap, size, ahead) in &services {
+                // Three in four back to back.
+                let start = if gap % 4 == 0 { now + Span::from_nanos(gap) } else { now };
+                let finish = one.finish(start, Bytes(size));
+                prop_assert!(finish >= start, "{}", chosen.name);
+                finishes.push((start, size, finish));
+                for at in [start, start + finish.since(start) / 2, start + Span::from_nanos(ahead)] {
+                    prop_assert_eq!(one.rate(at), idle.rate(at), "{} at {:?}", chosen.name, at);
+                }
+                if finish.is_never() {
+                    break;
+                }
+                now = finish;
+            }
+            for (start, size, finish) in finishes {
+                prop_assert_eq!(other.finish(start, Bytes(size)), finish, "{}", chosen.name);
+            }
+            let [mut small, mut large] = [(); 2].map(|()| link(&chosen, seed));
+            prop_assert!(small.finish(Time::ZERO, Bytes(100)) <= large.finish(Time::ZERO, Bytes(1500)));
+        }
+    }
+
+    /// A queue loses nothing unseen: what came is dropped and reported once, or waiting, or has been handed out; packets it has let
+    /// go are freed and nothing else is; an idle link gets what is kept.
+    #[test]
+    fn queues_keep_their_contract(
+        seed: u64,
+        steps in prop::collection::vec((any::<bool>(), 40_u16..1501, 0_u64..3_000_000), 1..200),
+    ) {
+        for chosen in all::<QueueKind>() {
+            let mut station = Station::new(&chosen, seed);
+            let (mut now, mut arrived) = (Time::ZERO, 0);
+            for &(comes, size, gap) in &steps {
+                now = now + Span::from_nanos(gap);
+                if comes {
+                    station.arrive(now, arrived, size);
+                    arrived += 1;
+                } else {
+                    station.complete(now);
+                }
+                let (waiting, serving) = (station.waiting(), station.serving);
+                let gone = station.served.len() + station.drops.0.len();
+                prop_assert_eq!(arrived, gone as u64 + waiting.packets + serving.packets, "{}", chosen.name);
+                prop_assert_eq!(station.pool.live() as u64, waiting.packets + serving.packets);
+                prop_assert_eq!(waiting.packets == 0, waiting.bytes == Bytes::ZERO);
+                prop_assert!(serving.packets == 1 || waiting.packets == 0, "{} rests", chosen.name);
+            }
+            while station.serving.packets > 0 {
+                station.complete(now);
+            }
+            let mut all = station.served;
+            all.extend(station.drops.0.iter().map(|(sequence, _)| *sequence));
+            all.sort_unstable();
+            prop_assert!(all.into_iter().eq(0..arrived), "{}: each packet once", chosen.name);
+            prop_assert!(station.drops.0.iter().all(|(_, reason)| *reason != DropReason::Impairment));
+            prop_assert_eq!(station.pool.live(), 0);
+        }
+    }
+
+    /// An impairment judges the same way again, delays only behind the link, and by default neither touches an ACK nor is moved by one.
+    #[test]
+    fn impairments_keep_their_contract(seed: u64, acks in prop::collection::vec(any::<bool>(), 1..200)) {
+        let packet = |kind| Packet::new(kind, FlowId(0), 0, 1500, Time::ZERO);
+        for chosen in all::<ImpairmentKind>() {
+            let [mut one, mut other] = [(); 2].map(|()| impairment(&chosen, seed));
+            for (index, &ack) in acks.iter().enumerate() {
+                let now = Time::from_nanos(index as u64 * 1_000_000);
+                if ack {
+                    prop_assert_eq!(one.judge(now, &packet(PacketKind::Ack)), Verdict::Pass, "{}", chosen.name);
+                }
+                let verdict = one.judge(now, &packet(PacketKind::Data));
+                prop_assert_eq!(verdict, other.judge(now, &packet(PacketKind::Data)), "{}", chosen.name);
+                let delays = matches!(verdict, Verdict::Delay { .. });
+                prop_assert!(!delays || one.side() == Side::AfterLink, "{}", chosen.name);
+            }
+        }
+    }
+
+    /// A source's writes are in order, stay put until they are taken, are the same again, end for good and add up to its total;
+    /// what UDP may send is finite.
+    #[test]
+    fn sources_keep_their_contract(seed: u64, mss in 1_u64..9000) {
+        for chosen in all::<TrafficKind>() {
+            let [mut one, mut other] = [(); 2].map(|()| traffic(&chosen, seed, Bytes(mss)));
+            let (mut last, mut sum) = (Time::ZERO, Bytes::ZERO);
+            for _ in 0..1000 {
+                let at = one.poll_timeout();
+                prop_assert!(at >= last && at == one.poll_timeout(), "{}", chosen.name);
+                prop_assert_eq!(at, other.poll_timeout());
+                let write = one.poll_write();
+                prop_assert_eq!(write, other.poll_write());
+                prop_assert_eq!(write.is_none(), at.is_never(), "{}", chosen.name);
+                match write {
+                    Some(Write::Bytes(bytes)) => sum += bytes,
+                    Some(Write::Unlimited) => prop_assert_eq!(one.suits(), Suits::Tcp),
+                    None => break,
+                }
+                prop_assert_ne!(write, Some(Write::Bytes(Bytes::ZERO)));
+                last = at;
+            }
+            if one.poll_timeout().is_never() && let Some(total) = one.total() {
+                prop_assert_eq!(sum, total, "{}", chosen.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_century_of_silence_is_no_wait() {
+    for chosen in all::<LinkKind>() {
+        let mut link = link(&chosen, 1);
+        let first = link.finish(Time::ZERO, Bytes(1500));
+        assert!(first < FAR, "{}: the samples send", chosen.name);
+        link.rate(FAR);
+        assert!(link.finish(FAR, Bytes(1500)) > FAR, "{}", chosen.name);
+    }
+}
+
+#[test]
+fn the_end_of_time_is_reached_without_overflow() {
+    let end = Time::from_nanos(u64::MAX - 10);
+    for chosen in all::<LinkKind>() {
+        let mut link = link(&chosen, 1);
+        assert!(link.finish(end, Bytes(65_535)) >= end, "{}", chosen.name);
+        assert!(link.rate(end) <= BitRate::from_mbit_per_s(1e6));
+    }
+    for chosen in all::<ImpairmentKind>() {
+        let packet = Packet::new(PacketKind::Data, FlowId(0), 0, 1500, Time::ZERO);
+        if let Verdict::Delay { by, .. } = impairment(&chosen, 1).judge(end, &packet) {
+            assert!(by < Span::FOREVER);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import re
+
+import pytest
+
+from ackclock.progress import progress
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr("ackclock.progress.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_two_seconds_of_patience(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("work") as tell:
+        tell(0)
+        clock[0] += 1.9
+        tell(0.9)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_log_gets_a_line_now_and_then_with_the_time_left(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress("work") as tell:
+        for second in range(1, 41):
+            clock[0] += 1
+            tell(second / 400)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "work: 2%, 6 min 30 s left",
+        "work: 5%, 6 min 20 s left",
+        "work: 8%, 6 min 10 s left",
+        "work: 10%, 6 min 0 s left",
+    ]
+
+
+def test_a_terminal_gets_a_bar(
+    clock: list[float], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress("work") as tell:
+        clock[0] += 10
+        tell(0.25)
+        clock[0] += 2
+        tell(0.5)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(r"work.* 50%.* 12 s left", err)
