@@ -65,5 +65,7 @@ Agent/TCP/Newreno set exit_recovery_fix_ 0
 
 Agent/TCPSink set packetSize_ 40
 Agent/TCPSink set maxSackBlocks_ 3
+Agent/TCPSink set ts_echo_bugfix_ true
+Agent/TCPSink set ts_echo_rfc1323_ true
 Agent/TCPSink set generateDSacks_ false
 Agent/TCPSink set RFC2581_immediate_ack_ true

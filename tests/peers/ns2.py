@@ -37,23 +37,38 @@ def installed() -> bool:
     return shutil.which("ns") is not None
 
 
+#: Loss recovery in ackclock, and the agent in ns-2.
+CONTROLS = {"newreno": "Newreno", "sack": "Sack1"}
+#: For the ten flows, as overrides of ns2-tcp.tcl.
+TIMESTAMPS = "timestamps_ true ts_option_size_ 0"
+
+
 def cases() -> dict[str, list[Options]]:
     """By name, the runs of path.tcl: one, or one per seed."""
-    controls = {"newreno": "Newreno", "sack": "Sack1"}
-    seeds = range(1, 21)
     one_flow = {
         f"one-flow {name} {limit}": [{"control": control, "limit": limit}]
-        for name, control in controls.items()
+        for name, control in CONTROLS.items()
         for limit in (4, 10, 20, 40, 84)
     }
     random_loss = {
-        f"random-loss {name}": [{"control": control, "loss": 0.01, "seed": seed, "windows": 0} for seed in seeds]
-        for name, control in controls.items()
+        f"random-loss {name}": [
+            {"control": control, "loss": 0.01, "seed": seed, "windows": 0} for seed in range(1, 101)
+        ]
+        for name, control in CONTROLS.items()
     }
     ten_flows = {
         f"ten-flows newreno {limit}": [
-            {"flows": 10, "rate": 10e6, "limit": limit, "start": 1, "overhead": 0.001, "seed": seed, "windows": 0}
-            for seed in seeds
+            {
+                "flows": 10,
+                "rate": 10e6,
+                "limit": limit,
+                "start": 1,
+                "overhead": 0.0001,
+                "settings": TIMESTAMPS,
+                "seed": seed,
+                "windows": 0,
+            }
+            for seed in range(1, 21)
         ]
         for limit in (84, 42)
     }

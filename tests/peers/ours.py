@@ -16,13 +16,30 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 
 
 def simulate(case: str) -> list[Outcome]:
-    """The outcome of each replicate of a case, named as in `ns2.cases`: scenario, loss recovery, queue limit."""
+    """The outcome of each replicate of a case, named as in `ns2.cases`."""
+    result = ackclock.simulate(load(case))
+    return [read(result, replicate) for replicate in range(result.run["replicates"])]
+
+
+def load(case: str) -> ackclock.Scenario:
+    """The scenario of a case, which is named by file, loss recovery, and the limit of the queue."""
     scenario, recovery, *limit = case.split()
     changes = {"flows.bulk.transport.recovery": recovery}
     if limit:
         changes["hops.bottleneck.queue.limit"] = f"{limit[0]} packets"
-    result = ackclock.simulate(ackclock.load(SCENARIOS / f"{scenario}.toml").replace(changes))
-    return [read(result, replicate) for replicate in range(result.run["replicates"])]
+    return ackclock.load(SCENARIOS / f"{scenario}.toml").replace(changes)
+
+
+def simulate_with_losses(case: str, seed: int) -> tuple[Outcome, list[int]]:
+    """One run of a case with random loss, and which packets were lost, counted from 0 as they leave the bottleneck's link."""
+    result = ackclock.simulate(load(case).replace(seed=seed, replicates=1), packets=True)
+    packets = result.tables["packets"]
+    # What is not lost is received a propagation delay later.
+    delay = seconds(result.run["points"][0]["scenario"]["hops"][1]["delay"])
+    received = rows(packets, event="receive", kind="data")["time_s"].to_numpy() - delay
+    lost = rows(packets, event="drop", hop="bottleneck")["time_s"].to_numpy()
+    numbers = np.searchsorted(received, lost - 1e-9) + np.arange(len(lost))
+    return read(result, 0), numbers.tolist()
 
 
 def read(result: ackclock.Result, replicate: int) -> Outcome:

@@ -1,5 +1,5 @@
-# FLOWS bulk transfers from one host to another over one duplex link: a drop-tail queue of LIMIT packets for the data,
-# an endless one for the ACKs, DELAY seconds each way.
+# FLOWS bulk transfers from one host to another: an access link of 100 Mbit/s without delay, then one duplex link with a drop-tail queue
+# of LIMIT packets for the data, an endless one for the ACKs, DELAY seconds each way.
 #
 #   ns path.tcl name=value ...
 #
@@ -9,6 +9,7 @@
 # delay       one-way propagation delay, seconds
 # limit       ns-2's queue limit for the data, packets
 # loss        probability that the link loses a data packet it has sent
+# losses      or which ones it loses: a Tcl list of numbers, counted from 0 as they leave the link
 # duration    simulated seconds
 # warmup      seconds after which the counters are read a first time
 # start       transfers start uniformly within so many seconds
@@ -16,14 +17,14 @@
 # seed        of ns-2's default generator
 # settings    further parameters of Agent/TCP, as a Tcl list {name value ...}
 # windows     whether the sender's variables are printed as they change (1 or 0)
-# packets     a file for the trace of every packet at the link (default: none)
+# packets     a file for the trace of every packet at the slow link (default: none)
 #
 # On standard output: the sender's variables as ns-2 traces them, `time source port destination port variable value`, and
 # lines `flow PORT MOMENT name value ...` and `link 0 MOMENT name value ...`, MOMENT being `warmup` or `end`.
 
 source [file join [file dirname [info script]] ns2-tcp.tcl]
 
-array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 loss 0 duration 100 warmup 10
+array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 loss 0 losses {} duration 100 warmup 10
     start 0 overhead 0 seed 1 settings {} windows 1 packets {}}
 foreach argument $argv {
     if {![regexp {^([a-z]+)=(.*)$} $argument -> name value] || ![info exists option($name)]} {
@@ -38,24 +39,37 @@ foreach {name value} $option(settings) { Agent/TCP set $name $value }
 set ns [new Simulator]
 ns-random $option(seed)
 set source [$ns node]
+set router [$ns node]
 set destination [$ns node]
-$ns duplex-link $source $destination $option(rate) $option(delay) DropTail
-$ns queue-limit $source $destination $option(limit)
-$ns queue-limit $destination $source 1000000
-set queue [$ns monitor-queue $source $destination ""]
+$ns duplex-link $source $router 100Mb 0 DropTail
+$ns queue-limit $source $router 1000000
+$ns queue-limit $router $source 1000000
+$ns duplex-link $router $destination $option(rate) $option(delay) DropTail
+$ns queue-limit $router $destination $option(limit)
+$ns queue-limit $destination $router 1000000
+set queue [$ns monitor-queue $router $destination ""]
 if {$option(packets) ne ""} {
     set trace [open $option(packets) w]
-    $ns trace-queue $source $destination $trace
-    $ns trace-queue $destination $source $trace
+    $ns trace-queue $router $destination $trace
+    $ns trace-queue $destination $router $trace
+}
+# Behind the link: a lost packet has used its capacity.
+proc lose {model} {
+    global ns router destination
+    $model unit pkt
+    $model drop-target [new Agent/Null]
+    $ns link-lossmodel $model $router $destination
 }
 if {$option(loss) > 0} {
-    # Behind the link: a lost packet has used its capacity.
-    set loss [new ErrorModel]
-    $loss unit pkt
-    $loss set rate_ $option(loss)
-    $loss ranvar [new RandomVariable/Uniform]
-    $loss drop-target [new Agent/Null]
-    $ns link-lossmodel $loss $source $destination
+    set model [new ErrorModel]
+    $model set rate_ $option(loss)
+    $model ranvar [new RandomVariable/Uniform]
+    lose $model
+}
+if {$option(losses) ne ""} {
+    set model [new ErrorModel/List]
+    $model droplist $option(losses)
+    lose $model
 }
 
 set starts [new RandomVariable/Uniform]

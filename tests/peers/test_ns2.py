@@ -17,6 +17,13 @@ LIVE = ns2.installed()
 GOODPUT = 0.015
 #: Packets by which the window at an overflow may differ.
 WINDOW = 1.0
+#: Share of the goodput by which a run with the same losses may differ.
+PAIRED = 0.01
+
+WITHOUT = (
+    "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): "
+    "ackclock is compared with what ns-2 gave when it was recorded, not with ns-2"
+)
 
 
 def over(scenario: str) -> pytest.MarkDecorator:
@@ -54,10 +61,29 @@ def test_one_flow_needs_no_timeout_where_ns2_needs_none(case: str) -> None:
     assert mine.timeouts == theirs.timeouts
 
 
+@over("one-flow newreno")
+def test_newreno_does_the_same_packet_for_packet(case: str) -> None:
+    (theirs,), (mine,) = peer(case), engine(case)
+    assert mine.retransmitted_packets == theirs.retransmitted_packets
+    # A packet more or less is on its way at the end.
+    assert mine.goodput_bit_per_s[0] == pytest.approx(theirs.goodput_bit_per_s[0], rel=1e-4)
+
+
 @over("random-loss")
 def test_random_loss_gives_the_same_mean_goodput(case: str) -> None:
     theirs, mine = (Interval.of([one.goodput_bit_per_s[0] for one in runs]) for runs in (peer(case), engine(case)))
     assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs} bit/s"
+
+
+@pytest.mark.skipif(not LIVE, reason=WITHOUT)
+@pytest.mark.parametrize("recovery", ns2.CONTROLS)
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_the_same_losses_have_the_same_effect(recovery: str, seed: int) -> None:
+    # ackclock draws the losses, ns-2 is told them: no sampling error between the two. The queue has room for everything.
+    mine, lost = ours.simulate_with_losses(f"random-loss {recovery} 1000", seed)
+    losses = " ".join(map(str, lost))
+    theirs = ns2.run({"control": ns2.CONTROLS[recovery], "limit": 1000, "losses": losses, "windows": 0})
+    assert mine.goodput_bit_per_s[0] == pytest.approx(theirs.goodput_bit_per_s[0], rel=PAIRED)
 
 
 @over("ten-flows")
@@ -72,11 +98,7 @@ def test_ten_flows_share_alike(case: str, quantity: str) -> None:
     assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs}"
 
 
-@pytest.mark.skipif(
-    not LIVE,
-    reason="ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): "
-    "ackclock is compared with recorded numbers only, and nobody checks that ns-2 still gives them",
-)
+@pytest.mark.skipif(not LIVE, reason=WITHOUT)
 @pytest.mark.parametrize("case", ns2.cases())
 def test_ns2_gives_what_was_recorded(case: str) -> None:
     assert peer(case) == ns2.recorded()[case], "python3 tests/peers/ns2.py records anew"
