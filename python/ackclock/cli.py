@@ -4,10 +4,11 @@ Answers go to standard output, progress, warnings and errors (one line each) to 
 bad input, 3 this machine lacks what is needed, 4 the result is not to be trusted, 130 interrupted.
 """
 
+import errno
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +24,20 @@ if TYPE_CHECKING:
 
 BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
 
+# A file cannot be read or written there, which another path remedies; the rest is the machine's.
+_BAD_PATH = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOENT,
+        errno.EEXIST,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.ENAMETOOLONG,
+    }
+)
+
 
 class _Commands(click.Group):
     """A group whose errors are one line and an exit code."""
@@ -35,8 +50,8 @@ class _Commands(click.Group):
             click.echo(error.format_message())
             code = BAD_INPUT
         except click.ClickException as error:
-            code = _complain(error.format_message(), BAD_INPUT)
-        except (ScenarioError, FileExistsError) as error:
+            code = _complain(_worded(error), BAD_INPUT)
+        except ScenarioError as error:
             code = _complain(str(error), BAD_INPUT)
         except (KeyboardInterrupt, click.Abort):
             code = _complain("interrupted; nothing was written", INTERRUPTED)
@@ -46,13 +61,35 @@ class _Commands(click.Group):
         except ImportError as error:
             code = _complain(f"{error.name} cannot be imported; install it: pip install {error.name}", LACKING)
         except OSError as error:
-            code = _complain(f"{error.filename or 'this machine'}: {error.strerror or error}", LACKING)
+            code = _complain_of_system(error)
         except BaseException as error:
             # The engine's own assertions (conservation, causality) arrive as a panic.
             if type(error).__name__ != "PanicException":
                 raise
             code = _complain(f"the engine contradicts itself, please report it: {error}", UNTRUSTWORTHY)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _worded(error: click.ClickException) -> str:
+    """Click's complaints in our form: what, what is wrong with it; what to do."""
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        command = error.ctx.command_path if error.ctx else "ackclock"
+        return f"{error.param.human_readable_name.upper()}: is missing; see {command} --help"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        known = error.param
+        name = known.opts[0] if isinstance(known, click.Option) else known.human_readable_name.upper()
+        return f"{name}: {error.message}"
+    return error.format_message()
+
+
+def _complain_of_system(error: OSError) -> int:
+    if error.errno is None:  # one of ours, worded already
+        return _complain(str(error), BAD_INPUT)
+    words = "is a file" if error.errno in (errno.EEXIST, errno.ENOTDIR) else error.strerror
+    reason = f"{error.filename or 'this machine'}: {words}"
+    if error.filename and error.errno in _BAD_PATH:
+        return _complain(f"{reason}; choose another place", BAD_INPUT)
+    return _complain(reason, LACKING)
 
 
 def _complain(message: str, code: int) -> int:
@@ -180,9 +217,10 @@ def simulate(
 
 def _refuse_early(folder: Path) -> None:
     """Before a run that may take an hour, and so that nothing is left behind."""
-    from ackclock.result import refuse_foreign_folder
+    from ackclock.result import refuse_foreign_folder, refuse_unwritable_folder
 
     refuse_foreign_folder(folder)
+    refuse_unwritable_folder(folder)
 
 
 def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:
@@ -193,8 +231,8 @@ def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:
         hops = summary.hop_rows(result)
         _print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
         return
-    title = f"{result.run['name']}: means of {_count(result.run['replicates'], 'replicate')} ± 95 % confidence"
-    _print_table(title, *summary.flow_cells(rows))
+    title = f"{result.run['name']}: {summary.averaging(result.run)}"
+    _print_table(title, *summary.flow_cells(rows), spare=summary.SPARE_FLOW_COLUMNS)
     click.echo(f"result: {folder}")
 
 
@@ -231,7 +269,11 @@ def _kinds() -> tuple[str, ...]:
     "--metric", default="goodput", show_default=True, help="What the figure 'sweep' shows; see: ackclock show metrics."
 )
 @click.option(
-    "--point", type=click.IntRange(0), default=0, show_default=True, help="Which point figures over time show."
+    "--point",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Which point figures over time show, 0 being the first that `simulate` lists.",
 )
 @click.option("--replicate", type=click.IntRange(0), default=0, show_default=True, help="Which replicate they show.")
 @click.option(
@@ -389,28 +431,64 @@ def _print_json(value: Any) -> None:
     click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _print_table(title: str, head: list[str], cells: list[list[str]]) -> None:
+def _print_table(title: str, head: list[str], cells: list[list[str]], spare: Sequence[str] = ()) -> None:
+    """Prints a table; on a terminal too narrow for it without the columns `spare`, the first of them first."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
+    terminal = sys.stdout.isatty()
     # Where nobody looks, a row is a line however long it is.
-    console = Console(width=None if sys.stdout.isatty() else 10_000, highlight=False, emoji=False, markup=False)
+    console = Console(width=None if terminal else 10_000, highlight=False, emoji=False, markup=False)
+    numeric = {name for name, column in zip(head, zip(*cells, strict=True), strict=False) if _is_numeric(column)}
+    left_out: list[str] = []
+    if terminal:
+        head, cells, left_out = _fitting(head, cells, numeric, spare, console.width)
     table = Table(
         title=title,
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
         show_header=any(head),
     )
-    for position, name in enumerate(head):
-        numeric = bool(cells) and all(row[position][:1] in "0123456789–-" for row in cells if row[position])
-        table.add_column(name, justify="right" if numeric else "left")
+    for name in head:
+        shown = _stacked(name) if terminal and name in numeric else name
+        table.add_column(shown, justify="right" if name in numeric else "left", vertical="top")
     for row in cells:
         table.add_row(*row)
     console.print(table)
+    if left_out:
+        click.echo(f"left out, the terminal being narrow: {', '.join(left_out)}; --json has all")
+
+
+def _is_numeric(column: Iterable[str]) -> bool:
+    return all(cell[:1] in "0123456789–-" for cell in column if cell)
+
+
+def _stacked(name: str) -> str:
+    """A column's name in its least width."""
+    return name.replace(" ", "\n")
+
+
+def _fitting(
+    head: list[str], cells: list[list[str]], numeric: set[str], spare: Sequence[str], width: int
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """Head and cells without as many of the columns `spare` as do not fit, and which these are."""
+
+    def wide(position: int) -> int:
+        name = _stacked(head[position]) if head[position] in numeric else head[position]
+        return max(len(line) for line in [*name.split("\n"), *(row[position] for row in cells)])
+
+    kept = list(range(len(head)))
+    for name in spare:
+        if sum(wide(position) for position in kept) + 2 * (len(kept) - 1) <= width:
+            break
+        kept = [position for position in kept if head[position] != name]
+    left_out = [name for position, name in enumerate(head) if position not in kept]
+    return [head[position] for position in kept], [[row[position] for position in kept] for row in cells], left_out
 
 
 def main() -> None:

@@ -17,10 +17,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-__all__ = ["SCHEMA", "Result", "refuse_foreign_folder"]
+__all__ = ["SCHEMA", "Result", "refuse_foreign_folder", "refuse_unwritable_folder"]
 
 # Of run.json; goes up when a reader of an older one would misunderstand it.
 SCHEMA = 1
+
+# What run.json holds at least, and the tables that each way of answering fills.
+_RUN = frozenset({"way", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
+_TABLES = {"simulate": frozenset({"flows", "samples", "hops", "events"}), "predict": frozenset({"predictions"})}
 
 # What a result folder may hold. A folder with anything else in it is never overwritten.
 _OURS = re.compile(r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?")
@@ -91,10 +95,17 @@ class Result:
             raise ValueError(
                 f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock"
             )
+        lacking = sorted(_RUN - run.keys())
+        if lacking or not run["points"]:
+            what = f"has no {', '.join(lacking)}" if lacking else "has no points"
+            raise ValueError(f"{folder}/run.json: {what}; run ackclock simulate again")
         try:
             tables = {path.stem: parquet.read_table(path) for path in sorted(folder.glob("*.parquet"))}
         except (OSError, pa.ArrowException) as error:
             raise ValueError(f"{folder}: {str(error).splitlines()[0]}; run ackclock simulate again") from None
+        missing = sorted(_TABLES.get(run["way"], frozenset()) - tables.keys())
+        if missing:
+            raise ValueError(f"{folder}: holds no {missing[0]}.parquet; run ackclock simulate again")
         return cls(run, tables)
 
 
@@ -116,6 +127,15 @@ def refuse_foreign_folder(folder: str | Path) -> None:
         raise FileExistsError(
             f"{folder}: holds {foreign}, which is not ackclock's; move it away or choose another folder"
         )
+
+
+def refuse_unwritable_folder(folder: str | Path) -> None:
+    """Raises `OSError` if no result can be written to `folder`; leaves nothing behind."""
+    existing = next(parent for parent in Path(folder).absolute().parents if parent.exists())
+    try:
+        tempfile.TemporaryDirectory(prefix=".ackclock-", dir=existing).cleanup()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(existing)) from None
 
 
 @contextlib.contextmanager

@@ -20,11 +20,19 @@ def records(kind: str) -> dict[str, dict[str, Any]]:
     if kind == "metrics":
         from ackclock.metrics import METRICS
 
-        return {one.name: {"name": one.name, "label": one.label, "unit": one.unit} for one in METRICS}
-    from ackclock.registry import registry
+        return {
+            one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary}
+            for one in METRICS
+        }
+    from ackclock.registry import registry, schema
 
     if kind == "presets":
-        return {name: {"name": name, "values": values} for name, values in registry()["presets"].items()}
+        described = schema()["$defs"]["Preset"]["oneOf"]
+        summaries = {one["const"]: one.get("description", "") for one in described}
+        return {
+            name: {"name": name, "summary": summaries[name], "values": values}
+            for name, values in registry()["presets"].items()
+        }
     return {entry["name"]: entry for entry in registry()[kind]}
 
 

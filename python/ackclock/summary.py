@@ -10,29 +10,45 @@ from ackclock.result import Result
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "drops", "timeouts")
 HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
+# What a narrow terminal goes without, the first of them first.
+SPARE_FLOW_COLUMNS = ("dropped %", "timeouts", "retransmitted %", "Jain's index", "utilisation %", "RTT ms")
+
 Rows = list[dict[str, Any]]
+
+
+def averaging(run: dict[str, Any]) -> str:
+    """What the numbers of a run are, for titles."""
+    count = run["replicates"]
+    words = f"means of {count} replicates ± 95 % confidence" if count > 1 else "one replicate, no confidence interval"
+    return f"interrupted, of what was run: {words}" if run.get("partial") else words
 
 
 def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
     """One row for each point and flow.
 
-    Each has `point`, `assignments`, `flow`, `control`, each metric's interval, the utilisation of the busiest hop on
-    the flow's route, and `predicted`, model's label to goodput in bit/s.
+    Each has `point`, `assignments`, `flow`, `count`, `control`, each metric's interval (instances taken together), the
+    utilisation of the busiest hop on the flow's route, `fairness` among all TCP instances of the point (None for less
+    than two), and `predicted`, model's label to goodput in bit/s.
     """
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
     utilisation = _by_subject(result, "utilisation")
+    fairness = {point: interval for (point, _), interval in _by_subject(result, "fairness").items()}
     says = _predictions(predicted)
     rows = []
     for index, point in enumerate(result.points):
-        for flow in point["scenario"]["flows"]:
+        flows = point["scenario"]["flows"]
+        rivals = sum(flow["count"] for flow in flows if flow["transport"]["kind"] == "tcp")
+        for flow in flows:
             key = (index, flow["name"])
             if key not in by_metric["goodput"]:
                 continue  # interrupted before
             route = [utilisation[index, hop] for hop in flow["route"] if (index, hop) in utilisation]
             rows.append(
-                {"point": index, "assignments": point["assignments"], "flow": flow["name"], "control": _control(flow)}
+                {"point": index, "assignments": point["assignments"], "flow": flow["name"], "count": flow["count"]}
+                | {"control": _control(flow)}
                 | {name: by_metric[name][key] for name in FLOW_METRICS}
-                | {"utilisation": max(route, key=lambda one: one.mean, default=None), "predicted": says.get(key, {})}
+                | {"utilisation": max(route, key=lambda one: one.mean, default=None)}
+                | {"fairness": fairness.get(index) if rivals > 1 else None, "predicted": says.get(key, {})}
             )
     return rows
 
@@ -79,16 +95,24 @@ def flow_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     models = list(dict.fromkeys(model for row in rows for model in row["predicted"]))
     head = [*short(swept), "flow", "control", "goodput Mbit/s"]
     head += [f"{model} Mbit/s" for model in models]
-    head += ["utilisation %", "RTT ms", "retransmitted %", "dropped %", "timeouts"]
+    names = {
+        "utilisation": "utilisation %",
+        "rtt": "RTT ms",
+        "retransmissions": "retransmitted %",
+        "drops": "dropped %",
+    }
+    names |= {"timeouts": "timeouts"}
+    if any(row["fairness"] is not None for row in rows):
+        names["fairness"] = "Jain's index"
+    head += names.values()
     cells = [
         [
             *(str(row["assignments"][path]) for path in swept),
-            row["flow"],
+            row["flow"] if row["count"] == 1 else f"{row['flow']} ×{row['count']}",
             row["control"],
             written(row["goodput"], "goodput"),
             *(number(row["predicted"].get(model), 1e-6) for model in models),
-            written(row["utilisation"], "utilisation"),
-            *(written(row[name], name) for name in ("rtt", "retransmissions", "drops", "timeouts")),
+            *(written(row[name], name) for name in names),
         ]
         for row in rows
     ]
@@ -157,6 +181,8 @@ def written(interval: Interval | None, name: str) -> str:
     scale = metric(name).shown_per_unit
     if math.isnan(interval.half_width):
         return number(interval.mean, scale)
+    if interval.half_width == 0:
+        return f"{number(interval.mean, scale)} ± 0"
     # Two digits of what is uncertain, at most four of what is known.
     digits = min(_digits(interval.mean * scale), _digits(interval.half_width * scale, 2))
     return f"{interval.mean * scale:.{digits}f} ± {interval.half_width * scale:.{digits}f}"
@@ -171,7 +197,7 @@ def number(value: float | None, scale: float = 1) -> str:
 
 def _digits(value: float, significant: int = 4) -> int:
     """Decimal places that show so many digits."""
-    return 2 if value == 0 else max(0, min(6, significant - 1 - math.floor(math.log10(abs(value)))))
+    return 0 if value == 0 else max(0, min(6, significant - 1 - math.floor(math.log10(abs(value)))))
 
 
 def _control(flow: dict[str, Any]) -> str:

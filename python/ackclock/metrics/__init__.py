@@ -1,4 +1,7 @@
-"""Metrics: pure functions of a result's tables. Append new ones to `METRICS`."""
+"""Metrics: pure functions of a result's tables. Append new ones to `METRICS`.
+
+Of the time after the warm-up, unless they say otherwise.
+"""
 
 from typing import NamedTuple
 
@@ -11,20 +14,55 @@ from ackclock.result import Result
 __all__ = ["METRICS", "Interval", "Metric", "Summary", "Value", "interval", "jain", "metric", "summarise"]
 
 METRICS: tuple[Metric, ...] = (
-    Metric("goodput", "goodput", "bit/s", "Mbit/s", 1e-6, flows.total("goodput_bit_per_s")),
-    Metric("throughput", "throughput", "bit/s", "Mbit/s", 1e-6, flows.total("throughput_bit_per_s")),
-    Metric("rtt", "mean RTT", "s", "ms", 1e3, flows.mean("rtt_mean_s")),
-    Metric("cwnd", "mean cwnd", "bytes", "kB", 1e-3, flows.mean("cwnd_mean_bytes")),
-    Metric("retransmissions", "retransmitted", "", "%", 100, flows.share("retransmitted_packets", "sent_packets")),
-    Metric("drops", "dropped", "", "%", 100, flows.share("dropped_packets", "sent_packets")),
-    Metric("timeouts", "timeouts", "", "", 1, flows.total("timeouts")),
-    Metric("completion_time", "completion time", "s", "s", 1, flows.mean("completion_time_s")),
-    Metric("fairness", "Jain's index", "", "", 1, fairness),
-    Metric("utilisation", "utilisation", "", "%", 100, hops.utilisation),
-    Metric("hop_drops", "dropped", "", "%", 100, hops.drop_rate),
-    Metric("backlog", "mean backlog", "packets", "packets", 1, hops.backlog_packets),
-    Metric("queueing_delay", "mean queueing delay", "s", "ms", 1e3, hops.queueing_delay),
-)
+    Metric(
+        "goodput", "goodput", "Payload handed to the application in order, each byte once; sum over instances.",
+        "bit/s", "Mbit/s", 1e-6, flows.total("goodput_bit_per_s"),
+    ),
+    Metric(
+        "throughput", "throughput", "All that arrived at the receiver, headers and duplicates too; sum over instances.",
+        "bit/s", "Mbit/s", 1e-6, flows.total("throughput_bit_per_s"),
+    ),
+    Metric(
+        "rtt", "mean RTT", "Round-trip time as the sender measures it.", "s", "ms", 1e3, flows.mean("rtt_mean_s")
+    ),
+    Metric(
+        "cwnd", "mean cwnd", "Congestion window at the sampling times.",
+        "bytes", "kB", 1e-3, flows.mean("cwnd_mean_bytes"),
+    ),
+    Metric(
+        "retransmissions", "retransmitted", "Data packets sent again, of those sent, in the whole run.",
+        "", "%", 100, flows.share("retransmitted_packets", "sent_packets"),
+    ),
+    Metric(
+        "drops", "dropped", "Packets dropped anywhere, ACKs too, over data packets sent, in the whole run.",
+        "", "%", 100, flows.share("dropped_packets", "sent_packets"),
+    ),
+    Metric(
+        "timeouts", "timeouts", "Expirations of the retransmission timer in the whole run; sum over instances.",
+        "", "", 1, flows.total("timeouts"),
+    ),
+    Metric(
+        "completion_time", "completion time", "From the start to the last byte's arrival, of transfers of a size.",
+        "s", "s", 1, flows.mean("completion_time_s"),
+    ),
+    Metric(
+        "fairness", "Jain's index", "How evenly all TCP instances share: 1 if equally, 1/n if one of n has everything.",
+        "", "", 1, fairness,
+    ),
+    Metric("utilisation", "utilisation", "Share of time the link is busy.", "", "%", 100, hops.utilisation),
+    Metric(
+        "hop_drops", "dropped at hop", "Packets that the hop dropped, of those that arrived at it.",
+        "", "%", 100, hops.drop_rate,
+    ),
+    Metric(
+        "backlog", "mean backlog", "Packets in the queue at the sampling times.",
+        "packets", "packets", 1, hops.backlog_packets,
+    ),
+    Metric(
+        "queueing_delay", "mean queueing delay", "Backlog over the link's rate at the sampling times.",
+        "s", "ms", 1e3, hops.queueing_delay,
+    ),
+)  # fmt: skip
 
 
 class Summary(NamedTuple):

@@ -30,6 +30,7 @@ class Metric:
     Attributes:
         name: As on the command line.
         label: As on an axis.
+        summary: What it is, in one sentence.
         unit: Of its values, empty for a plain number.
         shown_unit: As on an axis.
         shown_per_unit: How many shown units one unit is.
@@ -38,6 +39,7 @@ class Metric:
 
     name: str
     label: str
+    summary: str
     unit: str
     shown_unit: str
     shown_per_unit: float

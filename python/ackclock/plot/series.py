@@ -21,8 +21,15 @@ from ackclock.summary import short
 # More lines than this hide each other.
 _MOST_LINES = 8
 
-# With more lines than this the legend names what goes with them once.
+# With more lines than this, what goes with each (ssthresh, single measurements) hides them and is left out.
 _MOST_ASIDES = 2
+
+# Throughput is averaged over this share of the run: shorter intervals show how a repaired loss releases what was held
+# back behind it rather than how fast the flow is.
+_THROUGHPUT_INTERVALS = 200
+
+
+_QUEUE = "Queue and losses"
 
 
 class Line(NamedTuple):
@@ -48,14 +55,15 @@ def cwnd(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
     """Congestion window and slow-start threshold in segments; timeouts are marked."""
     figure, [axes] = new()
     lines = list(_lines(result, point, replicate, ("time_s", "cwnd_bytes", "ssthresh_bytes")))
-    for position, line in enumerate(lines):
+    for line in lines:
         time = line.rows["time_s"]
         _draw(axes, time, line.rows["cwnd_bytes"] / line.mss_bytes, line, f"{line.label} cwnd")
-        threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
-        axes.plot(
-            time, threshold, color=line.looks.color, linewidth=0.9, linestyle=(0, (1, 2)), drawstyle="steps-post",
-            label=_aside(lines, position, "ssthresh"),
-        )  # fmt: skip
+        if len(lines) <= _MOST_ASIDES:
+            threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
+            axes.plot(
+                time, threshold, color=line.looks.color, linewidth=0.9, linestyle=(0, (1, 2)), drawstyle="steps-post",
+                label=f"{line.label} ssthresh",
+            )  # fmt: skip
     _mark_timeouts(axes, result, point, replicate)
     axes.set_ylabel("window (segments)")
     return _finish(figure, [axes], result, point, replicate, "Congestion window")
@@ -63,13 +71,14 @@ def cwnd(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
 
 @_drawn
 def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
-    """Payload delivered in order per second, from sample to sample."""
+    """Payload delivered in order per second, averaged over a two-hundredth of the run."""
     figure, [axes] = new()
     for line in _lines(result, point, replicate, ("time_s", "delivered_bytes")):
-        time = line.rows["time_s"]
+        every = max(1, line.rows["time_s"].size // _THROUGHPUT_INTERVALS)
+        time, delivered = line.rows["time_s"][::every], line.rows["delivered_bytes"][::every]
         if time.size > 1:
-            rate = np.diff(line.rows["delivered_bytes"]) * 8 / np.diff(time)
-            _draw(axes, time[1:], rate / 1e6, line, line.label)
+            # Told at the middle of the interval that it is the mean of.
+            _draw(axes, (time[1:] + time[:-1]) / 2, np.diff(delivered) * 8e-6 / np.diff(time), line, line.label)
     axes.set_ylabel("delivered in order (Mbit/s)")
     return _finish(figure, [axes], result, point, replicate, "Throughput")
 
@@ -79,12 +88,13 @@ def rtt(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
     """Round-trip time: each sample's latest measurement, and the sender's smoothed estimate."""
     figure, [axes] = new()
     lines = list(_lines(result, point, replicate, ("time_s", "rtt_s", "smoothed_rtt_s")))
-    for position, line in enumerate(lines):
+    for line in lines:
         time = line.rows["time_s"]
-        axes.plot(
-            time, line.rows["rtt_s"] * 1e3, linestyle="none", marker=line.looks.marker, markersize=2, alpha=0.5,
-            color=line.looks.color, label=_aside(lines, position, "measured"),
-        )  # fmt: skip
+        if len(lines) <= _MOST_ASIDES:
+            axes.plot(
+                time, line.rows["rtt_s"] * 1e3, linestyle="none", marker=".", markersize=2, alpha=0.5,
+                color=line.looks.color, label=f"{line.label} measured",
+            )  # fmt: skip
         _draw(axes, time, line.rows["smoothed_rtt_s"] * 1e3, line, f"{line.label} smoothed")
     axes.set_ylabel("round-trip time (ms)")
     return _finish(figure, [axes], result, point, replicate, "Round-trip time")
@@ -111,23 +121,23 @@ def queue(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
                     label=f"{hop}: {meaning}",
                 )  # fmt: skip
     backlog.set_ylabel("backlog (packets)")
-    drops.set_ylabel("lost in interval (packets)")
+    interval = result.points[point]["scenario"]["sample_interval"]
+    drops.set_ylabel(f"lost per {interval} (packets)")
     drops.set_ylim(bottom=0)
-    return _finish(figure, [backlog, drops], result, point, replicate, "Queue and losses")
+    return _finish(figure, [backlog, drops], result, point, replicate, _QUEUE)
 
 
 _CAUSES = {"drops_queue": ("x", "queue full"), "drops_aqm": ("+", "AQM"), "drops_impairment": (".", "random loss")}
 
 
 def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
+    if not 0 <= point < len(result.points):
+        raise ValueError(f"there is no point {point}; this result has {len(result.points)}, from 0")
     rows = result.tables.get(table)
     if rows is None:
         raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate has')
     wanted = pc.and_(pc.equal(rows["point"], point), pc.equal(rows["replicate"], replicate))
-    chosen = rows.filter(wanted)
-    if chosen.num_rows == 0 and table in ("samples", "hops") and not 0 <= point < len(result.points):
-        raise ValueError(f"there is no point {point}; this result has {len(result.points)}, from 0")
-    return chosen
+    return rows.filter(wanted)
 
 
 def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -> Iterator[Line]:
@@ -153,13 +163,6 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
         label = name if flows[name]["count"] == 1 else f"{name}/{instance}"
         label += f" ({control_label(result.run, control)})"
         yield Line(label, looked._replace(**alone), quantity.data_bytes(transport["mss"]), rows)
-
-
-def _aside(lines: list[Line], position: int, what: str) -> str | None:
-    """The legend's words for what goes with a line: one entry for all where each its own would fill the figure."""
-    if len(lines) <= _MOST_ASIDES:
-        return f"{lines[position].label} {what}"
-    return f"{what}, in the line's colour" if position == 0 else None
 
 
 def _draw(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, label: str) -> None:
@@ -188,13 +191,22 @@ def _finish(figure: Figure, rows: list[Axes], result: Result, point: int, replic
     scenario = result.points[point]["scenario"]
     assignments = result.points[point]["assignments"]
     where = ", ".join(f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True))
-    rows[0].set_title(f"{what}: {scenario['name']}" + (f", {where}" if where else "") + f", replicate {replicate}")
+    title = f"{what}: {scenario['name']}" + (f", {where}" if where else "") + f", replicate {replicate}"
+    rows[0].set_title(title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
+    rows[-1].set_xlim(0, quantity.seconds(scenario["duration"]))
+    was_run = _of(result, "hops", point, replicate).num_rows > 0
+    instances = sum(flow["count"] for flow in scenario["flows"])
+    shown = f"{_MOST_LINES} of {instances} flows" if instances > _MOST_LINES and what != _QUEUE else None
     for axes in rows:
         axes.set_ylim(bottom=0)
         handles, labels = axes.get_legend_handles_labels()
         if handles:
-            axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+            axes.legend(
+                handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, title=shown, title_fontsize=8,
+                alignment="left",
+            )  # fmt: skip
         else:
-            axes.text(0.5, 0.5, "nothing happened", transform=axes.transAxes, ha="center", va="center")
+            words = "nothing happened" if was_run else "not run: interrupted before"
+            axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center")
     return figure

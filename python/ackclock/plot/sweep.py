@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock import quantity
 from ackclock.metrics import Metric, Summary, metric, summarise
 from ackclock.plot.canvas import looks, new
 from ackclock.plot.style import Style, control_label, control_styles, reference_style, style
 from ackclock.result import Result
+from ackclock.summary import averaging
 
 # Swept values up to this many are the axis's ticks.
 _MOST_TICKS = 10
@@ -67,12 +69,13 @@ def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput
         raise ValueError("sweeps no quantity; choose a figure over time")
     with looks():
         figure, [axes] = new(height=3.8)
-        drawn = [_draw_series(axes, axis, what, *entry) for entry in _series(result, axis, what)]
+        series = _series(result, axis, what)
+        drawn = [_draw_series(axes, axis, what, *entry) for entry in series]
         if predicted is not None and of == "goodput":
-            drawn += _draw_predictions(axes, axis, what, predicted)
+            drawn += _draw_predictions(axes, axis, what, predicted, {entry.label for entry in series})
         axes.set_xlabel(axis.label)
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
-        axes.set_title(f"{result.run['name']}: mean of {result.run['replicates']} replicates, 95 % interval")
+        axes.set_title(f"{what.label[0].upper()}{what.label[1:]}: {result.run['name']}, {averaging(result.run)}")
         _scale(axes, axis.values, drawn)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return figure
@@ -100,17 +103,25 @@ def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
     of_controls = control_styles(result.run)
     subjects = {subject for subject, _ in found}
     series, taken = [], set()
-    for position, ((subject, others), members) in enumerate(found.items()):
+    for position, ((subject, _), members) in enumerate(found.items()):
         control = _control(result.points[members[0].point]["scenario"], subject)
         looked = of_controls.get(control, style(len(of_controls) + position))
         if looked in taken:
             looked = style(len(of_controls) + position)
         taken.add(looked)
-        words = [subject] if len(subjects) > 1 or not (control or others) else []
-        words += [control_label(result.run, control)] if control else []
-        words += [others] if others and others != control else []
-        series.append(_Series(", ".join(words), looked, members))
+        label = _label(result, members[0].point, subject, axis, len(subjects) > 1)
+        series.append(_Series(label, looked, members))
     return series
+
+
+def _label(result: Result, point: int, subject: str, axis: Axis, many: bool) -> str:
+    """What a line is of: the flow or hop if there are many, its control, the other swept values."""
+    control = _control(result.points[point]["scenario"], subject)
+    others = _others(result.points[point], axis.path)
+    words = [subject] if many or not (control or others) else []
+    words += [control_label(result.run, control)] if control else []
+    words += [others] if others and others != control else []
+    return ", ".join(words)
 
 
 def _control(scenario: dict[str, Any], flow: str) -> str:
@@ -136,36 +147,33 @@ def _draw_series(
     return [float(mean) for mean in means]
 
 
-def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result) -> list[list[float]]:
-    """Each model once: flows for which it says the same share a line."""
+def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result, whole: set[str]) -> list[list[float]]:
+    """Each model once: flows for which it says the same share a line. `whole` are the labels of all that was run."""
+    lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    many = len({flow["name"] for point in predicted.points for flow in point["scenario"]["flows"]}) > 1
+    for row in predicted.tables["predictions"].to_pylist():
+        if row["goodput_bit_per_s"] is not None:
+            whose = _label(predicted, row["point"], row["flow"], axis, many)
+            height = row["goodput_bit_per_s"] * what.shown_per_unit
+            lines.setdefault((row["label"], whose), []).append((axis.values[row["point"]], height))
     curves: dict[tuple[str, tuple[tuple[float, float], ...]], list[str]] = {}
-    rows = predicted.tables["predictions"].to_pylist()
-    keys = {(row["label"], row["flow"], _others(predicted.points[row["point"]], axis.path)) for row in rows}
-    order = list(dict.fromkeys(row["label"] for row in rows))
-    for model, flow, others in sorted(keys, key=lambda key: (order.index(key[0]), *key[1:])):
-        curve = tuple(
-            sorted(
-                (axis.values[row["point"]], row["goodput_bit_per_s"] * what.shown_per_unit)
-                for row in rows
-                if (row["label"], row["flow"]) == (model, flow)
-                and _others(predicted.points[row["point"]], axis.path) == others
-                and row["goodput_bit_per_s"] is not None
-            )
-        )
-        if curve:
-            curves.setdefault((model, curve), []).append(", ".join(filter(None, (flow, others))))
-    for position, ((model, curve), whose) in enumerate(curves.items()):
-        alone = sum(other == model for other, _ in curves) == 1
-        looked = reference_style(order.index(model) if alone else position)
-        label = f"model: {model}" if alone else f"model: {model} ({'; '.join(whose)})"
+    for (model, whose), line in lines.items():
+        curves.setdefault((model, tuple(sorted(line))), []).append(whose)
+    for position, ((model, curve), owners) in enumerate(curves.items()):
+        looked = reference_style(position)
+        label = f"model: {model}" + ("" if set(owners) == whole else f" ({'; '.join(owners)})")
         axes.plot(*zip(*curve, strict=True), color=looked.color, linestyle=looked.linestyle, linewidth=1.1, label=label)
     return [[y for _, y in curve] for _, curve in curves]
 
 
 def _scale(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
-    """Logarithmic where values span more than a decade and a half: else the small ones lie on top of each other."""
+    """Logarithmic where the small values would lie on top of each other.
+
+    To the right: half of the values lie in the lowest quarter. Upwards: they span more than a decade and a half.
+    """
     positive = sorted({value for value in x if value > 0})
-    if positive and positive[-1] / positive[0] > 30 and min(x) >= 0:
+    crowded = len(positive) > 2 and positive[(len(positive) - 1) // 2] < positive[0] + (positive[-1] - positive[0]) / 4
+    if crowded and min(x) >= 0:
         if min(x) == 0:
             axes.set_xscale("symlog", linthresh=positive[0])
             axes.set_xlim(left=-positive[0] * 0.15)
@@ -174,6 +182,9 @@ def _scale(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
     heights = [value for values in drawn for value in values if not math.isnan(value)]
     if heights and min(heights) > 0 and max(heights) / min(heights) > 30:
         axes.set_yscale("log")
+        if max(heights) / min(heights) < 1000:  # else a power of ten each is enough
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.yaxis.set_minor_formatter(NullFormatter())
     elif heights and min(heights) >= 0:
         axes.set_ylim(bottom=0)
     ticks = sorted(set(x))

@@ -43,11 +43,15 @@ def _section(
     number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]
 ) -> dict[str, Any]:
     scenario = result.points[0]["scenario"]
-    means = f"Means of {result.run['replicates']} replicates ± half of the 95 % confidence interval."
-    tables = [
-        ("Flows", means, *summary.flow_cells(summary.flow_rows(result, predicted))),
-        ("Hops, after the warm-up", means, *summary.hop_cells(summary.hop_rows(result))),
-    ]
+    averaging = summary.averaging(result.run)
+    averaging = averaging[0].upper() + averaging[1:]
+    note = (
+        f"{averaging}. Goodput (the sum over a flow's instances), utilisation and RTT are of the time after the "
+        "warm-up; what was retransmitted and dropped, and timeouts, of the whole run."
+    )
+    flows = ("Flows", note, *summary.flow_cells(summary.flow_rows(result, predicted)))
+    hops = ("Hops", f"{averaging}. After the warm-up.", *summary.hop_cells(summary.hop_rows(result)))
+    tables = [hops]
     if predicted is not None:
         note = "Goodput: the smaller of the model's and of what the path allows."
         tables.append(("What models say", note, *summary.prediction_cells(summary.prediction_rows(predicted))))
@@ -62,7 +66,9 @@ def _section(
         "points": len(result.points),
         "sweep": result.run["scenario"].get("sweep", {}),
         "route": lambda names: " → ".join(names) if names else "–",
+        "span": lambda written: " to ".join(written) if isinstance(written, list) else written,
         "brief": _brief,
+        "flows": flows,
         "tables": tables,
         "figures": figures,
         "json": json.dumps(result.run["scenario"], indent=2, ensure_ascii=False),
@@ -72,10 +78,18 @@ def _section(
 
 def _brief(element: dict[str, Any]) -> str:
     """An element as `constant: rate 45 Mbit/s`."""
-    words = [
-        f"{name} {value}" for name, value in element.items() if name != "kind" and not isinstance(value, dict | list)
-    ]
+    words = [f"{name} {_value(value)}" for name, value in element.items() if name != "kind"]
     return f"{element['kind']}: {', '.join(words)}" if words else str(element["kind"])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return (
+            f"({_brief(value)})" if "kind" in value else f"({', '.join(f'{k} {_value(v)}' for k, v in value.items())})"
+        )
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _inline(svg: bytes, prefix: str) -> str:

@@ -111,11 +111,13 @@ pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
     let preset = generator.subschema_for::<Preset>();
     if let Some(properties) = of_tcp.get_mut("properties").and_then(Value::as_object_mut) {
         let mut all = Map::new();
-        all.insert("control".into(), control.to_value());
         all.insert(
-            "preset".into(),
-            described(preset, "Where the parameters come from that are not given."),
+            "control".into(),
+            described(control, "What decides how much may be in flight: the congestion control."),
         );
+        let mut preset = described(preset, "Where the parameters come from that are not given.");
+        preset["default"] = value_of(&Preset::default());
+        all.insert("preset".into(), preset);
         all.append(properties);
         *properties = all;
     }
@@ -128,7 +130,6 @@ fn described(schema: Schema, description: &str) -> Value {
     let mut value = schema.to_value();
     if let Some(map) = value.as_object_mut() {
         map.insert("description".into(), description.into());
-        map.insert("default".into(), value_of(&Preset::default()));
     }
     value
 }
