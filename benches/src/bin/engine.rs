@@ -1,10 +1,12 @@
 //! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace]`.
 //!
-//! It measures nothing itself: benches/run.py counts its CPU time, its memory and its instructions from outside.
+//! It measures nothing itself: benches/run.py counts its CPU time, its memory and its instructions from outside. Two builds whose
+//! digests of the tables are equal have computed the same to the bit.
 
+use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_sim::packet_log::PacketLog;
-use ackclock_sim::run::{Run, RunStatistics, Unattended};
+use ackclock_sim::run::{Outcome, Run, RunStatistics, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use std::error::Error;
@@ -26,11 +28,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let scenario = Scenario::from_tree(&scenario, &NoFiles)?;
     let topology = topology::build(&scenario, 0);
-    let statistics: RunStatistics = if trace {
+    let (statistics, digest) = if trace {
         let log = PacketLog::new(&scenario, &topology, (0, 0));
-        Run::simulate(&scenario, topology, (0, 0), log, &Unattended).statistics
+        summary(&Run::simulate(&scenario, topology, (0, 0), log, &Unattended))
     } else {
-        Run::simulate(&scenario, topology, (0, 0), NoTrace, &Unattended).statistics
+        summary(&Run::simulate(&scenario, topology, (0, 0), NoTrace, &Unattended))
     };
     println!(
         "{}",
@@ -38,7 +40,32 @@ fn main() -> Result<(), Box<dyn Error>> {
             "data_packets": statistics.data_packets,
             "events": statistics.events,
             "most_packets": statistics.most_packets,
+            "digest": format!("{digest:016x}"),
         })
     );
     Ok(())
+}
+
+fn summary<T>(outcome: &Outcome<T>) -> (RunStatistics, u64) {
+    (
+        outcome.statistics,
+        outcome.tables.iter().map(|(_, table)| table).fold(FNV_OFFSET, digest),
+    )
+}
+
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// FNV-1a over every cell.
+fn digest(start: u64, table: &Table) -> u64 {
+    let mix = |hash: u64, cell: u64| {
+        cell.to_le_bytes()
+            .iter()
+            .fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
+    };
+    table.0.iter().fold(start, |hash, (_, column)| match column {
+        Column::Number(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, cell.to_bits())),
+        Column::Integer(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, *cell as u64)),
+        Column::Text(words) => words.indices.iter().fold(hash, |hash, cell| mix(hash, *cell as u64)),
+    })
 }
