@@ -7,8 +7,10 @@
 
 use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::link::Link;
+use crate::link::constant::ConstantLink;
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Fifo, PacketId};
+use crate::queue::droptail::DropTail;
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
 use std::cmp::Reverse;
@@ -29,36 +31,94 @@ pub struct HopCounters {
     pub duplicates: u64,
 }
 
+/// What has become of a packet that came to a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It is settled that it leaves at that moment, and it is out already.
+    Released(Time),
+    /// It is inside or dropped. On its account [`Hop::poll_transmit`] is to be asked at that moment or before, `Time::NEVER` if need not be.
+    Kept(Time),
+}
+
+/// What leaves a hop next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// That packet, at that moment.
+    Packet(Time, PacketId),
+    /// Nothing before that moment; ask again then.
+    NotBefore(Time),
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Hop {
     service: Service,
-    link: Box<dyn Link>,
-    before: Vec<Box<dyn Impairment>>,
-    after: Vec<Box<dyn Impairment>>,
+    server: Server,
     delay: Span,
     travelling: Travelling,
+    /// `served` is what the link has been given.
     counters: HopCounters,
-    /// When the link will have sent all it has been given, and the time that takes in all, waits not counted.
-    free_at: Time,
-    given: Span,
+    /// There is an impairment behind the link.
+    judges_after: bool,
+    before: Vec<Box<dyn Impairment>>,
+    after: Vec<Box<dyn Impairment>>,
 }
 
 /// How packets get from the queue to the link.
 #[derive(Debug)]
 enum Service {
-    InOrder {
-        admission: Box<dyn Admission>,
-        /// What is waiting or in service, first the packet in service: when each will have been sent, and its size.
-        line: VecDeque<(Time, u16)>,
-        bytes: u64,
-        /// The packets themselves, if an impairment is to judge them when they have been sent; else they travel already.
-        unjudged: Fifo,
-    },
-    Scheduled {
-        queue: Box<dyn Queue>,
-        serving: Option<(Time, PacketId, Backlog)>,
-    },
+    InOrder(InOrder),
+    Scheduled(Box<Scheduled>),
+}
+
+/// A packet's service: when it will have been sent, and its size.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    done: Time,
+    size: u16,
+}
+
+/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up.
+#[derive(Debug)]
+struct InOrder {
+    admission: Admitting,
+    /// The packet in service, if the link is `busy`.
+    serving: Sending,
+    busy: bool,
+    waiting: VecDeque<Sending>,
+    waiting_bytes: u64,
+    /// The packets themselves, if an impairment is to judge them when they have been sent; else they travel already.
+    unjudged: Fifo,
+}
+
+/// Drop-tail stands at almost every hop, and calling it through a pointer costs more than its decision.
+#[derive(Debug)]
+enum Admitting {
+    DropTail(DropTail),
+    Other(Box<dyn Admission>),
+}
+
+/// Behind a discipline that decides when the link asks.
+#[derive(Debug)]
+struct Scheduled {
+    queue: Box<dyn Queue>,
+    serving: Option<(Time, PacketId, Backlog)>,
+}
+
+/// The link, and what it has been given.
+#[derive(Debug)]
+struct Server {
+    link: Serving,
+    /// When it will have sent all it has been given, and the time that takes in all, waits not counted.
+    free_at: Time,
+    given: Span,
+}
+
+/// Almost every link is constant, and calling it through a pointer costs more than its division.
+#[derive(Debug)]
+enum Serving {
+    Constant(ConstantLink),
+    Other(Box<dyn Link>),
 }
 
 /// Packets on their way over the propagation delay, each with its time of arrival in `Packet::at`.
@@ -86,6 +146,7 @@ impl Travelling {
             }
         }
     }
+    #[inline]
     fn next(&self, context: &Context<'_>) -> Time {
         let ordered = self
             .ordered
@@ -95,22 +156,101 @@ impl Travelling {
             .peek()
             .map_or(ordered, |Reverse((at, ..))| ordered.min(*at))
     }
-    fn pop_until(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
+    /// The first to arrive and when, if by `until`; else when the first arrives.
+    #[inline]
+    fn pop_until(&mut self, until: Time, context: &mut Context<'_>) -> Result<(Time, PacketId), Time> {
         let next = self.next(context);
-        if next > now {
-            return None;
+        if next > until {
+            return Err(next);
         }
-        if self
+        let overtaking = self
             .overtakable
             .peek()
-            .is_some_and(|Reverse((at, ..))| *at == next)
-        {
-            return self.overtakable.pop().map(|Reverse((.., id))| id);
-        }
-        self.ordered.pop_front(context.packets)
+            .is_some_and(|Reverse((at, ..))| *at == next);
+        let first = if overtaking {
+            self.overtakable.pop().map(|Reverse((.., id))| id)
+        } else {
+            self.ordered.pop_front(context.packets)
+        };
+        first.map(|id| (next, id)).ok_or(Time::NEVER)
     }
     fn len(&self) -> u64 {
         self.ordered.backlog().packets + self.overtakable.len() as u64
+    }
+}
+
+impl Server {
+    /// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
+    #[inline]
+    fn serve(&mut self, start: Time, size: Bytes) -> Time {
+        if start.is_never() {
+            return Time::NEVER;
+        }
+        let done = match &mut self.link {
+            Serving::Constant(link) => link.finish(start, size),
+            Serving::Other(link) => link.finish(start, size),
+        };
+        debug_assert!(done >= start, "causality: a service ends after it starts");
+        if !done.is_never() {
+            self.given = self.given + (done - start);
+        }
+        self.free_at = done;
+        done
+    }
+}
+
+impl InOrder {
+    /// What a packet finds that comes now. The link is `idle` if it has sent all it has been given.
+    #[inline]
+    fn occupancy(&self, now: Time, idle: bool, free_at: Time) -> Occupancy {
+        if idle {
+            return Occupancy::default();
+        }
+        Occupancy {
+            waiting: self.waiting(),
+            in_service: Backlog {
+                packets: 1,
+                bytes: Bytes(self.serving.size.into()),
+            },
+            residual_service: self.serving.done.since(now),
+            wait: free_at.since(now),
+        }
+    }
+
+    fn waiting(&self) -> Backlog {
+        Backlog {
+            packets: self.waiting.len() as u64,
+            bytes: Bytes(self.waiting_bytes),
+        }
+    }
+
+    /// The packet in service has been sent: the next one's turn.
+    #[inline]
+    fn advance(&mut self) {
+        match self.waiting.pop_front() {
+            Some(next) => {
+                self.waiting_bytes -= u64::from(next.size);
+                self.serving = next;
+            }
+            None => self.busy = false,
+        }
+    }
+
+    /// Lets go what has been sent by `now`, when nobody is to judge it.
+    #[inline]
+    fn catch_up(&mut self, now: Time, free_at: Time) {
+        if free_at <= now {
+            // All of it: no need to look at each.
+            self.busy = false;
+            if !self.waiting.is_empty() {
+                self.waiting.clear();
+                self.waiting_bytes = 0;
+            }
+        } else {
+            while self.busy && self.serving.done <= now {
+                self.advance();
+            }
+        }
     }
 }
 
@@ -122,197 +262,198 @@ impl Hop {
         impairments: Vec<Box<dyn Impairment>>,
         delay: Span,
     ) -> Self {
-        let (before, after) = impairments
+        let (before, after): (Vec<_>, Vec<_>) = impairments
             .into_iter()
             .partition(|one| one.side() == Side::BeforeQueue);
-        let service = match discipline {
-            Discipline::InOrder(admission) => Service::InOrder {
+        let in_order = |admission| {
+            Service::InOrder(InOrder {
                 admission,
-                line: VecDeque::new(),
-                bytes: 0,
+                serving: Sending::default(),
+                busy: false,
+                waiting: VecDeque::new(),
+                waiting_bytes: 0,
                 unjudged: Fifo::default(),
-            },
-            Discipline::Scheduled(queue) => Service::Scheduled { queue, serving: None },
+            })
+        };
+        let service = match discipline {
+            Discipline::DropTail(admission) => in_order(Admitting::DropTail(admission)),
+            Discipline::InOrder(admission) => in_order(Admitting::Other(admission)),
+            Discipline::Scheduled(queue) => Service::Scheduled(Box::new(Scheduled { queue, serving: None })),
         };
         Hop {
             service,
-            link,
-            before,
-            after,
+            server: Server {
+                link: link.as_constant().map_or_else(|| Serving::Other(link), Serving::Constant),
+                free_at: Time::ZERO,
+                given: Span::ZERO,
+            },
             delay,
             travelling: Travelling::default(),
             counters: HopCounters::default(),
-            free_at: Time::ZERO,
-            given: Span::ZERO,
+            judges_after: !after.is_empty(),
+            before,
+            after,
         }
     }
 
-    /// A packet has come to the hop at `now`.
-    pub fn handle_packet(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
-        self.handle_and_release(now, id, Time::ZERO, context);
-    }
-
-    /// A packet has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is out again at the time returned.
+    /// A packet has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at once.
     #[inline]
-    pub fn handle_and_release(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        until: Time,
-        context: &mut Context<'_>,
-    ) -> Option<Time> {
-        self.catch_up(now, context);
+    pub fn handle_packet(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Arrival {
         self.counters.arrivals += 1;
         if self.before.is_empty() {
-            return self.enqueue(now, id, until, context);
+            self.enqueue(now, id, until, context)
+        } else {
+            self.judge_before(now, id, context)
         }
-        let (copies, _) = judge(&mut self.before, &mut self.counters, now, id, context);
-        for id in copies.into_iter().flatten() {
-            self.enqueue(now, id, Time::ZERO, context);
-        }
-        None
     }
 
-    /// The next packet that leaves by `until`; the moment it leaves is in its `at`. A hop that [knows ahead](Hop::knows_ahead) may be asked
-    /// for what leaves later than now.
+    /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.
     #[inline]
-    pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Option<PacketId> {
+    pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
         if !self.knows_ahead() {
             self.catch_up(until, context);
         }
-        let id = self.travelling.pop_until(until, context)?;
-        self.counters.departures += 1;
-        Some(id)
+        match self.travelling.pop_until(until, context) {
+            Ok((at, id)) => {
+                self.counters.departures += 1;
+                Departure::Packet(at, id)
+            }
+            Err(next) => Departure::NotBefore(next.min(self.next_sent())),
+        }
     }
 
     /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later changes it.
     #[inline]
     pub fn knows_ahead(&self) -> bool {
-        matches!(self.service, Service::InOrder { .. }) && self.after.is_empty()
+        matches!(self.service, Service::InOrder(_)) && !self.judges_after
     }
 
-    /// When to ask [`Hop::poll_transmit`] again: not later than the next packet leaves, `Time::NEVER` if none will.
+    /// When what is in service has been sent and travelled, if that is not settled yet. With an impairment behind the link (loss, jitter), it is
+    /// a lower bound.
     #[inline]
-    pub fn poll_timeout(&self, context: &Context<'_>) -> Time {
-        let travelling = self.travelling.next(context);
-        // With an impairment behind the link (loss, jitter), the delay is a lower bound.
-        match &self.service {
-            Service::InOrder { .. } if self.after.is_empty() => travelling,
-            Service::InOrder { line, .. } => line
-                .front()
-                .map_or(travelling, |(done, _)| travelling.min(*done + self.delay)),
-            Service::Scheduled { serving, .. } => {
-                serving.map_or(travelling, |(done, ..)| travelling.min(done + self.delay))
-            }
-        }
+    fn next_sent(&self) -> Time {
+        let serving = match &self.service {
+            Service::InOrder(line) => (self.judges_after && line.busy).then_some(line.serving.done),
+            Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
+        };
+        serving.map_or(Time::NEVER, |done| done + self.delay)
     }
 
     /// Completes every service due by `now`, each at its own time.
     #[inline]
     pub fn catch_up(&mut self, now: Time, context: &mut Context<'_>) {
         match &mut self.service {
-            Service::InOrder { line, .. } => {
-                if line.front().is_some_and(|(done, _)| *done <= now) {
-                    self.complete_in_order(now, context);
-                }
-            }
-            Service::Scheduled { .. } => self.complete_scheduled(now, context),
+            Service::InOrder(_) if self.judges_after => self.complete_unjudged(now, context),
+            Service::InOrder(line) => line.catch_up(now, self.server.free_at),
+            Service::Scheduled(_) => self.complete_scheduled(now, context),
         }
     }
 
     /// Counts since the run began, up to the last [`Hop::catch_up`].
-    pub fn counters(&self) -> &HopCounters {
-        &self.counters
+    pub fn counters(&self) -> HopCounters {
+        let unsent = match &self.service {
+            Service::InOrder(line) if line.busy => Backlog {
+                packets: 1 + line.waiting.len() as u64,
+                bytes: Bytes(line.waiting_bytes + u64::from(line.serving.size)),
+            },
+            Service::InOrder(_) => Backlog::default(),
+            Service::Scheduled(scheduled) => scheduled.serving.map_or_else(Backlog::default, |(.., one)| one),
+        };
+        HopCounters {
+            served: self.counters.served - unsent.packets,
+            served_bytes: self.counters.served_bytes - unsent.bytes,
+            ..self.counters
+        }
     }
     /// What waits in the queue, the packet in service not counted.
     pub fn backlog(&self) -> Backlog {
         match &self.service {
-            Service::InOrder { line, bytes, .. } => occupancy(line, *bytes).0,
-            Service::Scheduled { queue, .. } => queue.backlog(),
+            Service::InOrder(line) => line.waiting(),
+            Service::Scheduled(scheduled) => scheduled.queue.backlog(),
         }
     }
     /// Time the link has been busy up to `now`, which is not before the last [`Hop::catch_up`]. A service that never ends does not count.
     pub fn busy(&self, now: Time) -> Span {
-        if self.free_at.is_never() {
-            self.given
+        let Server { free_at, given, .. } = self.server;
+        if free_at.is_never() {
+            given
         } else {
-            self.given - self.free_at.since(now)
+            given - free_at.since(now)
         }
     }
     /// Packets inside: queued, in service or travelling.
     pub fn inside(&self) -> u64 {
         let waiting = match &self.service {
-            Service::InOrder { unjudged, .. } => unjudged.backlog().packets,
-            Service::Scheduled { queue, serving } => queue.backlog().packets + u64::from(serving.is_some()),
+            Service::InOrder(line) => line.unjudged.backlog().packets,
+            Service::Scheduled(scheduled) => {
+                scheduled.queue.backlog().packets + u64::from(scheduled.serving.is_some())
+            }
         };
         waiting + self.travelling.len()
     }
 
-    fn enqueue(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Option<Time> {
-        let size = context.packets[id].size;
-        match &mut self.service {
-            Service::InOrder {
-                admission,
-                line,
-                bytes,
-                unjudged,
-            } => {
-                let (waiting, in_service) = occupancy(line, *bytes);
-                let occupancy = Occupancy {
-                    waiting,
-                    in_service,
-                    residual_service: line.front().map_or(Span::ZERO, |(done, _)| done.since(now)),
-                    wait: self.free_at.since(now),
-                };
-                if !admission.admit(now, id, &occupancy, context) {
-                    return None;
-                }
-                let start = now.max(self.free_at);
-                let done = serve(&mut *self.link, start, Bytes(size.into()), &mut self.given);
-                self.free_at = done;
-                line.push_back((done, size));
-                *bytes += u64::from(size);
-                if !self.after.is_empty() {
-                    unjudged.push_back(id, context.packets);
-                    return None;
-                }
-                let at = done + self.delay;
-                if at <= until && self.travelling.ordered.is_empty() {
-                    self.counters.departures += 1;
-                    return Some(at);
-                }
-                self.travelling.push(at, Overtaking::Forbidden, id, context);
-            }
-            Service::Scheduled { queue, serving } => {
-                let in_service = serving.map_or_else(Backlog::default, |(.., backlog)| backlog);
-                queue.enqueue(now, id, in_service, context);
-                if serving.is_none() {
-                    self.start_scheduled(now, context);
-                }
-            }
+    /// Past the impairments in front of the queue.
+    #[inline(never)]
+    fn judge_before(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
+        self.catch_up(now, context);
+        let (copies, _) = judge(&mut self.before, &mut self.counters, now, id, context);
+        for id in copies.into_iter().flatten() {
+            self.enqueue(now, id, Time::ZERO, context);
         }
-        None
+        Arrival::Kept(self.travelling.next(context).min(self.next_sent()))
     }
 
-    fn complete_in_order(&mut self, now: Time, context: &mut Context<'_>) {
-        let Service::InOrder {
-            line,
-            bytes,
-            unjudged,
-            ..
-        } = &mut self.service
-        else {
+    #[inline]
+    fn enqueue(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Arrival {
+        if self.judges_after {
+            self.complete_unjudged(now, context);
+        }
+        let Service::InOrder(line) = &mut self.service else {
+            return self.enqueue_scheduled(now, id, context);
+        };
+        let free_at = self.server.free_at;
+        line.catch_up(now, free_at);
+        let (idle, size) = (free_at <= now, context.packets[id].size);
+        let occupancy = line.occupancy(now, idle, free_at);
+        let admitted = match &mut line.admission {
+            Admitting::DropTail(admission) => admission.admit(now, id, &occupancy, context),
+            Admitting::Other(admission) => admission.admit(now, id, &occupancy, context),
+        };
+        if !admitted {
+            return Arrival::Kept(Time::NEVER);
+        }
+        let done = self.server.serve(now.max(free_at), Bytes(size.into()));
+        self.counters.served += 1;
+        self.counters.served_bytes += Bytes(size.into());
+        let sending = Sending { done, size };
+        if line.busy {
+            line.waiting.push_back(sending);
+            line.waiting_bytes += u64::from(size);
+        } else {
+            line.serving = sending;
+            line.busy = true;
+        }
+        if self.judges_after {
+            line.unjudged.push_back(id, context.packets);
+            return Arrival::Kept(line.serving.done + self.delay);
+        }
+        let at = done + self.delay;
+        if at <= until && self.travelling.ordered.is_empty() {
+            self.counters.departures += 1;
+            return Arrival::Released(at);
+        }
+        self.travelling.push(at, Overtaking::Forbidden, id, context);
+        Arrival::Kept(at)
+    }
+
+    fn complete_unjudged(&mut self, now: Time, context: &mut Context<'_>) {
+        let Service::InOrder(line) = &mut self.service else {
             return;
         };
-        while let Some(&(done, size)) = line.front() {
-            if done > now {
-                return;
-            }
-            line.pop_front();
-            *bytes -= u64::from(size);
-            self.counters.served += 1;
-            self.counters.served_bytes += Bytes(size.into());
-            if let Some(id) = unjudged.pop_front(context.packets) {
+        while line.busy && line.serving.done <= now {
+            let done = line.serving.done;
+            line.advance();
+            if let Some(id) = line.unjudged.pop_front(context.packets) {
                 depart(
                     &mut self.after,
                     &mut self.counters,
@@ -325,14 +466,27 @@ impl Hop {
         }
     }
 
+    #[inline(never)]
+    fn enqueue_scheduled(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
+        self.complete_scheduled(now, context);
+        if let Service::Scheduled(scheduled) = &mut self.service {
+            let in_service = scheduled
+                .serving
+                .map_or_else(Backlog::default, |(.., backlog)| backlog);
+            scheduled.queue.enqueue(now, id, in_service, context);
+            if scheduled.serving.is_none() {
+                self.start_scheduled(now, context);
+            }
+        }
+        Arrival::Kept(self.travelling.next(context).min(self.next_sent()))
+    }
+
     fn complete_scheduled(&mut self, now: Time, context: &mut Context<'_>) {
-        while let Service::Scheduled { serving, .. } = &mut self.service
-            && let Some((done, id, backlog)) = *serving
+        while let Service::Scheduled(scheduled) = &mut self.service
+            && let Some((done, id, _)) = scheduled.serving
             && done <= now
         {
-            *serving = None;
-            self.counters.served += 1;
-            self.counters.served_bytes += backlog.bytes;
+            scheduled.serving = None;
             depart(
                 &mut self.after,
                 &mut self.counters,
@@ -346,51 +500,18 @@ impl Hop {
     }
 
     fn start_scheduled(&mut self, start: Time, context: &mut Context<'_>) {
-        let Service::Scheduled { queue, serving } = &mut self.service else {
+        let Service::Scheduled(scheduled) = &mut self.service else {
             return;
         };
-        let Some(id) = queue.dequeue(start, context) else {
+        let Some(id) = scheduled.queue.dequeue(start, context) else {
             return;
         };
         let bytes = context.packets[id].bytes();
-        self.free_at = serve(&mut *self.link, start, bytes, &mut self.given);
-        *serving = Some((self.free_at, id, Backlog { packets: 1, bytes }));
+        let done = self.server.serve(start, bytes);
+        self.counters.served += 1;
+        self.counters.served_bytes += bytes;
+        scheduled.serving = Some((done, id, Backlog { packets: 1, bytes }));
     }
-}
-
-/// Waiting and in service, of a line whose first is in service.
-#[inline]
-fn occupancy(line: &VecDeque<(Time, u16)>, bytes: u64) -> (Backlog, Backlog) {
-    match line.front() {
-        None => (Backlog::default(), Backlog::default()),
-        Some(&(_, first)) => {
-            let first = u64::from(first);
-            (
-                Backlog {
-                    packets: line.len() as u64 - 1,
-                    bytes: Bytes(bytes - first),
-                },
-                Backlog {
-                    packets: 1,
-                    bytes: Bytes(first),
-                },
-            )
-        }
-    }
-}
-
-/// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
-#[inline]
-fn serve(link: &mut dyn Link, start: Time, size: Bytes, given: &mut Span) -> Time {
-    if start.is_never() {
-        return Time::NEVER;
-    }
-    let done = link.finish(start, size);
-    debug_assert!(done >= start, "causality: a service ends after it starts");
-    if !done.is_never() {
-        *given = *given + (done - start);
-    }
-    done
 }
 
 /// A packet has been sent at `done`: past the impairments behind the link and on its way.

@@ -13,6 +13,49 @@ pub type Target = u32;
 /// A wake-up: ordered by time, then target.
 type Event = (u64, Target);
 
+/// The pending wake-ups of one target: the one that counts, and an obsolete one still in the queue that can serve again.
+#[derive(Clone, Copy, Debug)]
+pub struct Alarm {
+    next: Time,
+    spare: Time,
+}
+
+impl Default for Alarm {
+    fn default() -> Self {
+        Alarm {
+            next: Time::NEVER,
+            spare: Time::NEVER,
+        }
+    }
+}
+
+impl Alarm {
+    /// Makes sure that `target` is woken at `at` or before. Waking early is harmless: the target says again when.
+    #[inline]
+    pub fn set(&mut self, at: Time, target: Target, events: &mut EventQueue) {
+        if at >= self.next {
+            return;
+        }
+        // The wake-up that was next stays in the queue and serves later: a sender whose pacing timer goes off a thousand times
+        // before its retransmission timer keeps one event for the latter. One more in between would be popped as obsolete.
+        if self.spare.is_never() {
+            self.spare = self.next;
+        }
+        self.next = at;
+        events.push(at, target);
+    }
+
+    /// Takes a popped wake-up off the record; `false` if it is obsolete.
+    #[inline]
+    pub fn take(&mut self, time: Time) -> bool {
+        if time != self.next {
+            return false;
+        }
+        self.next = std::mem::replace(&mut self.spare, Time::NEVER);
+        true
+    }
+}
+
 const NONE: u32 = u32::MAX;
 const FEWEST_BUCKETS: usize = 64;
 const MOST_BUCKETS: usize = 1 << 18;

@@ -29,11 +29,12 @@ impl Element<QueueKind> for DropTail {
 
 impl Recipe<QueueKind> for DropTail {
     fn build(&self, _: Place<'_>) -> Discipline {
-        Discipline::InOrder(Box::new(self.clone()))
+        Discipline::DropTail(self.clone())
     }
 }
 
 impl DropTail {
+    #[inline]
     fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
         let counts = self.counts_packet_in_service;
         if occupancy.is_idle() && !counts {
