@@ -146,33 +146,23 @@ impl Travelling {
             }
         }
     }
-    #[inline]
-    fn next(&self, context: &Context<'_>) -> Time {
-        let ordered = self
-            .ordered
+    fn next_ordered(&self, context: &Context<'_>) -> Time {
+        self.ordered
             .front()
-            .map_or(Time::NEVER, |id| context.packets[id].at);
+            .map_or(Time::NEVER, |id| context.packets[id].at)
+    }
+    fn next_overtaking(&self) -> Time {
         self.overtakable
             .peek()
-            .map_or(ordered, |Reverse((at, ..))| ordered.min(*at))
+            .map_or(Time::NEVER, |Reverse((at, ..))| *at)
     }
-    /// The first to arrive and when, if by `until`; else when the first arrives.
-    #[inline]
-    fn pop_until(&mut self, until: Time, context: &mut Context<'_>) -> Result<(Time, PacketId), Time> {
-        let next = self.next(context);
-        if next > until {
-            return Err(next);
+    /// The first of those that may be overtaken, if it arrives by `until` and not after the first of those that keep their order.
+    fn pop_overtaking(&mut self, until: Time, context: &Context<'_>) -> Option<PacketId> {
+        let next = self.next_overtaking();
+        if next > until || next > self.next_ordered(context) {
+            return None;
         }
-        let overtaking = self
-            .overtakable
-            .peek()
-            .is_some_and(|Reverse((at, ..))| *at == next);
-        let first = if overtaking {
-            self.overtakable.pop().map(|Reverse((.., id))| id)
-        } else {
-            self.ordered.pop_front(context.packets)
-        };
-        first.map(|id| (next, id)).ok_or(Time::NEVER)
+        self.overtakable.pop().map(|Reverse((.., id))| id)
     }
     fn len(&self) -> u64 {
         self.ordered.backlog().packets + self.overtakable.len() as u64
@@ -181,7 +171,7 @@ impl Travelling {
 
 impl Server {
     /// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, start: Time, size: Bytes) -> Time {
         if start.is_never() {
             return Time::NEVER;
@@ -201,7 +191,7 @@ impl Server {
 
 impl InOrder {
     /// What a packet finds that comes now. The link is `idle` if it has sent all it has been given.
-    #[inline]
+    #[inline(always)]
     fn occupancy(&self, now: Time, idle: bool, free_at: Time) -> Occupancy {
         if idle {
             return Occupancy::default();
@@ -237,15 +227,13 @@ impl InOrder {
     }
 
     /// Lets go what has been sent by `now`, when nobody is to judge it.
-    #[inline]
+    #[inline(always)]
     fn catch_up(&mut self, now: Time, free_at: Time) {
         if free_at <= now {
             // All of it: no need to look at each.
             self.busy = false;
-            if !self.waiting.is_empty() {
-                self.waiting.clear();
-                self.waiting_bytes = 0;
-            }
+            self.waiting.clear();
+            self.waiting_bytes = 0;
         } else {
             while self.busy && self.serving.done <= now {
                 self.advance();
@@ -297,7 +285,7 @@ impl Hop {
     }
 
     /// A packet has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at once.
-    #[inline]
+    #[inline(always)] // once for each hop on a packet's way: the call would cost a third of the work
     pub fn handle_packet(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Arrival {
         self.counters.arrivals += 1;
         if self.before.is_empty() {
@@ -308,18 +296,25 @@ impl Hop {
     }
 
     /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
         if !self.knows_ahead() {
             self.catch_up(until, context);
-        }
-        match self.travelling.pop_until(until, context) {
-            Ok((at, id)) => {
+            if let Some(id) = self.travelling.pop_overtaking(until, context) {
                 self.counters.departures += 1;
-                Departure::Packet(at, id)
+                return Departure::Packet(context.packets[id].at, id);
             }
-            Err(next) => Departure::NotBefore(next.min(self.next_sent())),
         }
+        let Some(id) = self.travelling.ordered.front() else {
+            return Departure::NotBefore(self.next_departure(Time::NEVER));
+        };
+        let at = context.packets[id].at;
+        if at > until {
+            return Departure::NotBefore(self.next_departure(at));
+        }
+        self.travelling.ordered.pop_front(context.packets);
+        self.counters.departures += 1;
+        Departure::Packet(at, id)
     }
 
     /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later changes it.
@@ -328,15 +323,19 @@ impl Hop {
         matches!(self.service, Service::InOrder(_)) && !self.judges_after
     }
 
-    /// When what is in service has been sent and travelled, if that is not settled yet. With an impairment behind the link (loss, jitter), it is
-    /// a lower bound.
-    #[inline]
-    fn next_sent(&self) -> Time {
+    /// When the next packet leaves, if the first of those that keep their order does at `ordered`. With an impairment behind the link (loss, jitter), it
+    /// is a lower bound.
+    #[inline(always)]
+    fn next_departure(&self, ordered: Time) -> Time {
+        if self.knows_ahead() {
+            return ordered;
+        }
         let serving = match &self.service {
-            Service::InOrder(line) => (self.judges_after && line.busy).then_some(line.serving.done),
+            Service::InOrder(line) => line.busy.then_some(line.serving.done),
             Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
         };
-        serving.map_or(Time::NEVER, |done| done + self.delay)
+        let sent = serving.map_or(Time::NEVER, |done| done + self.delay);
+        ordered.min(sent).min(self.travelling.next_overtaking())
     }
 
     /// Completes every service due by `now`, each at its own time.
@@ -400,10 +399,10 @@ impl Hop {
         for id in copies.into_iter().flatten() {
             self.enqueue(now, id, Time::ZERO, context);
         }
-        Arrival::Kept(self.travelling.next(context).min(self.next_sent()))
+        Arrival::Kept(self.next_departure(self.travelling.next_ordered(context)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Arrival {
         if self.judges_after {
             self.complete_unjudged(now, context);
@@ -446,6 +445,7 @@ impl Hop {
         Arrival::Kept(at)
     }
 
+    #[inline(never)]
     fn complete_unjudged(&mut self, now: Time, context: &mut Context<'_>) {
         let Service::InOrder(line) = &mut self.service else {
             return;
@@ -478,9 +478,10 @@ impl Hop {
                 self.start_scheduled(now, context);
             }
         }
-        Arrival::Kept(self.travelling.next(context).min(self.next_sent()))
+        Arrival::Kept(self.next_departure(self.travelling.next_ordered(context)))
     }
 
+    #[inline(never)]
     fn complete_scheduled(&mut self, now: Time, context: &mut Context<'_>) {
         while let Service::Scheduled(scheduled) = &mut self.service
             && let Some((done, id, _)) = scheduled.serving

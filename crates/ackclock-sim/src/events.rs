@@ -124,10 +124,10 @@ impl EventQueue {
     /// The earliest wake-up; of several at the same time the lowest target.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, Target)> {
-        if self.today.is_empty() && !self.open_next_day() {
-            return None;
-        }
-        let (time, target) = self.today.pop()?;
+        let (time, target) = match self.today.pop() {
+            Some(event) => event,
+            None => self.open_next_day()?,
+        };
         self.pending -= 1;
         self.pops += 1;
         if self.pops == REVIEW {
@@ -177,15 +177,22 @@ impl EventQueue {
         slot
     }
 
-    /// Moves on to the next day with events; `false` if there is none.
-    fn open_next_day(&mut self) -> bool {
+    /// Moves on to the next day with events and takes its first.
+    fn open_next_day(&mut self) -> Option<Event> {
         self.days_opened += 1;
-        let later = self.later.peek().map(|Reverse((time, _))| time >> self.shift);
-        let Some(day) = self.next_occupied_day().into_iter().chain(later).min() else {
-            return false;
+        let day = match (self.next_occupied_day(), self.later.peek()) {
+            (Some(day), None) => day,
+            (day, Some(Reverse((time, _)))) => day.unwrap_or(u64::MAX).min(time >> self.shift),
+            (None, None) => return None,
         };
         self.day = day;
-        self.collect(day as usize & (self.buckets.len() - 1));
+        let first = self.collect(day as usize & (self.buckets.len() - 1));
+        if self.later.is_empty() {
+            return first.or_else(|| self.today.pop());
+        }
+        if let Some(first) = first {
+            self.place(first);
+        }
         while let Some(Reverse(event)) = self.later.peek().copied() {
             if (event.0 >> self.shift) - day >= self.buckets.len() as u64 {
                 break;
@@ -193,7 +200,7 @@ impl EventQueue {
             self.later.pop();
             self.place(event);
         }
-        true
+        self.today.pop()
     }
 
     /// The bitmap's next set bit after `day`, going round.
@@ -216,10 +223,19 @@ impl EventQueue {
         })
     }
 
-    /// Takes a bucket's events out, last first.
-    fn collect(&mut self, bucket: usize) {
+    /// Takes a bucket's events out: a single one is returned, several become `today`, last first.
+    #[inline]
+    fn collect(&mut self, bucket: usize) -> Option<Event> {
         let mut slot = std::mem::replace(&mut self.buckets[bucket], NONE);
+        if slot == NONE {
+            return None;
+        }
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        let node = &mut self.nodes[slot as usize];
+        if node.next == NONE {
+            node.next = std::mem::replace(&mut self.free, slot);
+            return Some((node.time, node.target));
+        }
         while slot != NONE {
             let node = &mut self.nodes[slot as usize];
             self.today.push((node.time, node.target));
@@ -227,9 +243,8 @@ impl EventQueue {
             self.free = slot;
             slot = next;
         }
-        if self.today.len() > 1 {
-            self.today.sort_unstable_by(|a, b| b.cmp(a));
-        }
+        self.today.sort_unstable_by(|a, b| b.cmp(a));
+        None
     }
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.

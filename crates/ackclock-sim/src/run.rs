@@ -230,7 +230,7 @@ impl<T: Trace> Run<T> {
     }
 
     /// Moves on what leaves a hop, as far as it has left or can be followed ahead of time.
-    #[inline]
+    #[inline(always)]
     fn empty(&mut self, hop: usize) {
         loop {
             self.ledger.hop = hop;
@@ -269,7 +269,7 @@ impl<T: Trace> Run<T> {
     }
 
     /// A packet comes to a hop; when it leaves, if that is settled and it can be followed.
-    #[inline]
+    #[inline(always)]
     fn enter_hop(&mut self, at: Time, hop: usize, id: PacketId, follow: bool) -> Option<Time> {
         if T::ON {
             self.ledger.trace.record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);

@@ -61,7 +61,7 @@ impl ConstantLink {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn serialization(&mut self, size: u64) -> Known {
         if self.known[0].size != size {
             self.recall(size);
@@ -70,7 +70,7 @@ impl ConstantLink {
     }
 
     /// Puts that size first.
-    #[inline(never)]
+    #[cold]
     fn recall(&mut self, size: u64) {
         if self.known[1].size != size {
             let (scaled, rate) = (
@@ -89,7 +89,7 @@ impl ConstantLink {
 }
 
 impl Link for ConstantLink {
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, start: Time, size: Bytes) -> Time {
         let rate = self.rate.as_bit_per_s();
         if rate == 0 {

@@ -34,7 +34,7 @@ impl Recipe<QueueKind> for DropTail {
 }
 
 impl DropTail {
-    #[inline]
+    #[inline(always)]
     fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
         let counts = self.counts_packet_in_service;
         if occupancy.is_idle() && !counts {
@@ -56,7 +56,7 @@ impl DropTail {
 }
 
 impl Admission for DropTail {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
         let fits = self.fits(context.packets[id].bytes(), occupancy);
         if !fits {
