@@ -1,4 +1,4 @@
-//! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace]`.
+//! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace] [--digest]`.
 //!
 //! It measures nothing itself: benches/run.py counts its CPU time, its memory and its instructions from outside. Two builds whose
 //! digests of the tables are equal have computed the same to the bit.
@@ -13,14 +13,14 @@ use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let trace = arguments
-        .iter()
-        .position(|word| word == "--trace")
-        .map(|at| arguments.remove(at))
-        .is_some();
+    let mut option = |name: &str| {
+        let place = arguments.iter().position(|word| word == name);
+        place.map(|at| arguments.remove(at)).is_some()
+    };
+    let (trace, wants_digest) = (option("--trace"), option("--digest"));
     let (file, assignments) = arguments
         .split_first()
-        .ok_or("usage: engine FILE [PATH=VALUE]… [--trace]")?;
+        .ok_or("usage: engine FILE [PATH=VALUE]… [--trace] [--digest]")?;
     let mut scenario = tree::from_toml(&std::fs::read_to_string(file)?)?;
     for assignment in assignments {
         let (path, value) = tree::parse_assignment(assignment)?;
@@ -28,29 +28,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let scenario = Scenario::from_tree(&scenario, &NoFiles)?;
     let topology = topology::build(&scenario, 0);
-    let (statistics, digest) = if trace {
+    let (statistics, tables) = if trace {
         let log = PacketLog::new(&scenario, &topology, (0, 0));
-        summary(&Run::simulate(&scenario, topology, (0, 0), log, &Unattended))
+        leave(Run::simulate(&scenario, topology, (0, 0), log, &Unattended))
     } else {
-        summary(&Run::simulate(&scenario, topology, (0, 0), NoTrace, &Unattended))
+        leave(Run::simulate(&scenario, topology, (0, 0), NoTrace, &Unattended))
     };
+    if wants_digest {
+        let digest = tables.iter().map(|(_, table)| table).fold(FNV_OFFSET, digest);
+        println!("{digest:016x}");
+        return Ok(());
+    }
     println!(
         "{}",
         serde_json::json!({
             "data_packets": statistics.data_packets,
             "events": statistics.events,
             "most_packets": statistics.most_packets,
-            "digest": format!("{digest:016x}"),
         })
     );
     Ok(())
 }
 
-fn summary<T>(outcome: &Outcome<T>) -> (RunStatistics, u64) {
-    (
-        outcome.statistics,
-        outcome.tables.iter().map(|(_, table)| table).fold(FNV_OFFSET, digest),
-    )
+fn leave<T>(outcome: Outcome<T>) -> (RunStatistics, Vec<(&'static str, Table)>) {
+    (outcome.statistics, outcome.tables)
 }
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;

@@ -9,7 +9,7 @@ use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::link::Link;
 use crate::link::constant::ConstantLink;
 use crate::observe::{Context, DropReason};
-use crate::packet::{Backlog, Fifo, PacketId};
+use crate::packet::{Backlog, Fifo, PacketId, PacketPool};
 use crate::queue::droptail::DropTail;
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
@@ -132,12 +132,17 @@ struct Travelling {
 }
 
 impl Travelling {
+    /// Puts a packet behind those that keep their order and arrive no later than `at`.
+    #[inline(always)]
+    fn append(&mut self, at: Time, id: PacketId, packets: &mut PacketPool) {
+        packets[id].at = at;
+        self.ordered.push_back(id, packets);
+    }
     fn push(&mut self, at: Time, overtaking: Overtaking, id: PacketId, context: &mut Context<'_>) {
         match overtaking {
             Overtaking::Forbidden => {
                 self.last = self.last.max(at);
-                context.packets[id].at = self.last;
-                self.ordered.push_back(id, context.packets);
+                self.append(self.last, id, context.packets);
             }
             Overtaking::Allowed => {
                 self.serial += 1;
@@ -190,10 +195,10 @@ impl Server {
 }
 
 impl InOrder {
-    /// What a packet finds that comes now. The link is `idle` if it has sent all it has been given.
+    /// What a packet finds that comes now. A link that is free has sent all it has been given.
     #[inline(always)]
-    fn occupancy(&self, now: Time, idle: bool, free_at: Time) -> Occupancy {
-        if idle {
+    fn occupancy(&self, now: Time, free_at: Time) -> Occupancy {
+        if free_at <= now {
             return Occupancy::default();
         }
         Occupancy {
@@ -207,6 +212,17 @@ impl InOrder {
         }
     }
 
+    /// Asks a discipline that is not drop-tail. Not inlined, so that what it needs in memory stays off the common way.
+    #[inline(never)]
+    fn admit(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
+        let occupancy = self.occupancy(now, free_at);
+        match &mut self.admission {
+            Admitting::DropTail(_) => true,
+            Admitting::Other(admission) => admission.admit(now, id, &occupancy, context),
+        }
+    }
+
+    #[inline(always)]
     fn waiting(&self) -> Backlog {
         Backlog {
             packets: self.waiting.len() as u64,
@@ -284,12 +300,18 @@ impl Hop {
         }
     }
 
-    /// A packet has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at once.
+    /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at once.
     #[inline(always)] // once for each hop on a packet's way: the call would cost a third of the work
-    pub fn handle_packet(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Arrival {
+    pub fn handle_packet(
+        &mut self,
+        now: Time,
+        (id, size): (PacketId, u16),
+        until: Time,
+        context: &mut Context<'_>,
+    ) -> Arrival {
         self.counters.arrivals += 1;
         if self.before.is_empty() {
-            self.enqueue(now, id, until, context)
+            self.enqueue(now, (id, size), until, context)
         } else {
             self.judge_before(now, id, context)
         }
@@ -397,13 +419,20 @@ impl Hop {
         self.catch_up(now, context);
         let (copies, _) = judge(&mut self.before, &mut self.counters, now, id, context);
         for id in copies.into_iter().flatten() {
-            self.enqueue(now, id, Time::ZERO, context);
+            let size = context.packets[id].size;
+            self.enqueue(now, (id, size), Time::ZERO, context);
         }
         Arrival::Kept(self.next_departure(self.travelling.next_ordered(context)))
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Arrival {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        (id, size): (PacketId, u16),
+        until: Time,
+        context: &mut Context<'_>,
+    ) -> Arrival {
         if self.judges_after {
             self.complete_unjudged(now, context);
         }
@@ -412,13 +441,14 @@ impl Hop {
         };
         let free_at = self.server.free_at;
         line.catch_up(now, free_at);
-        let (idle, size) = (free_at <= now, context.packets[id].size);
-        let occupancy = line.occupancy(now, idle, free_at);
-        let admitted = match &mut line.admission {
-            Admitting::DropTail(admission) => admission.admit(now, id, &occupancy, context),
-            Admitting::Other(admission) => admission.admit(now, id, &occupancy, context),
+        let admitted = match &line.admission {
+            Admitting::DropTail(admission) => admission.fits(Bytes(size.into()), &line.occupancy(now, free_at)),
+            Admitting::Other(_) => line.admit(now, id, free_at, context),
         };
         if !admitted {
+            if matches!(line.admission, Admitting::DropTail(_)) {
+                context.drop_packet(now, id, DropReason::QueueFull);
+            }
             return Arrival::Kept(Time::NEVER);
         }
         let done = self.server.serve(now.max(free_at), Bytes(size.into()));
@@ -441,7 +471,7 @@ impl Hop {
             self.counters.departures += 1;
             return Arrival::Released(at);
         }
-        self.travelling.push(at, Overtaking::Forbidden, id, context);
+        self.travelling.append(at, id, context.packets);
         Arrival::Kept(at)
     }
 

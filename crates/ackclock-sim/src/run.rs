@@ -250,11 +250,11 @@ impl<T: Trace> Run<T> {
     /// A packet has left a hop at `at`: on to the next, through all that can be followed, or to its endpoint.
     fn move_on(&mut self, mut at: Time, id: PacketId) {
         let packet = &mut self.packets[id];
-        let (flow, forward) = (packet.flow.0 as usize, packet.is_forward());
+        let (flow, forward, size) = (packet.flow.0 as usize, packet.is_forward(), packet.size);
         packet.position += 1;
         let mut stop = self.routes.index(packet);
         while let Some(hop) = self.routes.stop(stop).as_hop() {
-            match self.enter_hop(at, hop, id, true) {
+            match self.enter_hop(at, hop, (id, size), true) {
                 Some(left) => at = left,
                 None => return,
             }
@@ -270,7 +270,7 @@ impl<T: Trace> Run<T> {
 
     /// A packet comes to a hop; when it leaves, if that is settled and it can be followed.
     #[inline(always)]
-    fn enter_hop(&mut self, at: Time, hop: usize, id: PacketId, follow: bool) -> Option<Time> {
+    fn enter_hop(&mut self, at: Time, hop: usize, (id, size): (PacketId, u16), follow: bool) -> Option<Time> {
         if T::ON {
             self.ledger.trace.record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
         }
@@ -279,7 +279,7 @@ impl<T: Trace> Run<T> {
         let until = if station.followed { self.now.max(self.horizon) } else { self.now };
         let mut context = Context { packets: &mut self.packets, observer: &mut self.ledger };
         let release = if follow { until } else { Time::ZERO };
-        match station.hop.handle_packet(at, id, release, &mut context) {
+        match station.hop.handle_packet(at, (id, size), release, &mut context) {
             Arrival::Released(left) => return Some(left),
             Arrival::Kept(next) if next > until => station.alarm.set(next, hop as Target, &mut self.events),
             Arrival::Kept(_) => {
@@ -355,7 +355,8 @@ impl<T: Trace> Run<T> {
     fn start(&mut self, at: Time, flow: usize, forward: bool, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);
         let Some(hop) = self.routes.first(flow, forward).as_hop() else { return };
-        if let Some(left) = self.enter_hop(at, hop, id, !forward) {
+        let size = self.packets[id].size;
+        if let Some(left) = self.enter_hop(at, hop, (id, size), !forward) {
             self.move_on(left, id);
         }
     }

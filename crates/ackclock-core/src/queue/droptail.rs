@@ -1,11 +1,10 @@
 //! First in, first out; what does not fit is dropped on arrival.
 
-use super::{Admission, Discipline, Occupancy, QueueKind};
-use crate::observe::{Context, DropReason};
-use crate::packet::{Backlog, PacketId};
+use super::{Discipline, Occupancy, QueueKind};
+use crate::packet::Backlog;
 use crate::registry::{Element, Place, Recipe};
 use crate::scenario::quantity::Limit;
-use crate::units::{Bytes, Time};
+use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +33,9 @@ impl Recipe<QueueKind> for DropTail {
 }
 
 impl DropTail {
+    /// Whether there is room for a packet of `size`.
     #[inline(always)]
-    fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
+    pub(crate) fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
         let counts = self.counts_packet_in_service;
         if occupancy.is_idle() && !counts {
             return true; // goes straight into service
@@ -52,17 +52,6 @@ impl DropTail {
             Limit::Time(limit) => wait <= limit,
             Limit::Unlimited => true,
         }
-    }
-}
-
-impl Admission for DropTail {
-    #[inline(always)]
-    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
-        let fits = self.fits(context.packets[id].bytes(), occupancy);
-        if !fits {
-            context.drop_packet(now, id, DropReason::QueueFull);
-        }
-        fits
     }
 }
 
