@@ -57,7 +57,7 @@ impl Alarm {
 }
 
 const NONE: u32 = u32::MAX;
-const FEWEST_BUCKETS: usize = 64;
+const FEWEST_BUCKETS: usize = 256;
 const MOST_BUCKETS: usize = 1 << 18;
 /// How many pops pass between two looks at the calendar's shape.
 const REVIEW: u32 = 4096;
@@ -145,7 +145,7 @@ impl EventQueue {
         self.pending == 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, event: Event) {
         let day = event.0 >> self.shift;
         if day <= self.day {
@@ -249,9 +249,9 @@ impl EventQueue {
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.
     fn review(&mut self) {
-        // Opening a day costs more than an event in it: a few events a day are best.
-        let crowded = self.pops > 8 * self.days_opened && self.shift > 0;
-        let short = self.pushed_later > self.pops / 8 || self.pops < 2 * self.days_opened;
+        // The only event of a day need not be sorted in among others: hardly more than one a day is best.
+        let crowded = 2 * self.pops > 3 * self.days_opened && self.shift > 0;
+        let short = self.pushed_later > self.pops / 8;
         let wanted = (2 * self.pending)
             .next_power_of_two()
             .clamp(FEWEST_BUCKETS, MOST_BUCKETS);

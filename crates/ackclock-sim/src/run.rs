@@ -162,33 +162,24 @@ impl<T: Trace> Run<T> {
                 break;
             }
             debug_assert!(time >= self.now, "time is monotone");
-            let index = target as usize;
-            let alarm = if index < first_flow {
-                &mut self.stations[index].alarm
-            } else if index < first_receiver {
-                &mut self.flows[index - first_flow].sending
-            } else if target != last {
-                &mut self.flows[index - first_receiver].acknowledging
-            } else {
-                &mut self.sampling
-            };
-            if !alarm.take(time) {
-                continue;
-            }
             self.now = time;
-            self.statistics.events += 1;
+            let index = target as usize;
             if index < first_flow {
+                if !self.stations[index].alarm.take(time) {
+                    continue;
+                }
                 self.empty(index);
                 self.work();
             } else if index < first_receiver {
                 self.wake_sender(index - first_flow);
             } else if target != last {
                 self.wake_receiver(index - first_receiver);
-            } else {
+            } else if self.sampling.take(time) {
                 let next = sampler.sample(time, self);
                 self.sampling.set(next, last, &mut self.events);
                 self.horizon = if T::ON { Time::ZERO } else { next.min(end) };
             }
+            self.statistics.events += 1;
             if self.statistics.events.is_multiple_of(QUESTION_EVERY) && !supervisor.proceed(time) {
                 return false;
             }
@@ -201,6 +192,9 @@ impl<T: Trace> Run<T> {
     }
 
     fn wake_sender(&mut self, flow: usize) {
+        if !self.flows[flow].sending.take(self.now) {
+            return;
+        }
         // A sender that has worked ahead has nothing due now; it only says again when.
         if self.flows[flow].poll_timeout() <= self.now {
             self.flows[flow].handle_timeout(self.now);
@@ -212,6 +206,9 @@ impl<T: Trace> Run<T> {
     }
 
     fn wake_receiver(&mut self, flow: usize) {
+        if !self.flows[flow].acknowledging.take(self.now) {
+            return;
+        }
         if self.flows[flow].poll_receiver_timeout() <= self.now {
             self.flows[flow].handle_receiver_timeout(self.now);
             self.pump_receiver(flow, self.now);
