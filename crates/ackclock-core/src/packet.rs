@@ -227,7 +227,7 @@ impl PacketPool {
     ///
     /// # Panics
     /// Beyond 2^32 − 1 packets at once.
-    #[inline]
+    #[inline(always)] // so that the packet is built in its slot
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
         if let Some(id) = self.free {

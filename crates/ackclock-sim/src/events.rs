@@ -187,16 +187,22 @@ impl EventQueue {
         };
         self.day = day;
         let first = self.collect(day as usize & (self.buckets.len() - 1));
-        if self.later.is_empty() {
+        let beyond = day.saturating_add(self.buckets.len() as u64);
+        if self.later.peek().is_none_or(|Reverse((time, _))| time >> self.shift >= beyond) {
             return first.or_else(|| self.today.pop());
         }
+        self.fetch_later(first, beyond)
+    }
+
+    /// Brings in what has come within the calendar's reach; then the first of today's.
+    #[cold]
+    fn fetch_later(&mut self, first: Option<Event>, beyond: u64) -> Option<Event> {
         if let Some(first) = first {
             self.place(first);
         }
-        while let Some(Reverse(event)) = self.later.peek().copied() {
-            if (event.0 >> self.shift) - day >= self.buckets.len() as u64 {
-                break;
-            }
+        while let Some(Reverse(event)) = self.later.peek().copied()
+            && event.0 >> self.shift < beyond
+        {
             self.later.pop();
             self.place(event);
         }
@@ -204,6 +210,7 @@ impl EventQueue {
     }
 
     /// The bitmap's next set bit after `day`, going round.
+    #[inline(always)]
     fn next_occupied_day(&self) -> Option<u64> {
         let (mask, words) = (self.buckets.len() - 1, self.occupied.len());
         let start = (self.day as usize + 1) & mask;
@@ -216,10 +223,9 @@ impl EventQueue {
             return found(start / 64, first);
         }
         (1..=words).find_map(|step| {
-            let word = (start / 64 + step) % words;
-            (self.occupied[word] != 0)
-                .then(|| found(word, self.occupied[word]))
-                .flatten()
+            let word = (start / 64 + step) & (words - 1); // a power of two
+            let bits = self.occupied[word];
+            (bits != 0).then(|| found(word, bits)).flatten()
         })
     }
 

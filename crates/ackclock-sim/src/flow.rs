@@ -375,6 +375,7 @@ impl Flow {
     }
 }
 
+#[inline(always)]
 fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: bool) -> Packet {
     let kind = match segment.kind {
         SegmentKind::Syn => PacketKind::Syn,

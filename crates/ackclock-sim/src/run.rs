@@ -334,12 +334,14 @@ impl<T: Trace> Run<T> {
         self.arm_receiver(flow);
     }
 
+    #[inline]
     fn arm_sender(&mut self, flow: usize) {
         let target = (self.stations.len() + flow) as Target;
         let flow = &mut self.flows[flow];
         flow.sending.set(flow.poll_timeout(), target, &mut self.events);
     }
 
+    #[inline]
     fn arm_receiver(&mut self, flow: usize) {
         let target = (self.stations.len() + self.flows.len() + flow) as Target;
         let flow = &mut self.flows[flow];
