@@ -287,7 +287,9 @@ impl Hop {
         Hop {
             service,
             server: Server {
-                link: link.as_constant().map_or_else(|| Serving::Other(link), Serving::Constant),
+                link: link
+                    .as_constant()
+                    .map_or_else(|| Serving::Other(link), Serving::Constant),
                 free_at: Time::ZERO,
                 given: Span::ZERO,
             },
@@ -442,7 +444,9 @@ impl Hop {
         let free_at = self.server.free_at;
         line.catch_up(now, free_at);
         let admitted = match &line.admission {
-            Admitting::DropTail(admission) => admission.fits(Bytes(size.into()), &line.occupancy(now, free_at)),
+            Admitting::DropTail(admission) => {
+                admission.fits(Bytes(size.into()), &line.occupancy(now, free_at))
+            }
             Admitting::Other(_) => line.admit(now, id, free_at, context),
         };
         if !admitted {
