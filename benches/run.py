@@ -40,7 +40,7 @@ def dumbbell(flows: int, seconds: float) -> list[str]:
         f"flows.bulk.count={flows}",
         f'hops.bottleneck.link.rate="{10 * flows} Mbit/s"',
         f'hops.bottleneck.queue.limit="{50 * flows} packets"',
-        f'hops."bottleneck back".link.rate="{10 * flows} Mbit/s"',
+        f'hops.bottleneck back.link.rate="{10 * flows} Mbit/s"',
     ]
 
 

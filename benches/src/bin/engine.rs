@@ -60,13 +60,16 @@ const FNV_PRIME: u64 = 0x0100_0000_01b3;
 /// FNV-1a over every cell.
 fn digest(start: u64, table: &Table) -> u64 {
     let mix = |hash: u64, cell: u64| {
-        cell.to_le_bytes()
-            .iter()
-            .fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
+        cell.to_le_bytes().iter().fold(hash, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME)
+        })
     };
     table.0.iter().fold(start, |hash, (_, column)| match column {
         Column::Number(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, cell.to_bits())),
         Column::Integer(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, *cell as u64)),
-        Column::Text(words) => words.indices.iter().fold(hash, |hash, cell| mix(hash, *cell as u64)),
+        Column::Text(words) => words
+            .indices
+            .iter()
+            .fold(hash, |hash, cell| mix(hash, *cell as u64)),
     })
 }

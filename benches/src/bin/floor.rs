@@ -71,7 +71,8 @@ impl Floor {
     /// Through a pipe: when the packet is at its end.
     fn pass(&mut self, now: u64, pipe: usize, id: PacketId) -> u64 {
         let pipe = &mut self.pipes[pipe];
-        pipe.free_at = now.max(pipe.free_at) + (f64::from(self.packets[id].size) * pipe.nanos_per_byte) as u64;
+        pipe.free_at =
+            now.max(pipe.free_at) + (f64::from(self.packets[id].size) * pipe.nanos_per_byte) as u64;
         pipe.free_at + pipe.delay
     }
 

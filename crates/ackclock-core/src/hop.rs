@@ -55,13 +55,26 @@ pub struct Hop {
     service: Service,
     server: Server,
     delay: Span,
-    travelling: Travelling,
+    /// Packets on their way over the propagation delay that keep their order, each with its time of arrival in `Packet::at`.
+    ordered: Fifo,
     /// `served` is what the link has been given.
     counters: HopCounters,
-    /// There is an impairment behind the link.
-    judges_after: bool,
+    /// Most hops have none, and with tens of thousands of hops every cache line counts.
+    impairments: Option<Box<Impairments>>,
+}
+
+/// The impairments, and what there is to remember on their account.
+#[derive(Debug, Default)]
+struct Impairments {
     before: Vec<Box<dyn Impairment>>,
     after: Vec<Box<dyn Impairment>>,
+    /// Packets that are to be judged when they have been sent.
+    unjudged: Fifo,
+    /// Packets on their way that may be overtaken: (arrival, tie-break, packet).
+    overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
+    serial: u64,
+    /// The latest arrival of those that keep their order.
+    last: Time,
 }
 
 /// How packets get from the queue to the link.
@@ -87,8 +100,6 @@ struct InOrder {
     busy: bool,
     waiting: VecDeque<Sending>,
     waiting_bytes: u64,
-    /// The packets themselves, if an impairment is to judge them when they have been sent; else they travel already.
-    unjudged: Fifo,
 }
 
 /// Drop-tail stands at almost every hop, and calling it through a pointer costs more than its decision.
@@ -121,56 +132,32 @@ enum Serving {
     Other(Box<dyn Link>),
 }
 
-/// Packets on their way over the propagation delay, each with its time of arrival in `Packet::at`.
-#[derive(Debug, Default)]
-struct Travelling {
-    ordered: Fifo,
-    /// Packets that may be overtaken: (arrival, tie-break, packet).
-    overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
-    last: Time,
-    serial: u64,
+/// Puts a packet on its way behind those that keep their order, which arrive no later than `at`.
+#[inline(always)]
+fn append(ordered: &mut Fifo, at: Time, id: PacketId, packets: &mut PacketPool) {
+    packets[id].at = at;
+    ordered.push_back(id, packets);
 }
 
-impl Travelling {
-    /// Puts a packet behind those that keep their order and arrive no later than `at`.
-    #[inline(always)]
-    fn append(&mut self, at: Time, id: PacketId, packets: &mut PacketPool) {
-        packets[id].at = at;
-        self.ordered.push_back(id, packets);
-    }
-    fn push(&mut self, at: Time, overtaking: Overtaking, id: PacketId, context: &mut Context<'_>) {
+impl Impairments {
+    /// Puts a packet on its way that has been judged.
+    fn append(&mut self, ordered: &mut Fifo, (at, overtaking): (Time, Overtaking), id: PacketId, packets: &mut PacketPool) {
         match overtaking {
             Overtaking::Forbidden => {
                 self.last = self.last.max(at);
-                self.append(self.last, id, context.packets);
+                append(ordered, self.last, id, packets);
             }
             Overtaking::Allowed => {
                 self.serial += 1;
-                context.packets[id].at = at;
+                packets[id].at = at;
                 self.overtakable.push(Reverse((at, self.serial, id)));
             }
         }
     }
-    fn next_ordered(&self, context: &Context<'_>) -> Time {
-        self.ordered
-            .front()
-            .map_or(Time::NEVER, |id| context.packets[id].at)
-    }
-    fn next_overtaking(&self) -> Time {
+    fn next_overtakable(&self) -> Time {
         self.overtakable
             .peek()
             .map_or(Time::NEVER, |Reverse((at, ..))| *at)
-    }
-    /// The first of those that may be overtaken, if it arrives by `until` and not after the first of those that keep their order.
-    fn pop_overtaking(&mut self, until: Time, context: &Context<'_>) -> Option<PacketId> {
-        let next = self.next_overtaking();
-        if next > until || next > self.next_ordered(context) {
-            return None;
-        }
-        self.overtakable.pop().map(|Reverse((.., id))| id)
-    }
-    fn len(&self) -> u64 {
-        self.ordered.backlog().packets + self.overtakable.len() as u64
     }
 }
 
@@ -277,9 +264,16 @@ impl Hop {
         impairments: Vec<Box<dyn Impairment>>,
         delay: Span,
     ) -> Self {
-        let (before, after): (Vec<_>, Vec<_>) = impairments
-            .into_iter()
-            .partition(|one| one.side() == Side::BeforeQueue);
+        let impairments = (!impairments.is_empty()).then(|| {
+            let (before, after) = impairments
+                .into_iter()
+                .partition(|one| one.side() == Side::BeforeQueue);
+            Box::new(Impairments {
+                before,
+                after,
+                ..Impairments::default()
+            })
+        });
         let in_order = |admission| {
             Service::InOrder(InOrder {
                 admission,
@@ -287,7 +281,6 @@ impl Hop {
                 busy: false,
                 waiting: VecDeque::new(),
                 waiting_bytes: 0,
-                unjudged: Fifo::default(),
             })
         };
         let service = match discipline {
@@ -298,16 +291,16 @@ impl Hop {
         Hop {
             service,
             server: Server {
-                link: link.as_constant().map_or_else(|| Serving::Other(link), Serving::Constant),
+                link: link
+                    .as_constant()
+                    .map_or_else(|| Serving::Other(link), Serving::Constant),
                 free_at: Time::ZERO,
                 given: Span::ZERO,
             },
             delay,
-            travelling: Travelling::default(),
+            ordered: Fifo::default(),
             counters: HopCounters::default(),
-            judges_after: !after.is_empty(),
-            before,
-            after,
+            impairments,
         }
     }
 
@@ -321,10 +314,10 @@ impl Hop {
         context: &mut Context<'_>,
     ) -> Arrival {
         self.counters.arrivals += 1;
-        if self.before.is_empty() {
+        if self.impairments.is_none() {
             self.enqueue(now, (id, size), until, context)
         } else {
-            self.judge_before(now, id, context)
+            self.handle_impaired(now, (id, size), until, context)
         }
     }
 
@@ -333,19 +326,19 @@ impl Hop {
     pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
         if !self.knows_ahead() {
             self.catch_up(until, context);
-            if let Some(id) = self.travelling.pop_overtaking(until, context) {
+            if let Some(id) = self.pop_overtakable(until, context) {
                 self.counters.departures += 1;
                 return Departure::Packet(context.packets[id].at, id);
             }
         }
-        let Some(id) = self.travelling.ordered.front() else {
+        let Some(id) = self.ordered.front() else {
             return Departure::NotBefore(self.next_departure(Time::NEVER));
         };
         let at = context.packets[id].at;
         if at > until {
             return Departure::NotBefore(self.next_departure(at));
         }
-        self.travelling.ordered.pop_front(context.packets);
+        self.ordered.pop_front(context.packets);
         self.counters.departures += 1;
         Departure::Packet(at, id)
     }
@@ -353,11 +346,34 @@ impl Hop {
     /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later changes it.
     #[inline]
     pub fn knows_ahead(&self) -> bool {
-        matches!(self.service, Service::InOrder(_)) && !self.judges_after
+        matches!(self.service, Service::InOrder(_)) && !self.judges_after()
     }
 
-    /// When the next packet leaves, if the first of those that keep their order does at `ordered`. With an impairment behind the link (loss, jitter), it
-    /// is a lower bound.
+    /// Whether there is an impairment behind the link.
+    #[inline(always)]
+    fn judges_after(&self) -> bool {
+        self.impairments.as_ref().is_some_and(|impairments| !impairments.after.is_empty())
+    }
+
+    /// The first of those that may be overtaken, if it arrives by `until` and not after the first of those that keep their order.
+    fn pop_overtakable(&mut self, until: Time, context: &Context<'_>) -> Option<PacketId> {
+        let ordered = self.next_ordered(context);
+        let impairments = self.impairments.as_mut()?;
+        let next = impairments.next_overtakable();
+        if next > until || next > ordered {
+            return None;
+        }
+        impairments.overtakable.pop().map(|Reverse((.., id))| id)
+    }
+
+    fn next_ordered(&self, context: &Context<'_>) -> Time {
+        self.ordered
+            .front()
+            .map_or(Time::NEVER, |id| context.packets[id].at)
+    }
+
+    /// When the next packet leaves, if the first of those that keep their order does at `ordered`. With an impairment behind the link (loss,
+    /// jitter), it is a lower bound.
     #[inline(always)]
     fn next_departure(&self, ordered: Time) -> Time {
         if self.knows_ahead() {
@@ -368,14 +384,19 @@ impl Hop {
             Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
         };
         let sent = serving.map_or(Time::NEVER, |done| done + self.delay);
-        ordered.min(sent).min(self.travelling.next_overtaking())
+        let overtakable = self
+            .impairments
+            .as_ref()
+            .map_or(Time::NEVER, |impairments| impairments.next_overtakable());
+        ordered.min(sent).min(overtakable)
     }
 
     /// Completes every service due by `now`, each at its own time.
     #[inline]
     pub fn catch_up(&mut self, now: Time, context: &mut Context<'_>) {
+        let judges_after = self.judges_after();
         match &mut self.service {
-            Service::InOrder(_) if self.judges_after => self.complete_unjudged(now, context),
+            Service::InOrder(_) if judges_after => self.complete_unjudged(now, context),
             Service::InOrder(line) => line.catch_up(now, self.server.free_at),
             Service::Scheduled(_) => self.complete_scheduled(now, context),
         }
@@ -427,24 +448,38 @@ impl Hop {
     /// Packets inside: queued, in service or travelling.
     pub fn inside(&self) -> u64 {
         let waiting = match &self.service {
-            Service::InOrder(line) => line.unjudged.backlog().packets,
+            Service::InOrder(_) => 0,
             Service::Scheduled(scheduled) => {
                 scheduled.queue.backlog().packets + u64::from(scheduled.serving.is_some())
             }
         };
-        waiting + self.travelling.len()
+        let impaired = self.impairments.as_ref().map_or(0, |impairments| {
+            impairments.unjudged.backlog().packets + impairments.overtakable.len() as u64
+        });
+        waiting + impaired + self.ordered.backlog().packets
     }
 
     /// Past the impairments in front of the queue.
     #[inline(never)]
-    fn judge_before(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
+    fn handle_impaired(
+        &mut self,
+        now: Time,
+        (id, size): (PacketId, u16),
+        until: Time,
+        context: &mut Context<'_>,
+    ) -> Arrival {
         self.catch_up(now, context);
-        let (copies, _) = judge(&mut self.before, &mut self.counters, now, id, context);
+        let copies = match &mut self.impairments {
+            Some(impairments) if !impairments.before.is_empty() => {
+                judge(&mut impairments.before, &mut self.counters, now, id, context).0
+            }
+            _ => return self.enqueue(now, (id, size), until, context),
+        };
         for id in copies.into_iter().flatten() {
             let size = context.packets[id].size;
             self.enqueue(now, (id, size), Time::ZERO, context);
         }
-        Arrival::Kept(self.next_departure(self.travelling.next_ordered(context)))
+        Arrival::Kept(self.next_departure(self.next_ordered(context)))
     }
 
     #[inline(always)]
@@ -455,7 +490,7 @@ impl Hop {
         until: Time,
         context: &mut Context<'_>,
     ) -> Arrival {
-        if self.judges_after {
+        if self.judges_after() {
             self.complete_unjudged(now, context);
         }
         let Service::InOrder(line) = &mut self.service else {
@@ -477,37 +512,47 @@ impl Hop {
             line.serving = sending;
             line.busy = true;
         }
-        if self.judges_after {
-            line.unjudged.push_back(id, context.packets);
-            return Arrival::Kept(line.serving.done + self.delay);
+        let first = line.serving.done;
+        if let Some(impairments) = &mut self.impairments
+            && !impairments.after.is_empty()
+        {
+            impairments.unjudged.push_back(id, context.packets);
+            return Arrival::Kept(first + self.delay);
         }
         let at = done + self.delay;
-        if at <= until && self.travelling.ordered.is_empty() {
+        if at <= until && self.ordered.is_empty() {
             self.counters.departures += 1;
             return Arrival::Released(at);
         }
-        self.travelling.append(at, id, context.packets);
+        append(&mut self.ordered, at, id, context.packets);
         Arrival::Kept(at)
     }
 
     #[inline(never)]
     fn complete_unjudged(&mut self, now: Time, context: &mut Context<'_>) {
-        let Service::InOrder(line) = &mut self.service else {
-            return;
-        };
-        while line.busy && line.serving.done <= now {
+        while let Service::InOrder(line) = &mut self.service
+            && let Some(impairments) = &mut self.impairments
+            && line.busy
+            && line.serving.done <= now
+        {
             let done = line.serving.done;
             line.advance();
-            if let Some(id) = line.unjudged.pop_front(context.packets) {
-                depart(
-                    &mut self.after,
-                    &mut self.counters,
-                    &mut self.travelling,
-                    (done, self.delay),
-                    id,
-                    context,
-                );
+            if let Some(id) = impairments.unjudged.pop_front(context.packets) {
+                self.depart(done, id, context);
             }
+        }
+    }
+
+    /// A packet has been sent at `done`: past the impairments behind the link and on its way.
+    fn depart(&mut self, done: Time, id: PacketId, context: &mut Context<'_>) {
+        let at = done + self.delay;
+        let Some(impairments) = &mut self.impairments else {
+            return append(&mut self.ordered, at, id, context.packets);
+        };
+        let (copies, (extra, overtaking)) =
+            judge(&mut impairments.after, &mut self.counters, done, id, context);
+        for id in copies.into_iter().flatten() {
+            impairments.append(&mut self.ordered, (at + extra, overtaking), id, context.packets);
         }
     }
 
@@ -523,7 +568,7 @@ impl Hop {
                 self.start_scheduled(now, context);
             }
         }
-        Arrival::Kept(self.next_departure(self.travelling.next_ordered(context)))
+        Arrival::Kept(self.next_departure(self.next_ordered(context)))
     }
 
     #[inline(never)]
@@ -533,14 +578,7 @@ impl Hop {
             && done <= now
         {
             scheduled.serving = None;
-            depart(
-                &mut self.after,
-                &mut self.counters,
-                &mut self.travelling,
-                (done, self.delay),
-                id,
-                context,
-            );
+            self.depart(done, id, context);
             self.start_scheduled(done, context);
         }
     }
@@ -557,21 +595,6 @@ impl Hop {
         self.counters.served += 1;
         self.counters.served_bytes += bytes;
         scheduled.serving = Some((done, id, Backlog { packets: 1, bytes }));
-    }
-}
-
-/// A packet has been sent at `done`: past the impairments behind the link and on its way.
-fn depart(
-    after: &mut [Box<dyn Impairment>],
-    counters: &mut HopCounters,
-    travelling: &mut Travelling,
-    (done, delay): (Time, Span),
-    id: PacketId,
-    context: &mut Context<'_>,
-) {
-    let (copies, (extra, overtaking)) = judge(after, counters, done, id, context);
-    for id in copies.into_iter().flatten() {
-        travelling.push(done + delay + extra, overtaking, id, context);
     }
 }
 

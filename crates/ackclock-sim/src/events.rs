@@ -188,7 +188,11 @@ impl EventQueue {
         self.day = day;
         let first = self.collect(day as usize & (self.buckets.len() - 1));
         let beyond = day.saturating_add(self.buckets.len() as u64);
-        if self.later.peek().is_none_or(|Reverse((time, _))| time >> self.shift >= beyond) {
+        if self
+            .later
+            .peek()
+            .is_none_or(|Reverse((time, _))| time >> self.shift >= beyond)
+        {
             return first.or_else(|| self.today.pop());
         }
         self.fetch_later(first, beyond)

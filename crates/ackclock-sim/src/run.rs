@@ -126,7 +126,8 @@ impl<T: Trace> Run<T> {
         for flow in 0..run.flows.len() {
             run.arm_sender(flow);
         }
-        run.sampling.set(Time::ZERO, run.sampler_target(), &mut run.events);
+        run.sampling
+            .set(Time::ZERO, run.sampler_target(), &mut run.events);
         run
     }
 
@@ -232,8 +233,15 @@ impl<T: Trace> Run<T> {
         loop {
             self.ledger.hop = hop;
             let station = &mut self.stations[hop];
-            let until = if station.followed { self.now.max(self.horizon) } else { self.now };
-            let mut context = Context { packets: &mut self.packets, observer: &mut self.ledger };
+            let until = if station.followed {
+                self.now.max(self.horizon)
+            } else {
+                self.now
+            };
+            let mut context = Context {
+                packets: &mut self.packets,
+                observer: &mut self.ledger,
+            };
             match station.hop.poll_transmit(until, &mut context) {
                 Departure::Packet(at, id) => self.move_on(at, id),
                 Departure::NotBefore(next) => {
@@ -269,12 +277,21 @@ impl<T: Trace> Run<T> {
     #[inline(always)]
     fn enter_hop(&mut self, at: Time, hop: usize, (id, size): (PacketId, u16), follow: bool) -> Option<Time> {
         if T::ON {
-            self.ledger.trace.record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
+            self.ledger
+                .trace
+                .record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
         }
         self.ledger.hop = hop;
         let station = &mut self.stations[hop];
-        let until = if station.followed { self.now.max(self.horizon) } else { self.now };
-        let mut context = Context { packets: &mut self.packets, observer: &mut self.ledger };
+        let until = if station.followed {
+            self.now.max(self.horizon)
+        } else {
+            self.now
+        };
+        let mut context = Context {
+            packets: &mut self.packets,
+            observer: &mut self.ledger,
+        };
         let release = if follow { until } else { Time::ZERO };
         match station.hop.handle_packet(at, (id, size), release, &mut context) {
             Arrival::Released(left) => return Some(left),
@@ -345,7 +362,8 @@ impl<T: Trace> Run<T> {
     fn arm_receiver(&mut self, flow: usize) {
         let target = (self.stations.len() + self.flows.len() + flow) as Target;
         let flow = &mut self.flows[flow];
-        flow.acknowledging.set(flow.poll_receiver_timeout(), target, &mut self.events);
+        flow.acknowledging
+            .set(flow.poll_receiver_timeout(), target, &mut self.events);
     }
 
     /// Puts a packet on the first hop of its way. An ACK is followed at once; data waits for its turn in [`Run::work`], so that a flow that
@@ -353,7 +371,9 @@ impl<T: Trace> Run<T> {
     #[inline]
     fn start(&mut self, at: Time, flow: usize, forward: bool, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);
-        let Some(hop) = self.routes.first(flow, forward).as_hop() else { return };
+        let Some(hop) = self.routes.first(flow, forward).as_hop() else {
+            return;
+        };
         let size = self.packets[id].size;
         if let Some(left) = self.enter_hop(at, hop, (id, size), !forward) {
             self.move_on(left, id);

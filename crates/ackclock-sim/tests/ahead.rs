@@ -16,11 +16,20 @@ fn agree(scenario: &Scenario) -> u64 {
     let topology = topology::build(scenario, 0);
     let log = PacketLog::new(scenario, &topology, (0, 0));
     let step_by_step = Run::simulate(scenario, topology, (0, 0), log, &Unattended);
-    let ahead = Run::simulate(scenario, topology::build(scenario, 0), (0, 0), NoTrace, &Unattended);
+    let ahead = Run::simulate(
+        scenario,
+        topology::build(scenario, 0),
+        (0, 0),
+        NoTrace,
+        &Unattended,
+    );
     for (one, other) in cells(&step_by_step.tables).iter().zip(&cells(&ahead.tables)) {
         assert_eq!(one, other, "{}.{}", one.0, one.1);
     }
-    assert_eq!(step_by_step.statistics.data_packets, ahead.statistics.data_packets);
+    assert_eq!(
+        step_by_step.statistics.data_packets,
+        ahead.statistics.data_packets
+    );
     ahead.statistics.data_packets
 }
 
@@ -113,8 +122,14 @@ fn every_kind_of_sender_and_receiver() {
 fn every_kind_of_traffic() {
     let udp = "flows.bulk.transport={ kind = \"udp\", mss = \"1000 bytes\" }";
     for route in [&[][..], &SHARED_ONLY, &ALL_PRIVATE] {
-        agrees(&with(route, &["flows.bulk.traffic={ kind = \"transfer\", size = \"1.2345 MB\" }"]));
-        agrees(&with(route, &["flows.bulk.traffic={ kind = \"cbr\", rate = \"3 Mbit/s\" }"]));
+        agrees(&with(
+            route,
+            &["flows.bulk.traffic={ kind = \"transfer\", size = \"1.2345 MB\" }"],
+        ));
+        agrees(&with(
+            route,
+            &["flows.bulk.traffic={ kind = \"cbr\", rate = \"3 Mbit/s\" }"],
+        ));
         agrees(&with(route, &["flows.bulk.stop=\"9.99 s\""]));
         let on_off = "flows.bulk.traffic={ kind = \"on_off\", rate = \"3 Mbit/s\", mean_on = \"500 ms\", mean_off = \"300 ms\" }";
         agrees(&with(route, &[on_off]));
@@ -132,10 +147,16 @@ fn links_that_change_and_links_that_take_no_time() {
     let instant = "{ kind = \"constant\", rate = \"400 Gbit/s\" }";
     for hop in ["access", "bottleneck", "exit"] {
         agrees(&[&format!("hops.{hop}.link={markov}")]);
-        agrees(&[&format!("hops.{hop}.link={instant}"), &format!("hops.{hop}.delay=\"0 ms\"")]);
+        agrees(&[
+            &format!("hops.{hop}.link={instant}"),
+            &format!("hops.{hop}.delay=\"0 ms\""),
+        ]);
     }
     agrees(&["hops.bottleneck.queue.limit=\"20 ms\""]);
-    agrees(&["hops.bottleneck.queue.limit=\"30 kB\"", "hops.bottleneck.queue.counts_packet_in_service=true"]);
+    agrees(&[
+        "hops.bottleneck.queue.limit=\"30 kB\"",
+        "hops.bottleneck.queue.counts_packet_in_service=true",
+    ]);
 }
 
 /// A small scenario of which anything may be different from the next.

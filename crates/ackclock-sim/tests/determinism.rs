@@ -56,7 +56,10 @@ fn a_replicate_does_not_depend_on_which_others_are_run() {
 
 #[test]
 fn the_seed_matters() {
-    assert_ne!(cells(&replicate(&lossy(&[]), 0)), cells(&replicate(&lossy(&["seed=2"]), 0)));
+    assert_ne!(
+        cells(&replicate(&lossy(&[]), 0)),
+        cells(&replicate(&lossy(&["seed=2"]), 0))
+    );
 }
 
 /// A second group of flows on hops of their own leaves the first group's rows as they were, though both draw.
@@ -82,7 +85,13 @@ fn adding_a_flow_moves_no_other_draw() {
             3,
         ),
     );
-    for name in ["start_s", "delivered_bytes", "sent_packets", "dropped_packets", "rtt_mean_s"] {
+    for name in [
+        "start_s",
+        "delivered_bytes",
+        "sent_packets",
+        "dropped_packets",
+        "rtt_mean_s",
+    ] {
         match (column(&one, "flows", name), column(&two, "flows", name)) {
             (Column::Number(one), Column::Number(two)) => assert_eq!(one[..4], two[..4], "{name}"),
             (Column::Integer(one), Column::Integer(two)) => assert_eq!(one[..4], two[..4], "{name}"),
@@ -90,7 +99,9 @@ fn adding_a_flow_moves_no_other_draw() {
         }
     }
     // Not the other way round: flows that meet at the bottleneck do disturb each other.
-    let Column::Integer(delivered) = column(&two, "flows", "delivered_bytes") else { unreachable!("bytes are whole") };
+    let Column::Integer(delivered) = column(&two, "flows", "delivered_bytes") else {
+        unreachable!("bytes are whole")
+    };
     assert!(delivered.len() == 7 && delivered.iter().all(|&bytes| bytes > 0));
 }
 

@@ -69,7 +69,9 @@ pub fn cells(tables: &[(&'static str, Table)]) -> Vec<(&'static str, &'static st
     tables
         .iter()
         .flat_map(|(table, Table(columns))| {
-            columns.iter().map(move |(name, cells)| (*table, *name, column(cells)))
+            columns
+                .iter()
+                .map(move |(name, cells)| (*table, *name, column(cells)))
         })
         .collect()
 }
