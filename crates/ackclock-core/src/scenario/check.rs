@@ -185,7 +185,8 @@ fn check_tcp(tcp: &TcpParameters) -> Result<()> {
         }
     }
     if tcp.initial_window.0 > LARGEST_INITIAL_WINDOW {
-        let remedy = format!("is more than a run can hold; write \"{LARGEST_INITIAL_WINDOW} packets\" at most");
+        let remedy =
+            format!("is more than a run can hold; write \"{LARGEST_INITIAL_WINDOW} packets\" at most");
         return refuse("initial_window", &tcp.initial_window, &remedy);
     }
     if tcp
