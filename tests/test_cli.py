@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -294,3 +295,87 @@ def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["leaky.toml", "run"]
     assert ackclock("report", "run").exit_code == 0
     assert "Partial:" in Path("run/report.html").read_text()
+
+
+def _folder(path: Path) -> dict[str, bytes]:
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number_of_threads(run_python) -> None:
+    def everything(threads: int) -> dict[str, bytes]:
+        for command in (
+            ("simulate", "leaky.toml", *QUICK, "-o", "run", "--packets", "--pcap", "--threads", str(threads)),
+            ("plot", "run"),
+            ("report", "run"),
+        ):
+            # A process of its own: nothing that a first run leaves behind may make the second one equal.
+            outcome = run_python("-m", "ackclock", *command)
+            assert outcome.returncode == 0, outcome.stderr
+        return _folder(Path("run"))
+
+    once = everything(1)
+    assert {Path(name).suffix for name in once} == {".json", ".parquet", ".pcap", ".svg", ".html"}
+    assert everything(2) == once
+    assert everything(2) == once
+
+
+@pytest.mark.parametrize("damage", ["run.json", "flows.parquet", "samples.parquet"])
+def test_a_damaged_or_incomplete_result_is_one_line(scenario_file: Path, damage: str) -> None:
+    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    (Path("run") / damage).write_text('{"schema": 1}')
+    for command in ("plot", "report"):
+        assert "run ackclock simulate again" in refused(ackclock(command, "run"))
+    (Path("run") / damage).unlink()
+    for command in ("plot", "report"):
+        assert damage in refused(ackclock(command, "run"))
+    assert not (Path("run") / "figures").exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_run(
+    scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    line = refused(ackclock("plot", "run", "-o", "leaky.toml/figures"))
+    assert line == "leaky.toml/figures: leads through a file; choose another place"
+    assert (
+        refused(ackclock("report", "run", "-o", "leaky.toml/x.html")) == "leaky.toml: is a file; choose another place"
+    )
+
+    def read_only(*_arguments: object, **_options: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), ".")
+
+    monkeypatch.setattr("tempfile.mkdtemp", read_only)  # tests may run as root, who may write everywhere
+    monkeypatch.setattr("ackclock.ways.simulate", lambda *_, **__: pytest.fail("was run"))
+    line = refused(ackclock("simulate", scenario_file, "-o", "other"))
+    assert line == f"{Path.cwd()}: Permission denied; choose another place"
+
+
+def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
+    outcome = ackclock("simulate", scenario_file, *QUICK, "--replicates", 1)
+    assert "one replicate, no confidence interval" in outcome.stdout
+    assert "±" not in outcome.stdout
+    assert outcome.stderr == "warning: one replicate: no confidence interval; set replicates = 5 or more\n"
+    answer = json.loads(ackclock("simulate", scenario_file, *QUICK, "--replicates", 1, "--json").stdout)
+    assert answer["flows"][0]["goodput"]["mean"] > 0
+    assert (answer["flows"][0]["goodput"]["low"], answer["flows"][0]["goodput"]["high"]) == (None, None)
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
+    scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ackclock.cli import _print_table
+    from ackclock.summary import SPARE_FLOW_COLUMNS, flow_cells, flow_rows
+
+    ackclock("simulate", scenario_file, *QUICK, "-o", "run")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    head, cells = flow_cells(flow_rows(Result.load("run")))
+    _print_table("title", head, cells, SPARE_FLOW_COLUMNS)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert max(map(len, text.splitlines())) <= columns
+    assert all(row[head.index("goodput Mbit/s")] in text for row in cells)
+    left_out = [name for name in head if name.split()[0] not in text.partition("left out")[0]]
+    assert all(name in text.partition("left out")[2] for name in left_out)
+    assert bool(left_out) == (columns < 200)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ackclock import Result
+from ackclock import Result, Scenario, simulate
 from ackclock.metrics import METRICS, interval, jain, metric, summarise
 from ackclock.metrics.tables import grouped
 
@@ -108,3 +108,14 @@ def test_throughput_falls_as_loss_rises(result: Result) -> None:
 def test_an_unknown_metric_is_named() -> None:
     with pytest.raises(KeyError, match=r"goodptu.*goodput"):
         metric("goodptu")
+
+
+def test_fairness_is_of_flows_that_were_active_after_the_warm_up(leaky_pipe: Scenario) -> None:
+    alone = leaky_pipe.expand()[1].scenario
+    flow = alone.tree["flows"][0]
+    early = flow | {"name": "early", "stop": "0.5 s"}  # within the warm-up: its goodput is unknown
+    result = simulate(alone.replace(flows=[flow | {"count": 2}, early], replicates=1))
+    goodputs = [row["goodput_bit_per_s"] for row in result.tables["flows"].to_pylist()]
+    assert goodputs[2] is None
+    [value] = metric("fairness").values(result)
+    assert value.value == jain(goodputs[:2])

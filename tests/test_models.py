@@ -206,3 +206,37 @@ def test_assumptions_that_a_flow_does_not_meet_are_named(resolved) -> None:
     tree["flows"][0]["traffic"] = {"kind": "transfer", "size": "1 MB"}
     answers = models.predictions([tree])
     assert all("there is not always data to send" in note for note in answers["note"])
+
+
+def test_a_flow_of_several_instances_gets_their_sum(leaky_pipe: Scenario) -> None:
+    point = leaky_pipe.expand()[2].scenario  # 5 % loss: far from the link's share
+    [one, three] = [
+        predict(point.replace({"flows.0.count": count})).tables["predictions"].to_pylist() for count in (1, 3)
+    ]
+    for single, group in zip(one, three, strict=True):
+        assert group["goodput_bit_per_s"] == pytest.approx(3 * single["goodput_bit_per_s"])
+        assert group["instances"] == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "loss recovery is sack"),
+        ({"hops.return.impairments": [{"kind": "iid_loss", "probability": "1 %", "applies": "acks"}]}, "lost ACKs"),
+        ({"flows.0.stop": "3 s"}, "not active all the time"),
+        ({"flows.0.start": ["0 s", "2 s"]}, "not active all the time"),
+        (
+            {"hops.wired.link": {"kind": "markov", "rates": ["9 Mbit/s", "4 Mbit/s"], "mean_sojourn": "1 s"}},
+            "the link's rate varies",
+        ),
+    ],
+)
+def test_assumptions_that_are_not_met_are_named(leaky_pipe: Scenario, changes: dict, expected: str) -> None:
+    point = leaky_pipe.expand()[1].scenario.replace(changes)
+    [pftk] = [row for row in predict(point).tables["predictions"].to_pylist() if row["model"] == "pftk"]
+    assert expected in pftk["note"]
+
+
+def test_the_square_root_says_where_timeouts_matter(leaky_pipe: Scenario) -> None:
+    notes = [predict(leaky_pipe.expand()[point].scenario).tables["predictions"]["note"][0].as_py() for point in (1, 2)]
+    assert ["timeouts" in note for note in notes] == [False, True]

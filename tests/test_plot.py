@@ -70,7 +70,7 @@ def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result
     figure = plot.sweep(result, predicted)
     [axes] = figure.axes
     lines = {line.get_label(): line for line in axes.get_lines()}
-    assert {"Reno", "CUBIC", "model: PFTK", "model: square root"} <= set(lines)
+    assert {"Reno", "CUBIC", "model: PFTK (Reno)", "model: square root (Reno)"} <= set(lines)
     expected = {one.point: one.interval for one in summarise(result, metric("goodput"))}
     np.testing.assert_allclose(lines["Reno"].get_ydata(), [expected[point].mean / 1e6 for point in range(3)])
     np.testing.assert_allclose(lines["CUBIC"].get_ydata(), [expected[point].mean / 1e6 for point in range(3, 6)])
@@ -79,7 +79,7 @@ def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result
     assert axes.get_ylabel() == "goodput (Mbit/s)"
     rows = predicted.tables["predictions"].to_pylist()
     pftk = [row["goodput_bit_per_s"] / 1e6 for row in rows if row["model"] == "pftk" and row["goodput_bit_per_s"]]
-    np.testing.assert_allclose(lines["model: PFTK"].get_ydata(), pftk)
+    np.testing.assert_allclose(lines["model: PFTK (Reno)"].get_ydata(), pftk)
     distinct = looks(figure)
     assert len(set(distinct.values())) == len(distinct)
 

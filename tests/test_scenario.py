@@ -1,11 +1,13 @@
+import copy
 import json
 from pathlib import Path
 
 import jsonschema
 import pytest
+from jsonschema import Draft202012Validator
 
 import ackclock
-from ackclock import Scenario, ScenarioError, quantity
+from ackclock import Scenario, ScenarioError, load, quantity
 from ackclock.registry import registry, schema
 
 
@@ -169,3 +171,50 @@ def test_windows_are_whole_packets() -> None:
     assert quantity.window_packets("20 packets", 1000) == 20
     assert quantity.window_packets("2999 bytes", 1000) == 2
     assert quantity.window_packets("unlimited", 1000) == float("inf")
+
+
+EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.toml"))
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    """Of the schema that is checked in, which editors read."""
+    described = json.loads((EXAMPLES[0].parent.parent / "schema" / "scenario.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(described)
+    return Draft202012Validator(described)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_as_the_schema_says_with_and_without_defaults(
+    example: Path, validator: Draft202012Validator
+) -> None:
+    scenario = load(example)
+    validator.validate(scenario.tree)
+    for point in scenario.expand():
+        validator.validate(point.scenario.tree)
+        validator.validate(point.scenario.resolve().tree)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("dealy", "1 ms"),
+        ("hops.0.dealy", "1 ms"),
+        ("hops.0.link.kind", "copper"),
+        ("hops.0.link.rate", 45),
+        ("flows.0.transport.mms", "1000 bytes"),
+        ("flows.0.count", 0),
+        ("replicates", 0),
+        ("schema", 2),
+    ],
+)
+def test_the_schema_refuses_what_the_engine_refuses(validator: Draft202012Validator, path: str, value: object) -> None:
+    tree = copy.deepcopy(load(EXAMPLES[0]).tree)
+    *parents, name = path.split(".")
+    table = tree
+    for parent in parents:
+        table = table[int(parent) if parent.isdigit() else parent]
+    table[name] = value
+    assert not validator.is_valid(tree)
+    with pytest.raises(ScenarioError):
+        Scenario(tree, EXAMPLES[0].parent).check()

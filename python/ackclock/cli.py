@@ -85,8 +85,8 @@ def _worded(error: click.ClickException) -> str:
 def _complain_of_system(error: OSError) -> int:
     if error.errno is None:  # one of ours, worded already
         return _complain(str(error), BAD_INPUT)
-    words = "is a file" if error.errno in (errno.EEXIST, errno.ENOTDIR) else error.strerror
-    reason = f"{error.filename or 'this machine'}: {words}"
+    plainer = {errno.EEXIST: "is a file", errno.ENOTDIR: "leads through a file"}  # where a folder was wanted
+    reason = f"{error.filename or 'this machine'}: {plainer.get(error.errno, error.strerror)}"
     if error.filename and error.errno in _BAD_PATH:
         return _complain(f"{reason}; choose another place", BAD_INPUT)
     return _complain(reason, LACKING)

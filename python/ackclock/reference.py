@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ackclock.metrics import METRICS
+from ackclock.models import MODELS
 from ackclock.registry import registry, schema
 
 __all__ = ["differences", "main", "pages"]
@@ -65,6 +67,9 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     texts = {f"docs/reference/{kind}.md": _kind_page(kind, registered) for kind in KINDS}
     texts["docs/reference/presets.md"] = _preset_page(registered, described)
     texts["docs/reference/scenario.md"] = _scenario_page(registered, described)
+    texts["docs/reference/models.md"] = _model_page(registered)
+    texts["docs/reference/metrics.md"] = _metric_page(registered)
+    texts["docs/reference/README.md"] = _index(texts)
     texts["schema/scenario.schema.json"] = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
     return texts
 
@@ -139,6 +144,43 @@ def _preset_page(registered: Json, described: Json) -> str:
         rows.append((f"`{path}`", *values, page.meaning(path, parameters)))
     page.table(("parameter", *(f"`{name}`" for name in presets), "meaning"), rows)
     return page.finish()
+
+
+def _model_page(registered: Json) -> str:
+    page = _Page("Models", registered)
+    page.paragraph(
+        "What `ackclock predict` asks. A model says for which flows it has no answer, and which of its assumptions a "
+        "flow does not meet. What it says is capped by the slowest hop's share and by the receiver's window."
+    )
+    page.table(("model", "what it is"), [(f"[`{one.name}`](#{_anchor(one.name)})", one.summary) for one in MODELS])
+    for model in MODELS:
+        page.heading(2, model.name)
+        page.paragraph(f"**{model.label}.** {model.summary}")
+        rows = [(f"`{one.letter}`", one.unit or "—", one.meaning) for one in model.inputs]
+        page.table(("letter", "unit", "meaning"), rows)
+        page.paragraph("It assumes:")
+        page.paragraph("\n".join(f"- {one}" for one in model.assumptions))
+        page.paragraph(f"Reference: {model.reference}.")
+    return page.finish()
+
+
+def _metric_page(registered: Json) -> str:
+    page = _Page("Metrics", registered)
+    page.paragraph(
+        "What tables, figures (`ackclock plot --metric`) and reports show: means over replicates with 95 % Student-t "
+        "intervals, of the time after the warm-up unless they say otherwise."
+    )
+    rows = [(f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS]
+    page.table(("metric", "label", "shown in", "what it is"), rows)
+    return page.finish()
+
+
+def _index(texts: Mapping[str, str]) -> str:
+    """A page that leads to all others."""
+    pages = {Path(name).name: text for name, text in texts.items() if name.endswith(".md")}
+    titles = {name: text.partition("\n# ")[2].partition("\n")[0] for name, text in pages.items()}
+    links = [f"- [{title}]({name})" for name, title in titles.items()]
+    return "\n\n".join((MARK, "# Reference", "\n".join(links))) + "\n"
 
 
 def _scenario_page(registered: Json, described: Json) -> str:
@@ -311,7 +353,8 @@ class _Page:
             case "array" if "prefixItems" in schema:
                 return "list: " + ", ".join(self._written(item, missing) for item in schema["prefixItems"])
             case "array":
-                return f"list of {self._written(schema.get('items', {}), missing)}"
+                members = self._written(schema.get("items", {}), missing)
+                return f"list of {members.removeprefix('a ')}"
             case "object" if "properties" in schema:
                 return "`{ " + ", ".join(f"{field} = …" for field in schema["properties"]) + " }`"
             case "boolean":

@@ -108,7 +108,7 @@ def flow_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     cells = [
         [
             *(str(row["assignments"][path]) for path in swept),
-            row["flow"] if row["count"] == 1 else f"{row['flow']} ×{row['count']}",
+            _named(row["flow"], row["count"]),
             row["control"],
             written(row["goodput"], "goodput"),
             *(number(row["predicted"].get(model), 1e-6) for model in models),
@@ -141,7 +141,7 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     cells = [
         [
             *(str(row["assignments"][path]) for path in swept),
-            row["flow"],
+            _named(row["flow"], row["instances"]),
             row["control"],
             row["label"],
             number(row["goodput_bit_per_s"], 1e-6),
@@ -151,6 +151,10 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
         for row in rows
     ]
     return head, cells
+
+
+def _named(flow: str, instances: int) -> str:
+    return flow if instances == 1 else f"{flow} ×{instances}"
 
 
 def swept_paths(rows: Rows) -> list[str]:

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import grouped
@@ -18,10 +18,14 @@ def jain(shares: ArrayLike) -> float:
 
 
 def fairness(result: Result) -> list[Value]:
-    """Jain's index of the goodput of all TCP instances."""
+    """Jain's index of the goodput of all TCP instances whose goodput is known: that were active after the warm-up."""
     return [
-        Value(point, replicate, "all flows", jain(rows["goodput_bit_per_s"][rows["control"] != "udp"]))
+        Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["control"] != "udp"])))
         for (point, replicate), rows in grouped(
             result.tables["flows"], ("point", "replicate"), ("goodput_bit_per_s", "control")
         )
     ]
+
+
+def _known(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values[~np.isnan(values)]

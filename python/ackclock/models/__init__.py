@@ -19,13 +19,14 @@ def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
     Returns:
         Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None where the model does
-        not apply; `model_bit_per_s` is the model's alone; `limit` says which of the two it is; `note` why not, or
-        which assumptions are not met.
+        not apply; `model_bit_per_s` is the model's alone (both are sums over the flow's instances, like the metric
+        goodput); `limit` says which of the two it is; `note` why not, or which assumptions are not met.
     """
     rows = [
         {
             "point": index,
             "flow": path.flow,
+            "instances": path.instances,
             "control": path.control or path.transport,
             "model": model.name,
             "label": model.label,
@@ -38,7 +39,9 @@ def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
-COLUMNS = ("point", "flow", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit", "note")
+COLUMNS = (
+    "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit", "note",
+)  # fmt: skip
 
 
 def _answer(model: Model, path: FlowPath) -> dict[str, Any]:
@@ -51,4 +54,5 @@ def _answer(model: Model, path: FlowPath) -> dict[str, Any]:
     notes = list(verdict.notes)
     if limit != "model":
         notes.insert(0, f"capped by the {limit}")
-    return {"goodput_bit_per_s": caps[limit], "model_bit_per_s": alone, "limit": limit, "note": "; ".join(notes)}
+    total = {"goodput_bit_per_s": caps[limit] * path.instances, "model_bit_per_s": alone * path.instances}
+    return total | {"limit": limit, "note": "; ".join(notes)}

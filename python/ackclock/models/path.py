@@ -11,7 +11,7 @@ For one flow instance that has the path to itself as far as queueing goes:
 - First timeout, T0: what RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
   variance term is zero.
 - Caps: the payload rate of the slowest hop, shared evenly by the flow instances that cross it, and a receiver's
-  window per round trip.
+  window per round trip. A Markov link counts with the highest of its rates, a trace not at all.
 """
 
 from dataclasses import dataclass
@@ -27,11 +27,13 @@ class FlowPath:
 
     Attributes:
         flow: Its name.
+        instances: How many there are of it; everything else is about one of them.
         transport: `tcp` or `udp`.
         control: Name of the congestion control, empty for UDP.
         is_aimd: Whether the control is additive increase, multiplicative decrease.
         growth_segments: Its growth in segments per round trip with b = 1.
         kept_share: What it keeps of the window after a loss.
+        recovery: How it recovers from loss, empty for UDP.
         mss_bytes: Payload of a full segment.
         round_trip_s: See above.
         loss: See above.
@@ -43,11 +45,13 @@ class FlowPath:
     """
 
     flow: str
+    instances: int
     transport: str
     control: str
     is_aimd: bool
     growth_segments: float
     kept_share: float
+    recovery: str
     mss_bytes: float
     round_trip_s: float
     loss: float
@@ -78,15 +82,17 @@ def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
     mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
     round_trip = _round_trip(flow, route, back, mss + header, header)
     control = transport["control"] if is_tcp else {"kind": ""}
-    notes = _notes(flow, route)
+    notes = _notes(scenario, flow, route, back)
     alpha, beta = _increase_and_decrease(control)
     return FlowPath(
         flow=flow["name"],
+        instances=flow["count"],
         transport=transport["kind"],
         control=control["kind"],
         is_aimd=control["kind"] == "reno",
         growth_segments=alpha,
         kept_share=beta,
+        recovery=transport["recovery"] if is_tcp else "",
         mss_bytes=mss,
         round_trip_s=round_trip,
         loss=_loss(route),
@@ -116,8 +122,11 @@ def _round_trip(
 
 
 def _rate(hop: dict[str, Any]) -> float:
-    """Bits per second, infinite where it varies."""
-    return quantity.bit_per_s(hop["link"]["rate"]) if hop["link"]["kind"] == "constant" else inf
+    """Bits per second at the most; infinite for a trace, which is another file's to say."""
+    link = hop["link"]
+    if link["kind"] == "constant":
+        return quantity.bit_per_s(link["rate"])
+    return max((quantity.bit_per_s(rate) for rate in link.get("rates", [])), default=inf)
 
 
 def _link_share(scenario: dict[str, Any], route: list[dict[str, Any]]) -> float:
@@ -173,15 +182,23 @@ def _increase_and_decrease(control: dict[str, Any]) -> tuple[float, float]:
     return float(control.get("alpha", 1.0)), float(control.get("beta", 0.5))
 
 
-def _notes(flow: dict[str, Any], route: list[dict[str, Any]]) -> tuple[str, ...]:
-    notes = []
-    if flow["traffic"]["kind"] != "bulk":
-        notes.append("there is not always data to send")
-    if any(hop["link"]["kind"] != "constant" for hop in route):
-        notes.append("the link's rate varies; no cap")
-    kinds = {impairment["kind"] for hop in route for impairment in hop.get("impairments", [])}
-    if "gilbert_elliott" in kinds:
-        notes.append("losses come in bursts; their mean rate is used")
-    if "jitter" in kinds:
-        notes.append("the round-trip time varies; jitter is left out")
-    return tuple(notes)
+def _notes(
+    scenario: dict[str, Any], flow: dict[str, Any], route: list[dict[str, Any]], back: list[dict[str, Any]]
+) -> tuple[str, ...]:
+    def impaired(hops: list[dict[str, Any]], spared: str) -> set[str]:
+        every = (one for hop in hops for one in hop.get("impairments", []))
+        return {one["kind"] for one in every if one.get("applies", "data") != spared}
+
+    def latest(written: Any) -> float:
+        return quantity.seconds(written[-1] if isinstance(written, list) else written)
+
+    on_data, on_acks = impaired(route, "acks"), impaired(back, "data")
+    noted = {
+        "there is not always data to send": flow["traffic"]["kind"] != "bulk",
+        "it is not active all the time": flow["stop"] != "end" or latest(flow["start"]) > latest(scenario["warmup"]),
+        "the link's rate varies": any(hop["link"]["kind"] != "constant" for hop in route),
+        "losses come in bursts, their mean rate is used": "gilbert_elliott" in on_data,
+        "lost ACKs are left out": bool(on_acks & {"iid_loss", "gilbert_elliott"}),
+        "the round-trip time varies, jitter is left out": "jitter" in on_data | on_acks,
+    }
+    return tuple(note for note, holds in noted.items() if holds)

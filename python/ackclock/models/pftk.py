@@ -102,6 +102,8 @@ def _applies(path: FlowPath) -> Verdict:
     verdict = needs_random_loss(path)
     if verdict.applies and not (path.is_aimd and path.growth_segments == 1 and path.kept_share == 0.5):
         return Verdict(False, (f"does not apply: {path.control} is not AIMD(1, 1/2)",))
+    if verdict.applies and path.recovery != "reno":
+        return Verdict(True, (*verdict.notes, f"loss recovery is {path.recovery}, the formula's is Reno's"))
     return verdict
 
 

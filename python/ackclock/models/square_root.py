@@ -49,6 +49,14 @@ def rate(R: ArrayLike, p: ArrayLike, C: ArrayLike = PERIODIC) -> NDArray[np.floa
     return np.asarray(C / (R * np.sqrt(p)))
 
 
+# A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a loss. Three are needed.
+_FEW_SEGMENTS = 10
+
+
+def _mean_window(path: FlowPath) -> float:
+    return constant(path.segments_per_ack, path.growth_segments, path.kept_share) / math.sqrt(path.loss)
+
+
 def _goodput(path: FlowPath) -> float:
     C = constant(path.segments_per_ack, path.growth_segments, path.kept_share)
     return float(rate(path.round_trip_s, path.loss, C))
@@ -58,6 +66,9 @@ def _applies(path: FlowPath) -> Verdict:
     verdict = needs_random_loss(path)
     if verdict.applies and not path.is_aimd:
         return Verdict(False, (f"does not apply: {path.control} is no AIMD",))
+    if verdict.applies and _mean_window(path) < _FEW_SEGMENTS:
+        few = f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which it leaves out, count"
+        return Verdict(True, (*verdict.notes, few))
     return verdict
 
 
