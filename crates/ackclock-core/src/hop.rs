@@ -141,7 +141,13 @@ fn append(ordered: &mut Fifo, at: Time, id: PacketId, packets: &mut PacketPool) 
 
 impl Impairments {
     /// Puts a packet on its way that has been judged.
-    fn append(&mut self, ordered: &mut Fifo, (at, overtaking): (Time, Overtaking), id: PacketId, packets: &mut PacketPool) {
+    fn append(
+        &mut self,
+        ordered: &mut Fifo,
+        (at, overtaking): (Time, Overtaking),
+        id: PacketId,
+        packets: &mut PacketPool,
+    ) {
         match overtaking {
             Overtaking::Forbidden => {
                 self.last = self.last.max(at);
@@ -352,7 +358,9 @@ impl Hop {
     /// Whether there is an impairment behind the link.
     #[inline(always)]
     fn judges_after(&self) -> bool {
-        self.impairments.as_ref().is_some_and(|impairments| !impairments.after.is_empty())
+        self.impairments
+            .as_ref()
+            .is_some_and(|impairments| !impairments.after.is_empty())
     }
 
     /// The first of those that may be overtaken, if it arrives by `until` and not after the first of those that keep their order.
@@ -748,7 +756,8 @@ mod tests {
                 Arrival::Kept(until) => self.alarm = self.alarm.min(until),
                 Arrival::Released(at) => panic!("released at {at:?} though nobody asked"),
             }
-            self.hop.catch_up(now, &mut Self::context(&mut self.pool, &mut self.drops));
+            self.hop
+                .catch_up(now, &mut Self::context(&mut self.pool, &mut self.drops));
             self.check(now);
         }
         /// Takes out all that has left by `now`.
@@ -812,7 +821,9 @@ mod tests {
             let due = next.min(bench.wake());
             if due.is_never() {
                 let end = Time::from_nanos(u64::MAX - 1);
-                bench.hop.catch_up(end, &mut Bench::context(&mut bench.pool, &mut bench.drops));
+                bench
+                    .hop
+                    .catch_up(end, &mut Bench::context(&mut bench.pool, &mut bench.drops));
                 return bench;
             }
             let now = due + late.next().copied().unwrap_or_default();
