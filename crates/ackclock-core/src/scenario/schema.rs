@@ -113,7 +113,10 @@ pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
         let mut all = Map::new();
         all.insert(
             "control".into(),
-            described(control, "What decides how much may be in flight: the congestion control."),
+            described(
+                control,
+                "What decides how much may be in flight: the congestion control.",
+            ),
         );
         let mut preset = described(preset, "Where the parameters come from that are not given.");
         preset["default"] = value_of(&Preset::default());
