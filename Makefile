@@ -40,6 +40,7 @@ test: $(BUILT) ## build, then run all tests, Rust and Python
 	$(BIN)/python -m pytest
 
 bench: $(BUILT) ## run the benchmarks (minutes; BENCHMARKS.md says what they mean)
+	$(BIN)/python benches/run.py
 	cargo bench --workspace --exclude ackclock-py
 
 lint: $(BUILT) ## check format, lints, types and who imports whom

@@ -31,7 +31,7 @@ def load(case: str) -> ackclock.Scenario:
 
 
 def simulate_with_losses(case: str, seed: int) -> tuple[Outcome, list[int]]:
-    """One run of a case with random loss, and which packets were lost, counted from 0 as they leave the bottleneck's link."""
+    """One run of a case with random loss, and which packets the bottleneck lost, counted from 0 as they leave it."""
     result = ackclock.simulate(load(case).replace(seed=seed, replicates=1), packets=True)
     packets = result.tables["packets"]
     # What is not lost is received a propagation delay later.

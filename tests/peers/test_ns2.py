@@ -17,8 +17,9 @@ LIVE = ns2.installed()
 GOODPUT = 0.015
 #: Packets by which the window at an overflow may differ.
 WINDOW = 1.0
-#: Share of the goodput by which a run with the same losses may differ.
-PAIRED = 0.01
+#: Share of the goodput by which a run with the same losses may differ. A loss that ns-2's SACK sender leaves to the
+#: timer (see README.md) is worth 2 %.
+PAIRED = {"newreno": 0.005, "sack": 0.025}
 
 WITHOUT = (
     "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): "
@@ -79,11 +80,11 @@ def test_random_loss_gives_the_same_mean_goodput(case: str) -> None:
 @pytest.mark.parametrize("recovery", ns2.CONTROLS)
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_the_same_losses_have_the_same_effect(recovery: str, seed: int) -> None:
-    # ackclock draws the losses, ns-2 is told them: no sampling error between the two. The queue has room for everything.
+    # ackclock draws the losses, ns-2 is told them: no sampling error between the two. The queue drops nothing.
     mine, lost = ours.simulate_with_losses(f"random-loss {recovery} 1000", seed)
     losses = " ".join(map(str, lost))
     theirs = ns2.run({"control": ns2.CONTROLS[recovery], "limit": 1000, "losses": losses, "windows": 0})
-    assert mine.goodput_bit_per_s[0] == pytest.approx(theirs.goodput_bit_per_s[0], rel=PAIRED)
+    assert mine.goodput_bit_per_s[0] == pytest.approx(theirs.goodput_bit_per_s[0], rel=PAIRED[recovery])
 
 
 @over("ten-flows")

@@ -1,24 +1,26 @@
-//! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace]`.
+//! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace] [--digest]`.
 //!
-//! It measures nothing itself: benches/run.py counts its CPU time, its memory and its instructions from outside.
+//! It measures nothing itself: benches/run.py counts its CPU time, its memory and its instructions from outside. Two builds whose
+//! digests of the tables are equal have computed the same to the bit.
 
+use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_sim::packet_log::PacketLog;
-use ackclock_sim::run::{Run, RunStatistics, Unattended};
+use ackclock_sim::run::{Outcome, Run, RunStatistics, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let trace = arguments
-        .iter()
-        .position(|word| word == "--trace")
-        .map(|at| arguments.remove(at))
-        .is_some();
+    let mut option = |name: &str| {
+        let place = arguments.iter().position(|word| word == name);
+        place.map(|at| arguments.remove(at)).is_some()
+    };
+    let (trace, wants_digest) = (option("--trace"), option("--digest"));
     let (file, assignments) = arguments
         .split_first()
-        .ok_or("usage: engine FILE [PATH=VALUE]… [--trace]")?;
+        .ok_or("usage: engine FILE [PATH=VALUE]… [--trace] [--digest]")?;
     let mut scenario = tree::from_toml(&std::fs::read_to_string(file)?)?;
     for assignment in assignments {
         let (path, value) = tree::parse_assignment(assignment)?;
@@ -26,12 +28,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let scenario = Scenario::from_tree(&scenario, &NoFiles)?;
     let topology = topology::build(&scenario, 0);
-    let statistics: RunStatistics = if trace {
+    let (statistics, tables) = if trace {
         let log = PacketLog::new(&scenario, &topology, (0, 0));
-        Run::simulate(&scenario, topology, (0, 0), log, &Unattended).statistics
+        leave(Run::simulate(&scenario, topology, (0, 0), log, &Unattended))
     } else {
-        Run::simulate(&scenario, topology, (0, 0), NoTrace, &Unattended).statistics
+        leave(Run::simulate(&scenario, topology, (0, 0), NoTrace, &Unattended))
     };
+    if wants_digest {
+        let digest = tables.iter().map(|(_, table)| table).fold(FNV_OFFSET, digest);
+        println!("{digest:016x}");
+        return Ok(());
+    }
     println!(
         "{}",
         serde_json::json!({
@@ -41,4 +48,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         })
     );
     Ok(())
+}
+
+fn leave<T>(outcome: Outcome<T>) -> (RunStatistics, Vec<(&'static str, Table)>) {
+    (outcome.statistics, outcome.tables)
+}
+
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// FNV-1a over every cell.
+fn digest(start: u64, table: &Table) -> u64 {
+    let mix = |hash: u64, cell: u64| {
+        cell.to_le_bytes().iter().fold(hash, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME)
+        })
+    };
+    table.0.iter().fold(start, |hash, (_, column)| match column {
+        Column::Number(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, cell.to_bits())),
+        Column::Integer(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, *cell as u64)),
+        Column::Text(words) => words
+            .indices
+            .iter()
+            .fold(hash, |hash, cell| mix(hash, *cell as u64)),
+    })
 }

@@ -1,7 +1,8 @@
 //! The floor: the event-queue and packet-list operations of the benchmark dumbbell, and nothing else. `floor FLOWS PACKETS`.
 //!
 //! A fixed window of packets per flow goes round six pipes (access, bottleneck, access and back), each with its serialisation and delay.
-//! No queue limit, no endpoint, no congestion control, no virtual call: what remains is what any engine of this kind must do.
+//! As in the engine, only the arrivals at the two shared pipes are events; through the pipe behind it a packet is followed at once. No
+//! queue limit, no counters, no endpoint, no congestion control, no sampling: what remains is what any engine that works ahead must do.
 
 use ackclock_core::packet::{Fifo, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::units::Time;
@@ -25,7 +26,6 @@ struct Floor {
     delivered: u64,
 }
 
-const HOPS: usize = 6;
 const DATA: u16 = 1040;
 const ACK: u16 = 40;
 
@@ -68,16 +68,19 @@ impl Floor {
         }
     }
 
+    /// Through a pipe: when the packet is at its end.
+    fn pass(&mut self, now: u64, pipe: usize, id: PacketId) -> u64 {
+        let pipe = &mut self.pipes[pipe];
+        pipe.free_at =
+            now.max(pipe.free_at) + (f64::from(self.packets[id].size) * pipe.nanos_per_byte) as u64;
+        pipe.free_at + pipe.delay
+    }
+
+    /// Into the access pipe in front of a shared one, where it waits for its turn.
     fn enter(&mut self, now: u64, pipe: usize, id: PacketId) {
-        let Pipe {
-            travelling,
-            free_at,
-            nanos_per_byte,
-            delay,
-        } = &mut self.pipes[pipe];
-        *free_at = now.max(*free_at) + (f64::from(self.packets[id].size) * *nanos_per_byte) as u64;
-        let at = Time::from_nanos(*free_at + *delay);
+        let at = Time::from_nanos(self.pass(now, pipe, id));
         self.packets[id].at = at;
+        let travelling = &mut self.pipes[pipe].travelling;
         if travelling.is_empty() {
             self.events.push(at, pipe as u32);
         }
@@ -94,15 +97,16 @@ impl Floor {
         let packet = &mut self.packets[id];
         packet.position += 1;
         let (flow, position) = (packet.flow.0 as usize, usize::from(packet.position));
-        let id = match position {
-            HOPS => self.replace(id, DATA, 0),
-            3 => {
-                self.delivered += 1;
-                self.replace(id, ACK, 3)
-            }
-            _ => id,
-        };
-        self.enter(now, Self::pipe_of(flow, position % HOPS), id);
+        let mut at = now;
+        for position in [position, position + 1] {
+            at = self.pass(at, Self::pipe_of(flow, position), id);
+            self.packets[id].position += 1;
+        }
+        let back = position == 1;
+        self.delivered += u64::from(back);
+        let (size, first) = if back { (ACK, 3) } else { (DATA, 0) };
+        let id = self.replace(id, size, first);
+        self.enter(at, Self::pipe_of(flow, usize::from(first)), id);
     }
 
     /// The endpoint: one packet ends, another begins.

@@ -7,8 +7,10 @@
 
 use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::link::Link;
+use crate::link::constant::ConstantLink;
 use crate::observe::{Context, DropReason};
-use crate::packet::{Backlog, Fifo, PacketId};
+use crate::packet::{Backlog, Fifo, PacketId, PacketPool};
+use crate::queue::droptail::DropTail;
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
 use std::cmp::Reverse;
@@ -29,89 +31,229 @@ pub struct HopCounters {
     pub duplicates: u64,
 }
 
+/// What has become of a packet that came to a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It is settled that it leaves at that moment, and it is out already.
+    Released(Time),
+    /// It is inside or dropped. On its account [`Hop::poll_transmit`] is to be asked at that moment or before, `Time::NEVER` if need not be.
+    Kept(Time),
+}
+
+/// What leaves a hop next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// That packet, at that moment.
+    Packet(Time, PacketId),
+    /// Nothing before that moment; ask again then.
+    NotBefore(Time),
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Hop {
     service: Service,
-    link: Box<dyn Link>,
+    server: Server,
+    delay: Span,
+    /// Packets on their way over the propagation delay that keep their order, each with its time of arrival in `Packet::at`.
+    ordered: Fifo,
+    /// `served` is what the link has been given.
+    counters: HopCounters,
+    /// Most hops have none, and with tens of thousands of hops every cache line counts.
+    impairments: Option<Box<Impairments>>,
+}
+
+/// The impairments, and what there is to remember on their account.
+#[derive(Debug, Default)]
+struct Impairments {
     before: Vec<Box<dyn Impairment>>,
     after: Vec<Box<dyn Impairment>>,
-    delay: Span,
-    travelling: Travelling,
-    counters: HopCounters,
-    /// When the link will have sent all it has been given, and the time that takes in all, waits not counted.
-    free_at: Time,
-    given: Span,
+    /// Packets that are to be judged when they have been sent.
+    unjudged: Fifo,
+    /// Packets on their way that may be overtaken: (arrival, tie-break, packet).
+    overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
+    serial: u64,
+    /// The latest arrival of those that keep their order.
+    last: Time,
 }
 
 /// How packets get from the queue to the link.
 #[derive(Debug)]
 enum Service {
-    InOrder {
-        admission: Box<dyn Admission>,
-        /// What is waiting or in service, first the packet in service: when each will have been sent, and its size.
-        line: VecDeque<(Time, u16)>,
-        bytes: u64,
-        /// The packets themselves, if an impairment is to judge them when they have been sent; else they travel already.
-        unjudged: Fifo,
-    },
-    Scheduled {
-        queue: Box<dyn Queue>,
-        serving: Option<(Time, PacketId, Backlog)>,
-    },
+    InOrder(InOrder),
+    Scheduled(Box<Scheduled>),
 }
 
-/// Packets on their way over the propagation delay, each with its time of arrival in `Packet::at`.
-#[derive(Debug, Default)]
-struct Travelling {
-    ordered: Fifo,
-    /// Packets that may be overtaken: (arrival, tie-break, packet).
-    overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
-    last: Time,
-    serial: u64,
+/// A packet's service: when it will have been sent, and its size.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    done: Time,
+    size: u16,
 }
 
-impl Travelling {
-    fn push(&mut self, at: Time, overtaking: Overtaking, id: PacketId, context: &mut Context<'_>) {
+/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up.
+#[derive(Debug)]
+struct InOrder {
+    admission: Admitting,
+    /// The packet in service, if the link is `busy`.
+    serving: Sending,
+    busy: bool,
+    waiting: VecDeque<Sending>,
+    waiting_bytes: u64,
+}
+
+/// Drop-tail stands at almost every hop, and calling it through a pointer costs more than its decision.
+#[derive(Debug)]
+enum Admitting {
+    DropTail(DropTail),
+    Other(Box<dyn Admission>),
+}
+
+/// Behind a discipline that decides when the link asks.
+#[derive(Debug)]
+struct Scheduled {
+    queue: Box<dyn Queue>,
+    serving: Option<(Time, PacketId, Backlog)>,
+}
+
+/// The link, and what it has been given.
+#[derive(Debug)]
+struct Server {
+    link: Serving,
+    /// When it will have sent all it has been given, and the time that takes in all, waits not counted.
+    free_at: Time,
+    given: Span,
+}
+
+/// Almost every link is constant, and calling it through a pointer costs more than its division.
+#[derive(Debug)]
+enum Serving {
+    Constant(ConstantLink),
+    Other(Box<dyn Link>),
+}
+
+/// Puts a packet on its way behind those that keep their order, which arrive no later than `at`.
+#[inline(always)]
+fn append(ordered: &mut Fifo, at: Time, id: PacketId, packets: &mut PacketPool) {
+    packets[id].at = at;
+    ordered.push_back(id, packets);
+}
+
+impl Impairments {
+    /// Puts a packet on its way that has been judged.
+    fn append(&mut self, ordered: &mut Fifo, (at, overtaking): (Time, Overtaking), id: PacketId, packets: &mut PacketPool) {
         match overtaking {
             Overtaking::Forbidden => {
                 self.last = self.last.max(at);
-                context.packets[id].at = self.last;
-                self.ordered.push_back(id, context.packets);
+                append(ordered, self.last, id, packets);
             }
             Overtaking::Allowed => {
                 self.serial += 1;
-                context.packets[id].at = at;
+                packets[id].at = at;
                 self.overtakable.push(Reverse((at, self.serial, id)));
             }
         }
     }
-    fn next(&self, context: &Context<'_>) -> Time {
-        let ordered = self
-            .ordered
-            .front()
-            .map_or(Time::NEVER, |id| context.packets[id].at);
+    fn next_overtakable(&self) -> Time {
         self.overtakable
             .peek()
-            .map_or(ordered, |Reverse((at, ..))| ordered.min(*at))
+            .map_or(Time::NEVER, |Reverse((at, ..))| *at)
     }
-    fn pop_until(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
-        let next = self.next(context);
-        if next > now {
-            return None;
+}
+
+impl Server {
+    /// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
+    #[inline(always)]
+    fn serve(&mut self, start: Time, size: Bytes) -> Time {
+        if start.is_never() {
+            return Time::NEVER;
         }
-        if self
-            .overtakable
-            .peek()
-            .is_some_and(|Reverse((at, ..))| *at == next)
-        {
-            return self.overtakable.pop().map(|Reverse((.., id))| id);
+        let done = match &mut self.link {
+            Serving::Constant(link) => link.finish(start, size),
+            Serving::Other(link) => link.finish(start, size),
+        };
+        debug_assert!(done >= start, "causality: a service ends after it starts");
+        if !done.is_never() {
+            self.given = self.given + (done - start);
         }
-        self.ordered.pop_front(context.packets)
+        self.free_at = done;
+        done
     }
-    fn len(&self) -> u64 {
-        self.ordered.backlog().packets + self.overtakable.len() as u64
+}
+
+impl InOrder {
+    /// What a packet finds that comes now. A link that is free has sent all it has been given.
+    #[inline(always)]
+    fn occupancy(&self, now: Time, free_at: Time) -> Occupancy {
+        if free_at <= now {
+            return Occupancy::default();
+        }
+        Occupancy {
+            waiting: self.waiting(),
+            in_service: Backlog {
+                packets: 1,
+                bytes: Bytes(self.serving.size.into()),
+            },
+            residual_service: self.serving.done.since(now),
+            wait: free_at.since(now),
+        }
     }
+
+    #[inline(always)]
+    fn admit(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
+        let occupancy = self.occupancy(now, free_at);
+        match &mut self.admission {
+            Admitting::DropTail(admission) => admission.admit(now, id, &occupancy, context),
+            Admitting::Other(admission) => ask(&mut **admission, now, id, occupancy, context),
+        }
+    }
+
+    #[inline(always)]
+    fn waiting(&self) -> Backlog {
+        Backlog {
+            packets: self.waiting.len() as u64,
+            bytes: Bytes(self.waiting_bytes),
+        }
+    }
+
+    /// The packet in service has been sent: the next one's turn.
+    #[inline]
+    fn advance(&mut self) {
+        match self.waiting.pop_front() {
+            Some(next) => {
+                self.waiting_bytes -= u64::from(next.size);
+                self.serving = next;
+            }
+            None => self.busy = false,
+        }
+    }
+
+    /// Lets go what has been sent by `now`, when nobody is to judge it.
+    #[inline(always)]
+    fn catch_up(&mut self, now: Time, free_at: Time) {
+        if free_at <= now {
+            // All of it: no need to look at each.
+            self.busy = false;
+            self.waiting.clear();
+            self.waiting_bytes = 0;
+        } else {
+            while self.busy && self.serving.done <= now {
+                self.advance();
+            }
+        }
+    }
+}
+
+/// Not inlined, so that what a call through a pointer needs in memory stays off the common way.
+#[inline(never)]
+fn ask(
+    admission: &mut dyn Admission,
+    now: Time,
+    id: PacketId,
+    occupancy: Occupancy,
+    context: &mut Context<'_>,
+) -> bool {
+    admission.admit(now, id, &occupancy, context)
 }
 
 impl Hop {
@@ -122,298 +264,337 @@ impl Hop {
         impairments: Vec<Box<dyn Impairment>>,
         delay: Span,
     ) -> Self {
-        let (before, after) = impairments
-            .into_iter()
-            .partition(|one| one.side() == Side::BeforeQueue);
-        let service = match discipline {
-            Discipline::InOrder(admission) => Service::InOrder {
+        let impairments = (!impairments.is_empty()).then(|| {
+            let (before, after) = impairments
+                .into_iter()
+                .partition(|one| one.side() == Side::BeforeQueue);
+            Box::new(Impairments {
+                before,
+                after,
+                ..Impairments::default()
+            })
+        });
+        let in_order = |admission| {
+            Service::InOrder(InOrder {
                 admission,
-                line: VecDeque::new(),
-                bytes: 0,
-                unjudged: Fifo::default(),
-            },
-            Discipline::Scheduled(queue) => Service::Scheduled { queue, serving: None },
+                serving: Sending::default(),
+                busy: false,
+                waiting: VecDeque::new(),
+                waiting_bytes: 0,
+            })
+        };
+        let service = match discipline {
+            Discipline::DropTail(admission) => in_order(Admitting::DropTail(admission)),
+            Discipline::InOrder(admission) => in_order(Admitting::Other(admission)),
+            Discipline::Scheduled(queue) => Service::Scheduled(Box::new(Scheduled { queue, serving: None })),
         };
         Hop {
             service,
-            link,
-            before,
-            after,
+            server: Server {
+                link: link
+                    .as_constant()
+                    .map_or_else(|| Serving::Other(link), Serving::Constant),
+                free_at: Time::ZERO,
+                given: Span::ZERO,
+            },
             delay,
-            travelling: Travelling::default(),
+            ordered: Fifo::default(),
             counters: HopCounters::default(),
-            free_at: Time::ZERO,
-            given: Span::ZERO,
+            impairments,
         }
     }
 
-    /// A packet has come to the hop at `now`.
-    pub fn handle_packet(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
-        self.handle_and_release(now, id, Time::ZERO, context);
-    }
-
-    /// A packet has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is out again at the time returned.
-    #[inline]
-    pub fn handle_and_release(
+    /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at once.
+    #[inline(always)] // once for each hop on a packet's way: the call would cost a third of the work
+    pub fn handle_packet(
         &mut self,
         now: Time,
-        id: PacketId,
+        (id, size): (PacketId, u16),
         until: Time,
         context: &mut Context<'_>,
-    ) -> Option<Time> {
-        self.catch_up(now, context);
+    ) -> Arrival {
         self.counters.arrivals += 1;
-        if self.before.is_empty() {
-            return self.enqueue(now, id, until, context);
+        if self.impairments.is_none() {
+            self.enqueue(now, (id, size), until, context)
+        } else {
+            self.handle_impaired(now, (id, size), until, context)
         }
-        let (copies, _) = judge(&mut self.before, &mut self.counters, now, id, context);
-        for id in copies.into_iter().flatten() {
-            self.enqueue(now, id, Time::ZERO, context);
-        }
-        None
     }
 
-    /// The next packet that leaves by `until`; the moment it leaves is in its `at`. A hop that [knows ahead](Hop::knows_ahead) may be asked
-    /// for what leaves later than now.
-    #[inline]
-    pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Option<PacketId> {
+    /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.
+    #[inline(always)]
+    pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
         if !self.knows_ahead() {
             self.catch_up(until, context);
+            if let Some(id) = self.pop_overtakable(until, context) {
+                self.counters.departures += 1;
+                return Departure::Packet(context.packets[id].at, id);
+            }
         }
-        let id = self.travelling.pop_until(until, context)?;
+        let Some(id) = self.ordered.front() else {
+            return Departure::NotBefore(self.next_departure(Time::NEVER));
+        };
+        let at = context.packets[id].at;
+        if at > until {
+            return Departure::NotBefore(self.next_departure(at));
+        }
+        self.ordered.pop_front(context.packets);
         self.counters.departures += 1;
-        Some(id)
+        Departure::Packet(at, id)
     }
 
     /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later changes it.
     #[inline]
     pub fn knows_ahead(&self) -> bool {
-        matches!(self.service, Service::InOrder { .. }) && self.after.is_empty()
+        matches!(self.service, Service::InOrder(_)) && !self.judges_after()
     }
 
-    /// When to ask [`Hop::poll_transmit`] again: not later than the next packet leaves, `Time::NEVER` if none will.
-    #[inline]
-    pub fn poll_timeout(&self, context: &Context<'_>) -> Time {
-        let travelling = self.travelling.next(context);
-        // With an impairment behind the link (loss, jitter), the delay is a lower bound.
-        match &self.service {
-            Service::InOrder { .. } if self.after.is_empty() => travelling,
-            Service::InOrder { line, .. } => line
-                .front()
-                .map_or(travelling, |(done, _)| travelling.min(*done + self.delay)),
-            Service::Scheduled { serving, .. } => {
-                serving.map_or(travelling, |(done, ..)| travelling.min(done + self.delay))
-            }
+    /// Whether there is an impairment behind the link.
+    #[inline(always)]
+    fn judges_after(&self) -> bool {
+        self.impairments.as_ref().is_some_and(|impairments| !impairments.after.is_empty())
+    }
+
+    /// The first of those that may be overtaken, if it arrives by `until` and not after the first of those that keep their order.
+    fn pop_overtakable(&mut self, until: Time, context: &Context<'_>) -> Option<PacketId> {
+        let ordered = self.next_ordered(context);
+        let impairments = self.impairments.as_mut()?;
+        let next = impairments.next_overtakable();
+        if next > until || next > ordered {
+            return None;
         }
+        impairments.overtakable.pop().map(|Reverse((.., id))| id)
+    }
+
+    fn next_ordered(&self, context: &Context<'_>) -> Time {
+        self.ordered
+            .front()
+            .map_or(Time::NEVER, |id| context.packets[id].at)
+    }
+
+    /// When the next packet leaves, if the first of those that keep their order does at `ordered`. With an impairment behind the link (loss,
+    /// jitter), it is a lower bound.
+    #[inline(always)]
+    fn next_departure(&self, ordered: Time) -> Time {
+        if self.knows_ahead() {
+            return ordered;
+        }
+        let serving = match &self.service {
+            Service::InOrder(line) => line.busy.then_some(line.serving.done),
+            Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
+        };
+        let sent = serving.map_or(Time::NEVER, |done| done + self.delay);
+        let overtakable = self
+            .impairments
+            .as_ref()
+            .map_or(Time::NEVER, |impairments| impairments.next_overtakable());
+        ordered.min(sent).min(overtakable)
     }
 
     /// Completes every service due by `now`, each at its own time.
     #[inline]
     pub fn catch_up(&mut self, now: Time, context: &mut Context<'_>) {
+        let judges_after = self.judges_after();
         match &mut self.service {
-            Service::InOrder { line, .. } => {
-                if line.front().is_some_and(|(done, _)| *done <= now) {
-                    self.complete_in_order(now, context);
-                }
-            }
-            Service::Scheduled { .. } => self.complete_scheduled(now, context),
+            Service::InOrder(_) if judges_after => self.complete_unjudged(now, context),
+            Service::InOrder(line) => line.catch_up(now, self.server.free_at),
+            Service::Scheduled(_) => self.complete_scheduled(now, context),
         }
     }
 
     /// Counts since the run began, up to the last [`Hop::catch_up`].
-    pub fn counters(&self) -> &HopCounters {
-        &self.counters
+    pub fn counters(&self) -> HopCounters {
+        let unsent = match &self.service {
+            Service::InOrder(line) if line.busy => Backlog {
+                packets: 1 + line.waiting.len() as u64,
+                bytes: Bytes(line.waiting_bytes + u64::from(line.serving.size)),
+            },
+            Service::InOrder(_) => Backlog::default(),
+            Service::Scheduled(scheduled) => scheduled.serving.map_or_else(Backlog::default, |(.., one)| one),
+        };
+        HopCounters {
+            served: self.counters.served - unsent.packets,
+            served_bytes: self.counters.served_bytes - unsent.bytes,
+            ..self.counters
+        }
     }
     /// What waits in the queue, the packet in service not counted.
     pub fn backlog(&self) -> Backlog {
         match &self.service {
-            Service::InOrder { line, bytes, .. } => occupancy(line, *bytes).0,
-            Service::Scheduled { queue, .. } => queue.backlog(),
+            Service::InOrder(line) => line.waiting(),
+            Service::Scheduled(scheduled) => scheduled.queue.backlog(),
         }
     }
     /// The packet in service: one or none.
     pub fn in_service(&self) -> Backlog {
         match &self.service {
-            Service::InOrder { line, bytes, .. } => occupancy(line, *bytes).1,
-            Service::Scheduled { serving, .. } => {
-                serving.map_or_else(Backlog::default, |(.., backlog)| backlog)
-            }
+            Service::InOrder(line) if line.busy => Backlog {
+                packets: 1,
+                bytes: Bytes(line.serving.size.into()),
+            },
+            Service::InOrder(_) => Backlog::default(),
+            Service::Scheduled(scheduled) => scheduled.serving.map_or_else(Backlog::default, |(.., one)| one),
         }
     }
     /// Time the link has been busy up to `now`, which is not before the last [`Hop::catch_up`]. A service that never ends does not count.
     pub fn busy(&self, now: Time) -> Span {
-        if self.free_at.is_never() {
-            self.given
+        let Server { free_at, given, .. } = self.server;
+        if free_at.is_never() {
+            given
         } else {
-            self.given - self.free_at.since(now)
+            given - free_at.since(now)
         }
     }
     /// Packets inside: queued, in service or travelling.
     pub fn inside(&self) -> u64 {
         let waiting = match &self.service {
-            Service::InOrder { unjudged, .. } => unjudged.backlog().packets,
-            Service::Scheduled { queue, serving } => queue.backlog().packets + u64::from(serving.is_some()),
+            Service::InOrder(_) => 0,
+            Service::Scheduled(scheduled) => {
+                scheduled.queue.backlog().packets + u64::from(scheduled.serving.is_some())
+            }
         };
-        waiting + self.travelling.len()
+        let impaired = self.impairments.as_ref().map_or(0, |impairments| {
+            impairments.unjudged.backlog().packets + impairments.overtakable.len() as u64
+        });
+        waiting + impaired + self.ordered.backlog().packets
     }
 
-    fn enqueue(&mut self, now: Time, id: PacketId, until: Time, context: &mut Context<'_>) -> Option<Time> {
-        let size = context.packets[id].size;
-        match &mut self.service {
-            Service::InOrder {
-                admission,
-                line,
-                bytes,
-                unjudged,
-            } => {
-                let (waiting, in_service) = occupancy(line, *bytes);
-                let occupancy = Occupancy {
-                    waiting,
-                    in_service,
-                    residual_service: line.front().map_or(Span::ZERO, |(done, _)| done.since(now)),
-                    wait: self.free_at.since(now),
-                };
-                if !admission.admit(now, id, &occupancy, context) {
-                    return None;
-                }
-                let start = now.max(self.free_at);
-                let done = serve(&mut *self.link, start, Bytes(size.into()), &mut self.given);
-                self.free_at = done;
-                line.push_back((done, size));
-                *bytes += u64::from(size);
-                if !self.after.is_empty() {
-                    unjudged.push_back(id, context.packets);
-                    return None;
-                }
-                let at = done + self.delay;
-                if at <= until && self.travelling.ordered.is_empty() {
-                    self.counters.departures += 1;
-                    return Some(at);
-                }
-                self.travelling.push(at, Overtaking::Forbidden, id, context);
+    /// Past the impairments in front of the queue.
+    #[inline(never)]
+    fn handle_impaired(
+        &mut self,
+        now: Time,
+        (id, size): (PacketId, u16),
+        until: Time,
+        context: &mut Context<'_>,
+    ) -> Arrival {
+        self.catch_up(now, context);
+        let copies = match &mut self.impairments {
+            Some(impairments) if !impairments.before.is_empty() => {
+                judge(&mut impairments.before, &mut self.counters, now, id, context).0
             }
-            Service::Scheduled { queue, serving } => {
-                let in_service = serving.map_or_else(Backlog::default, |(.., backlog)| backlog);
-                queue.enqueue(now, id, in_service, context);
-                if serving.is_none() {
-                    self.start_scheduled(now, context);
-                }
+            _ => return self.enqueue(now, (id, size), until, context),
+        };
+        for id in copies.into_iter().flatten() {
+            let size = context.packets[id].size;
+            self.enqueue(now, (id, size), Time::ZERO, context);
+        }
+        Arrival::Kept(self.next_departure(self.next_ordered(context)))
+    }
+
+    #[inline(always)]
+    fn enqueue(
+        &mut self,
+        now: Time,
+        (id, size): (PacketId, u16),
+        until: Time,
+        context: &mut Context<'_>,
+    ) -> Arrival {
+        if self.judges_after() {
+            self.complete_unjudged(now, context);
+        }
+        let Service::InOrder(line) = &mut self.service else {
+            return self.enqueue_scheduled(now, id, context);
+        };
+        let free_at = self.server.free_at;
+        line.catch_up(now, free_at);
+        if !line.admit(now, id, free_at, context) {
+            return Arrival::Kept(Time::NEVER);
+        }
+        let done = self.server.serve(now.max(free_at), Bytes(size.into()));
+        self.counters.served += 1;
+        self.counters.served_bytes += Bytes(size.into());
+        let sending = Sending { done, size };
+        if line.busy {
+            line.waiting.push_back(sending);
+            line.waiting_bytes += u64::from(size);
+        } else {
+            line.serving = sending;
+            line.busy = true;
+        }
+        let first = line.serving.done;
+        if let Some(impairments) = &mut self.impairments
+            && !impairments.after.is_empty()
+        {
+            impairments.unjudged.push_back(id, context.packets);
+            return Arrival::Kept(first + self.delay);
+        }
+        let at = done + self.delay;
+        if at <= until && self.ordered.is_empty() {
+            self.counters.departures += 1;
+            return Arrival::Released(at);
+        }
+        append(&mut self.ordered, at, id, context.packets);
+        Arrival::Kept(at)
+    }
+
+    #[inline(never)]
+    fn complete_unjudged(&mut self, now: Time, context: &mut Context<'_>) {
+        while let Service::InOrder(line) = &mut self.service
+            && let Some(impairments) = &mut self.impairments
+            && line.busy
+            && line.serving.done <= now
+        {
+            let done = line.serving.done;
+            line.advance();
+            if let Some(id) = impairments.unjudged.pop_front(context.packets) {
+                self.depart(done, id, context);
             }
         }
-        None
     }
 
-    fn complete_in_order(&mut self, now: Time, context: &mut Context<'_>) {
-        let Service::InOrder {
-            line,
-            bytes,
-            unjudged,
-            ..
-        } = &mut self.service
-        else {
-            return;
+    /// A packet has been sent at `done`: past the impairments behind the link and on its way.
+    fn depart(&mut self, done: Time, id: PacketId, context: &mut Context<'_>) {
+        let at = done + self.delay;
+        let Some(impairments) = &mut self.impairments else {
+            return append(&mut self.ordered, at, id, context.packets);
         };
-        while let Some(&(done, size)) = line.front() {
-            if done > now {
-                return;
-            }
-            line.pop_front();
-            *bytes -= u64::from(size);
-            self.counters.served += 1;
-            self.counters.served_bytes += Bytes(size.into());
-            if let Some(id) = unjudged.pop_front(context.packets) {
-                depart(
-                    &mut self.after,
-                    &mut self.counters,
-                    &mut self.travelling,
-                    (done, self.delay),
-                    id,
-                    context,
-                );
-            }
+        let (copies, (extra, overtaking)) =
+            judge(&mut impairments.after, &mut self.counters, done, id, context);
+        for id in copies.into_iter().flatten() {
+            impairments.append(&mut self.ordered, (at + extra, overtaking), id, context.packets);
         }
     }
 
+    #[inline(never)]
+    fn enqueue_scheduled(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
+        self.complete_scheduled(now, context);
+        if let Service::Scheduled(scheduled) = &mut self.service {
+            let in_service = scheduled
+                .serving
+                .map_or_else(Backlog::default, |(.., backlog)| backlog);
+            scheduled.queue.enqueue(now, id, in_service, context);
+            if scheduled.serving.is_none() {
+                self.start_scheduled(now, context);
+            }
+        }
+        Arrival::Kept(self.next_departure(self.next_ordered(context)))
+    }
+
+    #[inline(never)]
     fn complete_scheduled(&mut self, now: Time, context: &mut Context<'_>) {
-        while let Service::Scheduled { serving, .. } = &mut self.service
-            && let Some((done, id, backlog)) = *serving
+        while let Service::Scheduled(scheduled) = &mut self.service
+            && let Some((done, id, _)) = scheduled.serving
             && done <= now
         {
-            *serving = None;
-            self.counters.served += 1;
-            self.counters.served_bytes += backlog.bytes;
-            depart(
-                &mut self.after,
-                &mut self.counters,
-                &mut self.travelling,
-                (done, self.delay),
-                id,
-                context,
-            );
+            scheduled.serving = None;
+            self.depart(done, id, context);
             self.start_scheduled(done, context);
         }
     }
 
     fn start_scheduled(&mut self, start: Time, context: &mut Context<'_>) {
-        let Service::Scheduled { queue, serving } = &mut self.service else {
+        let Service::Scheduled(scheduled) = &mut self.service else {
             return;
         };
-        let Some(id) = queue.dequeue(start, context) else {
+        let Some(id) = scheduled.queue.dequeue(start, context) else {
             return;
         };
         let bytes = context.packets[id].bytes();
-        self.free_at = serve(&mut *self.link, start, bytes, &mut self.given);
-        *serving = Some((self.free_at, id, Backlog { packets: 1, bytes }));
-    }
-}
-
-/// Waiting and in service, of a line whose first is in service.
-#[inline]
-fn occupancy(line: &VecDeque<(Time, u16)>, bytes: u64) -> (Backlog, Backlog) {
-    match line.front() {
-        None => (Backlog::default(), Backlog::default()),
-        Some(&(_, first)) => {
-            let first = u64::from(first);
-            (
-                Backlog {
-                    packets: line.len() as u64 - 1,
-                    bytes: Bytes(bytes - first),
-                },
-                Backlog {
-                    packets: 1,
-                    bytes: Bytes(first),
-                },
-            )
-        }
-    }
-}
-
-/// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
-#[inline]
-fn serve(link: &mut dyn Link, start: Time, size: Bytes, given: &mut Span) -> Time {
-    if start.is_never() {
-        return Time::NEVER;
-    }
-    let done = link.finish(start, size);
-    debug_assert!(done >= start, "causality: a service ends after it starts");
-    if !done.is_never() {
-        *given = *given + (done - start);
-    }
-    done
-}
-
-/// A packet has been sent at `done`: past the impairments behind the link and on its way.
-fn depart(
-    after: &mut [Box<dyn Impairment>],
-    counters: &mut HopCounters,
-    travelling: &mut Travelling,
-    (done, delay): (Time, Span),
-    id: PacketId,
-    context: &mut Context<'_>,
-) {
-    let (copies, (extra, overtaking)) = judge(after, counters, done, id, context);
-    for id in copies.into_iter().flatten() {
-        travelling.push(done + delay + extra, overtaking, id, context);
+        let done = self.server.serve(start, bytes);
+        self.counters.served += 1;
+        self.counters.served_bytes += bytes;
+        scheduled.serving = Some((done, id, Backlog { packets: 1, bytes }));
     }
 }
 
@@ -539,6 +720,8 @@ mod tests {
         pool: PacketPool,
         drops: Drops,
         departures: Vec<(Time, u64)>,
+        /// When to come back.
+        alarm: Time,
     }
 
     impl Bench {
@@ -548,6 +731,7 @@ mod tests {
                 pool: PacketPool::new(),
                 drops: Drops::default(),
                 departures: Vec::new(),
+                alarm: Time::NEVER,
             }
         }
         fn context<'a>(pool: &'a mut PacketPool, drops: &'a mut Drops) -> Context<'a> {
@@ -560,26 +744,33 @@ mod tests {
             let packet = Packet::new(PacketKind::Data, FlowId(0), sequence, size, now);
             let id = self.pool.insert(packet);
             let mut context = Self::context(&mut self.pool, &mut self.drops);
-            self.hop.handle_packet(now, id, &mut context);
+            match self.hop.handle_packet(now, (id, size), Time::ZERO, &mut context) {
+                Arrival::Kept(until) => self.alarm = self.alarm.min(until),
+                Arrival::Released(at) => panic!("released at {at:?} though nobody asked"),
+            }
+            self.hop.catch_up(now, &mut Self::context(&mut self.pool, &mut self.drops));
             self.check(now);
         }
         /// Takes out all that has left by `now`.
         fn take(&mut self, now: Time) {
             loop {
                 let mut context = Self::context(&mut self.pool, &mut self.drops);
-                let Some(id) = self.hop.poll_transmit(now, &mut context) else {
-                    break;
+                let (at, id) = match self.hop.poll_transmit(now, &mut context) {
+                    Departure::Packet(at, id) => (at, id),
+                    Departure::NotBefore(next) => {
+                        self.alarm = next;
+                        break;
+                    }
                 };
                 let packet = self.pool[id];
-                assert!(packet.at <= now, "it is there when it is taken out");
+                assert!(at == packet.at && at <= now, "it is there when it is taken out");
                 self.departures.push((packet.at, packet.sequence));
                 self.pool.remove(id);
                 self.check(now);
             }
         }
-        fn wake(&mut self) -> Time {
-            self.hop
-                .poll_timeout(&Self::context(&mut self.pool, &mut self.drops))
+        fn wake(&self) -> Time {
+            self.alarm
         }
         /// Packets are conserved, and the packets of the pool are the ones inside.
         fn check(&self, now: Time) {
@@ -756,7 +947,7 @@ mod tests {
         #[test]
         fn packets_are_conserved(hop in hops(true), arrivals in arrivals()) {
             let bench = jump(&hop, &arrivals);
-            let counters = *bench.hop.counters();
+            let counters = bench.hop.counters();
             prop_assert_eq!(bench.hop.inside(), 0);
             prop_assert_eq!(counters.arrivals, arrivals.len() as u64);
             prop_assert_eq!(bench.drops.0.len() as u64 + counters.departures, counters.arrivals + counters.duplicates);

@@ -53,6 +53,8 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     /// Reports the drop and frees the packet, which must be in no list.
+    #[cold]
+    #[inline(never)]
     pub fn drop_packet(&mut self, now: Time, id: PacketId, reason: DropReason) {
         self.observer.dropped(now, &self.packets[id], reason);
         self.packets.remove(id);

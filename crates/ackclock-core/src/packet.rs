@@ -84,6 +84,7 @@ const WINDOW_REDUCED: u8 = 0b1000_0000;
 
 impl Packet {
     /// A packet of `kind`, not in any list, not ECN-capable.
+    #[inline]
     pub fn new(kind: PacketKind, flow: FlowId, sequence: u64, size: u16, stamp: Time) -> Self {
         Packet {
             at: Time::ZERO,
@@ -226,6 +227,7 @@ impl PacketPool {
     ///
     /// # Panics
     /// Beyond 2^32 − 1 packets at once.
+    #[inline(always)] // so that the packet is built in its slot
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
         if let Some(id) = self.free {
@@ -234,6 +236,11 @@ impl PacketPool {
             *slot = packet;
             return id;
         }
+        self.grow(packet)
+    }
+
+    #[cold]
+    fn grow(&mut self, packet: Packet) -> PacketId {
         if self.packets.len() == self.packets.capacity() {
             // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
             self.packets.reserve_exact(self.packets.len() / 4 + 64);
@@ -247,6 +254,7 @@ impl PacketPool {
     }
 
     /// Lets a packet go.
+    #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.live -= 1;
         let slot = &mut self.packets[id.index()];
@@ -270,6 +278,7 @@ impl PacketPool {
     }
 
     /// The SACK blocks of an ACK; empty for most.
+    #[inline]
     pub fn sack_blocks(&self, id: PacketId) -> &SackBlocks {
         const EMPTY: SackBlocks = SackBlocks {
             blocks: [SackBlock { start: 0, end: 0 }; SackBlocks::MOST],
@@ -279,6 +288,7 @@ impl PacketPool {
     }
 
     /// Gives SACK blocks to an ACK that has none yet.
+    #[inline]
     pub fn set_sack_blocks(&mut self, id: PacketId, blocks: SackBlocks) {
         if blocks.is_empty() {
             return;
@@ -300,11 +310,13 @@ impl PacketPool {
 
 impl std::ops::Index<PacketId> for PacketPool {
     type Output = Packet;
+    #[inline]
     fn index(&self, id: PacketId) -> &Packet {
         &self.packets[id.index()]
     }
 }
 impl std::ops::IndexMut<PacketId> for PacketPool {
+    #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.packets[id.index()]
     }
@@ -332,6 +344,7 @@ impl Default for Fifo {
 
 impl Fifo {
     /// Appends a packet that is in no list.
+    #[inline]
     pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
         let packet = &mut pool[id];
         debug_assert!(packet.next == PacketId::NONE, "a packet is in one list at a time");
@@ -347,6 +360,7 @@ impl Fifo {
     }
 
     /// Takes the first packet out.
+    #[inline]
     pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         let id = self.front()?;
         let packet = &mut pool[id];
@@ -361,6 +375,7 @@ impl Fifo {
     }
 
     /// The first packet.
+    #[inline]
     pub fn front(&self) -> Option<PacketId> {
         (self.head != PacketId::NONE).then_some(self.head)
     }

@@ -481,6 +481,11 @@ fn mistakes_in_transports_name_field_value_and_remedy() {
             r#"flows.abse.transport.delayed_ack.every: "0 packets" is too few; write "1 packets" or more"#,
         ),
         (
+            "flows.abse.transport.initial_window",
+            json!("4000000000 packets"),
+            r#"flows.abse.transport.initial_window: "4000000000 packets" is more than a run can hold; write "10000000 packets" at most"#,
+        ),
+        (
             "flows.abse.transport.rto_minimum",
             json!("0 s"),
             r#"flows.abse.transport.rto_minimum: "0 s" goes off before anything can happen; write "1 us" or more"#,

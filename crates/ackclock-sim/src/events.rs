@@ -13,8 +13,51 @@ pub type Target = u32;
 /// A wake-up: ordered by time, then target.
 type Event = (u64, Target);
 
+/// The pending wake-ups of one target: the one that counts, and an obsolete one still in the queue that can serve again.
+#[derive(Clone, Copy, Debug)]
+pub struct Alarm {
+    next: Time,
+    spare: Time,
+}
+
+impl Default for Alarm {
+    fn default() -> Self {
+        Alarm {
+            next: Time::NEVER,
+            spare: Time::NEVER,
+        }
+    }
+}
+
+impl Alarm {
+    /// Makes sure that `target` is woken at `at` or before. Waking early is harmless: the target says again when.
+    #[inline]
+    pub fn set(&mut self, at: Time, target: Target, events: &mut EventQueue) {
+        if at >= self.next {
+            return;
+        }
+        // The wake-up that was next stays in the queue and serves later: a sender whose pacing timer goes off a thousand times
+        // before its retransmission timer keeps one event for the latter. One more in between would be popped as obsolete.
+        if self.spare.is_never() {
+            self.spare = self.next;
+        }
+        self.next = at;
+        events.push(at, target);
+    }
+
+    /// Takes a popped wake-up off the record; `false` if it is obsolete.
+    #[inline]
+    pub fn take(&mut self, time: Time) -> bool {
+        if time != self.next {
+            return false;
+        }
+        self.next = std::mem::replace(&mut self.spare, Time::NEVER);
+        true
+    }
+}
+
 const NONE: u32 = u32::MAX;
-const FEWEST_BUCKETS: usize = 64;
+const FEWEST_BUCKETS: usize = 256;
 const MOST_BUCKETS: usize = 1 << 18;
 /// How many pops pass between two looks at the calendar's shape.
 const REVIEW: u32 = 4096;
@@ -81,10 +124,10 @@ impl EventQueue {
     /// The earliest wake-up; of several at the same time the lowest target.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, Target)> {
-        if self.today.is_empty() && !self.open_next_day() {
-            return None;
-        }
-        let (time, target) = self.today.pop()?;
+        let (time, target) = match self.today.pop() {
+            Some(event) => event,
+            None => self.open_next_day()?,
+        };
         self.pending -= 1;
         self.pops += 1;
         if self.pops == REVIEW {
@@ -102,7 +145,7 @@ impl EventQueue {
         self.pending == 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, event: Event) {
         let day = event.0 >> self.shift;
         if day <= self.day {
@@ -134,26 +177,44 @@ impl EventQueue {
         slot
     }
 
-    /// Moves on to the next day with events; `false` if there is none.
-    fn open_next_day(&mut self) -> bool {
+    /// Moves on to the next day with events and takes its first.
+    fn open_next_day(&mut self) -> Option<Event> {
         self.days_opened += 1;
-        let later = self.later.peek().map(|Reverse((time, _))| time >> self.shift);
-        let Some(day) = self.next_occupied_day().into_iter().chain(later).min() else {
-            return false;
+        let day = match (self.next_occupied_day(), self.later.peek()) {
+            (Some(day), None) => day,
+            (day, Some(Reverse((time, _)))) => day.unwrap_or(u64::MAX).min(time >> self.shift),
+            (None, None) => return None,
         };
         self.day = day;
-        self.collect(day as usize & (self.buckets.len() - 1));
-        while let Some(Reverse(event)) = self.later.peek().copied() {
-            if (event.0 >> self.shift) - day >= self.buckets.len() as u64 {
-                break;
-            }
+        let first = self.collect(day as usize & (self.buckets.len() - 1));
+        let beyond = day.saturating_add(self.buckets.len() as u64);
+        if self
+            .later
+            .peek()
+            .is_none_or(|Reverse((time, _))| time >> self.shift >= beyond)
+        {
+            return first.or_else(|| self.today.pop());
+        }
+        self.fetch_later(first, beyond)
+    }
+
+    /// Brings in what has come within the calendar's reach; then the first of today's.
+    #[cold]
+    fn fetch_later(&mut self, first: Option<Event>, beyond: u64) -> Option<Event> {
+        if let Some(first) = first {
+            self.place(first);
+        }
+        while let Some(Reverse(event)) = self.later.peek().copied()
+            && event.0 >> self.shift < beyond
+        {
             self.later.pop();
             self.place(event);
         }
-        true
+        self.today.pop()
     }
 
     /// The bitmap's next set bit after `day`, going round.
+    #[inline(always)]
     fn next_occupied_day(&self) -> Option<u64> {
         let (mask, words) = (self.buckets.len() - 1, self.occupied.len());
         let start = (self.day as usize + 1) & mask;
@@ -166,17 +227,25 @@ impl EventQueue {
             return found(start / 64, first);
         }
         (1..=words).find_map(|step| {
-            let word = (start / 64 + step) % words;
-            (self.occupied[word] != 0)
-                .then(|| found(word, self.occupied[word]))
-                .flatten()
+            let word = (start / 64 + step) & (words - 1); // a power of two
+            let bits = self.occupied[word];
+            (bits != 0).then(|| found(word, bits)).flatten()
         })
     }
 
-    /// Takes a bucket's events out, last first.
-    fn collect(&mut self, bucket: usize) {
+    /// Takes a bucket's events out: a single one is returned, several become `today`, last first.
+    #[inline]
+    fn collect(&mut self, bucket: usize) -> Option<Event> {
         let mut slot = std::mem::replace(&mut self.buckets[bucket], NONE);
+        if slot == NONE {
+            return None;
+        }
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        let node = &mut self.nodes[slot as usize];
+        if node.next == NONE {
+            node.next = std::mem::replace(&mut self.free, slot);
+            return Some((node.time, node.target));
+        }
         while slot != NONE {
             let node = &mut self.nodes[slot as usize];
             self.today.push((node.time, node.target));
@@ -184,16 +253,15 @@ impl EventQueue {
             self.free = slot;
             slot = next;
         }
-        if self.today.len() > 1 {
-            self.today.sort_unstable_by(|a, b| b.cmp(a));
-        }
+        self.today.sort_unstable_by(|a, b| b.cmp(a));
+        None
     }
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.
     fn review(&mut self) {
-        // Opening a day costs more than an event in it: a few events a day are best.
-        let crowded = self.pops > 8 * self.days_opened && self.shift > 0;
-        let short = self.pushed_later > self.pops / 8 || self.pops < 2 * self.days_opened;
+        // The only event of a day need not be sorted in among others: hardly more than one a day is best.
+        let crowded = 2 * self.pops > 3 * self.days_opened && self.shift > 0;
+        let short = self.pushed_later > self.pops / 8;
         let wanted = (2 * self.pending)
             .next_power_of_two()
             .clamp(FEWEST_BUCKETS, MOST_BUCKETS);

@@ -1,5 +1,6 @@
 //! One flow: its endpoints, its traffic, its route.
 
+use crate::events::Alarm;
 use ackclock_core::endpoint::{
     Acknowledgement, AcknowledgementKind, Receiver, Segment, SegmentKind, Sender, TcpParameters,
 };
@@ -30,7 +31,15 @@ pub struct Flow {
     pub received_on_wire: Bytes,
     /// Sum of the congestion windows at the sampling times after the warm-up, and their number.
     pub cwnd_samples: (f64, u64),
+    /// When the sending side is woken, and the receiving side.
+    pub sending: Alarm,
+    /// See `sending`.
+    pub acknowledging: Alarm,
     traffic: Box<dyn Traffic>,
+    /// When it starts or stops or the application writes next, whatever comes first.
+    next_own: Time,
+    /// All the application will ever write; `u64::MAX` if it does not end.
+    total: Bytes,
     started: bool,
     stopped: bool,
 }
@@ -126,6 +135,10 @@ impl Flow {
         active: std::ops::Range<Time>,
     ) -> Self {
         Flow {
+            next_own: active.start,
+            total: traffic.total().unwrap_or(Bytes(u64::MAX)),
+            sending: Alarm::default(),
+            acknowledging: Alarm::default(),
             id,
             group,
             instance,
@@ -145,17 +158,20 @@ impl Flow {
     /// When the sending side wants to be woken.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        if self.stopped {
-            return Time::NEVER;
+        match &self.protocol {
+            Protocol::Tcp { sender, .. } => sender.poll_timeout().min(self.next_own),
+            Protocol::Udp(_) => self.next_own,
         }
-        if !self.started {
-            return self.start;
-        }
-        let timer = match &self.protocol {
-            Protocol::Tcp { sender, .. } => sender.poll_timeout(),
-            Protocol::Udp(_) => Time::NEVER,
+    }
+
+    fn find_next_own(&mut self) {
+        self.next_own = if self.stopped {
+            Time::NEVER
+        } else if self.started {
+            self.next_write().min(self.stop)
+        } else {
+            self.start
         };
-        timer.min(self.next_write()).min(self.stop)
     }
 
     fn next_write(&self) -> Time {
@@ -169,37 +185,42 @@ impl Flow {
 
     /// Starts, stops, lets the application write and timers go off, as due by `now`.
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.stopped || now < self.start {
-            return;
+        if self.next_own <= now {
+            self.handle_own(now);
         }
+        if let Protocol::Tcp { sender, .. } = &mut self.protocol {
+            sender.handle_timeout(now);
+        }
+    }
+
+    /// What is due of the flow itself.
+    fn handle_own(&mut self, now: Time) {
         if !self.started {
             self.started = true;
             if let Protocol::Tcp { sender, .. } = &mut self.protocol {
                 sender.open(now);
             }
         }
+        let next_write = self.next_write();
         if now >= self.stop {
             self.stopped = true;
             if let Protocol::Tcp { sender, .. } = &mut self.protocol {
                 sender.stop(now);
             }
-            return;
-        }
-        let Protocol::Tcp { sender, .. } = &mut self.protocol else {
-            return;
-        };
-        if self.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
+        } else if next_write <= now
+            && let Protocol::Tcp { sender, .. } = &mut self.protocol
+        {
             while self.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
                 let Some(write) = self.traffic.poll_write() else {
                     break;
                 };
                 sender.write(write);
             }
-            if self.traffic.poll_timeout().is_never() && self.traffic.total().is_some() {
+            if self.traffic.poll_timeout().is_never() && self.total.0 != u64::MAX {
                 sender.close();
             }
         }
-        sender.handle_timeout(now);
+        self.find_next_own();
     }
 
     /// The next packet of the sending side, to be put on the first hop.
@@ -220,7 +241,9 @@ impl Flow {
         if self.stopped || !self.started || self.next_write() > now {
             return None;
         }
-        let Write::Bytes(payload) = self.traffic.poll_write()? else {
+        let write = self.traffic.poll_write();
+        self.find_next_own();
+        let Some(Write::Bytes(payload)) = write else {
             return None;
         };
         let Protocol::Udp(datagrams) = &mut self.protocol else {
@@ -255,7 +278,7 @@ impl Flow {
             }
             Protocol::Udp(datagrams) => datagrams.receive(packet),
         }
-        if self.completed.is_none() && self.total().is_some_and(|total| self.delivered() >= total) {
+        if self.delivered() >= self.total && self.completed.is_none() {
             self.completed = Some(now);
         }
     }
@@ -328,7 +351,7 @@ impl Flow {
 
     /// All the application will ever write, if it ends.
     pub fn total(&self) -> Option<Bytes> {
-        self.traffic.total()
+        (self.total.0 != u64::MAX).then_some(self.total)
     }
 
     /// Counts up to now.
@@ -352,6 +375,7 @@ impl Flow {
     }
 }
 
+#[inline(always)]
 fn data_packet(flow: FlowId, segment: &Segment, header: u16, ecn: bool) -> Packet {
     let kind = match segment.kind {
         SegmentKind::Syn => PacketKind::Syn,

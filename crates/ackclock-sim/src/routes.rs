@@ -52,11 +52,17 @@ impl Routes {
         self.begin.push(begin);
     }
 
-    /// Where a packet at its `position` is or is about to go.
+    /// Which [stop](Routes::stop) a packet is at or about to go to, by its `position`; the next one on its way has the next number.
     #[inline]
-    pub fn at(&self, packet: &Packet) -> Stop {
+    pub fn index(&self, packet: &Packet) -> usize {
         let begin = self.begin[packet.flow.0 as usize][usize::from(!packet.is_forward())];
-        self.stops[begin as usize + usize::from(packet.position)]
+        begin as usize + usize::from(packet.position)
+    }
+
+    /// The stop of that number.
+    #[inline]
+    pub fn stop(&self, index: usize) -> Stop {
+        self.stops[index]
     }
 
     /// The first hop of a way.

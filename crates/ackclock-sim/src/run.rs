@@ -8,14 +8,14 @@
 //! dumbbell with access links costs two events per data packet, one at each shared hop, and the tables are the same to the bit; a
 //! traced run, which must tell steps in order, does not work ahead.
 
-use crate::events::{EventQueue, Target};
+use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
 use crate::routes::Routes;
 use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
-use ackclock_core::hop::Hop;
+use ackclock_core::hop::{Arrival, Departure, Hop};
 use ackclock_core::observe::Context;
 use ackclock_core::packet::{PacketId, PacketPool};
 use ackclock_core::result::Table;
@@ -65,26 +65,27 @@ pub struct Outcome<T> {
     pub statistics: RunStatistics,
 }
 
-/// The pending wake-ups of one target: the one that counts, and an obsolete one still in the queue that can serve again.
-#[derive(Clone, Copy, Debug)]
-struct Armed {
-    next: Time,
-    spare: Time,
+/// A hop and what the run has to know of it, side by side in memory.
+#[derive(Debug)]
+struct Station {
+    hop: Hop,
+    alarm: Alarm,
+    /// Whether what leaves it can be followed ahead of time.
+    followed: bool,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub struct Run<T> {
-    hops: Vec<Hop>,
+    stations: Vec<Station>,
     flows: Vec<Flow>,
     packets: PacketPool,
     events: EventQueue,
-    armed: Vec<Armed>,
+    /// When the sampler comes.
+    sampling: Alarm,
     ledger: Ledger<T>,
     routes: Routes,
-    /// By hop: whether what leaves it can be followed ahead of time.
-    followed: Vec<bool>,
-    /// Hops something has entered and whose next departure is to be looked at.
+    /// Hops something has entered that may leave at once.
     touched: Vec<u32>,
     now: Time,
     /// Up to when nobody looks at what belongs to a single flow.
@@ -98,37 +99,35 @@ impl<T: Trace> Run<T> {
         let Topology {
             hops, flows, routes, ..
         } = topology;
-        let targets = hops.len() + 2 * flows.len() + 1;
         let ledger = Ledger::new(hops.len(), flows.len(), trace);
         let private = routes.private_successors(hops.len());
-        let followed = hops
-            .iter()
+        let stations = hops
+            .into_iter()
             .zip(private)
-            .map(|(hop, private)| private && hop.knows_ahead())
+            .map(|(hop, private)| Station {
+                followed: private && hop.knows_ahead(),
+                hop,
+                alarm: Alarm::default(),
+            })
             .collect();
         let mut run = Run {
-            hops,
+            stations,
             flows,
             packets: PacketPool::new(),
             events: EventQueue::default(),
-            armed: vec![
-                Armed {
-                    next: Time::NEVER,
-                    spare: Time::NEVER
-                };
-                targets
-            ],
+            sampling: Alarm::default(),
             ledger,
             routes,
-            followed,
             touched: Vec::new(),
             now: Time::ZERO,
             horizon: Time::ZERO,
             statistics: RunStatistics::default(),
         };
         for flow in 0..run.flows.len() {
-            run.arm(run.sender_target(flow), run.flows[flow].poll_timeout());
+            run.arm_sender(flow);
         }
+        run.sampling
+            .set(Time::ZERO, run.sampler_target(), &mut run.events);
         run
     }
 
@@ -143,7 +142,6 @@ impl<T: Trace> Run<T> {
         let mut sampler = Sampler::new(scenario, &mut topology, labels);
         let mut run = Run::new(topology, trace);
         let end = Time::ZERO + scenario.duration;
-        run.arm(run.sampler_target(), Time::ZERO);
         let complete = run.proceed_until(end, &mut sampler, supervisor);
         let until = if complete { end } else { run.now };
         run.check_conservation();
@@ -158,30 +156,31 @@ impl<T: Trace> Run<T> {
 
     /// Handles events up to `end`; `false` if the supervisor stopped it.
     fn proceed_until(&mut self, end: Time, sampler: &mut Sampler, supervisor: &dyn Supervisor) -> bool {
-        let (first_flow, first_receiver) = (self.hops.len(), self.hops.len() + self.flows.len());
+        let (first_flow, first_receiver) = (self.stations.len(), self.stations.len() + self.flows.len());
         let last = self.sampler_target();
         while let Some((time, target)) = self.events.pop() {
             if time > end {
                 break;
             }
-            if !self.disarm(time, target) {
-                continue;
-            }
             debug_assert!(time >= self.now, "time is monotone");
             self.now = time;
-            self.statistics.events += 1;
             let index = target as usize;
             if index < first_flow {
-                self.wake_hop(index);
+                if !self.stations[index].alarm.take(time) {
+                    continue;
+                }
+                self.empty(index);
+                self.work();
             } else if index < first_receiver {
                 self.wake_sender(index - first_flow);
             } else if target != last {
                 self.wake_receiver(index - first_receiver);
-            } else {
+            } else if self.sampling.take(time) {
                 let next = sampler.sample(time, self);
-                self.arm(target, next);
+                self.sampling.set(next, last, &mut self.events);
                 self.horizon = if T::ON { Time::ZERO } else { next.min(end) };
             }
+            self.statistics.events += 1;
             if self.statistics.events.is_multiple_of(QUESTION_EVERY) && !supervisor.proceed(time) {
                 return false;
             }
@@ -189,52 +188,14 @@ impl<T: Trace> Run<T> {
         true
     }
 
-    fn sender_target(&self, flow: usize) -> Target {
-        (self.hops.len() + flow) as Target
-    }
-    fn receiver_target(&self, flow: usize) -> Target {
-        (self.hops.len() + self.flows.len() + flow) as Target
-    }
     fn sampler_target(&self) -> Target {
-        (self.armed.len() - 1) as Target
-    }
-
-    /// Makes sure that `target` is woken at `at` or before. Waking early is harmless: the target says again when.
-    #[inline]
-    fn arm(&mut self, target: Target, at: Time) {
-        let armed = &mut self.armed[target as usize];
-        if at >= armed.next {
-            return;
-        }
-        // The wake-up that was next stays in the queue and serves later: a sender whose pacing timer goes off a thousand times
-        // before its retransmission timer keeps one event for the latter. One more in between would be popped as obsolete.
-        if armed.spare.is_never() {
-            armed.spare = armed.next;
-        }
-        armed.next = at;
-        self.events.push(at, target);
-    }
-
-    /// Takes a popped wake-up off the record; `false` if it is obsolete.
-    #[inline]
-    fn disarm(&mut self, time: Time, target: Target) -> bool {
-        let armed = &mut self.armed[target as usize];
-        if time != armed.next {
-            return false;
-        }
-        *armed = Armed {
-            next: armed.spare,
-            spare: Time::NEVER,
-        };
-        true
-    }
-
-    fn wake_hop(&mut self, hop: usize) {
-        self.touched.push(hop as u32);
-        self.work();
+        (self.stations.len() + 2 * self.flows.len()) as Target
     }
 
     fn wake_sender(&mut self, flow: usize) {
+        if !self.flows[flow].sending.take(self.now) {
+            return;
+        }
         // A sender that has worked ahead has nothing due now; it only says again when.
         if self.flows[flow].poll_timeout() <= self.now {
             self.flows[flow].handle_timeout(self.now);
@@ -246,6 +207,9 @@ impl<T: Trace> Run<T> {
     }
 
     fn wake_receiver(&mut self, flow: usize) {
+        if !self.flows[flow].acknowledging.take(self.now) {
+            return;
+        }
         if self.flows[flow].poll_receiver_timeout() <= self.now {
             self.flows[flow].handle_receiver_timeout(self.now);
             self.pump_receiver(flow, self.now);
@@ -256,57 +220,52 @@ impl<T: Trace> Run<T> {
     }
 
     /// Takes packets out of the touched hops, as far as they have left or can be followed ahead of time, until nothing moves.
+    #[inline]
     fn work(&mut self) {
         while let Some(hop) = self.touched.pop() {
-            let hop = hop as usize;
-            while let Some((at, id)) = self.next_departure(hop) {
-                self.move_on(at, id);
-            }
-            let context = Context {
+            self.empty(hop as usize);
+        }
+    }
+
+    /// Moves on what leaves a hop, as far as it has left or can be followed ahead of time.
+    #[inline(always)]
+    fn empty(&mut self, hop: usize) {
+        loop {
+            self.ledger.hop = hop;
+            let station = &mut self.stations[hop];
+            let until = if station.followed {
+                self.now.max(self.horizon)
+            } else {
+                self.now
+            };
+            let mut context = Context {
                 packets: &mut self.packets,
                 observer: &mut self.ledger,
             };
-            let next = self.hops[hop].poll_timeout(&context);
-            self.arm(hop as Target, next);
+            match station.hop.poll_transmit(until, &mut context) {
+                Departure::Packet(at, id) => self.move_on(at, id),
+                Departure::NotBefore(next) => {
+                    station.alarm.set(next, hop as Target, &mut self.events);
+                    return;
+                }
+            }
         }
-    }
-
-    /// Up to when packets may be taken out of a hop.
-    #[inline]
-    fn until(&self, hop: usize) -> Time {
-        if self.followed[hop] {
-            self.now.max(self.horizon)
-        } else {
-            self.now
-        }
-    }
-
-    /// The next packet out of a hop that can be moved on, and when it leaves.
-    #[inline]
-    fn next_departure(&mut self, hop: usize) -> Option<(Time, PacketId)> {
-        let until = self.until(hop);
-        self.ledger.hop = hop;
-        let mut context = Context {
-            packets: &mut self.packets,
-            observer: &mut self.ledger,
-        };
-        let id = self.hops[hop].poll_transmit(until, &mut context)?;
-        Some((self.packets[id].at, id))
     }
 
     /// A packet has left a hop at `at`: on to the next, through all that can be followed, or to its endpoint.
     fn move_on(&mut self, mut at: Time, id: PacketId) {
-        let (flow, forward) = loop {
-            let packet = &mut self.packets[id];
-            packet.position += 1;
-            match self.routes.at(packet).as_hop() {
-                None => break (packet.flow.0 as usize, packet.is_forward()),
-                Some(hop) => match self.enter_hop(at, hop, id, self.until(hop)) {
-                    Some(left) => at = left,
-                    None => return,
-                },
+        let packet = &mut self.packets[id];
+        let (flow, forward, size) = (packet.flow.0 as usize, packet.is_forward(), packet.size);
+        packet.position += 1;
+        let mut stop = self.routes.index(packet);
+        while let Some(hop) = self.routes.stop(stop).as_hop() {
+            match self.enter_hop(at, hop, (id, size), true) {
+                Some(left) => at = left,
+                None => return,
             }
-        };
+            self.packets[id].position += 1;
+            stop += 1;
+        }
         if forward {
             self.deliver_data(at, flow, id);
         } else {
@@ -314,45 +273,60 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// A packet comes to a hop; when it leaves, if that is settled and by `until`.
-    #[inline]
-    fn enter_hop(&mut self, at: Time, hop: usize, id: PacketId, until: Time) -> Option<Time> {
+    /// A packet comes to a hop; when it leaves, if that is settled and it can be followed.
+    #[inline(always)]
+    fn enter_hop(&mut self, at: Time, hop: usize, (id, size): (PacketId, u16), follow: bool) -> Option<Time> {
         if T::ON {
             self.ledger
                 .trace
                 .record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
         }
         self.ledger.hop = hop;
+        let station = &mut self.stations[hop];
+        let until = if station.followed {
+            self.now.max(self.horizon)
+        } else {
+            self.now
+        };
         let mut context = Context {
             packets: &mut self.packets,
             observer: &mut self.ledger,
         };
-        let left = self.hops[hop].handle_and_release(at, id, until, &mut context);
-        if left.is_none() && self.touched.last() != Some(&(hop as u32)) {
-            self.touched.push(hop as u32);
+        let release = if follow { until } else { Time::ZERO };
+        match station.hop.handle_packet(at, (id, size), release, &mut context) {
+            Arrival::Released(left) => return Some(left),
+            Arrival::Kept(next) if next > until => station.alarm.set(next, hop as Target, &mut self.events),
+            Arrival::Kept(_) => {
+                if self.touched.last() != Some(&(hop as u32)) {
+                    self.touched.push(hop as u32);
+                }
+            }
         }
-        left
+        None
     }
 
+    #[inline]
     fn deliver_data(&mut self, at: Time, flow: usize, id: PacketId) {
         self.record_endpoint(at, Step::Receive, id);
         // Timers that go off before the packet arrives come first, also when working ahead.
-        while self.flows[flow].poll_receiver_timeout() < at {
-            let due = self.flows[flow].poll_receiver_timeout();
+        while let due = self.flows[flow].poll_receiver_timeout()
+            && due < at
+        {
             self.flows[flow].handle_receiver_timeout(due);
             self.pump_receiver(flow, due);
         }
         self.statistics.data_packets += 1;
-        let packet = self.packets[id];
+        self.flows[flow].receive_data(at, &self.packets[id]);
         self.packets.remove(id);
-        self.flows[flow].receive_data(at, &packet);
         self.pump_receiver(flow, at);
     }
 
+    #[inline]
     fn deliver_acknowledgement(&mut self, at: Time, flow: usize, id: PacketId) {
         self.record_endpoint(at, Step::Receive, id);
-        while self.flows[flow].poll_timeout() < at {
-            let due = self.flows[flow].poll_timeout();
+        while let due = self.flows[flow].poll_timeout()
+            && due < at
+        {
             self.flows[flow].handle_timeout(due);
             self.pump_sender(flow, due);
         }
@@ -377,15 +351,19 @@ impl<T: Trace> Run<T> {
         self.arm_receiver(flow);
     }
 
+    #[inline]
     fn arm_sender(&mut self, flow: usize) {
-        self.arm(self.sender_target(flow), self.flows[flow].poll_timeout());
+        let target = (self.stations.len() + flow) as Target;
+        let flow = &mut self.flows[flow];
+        flow.sending.set(flow.poll_timeout(), target, &mut self.events);
     }
 
+    #[inline]
     fn arm_receiver(&mut self, flow: usize) {
-        self.arm(
-            self.receiver_target(flow),
-            self.flows[flow].poll_receiver_timeout(),
-        );
+        let target = (self.stations.len() + self.flows.len() + flow) as Target;
+        let flow = &mut self.flows[flow];
+        flow.acknowledging
+            .set(flow.poll_receiver_timeout(), target, &mut self.events);
     }
 
     /// Puts a packet on the first hop of its way. An ACK is followed at once; data waits for its turn in [`Run::work`], so that a flow that
@@ -396,8 +374,8 @@ impl<T: Trace> Run<T> {
         let Some(hop) = self.routes.first(flow, forward).as_hop() else {
             return;
         };
-        let until = if forward { Time::ZERO } else { self.until(hop) };
-        if let Some(left) = self.enter_hop(at, hop, id, until) {
+        let size = self.packets[id].size;
+        if let Some(left) = self.enter_hop(at, hop, (id, size), !forward) {
             self.move_on(left, id);
         }
     }
@@ -412,13 +390,13 @@ impl<T: Trace> Run<T> {
 
     /// Lets every hop catch up to `now`, so that it can be read.
     pub(crate) fn catch_up(&mut self, now: Time) {
-        for (number, hop) in self.hops.iter_mut().enumerate() {
+        for (number, station) in self.stations.iter_mut().enumerate() {
             self.ledger.hop = number;
             let mut context = Context {
                 packets: &mut self.packets,
                 observer: &mut self.ledger,
             };
-            hop.catch_up(now, &mut context);
+            station.hop.catch_up(now, &mut context);
         }
         self.statistics.most_packets = self.statistics.most_packets.max(self.packets.live());
         if cfg!(debug_assertions) {
@@ -429,7 +407,7 @@ impl<T: Trace> Run<T> {
     /// Packets are conserved: arrivals + duplicates = departures + drops + inside, at every hop; and every live packet is inside one.
     pub(crate) fn check_conservation(&self) {
         let mut inside = 0;
-        for (hop, losses) in self.hops.iter().zip(&self.ledger.hops) {
+        for (Station { hop, .. }, losses) in self.stations.iter().zip(&self.ledger.hops) {
             let counters = hop.counters();
             let drops = losses.queue + losses.aqm + losses.impairment;
             assert_eq!(
@@ -442,9 +420,9 @@ impl<T: Trace> Run<T> {
         assert_eq!(inside, self.packets.live() as u64, "every packet is in a hop");
     }
 
-    /// The hops.
-    pub(crate) fn hops(&self) -> &[Hop] {
-        &self.hops
+    /// A hop.
+    pub(crate) fn hop(&self, number: usize) -> &Hop {
+        &self.stations[number].hop
     }
     /// The flows.
     pub(crate) fn flows(&self) -> &[Flow] {

@@ -112,7 +112,7 @@ impl Sampler {
             self.write_flow(now, flow);
         }
         for (number, (name, meter)) in self.hops.iter().enumerate() {
-            let (hop, losses) = (&run.hops()[number], run.ledger().hops[number]);
+            let (hop, losses) = (run.hop(number), run.ledger().hops[number]);
             let (counters, backlog) = (hop.counters(), hop.backlog());
             HopRow {
                 point: self.point,

@@ -28,6 +28,9 @@ const LONGEST: u64 = 1 << 58;
 /// A timer of no time at all would go off for ever at one moment.
 const SHORTEST_TIMEOUT: Span = Span::from_nanos(1);
 
+/// The first timeout of data after the timer went off for a SYN (RFC 6298 (5.7)).
+const AFTER_LOST_SYN: Span = Span::from_millis(3000);
+
 /// Rounds up to whole ticks, at least one; a tick of zero rounds nothing.
 fn round_up(span: Span, tick: Span) -> Span {
     let tick = tick.as_nanos();
@@ -103,6 +106,15 @@ impl RttEstimator {
     /// The timer went off: doubles the timeout, up to `rto_maximum` (RFC 6298 (5.5)).
     pub fn back_off(&mut self) {
         self.backed_off = (self.backed_off * 2).min(self.rto_maximum).max(SHORTEST_TIMEOUT);
+    }
+
+    /// Data begins, the timer went off for the SYN, and there is no sample: the timeout is three seconds if `rto_initial` is less
+    /// (RFC 6298 (5.7)). The path may be longer than the first timeout.
+    pub fn begin_after_lost_syn(&mut self) {
+        if self.latest.is_none() && self.base < AFTER_LOST_SYN {
+            self.base = self.bounded(AFTER_LOST_SYN);
+            self.backed_off = self.base;
+        }
     }
 
     /// New data has been acknowledged without a sample to be had from it (Karn): ends the back-off all the same.
@@ -205,6 +217,23 @@ mod tests {
         rtt.back_off();
         rtt.sample(MS * 2000);
         assert_eq!(rtt.rto(), MS * 6000);
+    }
+
+    #[test]
+    fn after_a_lost_syn_the_timeout_is_three_seconds_or_what_it_was_if_that_is_more() {
+        for (initial, maximum, expected) in [(1000, 60_000, 3000), (3000, 60_000, 6000), (1000, 2000, 2000)] {
+            let mut parameters = Preset::Rfc.parameters();
+            parameters.rto_initial = MS * initial;
+            parameters.rto_maximum = MS * maximum;
+            let mut rtt = RttEstimator::new(&parameters);
+            rtt.back_off();
+            rtt.begin_after_lost_syn();
+            assert_eq!(rtt.rto(), MS * expected);
+        }
+        let mut rtt = RttEstimator::new(&Preset::Rfc.parameters());
+        rtt.sample(MS * 100);
+        rtt.begin_after_lost_syn();
+        assert_eq!(rtt.rto(), MS * 1000, "a sample knows better");
     }
 
     proptest! {

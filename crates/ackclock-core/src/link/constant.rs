@@ -39,8 +39,9 @@ struct Known {
     fraction: u64,
 }
 
-#[derive(Debug)]
-struct ConstantLink {
+/// A link of constant rate in operation.
+#[derive(Clone, Copy, Debug)]
+pub struct ConstantLink {
     rate: BitRate,
     /// Where the last service ended, and the numerator of the fraction of a nanosecond (over `rate`) that the
     /// rounded finish is too early.
@@ -60,10 +61,17 @@ impl ConstantLink {
         }
     }
 
+    #[inline(always)]
     fn serialization(&mut self, size: u64) -> Known {
-        if self.known[0].size == size {
-            return self.known[0];
+        if self.known[0].size != size {
+            self.recall(size);
         }
+        self.known[0]
+    }
+
+    /// Puts that size first.
+    #[cold]
+    fn recall(&mut self, size: u64) {
         if self.known[1].size != size {
             let (scaled, rate) = (
                 u128::from(size) * u128::from(SCALE),
@@ -77,11 +85,11 @@ impl ConstantLink {
             };
         }
         self.known.swap(0, 1);
-        self.known[0]
     }
 }
 
 impl Link for ConstantLink {
+    #[inline(always)]
     fn finish(&mut self, start: Time, size: Bytes) -> Time {
         let rate = self.rate.as_bit_per_s();
         if rate == 0 {
@@ -106,6 +114,10 @@ impl Link for ConstantLink {
 
     fn rate(&self, _at: Time) -> BitRate {
         self.rate
+    }
+
+    fn as_constant(&self) -> Option<ConstantLink> {
+        Some(*self)
     }
 }
 

@@ -18,6 +18,10 @@ pub trait Link: Debug + Send {
     fn finish(&mut self, start: Time, size: Bytes) -> Time;
     /// The rate at that moment (any moment not before the last `start`).
     fn rate(&self, at: Time) -> BitRate;
+    /// The same link as a value, if its rate is constant: a hop need not call that one through a pointer.
+    fn as_constant(&self) -> Option<constant::ConstantLink> {
+        None
+    }
 }
 
 /// The registry of links.

@@ -29,11 +29,13 @@ impl Element<QueueKind> for DropTail {
 
 impl Recipe<QueueKind> for DropTail {
     fn build(&self, _: Place<'_>) -> Discipline {
-        Discipline::InOrder(Box::new(self.clone()))
+        Discipline::DropTail(self.clone())
     }
 }
 
 impl DropTail {
+    /// Whether there is room for a packet of `size`.
+    #[inline(always)]
     fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
         let counts = self.counts_packet_in_service;
         if occupancy.is_idle() && !counts {
@@ -55,7 +57,7 @@ impl DropTail {
 }
 
 impl Admission for DropTail {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
         let fits = self.fits(context.packets[id].bytes(), occupancy);
         if !fits {

@@ -52,6 +52,8 @@ pub trait Queue: Debug + Send {
 /// A discipline.
 #[derive(Debug)]
 pub enum Discipline {
+    /// Drop-tail, which the hop need not call through a pointer.
+    DropTail(droptail::DropTail),
     /// Keeps the order of arrival.
     InOrder(Box<dyn Admission>),
     /// Decides when the link asks.

@@ -19,6 +19,8 @@ const MOST_FLOWS: u64 = 10_000_000;
 const MOST_REPLICATES: u32 = 1_000_000;
 /// Samples of one time series.
 const MOST_SAMPLES: u64 = 10_000_000;
+/// Segments of an initial window: they all leave at the first moment, and each takes memory.
+const LARGEST_INITIAL_WINDOW: u32 = 10_000_000;
 /// Header and payload of a packet: the length field of IP has 16 bits.
 const LARGEST_PACKET: u64 = 65_535;
 /// Retransmission timeouts: at none at all, virtual time would stand still.
@@ -181,6 +183,11 @@ fn check_tcp(tcp: &TcpParameters) -> Result<()> {
         if count.0 == 0 {
             return refuse(field, &count, "is too few; write \"1 packets\" or more");
         }
+    }
+    if tcp.initial_window.0 > LARGEST_INITIAL_WINDOW {
+        let remedy =
+            format!("is more than a run can hold; write \"{LARGEST_INITIAL_WINDOW} packets\" at most");
+        return refuse("initial_window", &tcp.initial_window, &remedy);
     }
     if tcp
         .receive_window

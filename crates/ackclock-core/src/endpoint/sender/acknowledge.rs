@@ -45,7 +45,8 @@ impl Sender {
     }
 
     /// The SYN is answered (RFC 9293 section 3.10.7.3). Its round trip is the first sample, unless it was sent more than once without
-    /// timestamps (Karn); and if it was, the window starts at one segment (RFC 5681 section 3.1).
+    /// timestamps (Karn); and if it was, the window starts at one segment (RFC 5681 section 3.1) and a timeout without sample is three seconds
+    /// (RFC 6298 (5.7)).
     fn establish(&mut self, now: Time, ack: &Acknowledgement) {
         let State::Opening { tries, sent_at, .. } = self.state else {
             return;
@@ -62,6 +63,7 @@ impl Sender {
             self.take_sample(now.since(sent_at));
         }
         if tries > 1 {
+            self.rtt.begin_after_lost_syn();
             self.control.on_idle_restart(now, Bytes(self.mss));
         }
     }

@@ -510,12 +510,19 @@ fn a_timeout_in_a_recovery_starts_from_the_window_in_use() {
         // The retransmission of segment 0 is lost, too; what is sent meanwhile arrives and piles up behind the hole.
         let mut end = 2;
         for _ in 0..20 {
-            let blocks: &[_] = if recovery == LossRecovery::Sack { &[(1, end)] } else { &[] };
+            let blocks: &[_] = if recovery == LossRecovery::Sack {
+                &[(1, end)]
+            } else {
+                &[]
+            };
             d.sack(0, blocks);
             end = (end + 1).min(d.sender.scoreboard.next());
         }
         let outstanding = d.sender.scoreboard.flight() / MSS;
-        assert!(outstanding > 10, "{outstanding} segments are not cumulatively acknowledged");
+        assert!(
+            outstanding > 10,
+            "{outstanding} segments are not cumulatively acknowledged"
+        );
         assert_eq!(d.cwnd(), 5);
         d.timeout();
         assert_eq!(d.last_base(), 5, "{recovery:?}");
@@ -763,7 +770,7 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
     d.sender.handle_acknowledgement(d.now, &syn_ack);
     assert_eq!(d.send(), NONE);
 
-    // The SYN is lost twice: back-off, no sample, a window of one segment.
+    // The SYN is lost twice: back-off, no sample, a window of one segment, a timeout of three seconds.
     let mut d = Dialogue::with(parameters, 10, None, false);
     d.sender.write(Write::Unlimited);
     d.send();
@@ -775,6 +782,7 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
     d.sender.handle_acknowledgement(d.now, &syn_ack);
     assert_eq!(d.send(), [0]);
     assert_eq!(d.sender.rtt().latest(), None);
+    assert_eq!(d.sender.rtt().rto(), Span::from_millis(3000));
 }
 
 // What else decides how much is sent.

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""How fast the engine is, against what any such engine must do (the floor) and against ns-2, all in the same go.
+
+    python3 benches/run.py                      # everything; a few minutes; writes the table in BENCHMARKS.md
+    python3 benches/run.py --repeats 3 --quick  # the dumbbell with 10 flows only, nothing written
+
+Programs take turns, so that whatever else the machine does hits all of them; of several repeats the fastest counts:
+what disturbs a run only ever makes it slower. Start-up is a run of next to no simulated time and is subtracted.
+Instructions are counted by Valgrind's callgrind, and do not depend on what else the machine does.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(HERE / "ns2"))
+import run as ns2  # noqa: E402  (benches/ns2/run.py)
+
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+DUMBBELL = HERE / "dumbbell.toml"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+#: Simulated seconds by number of flows: about a million packets each (the same as for ns-2).
+SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5, 10000: 2}
+
+
+def dumbbell(flows: int, seconds: float) -> list[str]:
+    """The engine's arguments for the dumbbell with that many flows: rate and queue grow with them."""
+    return [
+        str(DUMBBELL),
+        f'duration="{seconds} s"',
+        f"flows.bulk.count={flows}",
+        f'hops.bottleneck.link.rate="{10 * flows} Mbit/s"',
+        f'hops.bottleneck.queue.limit="{50 * flows} packets"',
+        f'hops.bottleneck back.link.rate="{10 * flows} Mbit/s"',
+    ]
+
+
+def spend(arguments: list[str]) -> tuple[dict[str, int], float, int]:
+    """Runs a program that prints JSON: what it printed, its CPU seconds (user and system), its peak memory in bytes."""
+    with tempfile.TemporaryFile() as out:
+        child = subprocess.Popen(arguments, stdout=out)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            raise SystemExit(f"{arguments} failed")
+        out.seek(0)
+        printed = json.load(out)
+    return printed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def engine(arguments: list[str]) -> list[str]:
+    return [str(TARGET / "engine"), *arguments]
+
+
+def packets_per_cpu_s(arguments: list[str], start_up: list[str]) -> float:
+    """Data packets per CPU second of one run, start-up subtracted."""
+    idle = spend(start_up)[1]
+    printed, cpu, _ = spend(arguments)
+    return printed["data_packets"] / max(cpu - idle, 1e-6)
+
+
+def race(repeats: int) -> dict[str, float]:
+    """The dumbbell with 10 flows: engine, floor and ns-2 by turns. Packets per CPU second, the best of each."""
+    have_ns2 = shutil.which("ns") is not None
+    best: dict[str, float] = {}
+    for _ in range(repeats):
+        now = {"engine": packets_per_cpu_s(engine(dumbbell(10, 100)), engine(dumbbell(10, 0.001)))}
+        floor = [str(TARGET / "floor"), "10"]
+        now["floor"] = packets_per_cpu_s([*floor, "1200000"], [*floor, "1"])
+        if have_ns2:
+            for headers in ("all", "needed"):
+                one = ns2.measure(10, 100, 1, 1, "Calendar", headers)
+                now[f"ns-2, headers: {headers}"] = float(one["delivered_packets_per_cpu_s"])  # type: ignore[arg-type]
+        best = {name: max(rate, best.get(name, 0.0)) for name, rate in now.items()}
+    return best
+
+
+def scaling(repeats: int) -> dict[int, float]:
+    """Nanoseconds of CPU time per data packet by number of flows, by turns, the best of each."""
+    best: dict[int, float] = {}
+    for _ in range(repeats):
+        for flows, seconds in SECONDS.items():
+            rate = packets_per_cpu_s(engine(dumbbell(flows, seconds)), engine(dumbbell(flows, 0.001)))
+            best[flows] = min(1e9 / rate, best.get(flows, float("inf")))
+    return best
+
+
+def instructions(arguments: list[str]) -> int:
+    """Instructions executed, by callgrind."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *engine(arguments)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    return int(next(line for line in told.splitlines() if "Collected" in line).split(":")[1])
+
+
+def instruction_counts() -> dict[str, float]:
+    """Instructions per data packet of three fixed scenarios, start-up subtracted."""
+    first, lossy = str(ROOT / "examples/first.toml"), str(ROOT / "tests/peers/scenarios/random-loss.toml")
+    sack = 'flows.bulk.transport.recovery="sack"'
+    scenarios = {
+        "dumbbell, 10 NewReno flows": dumbbell(10, 20),
+        "examples/first.toml, one CUBIC flow": [first, 'duration="60 s"'],
+        "1 % random loss, SACK": [lossy, sack, 'duration="100 s"'],
+    }
+    counts = {}
+    for name, arguments in scenarios.items():
+        base = instructions([*arguments, 'duration="1 ms"', 'warmup="0 s"'])
+        packets = spend(engine(arguments))[0]["data_packets"]
+        counts[name] = (instructions(arguments) - base) / packets
+    return counts
+
+
+def memory() -> dict[str, float]:
+    """Bytes per idle flow, and per packet in flight: slopes between two runs of different size."""
+    idle = [
+        spend(engine([str(HERE / "idle.toml"), f"flows.idle.count={count}"]))[2]
+        for count in (1_000, 21_000)
+    ]
+    far = str(HERE / "far.toml")
+    window = "flows.bulk.transport.initial_window"
+    runs = [spend(engine([far, f'{window}="{packets} packets"'])) for packets in (50_000, 400_000)]
+    packets = [printed["most_packets"] for printed, _, _ in runs]
+    return {
+        "bytes per idle flow": (idle[1] - idle[0]) / 20_000,
+        "bytes per packet in flight": (runs[1][2] - runs[0][2]) / (packets[1] - packets[0]),
+        "packets in flight": packets[1],
+    }
+
+
+def table(rates: dict[str, float], costs: dict[int, float], counts: dict[str, float], held: dict[str, float]) -> str:
+    """What is written into BENCHMARKS.md."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    load = os.getloadavg()[1]
+    lines = [
+        f"Commit {commit.stdout.strip() or 'unknown'}, {platform.machine()}, {os.cpu_count()} CPUs, load average {load:.1f}.",
+        "",
+        "| dumbbell, 10 flows | data packets per CPU second | engine is faster by |",
+        "|---|---:|---:|",
+        *(f"| {name} | {rate:,.0f} | {rates['engine'] / rate:.2f} |" for name, rate in rates.items()),
+        "",
+        "| flows | CPU time per data packet | to that of 10 flows |",
+        "|---:|---:|---:|",
+        *(f"| {flows:,} | {cost:.0f} ns | {cost / costs[10]:.2f} |" for flows, cost in costs.items()),
+        "",
+    ]
+    if counts:
+        lines += ["| scenario | instructions per data packet |", "|---|---:|"]
+        lines += [f"| {name} | {count:,.0f} |" for name, count in counts.items()]
+        lines += [""]
+    lines += ["| memory | |", "|---|---:|", *(f"| {name} | {value:,.0f} |" for name, value in held.items())]
+    return "\n".join(lines)
+
+
+def start_up() -> float | None:
+    """Seconds from the command to the end of a run of no length: loading Python, the scenario, the first event."""
+    program = ROOT / ".venv/bin/ackclock"
+    if not program.exists():
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = [str(program), "simulate", str(ROOT / "examples/first.toml"), "--set", "duration=1 ms"]
+        arguments += ["--set", "warmup=0 s", "--set", "replicates=1", "-o", f"{folder}/out"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(arguments, capture_output=True, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        return None
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def main() -> int:
+    """Builds, runs, prints, and writes the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="the dumbbell with 10 flows only; write nothing")
+    arguments = parser.parse_args()
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "ackclock-bench"], cwd=ROOT, check=True)
+    rates = race(arguments.repeats)
+    for name, rate in rates.items():
+        print(f"{name:24} {rate:12,.0f} data packets per CPU second; engine is faster by {rates['engine'] / rate:.2f}")
+    if arguments.quick:
+        return 0
+    counts = instruction_counts() if shutil.which("valgrind") else {}
+    measured = table(rates, scaling(min(arguments.repeats, 3)), counts, memory())
+    if (seconds := start_up()) is not None:
+        measured += f"\n\n`ackclock simulate`, start-up: {seconds:.2f} s of CPU time."
+    print(measured)
+    page = ROOT / "BENCHMARKS.md"
+    before, _, rest = page.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{measured}\n\n{END}{after}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

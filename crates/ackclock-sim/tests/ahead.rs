@@ -1,0 +1,208 @@
+//! Working ahead changes no figure: a traced run, which takes every step in the order of time, and an untraced one, which carries out at
+//! once what nobody else can see, fill the same tables.
+
+mod common;
+
+use ackclock_core::scenario::Scenario;
+use ackclock_sim::packet_log::PacketLog;
+use ackclock_sim::run::{Run, Unattended};
+use ackclock_sim::topology;
+use ackclock_sim::trace::NoTrace;
+use common::{DUMBBELL, cells, scenario};
+use proptest::prelude::*;
+
+/// Both runs of a scenario; the number of data packets, so that a test can see that something happened.
+fn agree(scenario: &Scenario) -> u64 {
+    let topology = topology::build(scenario, 0);
+    let log = PacketLog::new(scenario, &topology, (0, 0));
+    let step_by_step = Run::simulate(scenario, topology, (0, 0), log, &Unattended);
+    let ahead = Run::simulate(
+        scenario,
+        topology::build(scenario, 0),
+        (0, 0),
+        NoTrace,
+        &Unattended,
+    );
+    for (one, other) in cells(&step_by_step.tables).iter().zip(&cells(&ahead.tables)) {
+        assert_eq!(one, other, "{}.{}", one.0, one.1);
+    }
+    assert_eq!(
+        step_by_step.statistics.data_packets,
+        ahead.statistics.data_packets
+    );
+    ahead.statistics.data_packets
+}
+
+fn agrees(assignments: &[&str]) {
+    let packets = agree(&scenario(DUMBBELL, assignments));
+    assert!(packets > 500, "{packets} data packets in {assignments:?}");
+}
+
+const SHARED_ONLY: [&str; 2] = [
+    "flows.bulk.route=[\"bottleneck\"]",
+    "flows.bulk.return=[\"back\"]",
+];
+const ALL_PRIVATE: [&str; 2] = [
+    "flows.bulk.route=[\"access\", \"exit\"]",
+    "flows.bulk.return=[\"exit\", \"access\"]",
+];
+
+fn with<'a>(route: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [route, more].concat()
+}
+
+#[test]
+fn every_kind_of_route() {
+    for route in [
+        &[][..],
+        &SHARED_ONLY,
+        &ALL_PRIVATE,
+        &["flows.bulk.route=[\"bottleneck\", \"exit\"]"],
+        &["flows.bulk.return=[\"back\"]"],
+        &["flows.bulk.return=[\"exit\", \"access\"]"],
+        &["flows.bulk.route=[\"access\", \"access\", \"exit\"]"],
+    ] {
+        agrees(route);
+        agrees(&with(route, &["flows.bulk.count=1"]));
+    }
+}
+
+#[test]
+fn every_sampling_interval() {
+    for interval in ["1 ms", "7.3 ms", "1 s", "100 s"] {
+        let interval = format!("sample_interval=\"{interval}\"");
+        for route in [&[][..], &SHARED_ONLY, &ALL_PRIVATE] {
+            agrees(&with(route, &[&interval, "duration=\"4 s\""]));
+        }
+    }
+}
+
+#[test]
+fn impairments_before_and_after_the_link() {
+    for hop in ["access", "bottleneck", "exit"] {
+        for side in ["before_queue", "after_link"] {
+            for kind in [
+                "{ kind = \"iid_loss\", probability = \"1 %\"",
+                "{ kind = \"duplicate\", probability = \"1 %\"",
+                "{ kind = \"iid_loss\", applies = \"acks\", probability = \"5 %\"",
+            ] {
+                agrees(&[&format!("hops.{hop}.impairments=[{kind}, side = \"{side}\" }}]")]);
+            }
+        }
+        for reordering in ["allowed", "forbidden"] {
+            let jitter = "distribution = { kind = \"uniform\", maximum = \"4 ms\" }";
+            agrees(&[&format!(
+                "hops.{hop}.impairments=[{{ kind = \"jitter\", {jitter}, reordering = \"{reordering}\" }}]"
+            )]);
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_sender_and_receiver() {
+    for transport in [
+        "preset=\"rfc\"",
+        "preset=\"linux\"",
+        "delayed_ack={ every = \"2 packets\", timeout = \"40 ms\", quick = \"0 packets\" }",
+        "pacing=\"always\"",
+        "send_jitter=\"2 ms\"",
+        "handshake=true",
+        "recovery=\"sack\"",
+        "max_burst=\"3 packets\"",
+    ] {
+        let transport = format!("flows.bulk.transport.{transport}");
+        for route in [&[][..], &SHARED_ONLY, &ALL_PRIVATE] {
+            agrees(&with(route, &[&transport]));
+        }
+    }
+    agrees(&["flows.bulk.transport.control={ kind = \"cubic\" }"]);
+}
+
+#[test]
+fn every_kind_of_traffic() {
+    let udp = "flows.bulk.transport={ kind = \"udp\", mss = \"1000 bytes\" }";
+    for route in [&[][..], &SHARED_ONLY, &ALL_PRIVATE] {
+        agrees(&with(
+            route,
+            &["flows.bulk.traffic={ kind = \"transfer\", size = \"1.2345 MB\" }"],
+        ));
+        agrees(&with(
+            route,
+            &["flows.bulk.traffic={ kind = \"cbr\", rate = \"3 Mbit/s\" }"],
+        ));
+        agrees(&with(route, &["flows.bulk.stop=\"9.99 s\""]));
+        let on_off = "flows.bulk.traffic={ kind = \"on_off\", rate = \"3 Mbit/s\", mean_on = \"500 ms\", mean_off = \"300 ms\" }";
+        agrees(&with(route, &[on_off]));
+        let mut datagrams = route.to_vec();
+        datagrams.retain(|assignment| !assignment.contains("return"));
+        datagrams.extend([on_off, udp]);
+        let tree = DUMBBELL.replace("return = [\"exit\", \"back\", \"access\"]\n", "");
+        assert!(agree(&scenario(&tree, &datagrams)) > 500);
+    }
+}
+
+#[test]
+fn links_that_change_and_links_that_take_no_time() {
+    let markov = "{ kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }";
+    let instant = "{ kind = \"constant\", rate = \"400 Gbit/s\" }";
+    for hop in ["access", "bottleneck", "exit"] {
+        agrees(&[&format!("hops.{hop}.link={markov}")]);
+        agrees(&[
+            &format!("hops.{hop}.link={instant}"),
+            &format!("hops.{hop}.delay=\"0 ms\""),
+        ]);
+    }
+    agrees(&["hops.bottleneck.queue.limit=\"20 ms\""]);
+    agrees(&[
+        "hops.bottleneck.queue.limit=\"30 kB\"",
+        "hops.bottleneck.queue.counts_packet_in_service=true",
+    ]);
+}
+
+/// A small scenario of which anything may be different from the next.
+fn anything() -> impl Strategy<Value = Vec<String>> {
+    let choose = |all: &'static [&'static str]| prop::sample::select(all);
+    (
+        (1..5_u32, 1..40_u32, 1..60_u32),
+        choose(&[
+            "[\"access\", \"bottleneck\", \"exit\"]",
+            "[\"bottleneck\"]",
+            "[\"access\", \"exit\"]",
+            "[\"access\", \"bottleneck\"]",
+            "[\"bottleneck\", \"exit\"]",
+        ]),
+        choose(&["[\"back\"]", "[\"exit\", \"back\", \"access\"]", "[\"access\"]", "[\"back\", \"exit\"]"]),
+        choose(&["ns2-2002", "rfc", "linux"]),
+        choose(&["100 ms", "3 ms", "5 s"]),
+        choose(&["before_queue", "after_link"]),
+        choose(&["access", "bottleneck", "exit", "back"]),
+        choose(&["{ kind = \"bulk\" }", "{ kind = \"transfer\", size = \"200 kB\" }"]),
+        (0..3_u32, 0..3_u32),
+    )
+        .prop_map(|((flows, limit, delay), route, back, preset, interval, side, lossy, traffic, (loss, jitter))| {
+            vec![
+                "duration=\"4 s\"".into(),
+                format!("flows.bulk.count={flows}"),
+                format!("hops.bottleneck.queue.limit=\"{limit} packets\""),
+                format!("hops.bottleneck.delay=\"{delay} ms\""),
+                format!("flows.bulk.route={route}"),
+                format!("flows.bulk.return={back}"),
+                format!("flows.bulk.transport.preset=\"{preset}\""),
+                format!("flows.bulk.transport.send_jitter=\"{jitter} ms\""),
+                format!("flows.bulk.traffic={traffic}"),
+                format!("sample_interval=\"{interval}\""),
+                format!(
+                    "hops.{lossy}.impairments=[{{ kind = \"iid_loss\", probability = \"{loss} %\", side = \"{side}\" }}]"
+                ),
+            ]
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn anything_agrees(assignments in anything()) {
+        let assignments: Vec<&str> = assignments.iter().map(String::as_str).collect();
+        prop_assert!(agree(&scenario(DUMBBELL, &assignments)) > 0);
+    }
+}

@@ -1,0 +1,77 @@
+//! Scenarios of a few seconds, and their runs reduced to something that can be compared.
+
+use ackclock_core::result::{Column, Table};
+use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
+
+pub const DUMBBELL: &str = r#"
+schema = 1
+name = "dumbbell"
+duration = "12 s"
+warmup = "1.3 s"
+sample_interval = "100 ms"
+
+[[hops]]
+name = "access"
+scope = "per_flow"
+link = { kind = "constant", rate = "50 Mbit/s" }
+queue = { kind = "droptail", limit = "40 packets" }
+delay = "3 ms"
+
+[[hops]]
+name = "bottleneck"
+link = { kind = "constant", rate = "6 Mbit/s" }
+queue = { kind = "droptail", limit = "25 packets" }
+delay = "10 ms"
+
+[[hops]]
+name = "exit"
+scope = "per_flow"
+link = { kind = "constant", rate = "20 Mbit/s" }
+queue = { kind = "droptail", limit = "40 packets" }
+delay = "1 ms"
+
+[[hops]]
+name = "back"
+link = { kind = "constant", rate = "6 Mbit/s" }
+queue = { kind = "droptail", limit = "60 packets" }
+delay = "10 ms"
+
+[[flows]]
+name = "bulk"
+count = 4
+route = ["access", "bottleneck", "exit"]
+return = ["exit", "back", "access"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "ns2-2002" }
+traffic = { kind = "bulk" }
+start = ["0 s", "1 s"]
+extra_delay = ["0 ms", "18 ms"]
+"#;
+
+/// The scenario in `text`, with assignments as the command line takes them.
+pub fn scenario(text: &str, assignments: &[&str]) -> Scenario {
+    let mut tree = tree::from_toml(text).unwrap();
+    for assignment in assignments {
+        let (path, value) = tree::parse_assignment(assignment).unwrap();
+        tree::set(&mut tree, &path, value).unwrap();
+    }
+    Scenario::from_tree(&tree, &NoFiles).unwrap()
+}
+
+/// Every cell, bit by bit: two unknowns are equal.
+pub fn cells(tables: &[(&'static str, Table)]) -> Vec<(&'static str, &'static str, Vec<u64>)> {
+    let column = |column: &Column| -> Vec<u64> {
+        match column {
+            Column::Number(rows) => rows.iter().map(|cell| cell.to_bits()).collect(),
+            Column::Integer(rows) => rows.iter().map(|cell| *cell as u64).collect(),
+            Column::Text(words) => words.indices.iter().map(|cell| *cell as u64).collect(),
+        }
+    };
+    tables
+        .iter()
+        .flat_map(|(table, Table(columns))| {
+            columns
+                .iter()
+                .map(move |(name, cells)| (*table, *name, column(cells)))
+        })
+        .collect()
+}

@@ -1,0 +1,118 @@
+//! A run is a function of the scenario and the replicate: same bytes for any number of threads, and no draw depends on who else draws.
+
+mod common;
+
+use ackclock_core::result::{Column, Table};
+use ackclock_core::scenario::Scenario;
+use ackclock_sim::batch::{Progress, jobs, run_all};
+use ackclock_sim::run::{Run, Unattended};
+use ackclock_sim::topology;
+use ackclock_sim::trace::NoTrace;
+use common::{DUMBBELL, cells, scenario};
+
+type Tables = Vec<(&'static str, Table)>;
+
+fn lossy(more: &[&str]) -> Scenario {
+    let loss = "hops.bottleneck.impairments=[{ kind = \"iid_loss\", probability = \"1 %\" }]";
+    let jitter = "flows.bulk.transport.send_jitter=\"1 ms\"";
+    scenario(DUMBBELL, &[&[loss, jitter, "duration=\"5 s\""], more].concat())
+}
+
+fn replicate(scenario: &Scenario, number: u32) -> Tables {
+    let topology = topology::build(scenario, number);
+    Run::simulate(scenario, topology, (0, i64::from(number)), NoTrace, &Unattended).tables
+}
+
+fn column<'a>(tables: &'a Tables, table: &str, column: &str) -> &'a Column {
+    let (_, Table(columns)) = tables.iter().find(|(name, _)| *name == table).unwrap();
+    &columns.iter().find(|(name, _)| *name == column).unwrap().1
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let scenario = lossy(&["replicates=7"]);
+    let points = [scenario.clone(), scenario];
+    let run = |threads| -> Vec<_> {
+        let outcomes = run_all(&jobs(&points), threads, &Progress::default(), |_, _| NoTrace);
+        outcomes.iter().map(|outcome| cells(&outcome.tables)).collect()
+    };
+    let one = run(1);
+    assert_eq!(one.len(), 14);
+    for threads in [2, 5] {
+        assert!(one == run(threads), "{threads} threads");
+    }
+}
+
+#[test]
+fn a_replicate_does_not_depend_on_which_others_are_run() {
+    let (few, many) = (lossy(&["replicates=2"]), lossy(&["replicates=9"]));
+    assert_eq!(cells(&replicate(&few, 1)), cells(&replicate(&many, 1)));
+    let alone = replicate(&many, 1);
+    let points = [many];
+    let batch = run_all(&jobs(&points), 2, &Progress::default(), |_, _| NoTrace);
+    assert_eq!(cells(&batch[1].tables), cells(&alone));
+    assert_ne!(cells(&batch[1].tables), cells(&batch[2].tables));
+}
+
+#[test]
+fn the_seed_matters() {
+    assert_ne!(
+        cells(&replicate(&lossy(&[]), 0)),
+        cells(&replicate(&lossy(&["seed=2"]), 0))
+    );
+}
+
+/// A second group of flows on hops of their own leaves the first group's rows as they were, though both draw.
+#[test]
+fn adding_a_flow_moves_no_other_draw() {
+    let more = format!(
+        "{}\n[[flows]]\nname = \"other\"\ncount = 3\nroute = [\"access\"]\nreturn = [\"exit\"]\n\
+         transport = {{ kind = \"tcp\", control = {{ kind = \"cubic\" }}, send_jitter = \"1 ms\" }}\n\
+         traffic = {{ kind = \"bulk\" }}\nstart = [\"0 s\", \"1 s\"]\n",
+        DUMBBELL
+    );
+    let (one, two) = (
+        replicate(&lossy(&[]), 3),
+        replicate(
+            &scenario(
+                &more,
+                &[
+                    "hops.bottleneck.impairments=[{ kind = \"iid_loss\", probability = \"1 %\" }]",
+                    "flows.bulk.transport.send_jitter=\"1 ms\"",
+                    "duration=\"5 s\"",
+                ],
+            ),
+            3,
+        ),
+    );
+    for name in [
+        "start_s",
+        "delivered_bytes",
+        "sent_packets",
+        "dropped_packets",
+        "rtt_mean_s",
+    ] {
+        match (column(&one, "flows", name), column(&two, "flows", name)) {
+            (Column::Number(one), Column::Number(two)) => assert_eq!(one[..4], two[..4], "{name}"),
+            (Column::Integer(one), Column::Integer(two)) => assert_eq!(one[..4], two[..4], "{name}"),
+            _ => unreachable!("{name} is a number in both"),
+        }
+    }
+    // Not the other way round: flows that meet at the bottleneck do disturb each other.
+    let Column::Integer(delivered) = column(&two, "flows", "delivered_bytes") else {
+        unreachable!("bytes are whole")
+    };
+    assert!(delivered.len() == 7 && delivered.iter().all(|&bytes| bytes > 0));
+}
+
+/// Instances keep their draws when their number grows: the same start times.
+#[test]
+fn more_instances_start_as_the_fewer_did() {
+    let starts = |count: &str| match column(&replicate(&lossy(&[count]), 0), "flows", "start_s") {
+        Column::Number(starts) => starts.clone(),
+        _ => unreachable!("start_s is a number"),
+    };
+    let (few, many) = (starts("flows.bulk.count=3"), starts("flows.bulk.count=6"));
+    assert_eq!(few[..], many[..3]);
+    assert!(few[0] != few[1]);
+}

@@ -1,0 +1,102 @@
+"""An engine in a process of its own: a run that hangs, dies or eats the machine is a failed test and no more."""
+
+from __future__ import annotations
+
+import pickle
+import resource
+import select
+import subprocess
+import sys
+from typing import Any, Self
+
+from ackclock import Result, Scenario
+
+#: Seconds that a degenerate scenario may take on a busy machine. Each takes well under one.
+PATIENCE = 30
+#: Bytes of address space. None needs a tenth of it.
+MEMORY = 4 << 30
+
+
+class Engine:
+    """Answers one scenario after the other; starts anew after a failure."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def simulate(self, scenario: Scenario) -> Result:
+        """The result of a run.
+
+        Raises:
+            Refused: Bad input.
+            AssertionError: It panicked, died, or has not ended in time.
+        """
+        kind, answer = self._ask(scenario.tree)
+        if kind == "refused":
+            raise Refused(answer)
+        assert kind == "result", f"the engine failed: {answer}"
+        return Result(*answer)
+
+    def _ask(self, tree: dict[str, Any]) -> tuple[str, Any]:
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        pickle.dump(tree, process.stdin)
+        process.stdin.flush()
+        ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
+        if not ready:
+            self._end()
+            return "hang", f"no answer after {PATIENCE} s"
+        try:
+            answer: tuple[str, Any] = pickle.load(process.stdout)
+        except EOFError:
+            return "death", f"exit code {self._end()}"
+        return answer
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, __file__]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return self._process
+
+    def _end(self) -> int | None:
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        process.kill()
+        process.communicate()
+        return process.returncode
+
+
+class Refused(Exception):  # noqa: N818 (no error of the engine's)
+    """The scenario is no good; the message says why."""
+
+
+def _serve() -> None:
+    """The other end: answers until nobody asks any more."""
+    from ackclock import ScenarioError, simulate
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    while True:
+        try:
+            tree = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        answer: tuple[str, Any]
+        try:
+            result = simulate(Scenario(tree), threads=1)
+            answer = "result", (result.run, result.tables)
+        except ScenarioError as error:
+            answer = "refused", str(error)
+        except BaseException as error:  # a panic is no Exception
+            answer = "panic", f"{type(error).__name__}: {error}"
+        pickle.dump(answer, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    _serve()

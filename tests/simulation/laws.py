@@ -1,0 +1,122 @@
+"""What holds of any result whatsoever, checked by tests that are about something else too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from ackclock import Result, quantity
+
+from .rows import column, keys
+
+#: Columns of `hops` that only grow.
+COUNTS = ("arrivals", "departures", "served_bytes", "busy_s", "drops_queue", "drops_aqm", "drops_impairment", "marks")
+DROPS = ("drops_queue", "drops_aqm", "drops_impairment")
+
+
+def check(result: Result) -> None:
+    """Asserts it of all tables."""
+    _numbers(result)
+    for point, _ in enumerate(result.points):
+        for replicate in range(result.run["replicates"]):
+            _hops(result, point, replicate)
+            _flows(result, point, replicate)
+            _samples(result, point, replicate)
+
+
+def _numbers(result: Result) -> None:
+    """What is unknown is null; nothing is infinite or negative."""
+    for name, table in result.tables.items():
+        for what in table.column_names:
+            values = table[what]
+            if pa.types.is_dictionary(values.type):
+                assert values.null_count == 0, f"{name}.{what}"
+                continue
+            known = values.drop_null().to_numpy()
+            assert np.isfinite(known).all(), f"{name}.{what}"
+            assert (known >= 0).all(), f"{name}.{what}"
+
+
+def _hops(result: Result, point: int, replicate: int) -> None:
+    described = result.points[point]["scenario"]
+    marking = any(flow["transport"].get("ecn") for flow in described["flows"])
+    for hop in described["hops"]:
+        if hop["scope"] != "shared":
+            continue
+        at = {"point": point, "replicate": replicate, "hop": hop["name"]}
+        rows = {
+            name: column(result, "hops", name, **at)
+            for name in (*COUNTS, "time_s", "backlog_packets", "backlog_bytes", "rate_bit_per_s")
+        }
+        assert (np.diff(rows["time_s"]) > 0).all()
+        for name in COUNTS:
+            assert (np.diff(rows[name]) >= 0).all(), f"{hop['name']}: {name} only grows"
+        lost = sum(rows[name] for name in DROPS)
+        inside = rows["arrivals"] - lost - rows["departures"]
+        if all(one["kind"] != "duplicate" for one in hop["impairments"]):
+            assert (inside >= rows["backlog_packets"]).all(), "arrivals = departures + drops + what is inside"
+        assert (rows["busy_s"] <= rows["time_s"] * (1 + 1e-12)).all()
+        assert ((rows["backlog_packets"] == 0) == (rows["backlog_bytes"] == 0)).all()
+        limit = hop["queue"]["limit"]
+        if limit.endswith(("packets", "packet")):
+            assert rows["backlog_packets"].max() <= float(limit.split()[0]), "no queue exceeds its limit"
+        if hop["link"]["kind"] == "constant":
+            rate = quantity.bit_per_s(hop["link"]["rate"])
+            assert (rows["rate_bit_per_s"] == rate).all()
+            # The end of a service is rounded down to the nanosecond.
+            assert (rows["served_bytes"] * 8 <= rate * (rows["time_s"] * (1 + 1e-12) + 1e-9)).all()
+        assert marking or rows["marks"][-1] == 0
+
+
+def _flows(result: Result, point: int, replicate: int) -> None:
+    described = result.points[point]["scenario"]
+    at = {"point": point, "replicate": replicate}
+    dropped = sum(column(result, "hops", name, **at, time_s=_last(result, at)).sum() for name in DROPS)
+    if all(hop["scope"] == "shared" for hop in described["hops"]):
+        assert column(result, "flows", "dropped_packets", **at).sum() == dropped, "each drop is reported once"
+    for flow in described["flows"]:
+        rows = {name: column(result, "flows", name, **at, flow=flow["name"]) for name in _FLOW}
+        mss = quantity.data_bytes(flow["transport"]["mss"])
+        assert len(rows["delivered_bytes"]) == flow["count"]
+        assert (rows["delivered_bytes"] <= rows["sent_packets"] * mss).all(), "only what was sent arrives"
+        assert not (rows["retransmitted_packets"] > rows["sent_packets"]).any()
+        assert not (rows["goodput_bit_per_s"] > rows["throughput_bit_per_s"] * (1 + 1e-12)).any() or _warm(described)
+        assert not (rows["rtt_min_s"] > rows["rtt_max_s"]).any()
+        assert (np.isnan(rows["goodput_bit_per_s"]) == (rows["measured_s"] == 0)).all()
+        if flow["traffic"]["kind"] == "transfer":
+            size = quantity.data_bytes(flow["traffic"]["size"])
+            assert (rows["delivered_bytes"] <= size).all()
+            assert (np.isnan(rows["completion_time_s"]) == (rows["delivered_bytes"] < size)).all()
+
+
+_FLOW = (
+    "delivered_bytes", "sent_packets", "retransmitted_packets", "goodput_bit_per_s", "throughput_bit_per_s",
+    "rtt_min_s", "rtt_max_s", "measured_s", "completion_time_s",
+)  # fmt: skip
+
+
+def _warm(described: dict) -> bool:
+    """After a warm-up more may be handed over than arrives: what waited behind a hole."""
+    return quantity.seconds(described["warmup"]) > 0
+
+
+def _last(result: Result, at: dict[str, int]) -> float:
+    times = column(result, "hops", "time_s", **at)
+    return times[-1] if len(times) else 0.0
+
+
+def _samples(result: Result, point: int, replicate: int) -> None:
+    described = result.points[point]["scenario"]
+    mss = {flow["name"]: quantity.data_bytes(flow["transport"]["mss"]) for flow in described["flows"]}
+    for flow, instance in keys(result, point, replicate)[:20]:
+        at = {"point": point, "replicate": replicate, "flow": flow, "instance": instance}
+        rows = {name: column(result, "samples", name, **at) for name in _SAMPLE}
+        assert (np.diff(rows["time_s"]) > 0).all()
+        for name in ("delivered_bytes", "sent_packets"):
+            assert (np.diff(rows[name]) >= 0).all(), f"{flow}: {name} only grows"
+        assert rows["delivered_bytes"][-1] == column(result, "flows", "delivered_bytes", **at)[0]
+        assert not (rows["cwnd_bytes"] < mss[flow]).any(), "no window below one segment"
+        assert not (rows["rto_s"] == 0).any()
+
+
+_SAMPLE = ("time_s", "delivered_bytes", "sent_packets", "cwnd_bytes", "rto_s")

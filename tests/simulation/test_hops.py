@@ -1,0 +1,250 @@
+"""What hops and sources do to packets: conservation, Little's law, rates offered and served."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ackclock import Scenario, simulate
+from ackclock.metrics import interval
+
+from . import laws
+from .paths import RECOVERIES, Tree, flow, hop, loss, path, scenario, tcp, udp
+from .rows import at_end, column, goodput, one
+
+
+def test_little_s_law_in_a_tcp_flow_s_queue() -> None:
+    transport = tcp(recovery="newreno", delayed_ack={"every": "1 packet"}, rtt_sampling="timestamps")
+    hops = path("10 Mbit/s", "20 ms", "60 packets")
+    # An interval that is no simple part of the saw-tooth's rounds.
+    result = simulate(scenario(hops, [flow(transport)], "300 s", sample_interval="7.3 ms"))
+    arrived = at_end(result, "arrivals") - at_end(result, "drops_queue")
+    mean_wait = one(result, "flows", "rtt_mean_s") - one(result, "flows", "rtt_min_s")
+    backlog = column(result, "hops", "backlog_packets", hop="out").mean()
+    assert backlog == pytest.approx(arrived / 300 * mean_wait, rel=0.02)
+    assert backlog > 10
+
+
+def test_little_s_law_packet_by_packet() -> None:
+    sources = [
+        flow(
+            udp(),
+            f"source {number}",
+            traffic={"kind": "on_off", "rate": "4 Mbit/s", "mean_on": "50 ms", "mean_off": "50 ms"},
+        )
+        for number in range(4)
+    ]
+    hops = path("9 Mbit/s", "5 ms")
+    result = simulate(scenario(hops, sources, "50 s", sample_interval="1.7 ms"), packets=True)
+    seen = {
+        event: column(result, "packets", "time_s", event=event, hop=where, kind="datagram")
+        for event, where in (("arrive", "out"), ("receive", ""))
+    }
+    # First in, first out, and nothing is lost: the n-th to arrive at the hop is the n-th to arrive at its end.
+    served = len(seen["receive"])
+    waits = seen["receive"] - seen["arrive"][:served] - 0.005 - 8000 / 9e6
+    assert waits.min() > -1e-9
+    backlog = column(result, "hops", "backlog_packets", hop="out").mean()
+    assert backlog == pytest.approx(served / 50 * waits.mean(), rel=0.02)
+    assert backlog > 10
+
+
+SPANS = st.sampled_from(["0 s", "1 us", "100 us", "3 ms", "40 ms"])
+PROBABILITIES = st.sampled_from(["0 %", "1 %", "10 %", "60 %", "100 %"])
+SIDES = st.sampled_from(["before_queue", "after_link"])
+APPLIES = st.sampled_from(["data", "acks", "all"])
+IMPAIRMENTS = st.one_of(
+    st.fixed_dictionaries(
+        {"kind": st.just("iid_loss"), "probability": PROBABILITIES, "side": SIDES, "applies": APPLIES}
+    ),
+    st.fixed_dictionaries(
+        {"kind": st.just("duplicate"), "probability": PROBABILITIES, "side": SIDES, "applies": APPLIES}
+    ),
+    st.fixed_dictionaries(
+        {"kind": st.just("gilbert_elliott"), "good_to_bad": PROBABILITIES, "bad_to_good": PROBABILITIES}
+    ),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just("jitter"),
+            "distribution": st.fixed_dictionaries({"kind": st.just("exponential"), "mean": SPANS}),
+            "reordering": st.sampled_from(["allowed", "forbidden"]),
+            "applies": APPLIES,
+        }
+    ),
+)
+LINKS = st.one_of(
+    st.sampled_from(["0 bit/s", "1 kbit/s", "1 Mbit/s", "20 Mbit/s", "400 Gbit/s"]).map(
+        lambda rate: {"kind": "constant", "rate": rate}
+    ),
+    st.just({"kind": "markov", "rates": ["8 Mbit/s", "0 bit/s", "1 Mbit/s"], "mean_sojourn": "50 ms"}),
+)
+QUEUES = st.fixed_dictionaries(
+    {
+        "kind": st.just("droptail"),
+        "limit": st.sampled_from(["0 packets", "1 packet", "7 packets", "50 packets", "5 kB", "10 ms"]),
+        "counts_packet_in_service": st.booleans(),
+    }
+)
+HOP = st.fixed_dictionaries(
+    {"link": LINKS, "queue": QUEUES, "delay": SPANS, "impairments": st.lists(IMPAIRMENTS, max_size=2)}
+)
+TCP = st.fixed_dictionaries(
+    {
+        "control": st.sampled_from(["reno", "cubic"]),
+        "preset": st.sampled_from(["rfc", "linux", "ns2-2002"]),
+        "recovery": st.sampled_from(RECOVERIES),
+        "mss": st.sampled_from(["1 byte", "100 bytes", "1448 bytes", "9000 bytes"]),
+        "send_jitter": SPANS,
+        "pacing": st.sampled_from(["control", "always"]),
+        "receive_window": st.sampled_from(["unlimited", "9000 bytes", "30 packets"]),
+        "initial_window": st.sampled_from(["1 packet", "10 packets", "100 packets"]),
+    }
+).map(lambda parameters: tcp(**parameters) | {"receive_window": _fitting(parameters)})
+ROUTES = st.sampled_from([(["a"], ["b"]), (["a", "b"], ["b"]), (["b", "a", "b"], ["a"]), (["a", "a"], ["a"])])
+TRAFFIC = st.sampled_from(
+    [
+        {"kind": "bulk"},
+        {"kind": "transfer", "size": "1 byte"},
+        {"kind": "transfer", "size": "30 kB"},
+        {"kind": "cbr", "rate": "2 Mbit/s"},
+    ]
+)
+FLOWS = st.lists(
+    st.tuples(
+        TCP, ROUTES, TRAFFIC, st.sampled_from(["0 s", "300 ms"]), st.sampled_from(["end", "700 ms"]), st.integers(1, 3)
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def _fitting(parameters: Tree) -> str:
+    return "unlimited" if parameters["mss"] == "9000 bytes" else parameters["receive_window"]
+
+
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
+@given(st.tuples(HOP, HOP), FLOWS)
+def test_nothing_appears_or_vanishes_on_any_path(hops: tuple[Tree, Tree], flows: list) -> None:
+    described = [{"name": name, **one} for name, one in zip("ab", hops, strict=True)]
+    senders = [
+        {"name": f"f{number}", "transport": transport, "route": there, "return": back, "traffic": traffic}
+        | {"start": start, "stop": stop, "count": count}
+        for number, (transport, (there, back), traffic, start, stop, count) in enumerate(flows)
+    ]
+    laws.check(simulate(scenario(described, senders, "1 s", sample_interval="13 ms"), threads=1))
+
+
+def test_constant_bit_rate_arrives_at_its_rate() -> None:
+    traffic = {"kind": "cbr", "rate": "3 Mbit/s"}
+    result = simulate(scenario(path("5 Mbit/s", "20 ms"), [flow(udp(), traffic=traffic)], "60 s", warmup="1 s"))
+    assert goodput(result)[0] == pytest.approx(3e6, abs=2 * 8000 / 59)
+    assert at_end(result, "drops_queue") == 0
+
+
+def test_constant_bit_rate_over_tcp_is_delivered_too() -> None:
+    traffic = {"kind": "cbr", "rate": "3 Mbit/s"}
+    result = simulate(scenario(path("5 Mbit/s", "20 ms"), [flow(tcp(), traffic=traffic)], "60 s", warmup="5 s"))
+    assert goodput(result)[0] == pytest.approx(3e6, rel=0.002)
+
+
+def test_what_a_full_link_cannot_carry_is_dropped() -> None:
+    traffic = {"kind": "cbr", "rate": "8 Mbit/s"}
+    result = simulate(scenario(path("5 Mbit/s", "20 ms", "20 packets"), [flow(udp(), traffic=traffic)], "60 s"))
+    assert at_end(result, "drops_queue") / at_end(result, "arrivals") == pytest.approx(3 / 8, rel=0.002)
+    assert at_end(result, "busy_s") == pytest.approx(60, rel=1e-4)
+    assert at_end(result, "served_bytes") == pytest.approx(60 * 5e6 / 8, abs=2000)
+
+
+@pytest.mark.parametrize("distribution", ["constant", "exponential", "pareto"])
+def test_an_on_off_source_keeps_its_duty_cycle(distribution: str) -> None:
+    traffic = {"kind": "on_off", "rate": "8 Mbit/s", "mean_on": "100 ms", "mean_off": "300 ms", "shape": 2.5}
+    traffic |= {"on_distribution": distribution, "off_distribution": distribution}
+    result = simulate(scenario(path("10 Mbit/s", "1 ms"), [flow(udp(), traffic=traffic)], "200 s", replicates=8))
+    sent = interval(column(result, "flows", "sent_packets") * 8000 / 200)
+    if distribution == "constant":
+        assert sent.mean == pytest.approx(2e6, rel=1e-4)
+    else:
+        assert sent.half_width < 0.05 * sent.mean
+        assert sent.low < 2e6 < sent.high
+
+
+def saturated(link: Tree, folder: Path = Path(), **more: object) -> Scenario:
+    """A link that always has something to send: 1500 bytes a packet."""
+    traffic = {"kind": "cbr", "rate": "40 Mbit/s"}
+    tree = scenario(path(link, "1 ms", "100 packets"), [flow(udp("1500 bytes"), traffic=traffic)], "100 s", **more).tree
+    return Scenario(tree, folder)
+
+
+def test_a_markov_link_serves_what_its_rate_says() -> None:
+    link = {
+        "kind": "markov",
+        "rates": ["12 Mbit/s", "3 Mbit/s", "0 bit/s"],
+        "mean_sojourn": ["200 ms", "100 ms", "100 ms"],
+    }
+    result = simulate(saturated(link | {"step": "10 ms"}, sample_interval="10 ms", replicates=6))
+    served = []
+    for replicate in range(6):
+        rate = column(result, "hops", "rate_bit_per_s", hop="out", replicate=replicate)
+        served.append(at_end(result, "served_bytes", replicate=replicate) * 8 / 100)
+        # The rate changes at multiples of a step alone: a sample at each says all.
+        assert served[-1] == pytest.approx(rate[:-1].mean(), rel=1e-3)
+    # Half of the time at 12 Mbit/s, a quarter at 3.
+    assert interval(served).low < 6.75e6 < interval(served).high
+
+
+def test_a_delivery_trace_serves_its_opportunities(tmp_path: Path) -> None:
+    # Four opportunities of 1504 bytes in 10 ms, two of them at once; a packet takes 1500 and 4 for the tunnel's header.
+    (tmp_path / "four").write_text("1\n4\n4\n10\n")
+    result = simulate(saturated({"kind": "trace", "file": "four", "format": "mahimahi"}, tmp_path, replicates=1))
+    assert at_end(result, "served_bytes") / 1500 == pytest.approx(100 / 0.010 * 4, abs=4)
+
+
+def test_a_rate_trace_serves_its_integral(tmp_path: Path) -> None:
+    (tmp_path / "steps.csv").write_text("time,rate\n0 s,12 Mbit/s\n300 ms,0 bit/s\n400 ms,6 Mbit/s\n1 s,\n")
+    result = simulate(saturated({"kind": "trace", "file": "steps.csv", "format": "csv"}, tmp_path))
+    assert at_end(result, "served_bytes") * 8 == pytest.approx(100 * (0.3 * 12e6 + 0.6 * 6e6), rel=1e-4)
+
+
+def test_loss_in_bursts_has_the_mean_of_its_states() -> None:
+    bursts = {"kind": "gilbert_elliott", "good_to_bad": "1 %", "bad_to_good": "20 %", "loss_in_bad": "50 %"}
+    flows = [flow(udp(), traffic={"kind": "cbr", "rate": "8 Mbit/s"})]
+    result = simulate(scenario(path("10 Mbit/s", "1 ms", "unlimited", bursts), flows, "100 s", replicates=8))
+    lost = interval(column(result, "flows", "dropped_packets") / column(result, "flows", "sent_packets"))
+    assert lost.low < 0.5 * 1 / 21 < lost.high
+    assert lost.half_width < 0.05 * lost.mean
+
+
+def test_more_buffer_is_more_delay_and_fewer_drops() -> None:
+    sizes = [5, 20, 80, 320]
+    sweep = {"hops.out.queue.limit": [f"{size} packets" for size in sizes]}
+    result = simulate(
+        scenario(path("10 Mbit/s", "20 ms", "1 packet"), [flow(tcp())], "60 s", warmup="10 s", sweep=sweep)
+    )
+    delay = [one(result, "flows", "rtt_mean_s", point=point) for point in range(4)]
+    used = [goodput(result, point=point)[0] for point in range(4)]
+    assert all(np.diff(delay) > 0), delay
+    assert all(np.diff(used) >= -1e-4 * 10e6), used
+
+
+def test_acks_queue_on_their_way_like_anything_else() -> None:
+    # 40 bytes an ACK at 32 kbit/s: 100 ACKs a second, each for two segments of 1000 bytes.
+    hops = [hop("out", "100 Mbit/s", "5 ms"), hop("back", "32 kbit/s", "5 ms", "20 packets")]
+    result = simulate(scenario(hops, [flow(tcp(window_counting="per_ack"))], "60 s", warmup="20 s"))
+    waiting = column(result, "hops", "backlog_packets", hop="back")
+    assert waiting.max() == 20
+    assert at_end(result, "busy_s", hop="back") > 55
+    assert one(result, "flows", "rtt_mean_s") > 0.1
+
+
+def test_lost_acks_cost_little_and_lost_data_much() -> None:
+    def rate(applies: str) -> float:
+        spoilt = [
+            dict(one, impairments=[loss("3 %", applies=applies)]) for one in path("10 Mbit/s", "20 ms", "100 packets")
+        ]
+        return goodput(simulate(scenario(spoilt, [flow(tcp())], "60 s", warmup="5 s", replicates=3))).mean()
+
+    assert rate("acks") > 2 * rate("data")
