@@ -257,6 +257,21 @@ def test_start_up_imports_nothing_heavy(run_python) -> None:
 
 
 @pytest.mark.usefixtures("scenario_file")
+def test_nothing_heavy_is_imported_before_the_first_event(run_python) -> None:
+    code = """\
+import sys
+from ackclock import _native, cli
+def stop(*_, **__):
+    print(sorted({"numpy", "scipy", "pyarrow", "matplotlib", "jinja2", "rich"} & set(sys.modules)))
+    raise SystemExit
+_native.simulate = stop
+cli.cli(["simulate", "leaky.toml"])
+"""
+    outcome = run_python("-c", code)
+    assert (outcome.stdout, outcome.stderr) == ("[]\n", "")
+
+
+@pytest.mark.usefixtures("scenario_file")
 def test_the_command_in_a_process_of_its_own(run_python) -> None:
     outcome = run_python("-m", "ackclock", "simulate", "leaky.toml", *QUICK)
     assert outcome.returncode == 0
@@ -295,6 +310,8 @@ def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["leaky.toml", "run"]
     assert ackclock("report", "run").exit_code == 0
     assert "Partial:" in Path("run/report.html").read_text()
+    assert ackclock("plot", "run").exit_code == 0
+    assert ackclock("plot", "run", "--kind", "cwnd", "--point", 5, "--replicate", 999).exit_code == 0
 
 
 def _folder(path: Path) -> dict[str, bytes]:

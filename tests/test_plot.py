@@ -137,3 +137,36 @@ def test_an_empty_run_draws_empty_axes(leaky_pipe: Scenario, tmp_path: Path) -> 
     for name, draw in plot.figures(nobody).items():
         assert plot.save(draw(), tmp_path / f"{name}.svg").stat().st_size > 0
         assert not math.isnan(draw().axes[0].get_ylim()[1])
+
+
+def test_figures_of_an_interrupted_run_say_so(result: Result) -> None:
+    flows = {name: table.slice(0, 0) for name, table in result.tables.items()}
+    nothing = Result(result.run | {"partial": True}, flows)
+    for draw in plot.OVER_TIME.values():
+        axes = draw(nothing, point=2).axes[0]
+        assert "(interrupted run)" in axes.get_title(loc="left")
+        assert [text.get_text() for text in axes.texts] == ["not run: interrupted before"]
+    partial = Result(result.run | {"partial": True}, result.tables)
+    assert "interrupted" in plot.sweep(partial).axes[0].get_title(loc="left")
+
+
+def test_more_flows_than_can_be_told_apart_are_counted(leaky_pipe: Scenario) -> None:
+    many = simulate(leaky_pipe.expand()[0].scenario.replace({"flows.0.count": 10, "replicates": 1, "duration": "2 s"}))
+    [axes] = plot.cwnd(many).axes
+    assert axes.get_legend().get_title().get_text() == "8 of 10 flows"
+
+
+def test_parameters_that_vary_together_make_one_line(leaky_pipe: Scenario) -> None:
+    together = {"hops.wired.delay,hops.return.delay": [["5 ms", "10 ms"], ["20 ms", "40 ms"]]}
+    [axes] = plot.sweep(simulate(leaky_pipe.replace(sweep=together, replicates=2, duration="2 s"))).axes
+    assert [line.get_xdata().tolist() for line in axes.get_lines() if line.get_label() == "Reno"] == [[5, 20]]
+
+
+def test_what_has_no_window_is_not_in_the_legend(leaky_pipe: Scenario) -> None:
+    alone = leaky_pipe.expand()[1].scenario
+    flow = alone.tree["flows"][0]
+    udp = {"name": "udp", "route": flow["route"], "transport": {"kind": "udp"}}
+    udp |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
+    result = simulate(alone.replace(flows=[flow, udp], replicates=1, duration="2 s"))
+    assert "udp (UDP)" in looks(plot.throughput(result))
+    assert not any("udp" in label for figure in (plot.cwnd, plot.rtt) for label in looks(figure(result)))

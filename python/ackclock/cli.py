@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ackclock import __version__
+from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 from ackclock.scenario import Scenario, ScenarioError, load
 
 # Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
@@ -201,7 +202,9 @@ def simulate(
 
     read = _read(scenario, assignments, seed, replicates)
     folder = output or Path("out") / scenario.stem
-    _refuse_early(folder)
+    # Before a run that may take an hour.
+    refuse_foreign_folder(folder)
+    refuse_unwritable_folder(folder)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         captures = Path(scratch) / "pcap" if pcap else None
         if captures is not None:
@@ -213,14 +216,6 @@ def simulate(
         click.echo(f"warning: {warning}", err=True)
     _print_simulated(result, folder, as_json)
     return INTERRUPTED if result.partial else 0
-
-
-def _refuse_early(folder: Path) -> None:
-    """Before a run that may take an hour, and so that nothing is left behind."""
-    from ackclock.result import refuse_foreign_folder, refuse_unwritable_folder
-
-    refuse_foreign_folder(folder)
-    refuse_unwritable_folder(folder)
 
 
 def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:

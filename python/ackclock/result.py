@@ -3,13 +3,8 @@
 `run.json` says what was run; each table is a Parquet file. Columns end in their unit; what a way cannot know is null.
 """
 
-import contextlib
 import json
-import os
-import re
 import shutil
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-__all__ = ["SCHEMA", "Result", "refuse_foreign_folder", "refuse_unwritable_folder"]
+from ackclock.folder import refuse_foreign_folder, staged
+
+__all__ = ["SCHEMA", "Result"]
 
 # Of run.json; goes up when a reader of an older one would misunderstand it.
 SCHEMA = 1
@@ -25,9 +22,6 @@ SCHEMA = 1
 # What run.json holds at least, and the tables that each way of answering fills.
 _RUN = frozenset({"way", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
 _TABLES = {"simulate": frozenset({"flows", "samples", "hops", "events"}), "predict": frozenset({"predictions"})}
-
-# What a result folder may hold. A folder with anything else in it is never overwritten.
-_OURS = re.compile(r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?")
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ class Result:
         folder = Path(folder)
         refuse_foreign_folder(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _staged(folder) as staging:
+        with staged(folder) as staging:
             text = json.dumps(self.run, indent=2, ensure_ascii=False, allow_nan=False)
             (staging / "run.json").write_text(text + "\n", encoding="utf-8")
             for name, table in self.tables.items():
@@ -107,61 +101,3 @@ class Result:
         if missing:
             raise ValueError(f"{folder}: holds no {missing[0]}.parquet; run ackclock simulate again")
         return cls(run, tables)
-
-
-def refuse_foreign_folder(folder: str | Path) -> None:
-    """Raises `FileExistsError` if writing a result to `folder` would destroy something that is not ackclock's."""
-    folder = Path(folder)
-    for parent in folder.parents:
-        if parent.exists() and not parent.is_dir():
-            raise FileExistsError(f"{parent}: is a file; choose another folder")
-    if not folder.exists() and not folder.is_symlink():
-        return
-    if not folder.is_dir():
-        raise FileExistsError(f"{folder}: is a file; choose another folder")
-    contents = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    if contents and "run.json" not in contents:
-        raise FileExistsError(f"{folder}: is not empty and no result of ackclock's; choose another folder")
-    foreign = next((name for name in contents if not _OURS.fullmatch(name)), None)
-    if foreign is not None:
-        raise FileExistsError(
-            f"{folder}: holds {foreign}, which is not ackclock's; move it away or choose another folder"
-        )
-
-
-def refuse_unwritable_folder(folder: str | Path) -> None:
-    """Raises `OSError` if no result can be written to `folder`; leaves nothing behind."""
-    existing = next(parent for parent in Path(folder).absolute().parents if parent.exists())
-    try:
-        tempfile.TemporaryDirectory(prefix=".ackclock-", dir=existing).cleanup()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(existing)) from None
-
-
-@contextlib.contextmanager
-def _staged(folder: Path) -> Iterator[Path]:
-    """A folder beside `folder` that takes its place at the end, or vanishes if anything goes wrong before."""
-    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    replaced = None
-    try:
-        yield staging
-        staging.chmod(0o777 & ~_umask())  # mkdtemp's is private
-        if folder.exists():
-            replaced = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent)) / "replaced"
-            folder.rename(replaced)
-        try:
-            staging.rename(folder)
-        except OSError:
-            if replaced is not None:
-                replaced.rename(folder)
-            raise
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if replaced is not None:
-            shutil.rmtree(replaced.parent, ignore_errors=True)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

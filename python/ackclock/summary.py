@@ -27,8 +27,8 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
     """One row for each point and flow.
 
     Each has `point`, `assignments`, `flow`, `count`, `control`, each metric's interval (instances taken together), the
-    utilisation of the busiest hop on the flow's route, `fairness` among all TCP instances of the point (None for less
-    than two), and `predicted`, model's label to goodput in bit/s.
+    utilisation of the busiest shared hop on the flow's route, `fairness` among all TCP instances of the point (None for
+    less than two), and `predicted`, model's label to goodput in bit/s.
     """
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
     utilisation = _by_subject(result, "utilisation")

@@ -141,11 +141,18 @@ def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
 
 
 def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -> Iterator[Line]:
-    """The first instance of each flow, then the second of each, and so on until there are enough."""
+    """The first instance of each flow, then the second of each, and so on until there are enough.
+
+    Without those of which nothing but the time is known, as of UDP's window.
+    """
     samples = _of(result, "samples", point, replicate)
     scenario = result.points[point]["scenario"]
     flows = {flow["name"]: flow for flow in scenario["flows"]}
-    series = list(grouped(samples, ("flow", "instance"), names))
+    series = [
+        (whose, rows)
+        for whose, rows in grouped(samples, ("flow", "instance"), names)
+        if not all(np.isnan(rows[name]).all() for name in names if name != "time_s")
+    ]
     order = list(flows)
     series.sort(key=lambda entry: (entry[0][1], order.index(entry[0][0])))
     chosen = sorted(series[:_MOST_LINES], key=lambda entry: order.index(entry[0][0]))

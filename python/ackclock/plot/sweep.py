@@ -25,12 +25,15 @@ class Axis(NamedTuple):
     Attributes:
         path: Where it is in the scenario.
         unit: As written.
-        values: Of each point; the points' indices if nothing numeric is swept.
+        values: Of each point.
+        settled: Paths of the swept parameters whose value follows from this one's: itself, those that vary together
+            with it, those with one value.
     """
 
     path: str
     unit: str
     values: list[float]
+    settled: frozenset[str]
 
     @property
     def label(self) -> str:
@@ -48,8 +51,17 @@ def swept_axis(points: list[dict[str, Any]]) -> Axis | None:
         if len({one.base for one in read}) == 1 and len({one.amount for one in read}) > 1:
             same_unit = len({one.unit for one in read}) == 1
             unit = read[0].unit if same_unit else read[0].base
-            return Axis(path, unit, [one.number if same_unit else one.amount for one in read])
+            values = [one.number if same_unit else one.amount for one in read]
+            return Axis(path, unit, values, _settled(points, path))
     return None
+
+
+def _settled(points: list[dict[str, Any]], path: str) -> frozenset[str]:
+    assigned = [{name: str(value) for name, value in point["assignments"].items()} for point in points]
+    different = len({values[path] for values in assigned})
+    return frozenset(
+        name for name in assigned[0] if len({(values[path], values[name]) for values in assigned}) == different
+    )
 
 
 def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput") -> Figure:
@@ -87,10 +99,9 @@ class _Series(NamedTuple):
     members: list[Summary]
 
 
-def _others(point: dict[str, Any], path: str) -> str:
-    """The swept values besides the one to the right, as words."""
-    rest = {key: value for key, value in point["assignments"].items() if key != path}
-    return ", ".join(value if isinstance(value, str) else str(value) for value in rest.values())
+def _others(point: dict[str, Any], axis: Axis) -> str:
+    """The swept values that do not follow from the one to the right, as words."""
+    return ", ".join(str(value) for path, value in point["assignments"].items() if path not in axis.settled)
 
 
 def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
@@ -98,7 +109,7 @@ def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
     found: dict[tuple[str, str], list[Summary]] = {}
     for summary in summarise(result, what):
         if not math.isnan(summary.interval.mean):
-            others = _others(result.points[summary.point], axis.path)
+            others = _others(result.points[summary.point], axis)
             found.setdefault((summary.subject, others), []).append(summary)
     of_controls = control_styles(result.run)
     subjects = {subject for subject, _ in found}
@@ -117,7 +128,7 @@ def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
 def _label(result: Result, point: int, subject: str, axis: Axis, many: bool) -> str:
     """What a line is of: the flow or hop if there are many, its control, the other swept values."""
     control = _control(result.points[point]["scenario"], subject)
-    others = _others(result.points[point], axis.path)
+    others = _others(result.points[point], axis)
     words = [subject] if many or not (control or others) else []
     words += [control_label(result.run, control)] if control else []
     words += [others] if others and others != control else []

@@ -46,8 +46,8 @@ def _section(
     averaging = summary.averaging(result.run)
     averaging = averaging[0].upper() + averaging[1:]
     note = (
-        f"{averaging}. Goodput (the sum over a flow's instances), utilisation and RTT are of the time after the "
-        "warm-up; what was retransmitted and dropped, and timeouts, of the whole run."
+        f"{averaging}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared hop on its route) "
+        "and RTT are of the time after the warm-up; what was retransmitted and dropped, and timeouts, of the whole run."
     )
     flows = ("Flows", note, *summary.flow_cells(summary.flow_rows(result, predicted)))
     hops = ("Hops", f"{averaging}. After the warm-up.", *summary.hop_cells(summary.hop_rows(result)))

@@ -1,0 +1,75 @@
+"""The folder that holds a result: what may be in it, and how it is replaced as a whole.
+
+Apart from `result`, so that a place can be refused before anything heavy is imported or run.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["refuse_foreign_folder", "refuse_unwritable_folder", "staged"]
+
+# What a result folder may hold. A folder with anything else in it is never overwritten.
+_OURS = re.compile(r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?")
+
+
+def refuse_foreign_folder(folder: str | Path) -> None:
+    """Raises `FileExistsError` if writing a result to `folder` would destroy something that is not ackclock's."""
+    folder = Path(folder)
+    for parent in folder.parents:
+        if parent.exists() and not parent.is_dir():
+            raise FileExistsError(f"{parent}: is a file; choose another folder")
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not folder.is_dir():
+        raise FileExistsError(f"{folder}: is a file; choose another folder")
+    contents = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    if contents and "run.json" not in contents:
+        raise FileExistsError(f"{folder}: is not empty and no result of ackclock's; choose another folder")
+    foreign = next((name for name in contents if not _OURS.fullmatch(name)), None)
+    if foreign is not None:
+        raise FileExistsError(
+            f"{folder}: holds {foreign}, which is not ackclock's; move it away or choose another folder"
+        )
+
+
+def refuse_unwritable_folder(folder: str | Path) -> None:
+    """Raises `OSError` if no result can be written to `folder`; leaves nothing behind."""
+    existing = next(parent for parent in Path(folder).absolute().parents if parent.exists())
+    try:
+        tempfile.TemporaryDirectory(prefix=".ackclock-", dir=existing).cleanup()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(existing)) from None
+
+
+@contextlib.contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder` that takes its place at the end, or vanishes if anything goes wrong before."""
+    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    replaced = None
+    try:
+        yield staging
+        staging.chmod(0o777 & ~_umask())  # mkdtemp's is private
+        if folder.exists():
+            replaced = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent)) / "replaced"
+            folder.rename(replaced)
+        try:
+            staging.rename(folder)
+        except OSError:
+            if replaced is not None:
+                replaced.rename(folder)
+            raise
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        if replaced is not None:
+            shutil.rmtree(replaced.parent, ignore_errors=True)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
