@@ -141,7 +141,13 @@ fn append(ordered: &mut Fifo, at: Time, id: PacketId, packets: &mut PacketPool) 
 
 impl Impairments {
     /// Puts a packet on its way that has been judged.
-    fn append(&mut self, ordered: &mut Fifo, (at, overtaking): (Time, Overtaking), id: PacketId, packets: &mut PacketPool) {
+    fn append(
+        &mut self,
+        ordered: &mut Fifo,
+        (at, overtaking): (Time, Overtaking),
+        id: PacketId,
+        packets: &mut PacketPool,
+    ) {
         match overtaking {
             Overtaking::Forbidden => {
                 self.last = self.last.max(at);
@@ -341,7 +347,9 @@ impl Hop {
     /// Whether there is an impairment behind the link.
     #[inline(always)]
     fn judges_after(&self) -> bool {
-        self.impairments.as_ref().is_some_and(|impairments| !impairments.after.is_empty())
+        self.impairments
+            .as_ref()
+            .is_some_and(|impairments| !impairments.after.is_empty())
     }
 
     /// The first of those that may be overtaken, if it arrives by `until` and not after the first of those that keep their order.
