@@ -1,6 +1,6 @@
 //! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace] [--digest]`.
 //!
-//! It measures nothing itself: benches/run.py counts its CPU time, its memory and its instructions from outside. Two builds whose
+//! benches/run.py counts its CPU time and its instructions from outside. Two builds whose
 //! digests of the tables are equal have computed the same to the bit.
 
 use ackclock_core::result::{Column, Table};
@@ -45,6 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "data_packets": statistics.data_packets,
             "events": statistics.events,
             "most_packets": statistics.most_packets,
+            "peak_bytes": peak_memory(),
         })
     );
     Ok(())
@@ -52,6 +53,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn leave<T>(outcome: Outcome<T>) -> (RunStatistics, Vec<(&'static str, Table)>) {
     (outcome.statistics, outcome.tables)
+}
+
+/// Peak resident memory as Linux tells it of this program alone (what a parent is told includes its own at the fork).
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
 }
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;

@@ -85,7 +85,7 @@ pub struct Run<T> {
     sampling: Alarm,
     ledger: Ledger<T>,
     routes: Routes,
-    /// Hops something has entered that may leave at once.
+    /// Followed hops something has entered that may leave at once.
     touched: Vec<u32>,
     now: Time,
     /// Up to when nobody looks at what belongs to a single flow.
@@ -295,12 +295,14 @@ impl<T: Trace> Run<T> {
         let release = if follow { until } else { Time::ZERO };
         match station.hop.handle_packet(at, (id, size), release, &mut context) {
             Arrival::Released(left) => return Some(left),
-            Arrival::Kept(next) if next > until => station.alarm.set(next, hop as Target, &mut self.events),
-            Arrival::Kept(_) => {
+            Arrival::Kept(next) if next <= until && station.followed => {
                 if self.touched.last() != Some(&(hop as u32)) {
                     self.touched.push(hop as u32);
                 }
             }
+            // Even if it is now: what others can see happens in the order of events, or who arrives first of two at the same
+            // nanosecond would depend on how far somebody has worked ahead.
+            Arrival::Kept(next) => station.alarm.set(next, hop as Target, &mut self.events),
         }
         None
     }
