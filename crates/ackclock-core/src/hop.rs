@@ -3,7 +3,7 @@
 //!
 //! Service completions need no event of their own. Behind a discipline that keeps the order of arrival, the link is asked at
 //! arrival when the packet will have been sent; other disciplines catch up one completion at a time, each at the moment it
-//! should have happened, whenever somebody touches the hop. A driver comes back for [`Hop::poll_timeout`], when the next packet leaves.
+//! should have happened, whenever somebody touches the hop. A driver comes back for [`Hop::poll_transmit`], when the next packet leaves.
 
 use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::link::Link;
