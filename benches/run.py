@@ -58,6 +58,7 @@ def spend(arguments: list[str]) -> tuple[dict[str, int], float]:
 
 
 def engine(arguments: list[str]) -> list[str]:
+    """The command line of the engine."""
     return [str(TARGET / "engine"), *arguments]
 
 
@@ -122,10 +123,7 @@ def memory() -> dict[str, float]:
     """Bytes per idle flow, and per packet in flight: slopes between two runs of different size. Empty where unknown."""
     idle = [spend(engine([str(HERE / "idle.toml"), f"flows.idle.count={count}"]))[0] for count in (1_000, 21_000)]
     window = "flows.bulk.transport.initial_window"
-    far = [
-        spend(engine([str(HERE / "far.toml"), f'{window}="{packets} packets"']))[0]
-        for packets in (50_000, 400_000)
-    ]
+    far = [spend(engine([str(HERE / "far.toml"), f'{window}="{packets} packets"']))[0] for packets in (50_000, 400_000)]
     if idle[0]["peak_bytes"] is None:
         return {}
 
@@ -140,10 +138,11 @@ def memory() -> dict[str, float]:
 
 def table(rates: dict[str, float], costs: dict[int, float], counts: dict[str, float], held: dict[str, float]) -> str:
     """What is written into BENCHMARKS.md."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    ask = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
     load = os.getloadavg()[1]
     lines = [
-        f"Commit {commit.stdout.strip() or 'unknown'}, {platform.machine()}, {os.cpu_count()} CPUs, load average {load:.1f}.",
+        f"Commit {commit}, {platform.machine()}, {os.cpu_count()} CPUs, load average {load:.1f}.",
         "",
         "| dumbbell, 10 flows | data packets per CPU second | engine is faster by |",
         "|---|---:|---:|",

@@ -69,6 +69,7 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     texts["docs/reference/scenario.md"] = _scenario_page(registered, described)
     texts["docs/reference/models.md"] = _model_page(registered)
     texts["docs/reference/metrics.md"] = _metric_page(registered)
+    texts["docs/reference/results.md"] = _result_page(registered)
     texts["docs/reference/README.md"] = _index(texts)
     texts["schema/scenario.schema.json"] = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
     return texts
@@ -172,6 +173,19 @@ def _metric_page(registered: Json) -> str:
     )
     rows = [(f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS]
     page.table(("metric", "label", "shown in", "what it is"), rows)
+    return page.finish()
+
+
+def _result_page(registered: Json) -> str:
+    page = _Page("Results", registered)
+    page.paragraph(
+        "A result is a folder: `run.json` (the resolved scenario of each point, seed, versions, warnings) and these tables "
+        "in Parquet. The name of a column ends in its unit. What is not known is null, never zero."
+    )
+    for table in registered["tables"]:
+        page.heading(2, table["name"])
+        page.paragraph(table["summary"])
+        page.table(("column", "holds"), [(f"`{column['name']}`", column["summary"]) for column in table["columns"]])
     return page.finish()
 
 

@@ -124,15 +124,28 @@ impl Cell for &str {
     }
 }
 
-/// A row type: one field per column, and a table of such rows.
+/// What a column is called and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnDescription {
+    /// Its name, ending in its unit.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+}
+
+/// A row type: one field per column, a table of such rows, and what the columns hold.
 macro_rules! rows {
-    ($(#[$attribute:meta])* $row:ident { $($(#[$field_attribute:meta])* $field:ident: $type:ty,)* }) => {
+    ($(#[$attribute:meta])* $row:ident { $(#[doc = $summary:literal] $field:ident: $type:ty,)* }) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug)]
         pub struct $row<'a> {
-            $($(#[$field_attribute])* pub $field: $type,)*
+            $(#[doc = $summary] pub $field: $type,)*
         }
         impl<'a> $row<'a> {
+            /// The columns in their order.
+            pub const COLUMNS: &'static [ColumnDescription] =
+                &[$(ColumnDescription { name: stringify!($field), summary: $summary.trim_ascii() },)*];
+
             /// A table without rows.
             pub fn table() -> Table {
                 Table(vec![$((stringify!($field), <$type as Cell>::column()),)*])
@@ -319,3 +332,32 @@ rows! {
         size_bytes: i64,
     }
 }
+
+/// Every table: its name, what a row is, its columns.
+pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
+    (
+        "flows",
+        "One flow of one replicate. Averages are over the measured interval, counts over the whole run.",
+        FlowRow::COLUMNS,
+    ),
+    (
+        "samples",
+        "One flow at one sampling time. Counts are since the start.",
+        SampleRow::COLUMNS,
+    ),
+    (
+        "hops",
+        "One shared hop at one sampling time. Counts are since the start.",
+        HopRow::COLUMNS,
+    ),
+    (
+        "events",
+        "One reaction of a sender to congestion.",
+        EventRow::COLUMNS,
+    ),
+    (
+        "packets",
+        "One step of one packet; on request.",
+        PacketRow::COLUMNS,
+    ),
+];

@@ -10,6 +10,7 @@ use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::queue::QueueKind;
 use crate::registry::{Entry, Kind};
+use crate::result::{ColumnDescription, TABLES};
 use crate::traffic::TrafficKind;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -34,7 +35,13 @@ pub fn registry() -> Value {
         "impairments": catalogue::<ImpairmentKind>(),
         "traffic": catalogue::<TrafficKind>(),
         "presets": PRESETS.iter().map(preset).collect::<Map<_, _>>(),
+        "tables": TABLES.iter().map(table).collect::<Vec<_>>(),
     })
+}
+
+fn table((name, summary, columns): &(&str, &str, &[ColumnDescription])) -> Value {
+    let column = |column: &ColumnDescription| json!({ "name": column.name, "summary": column.summary });
+    json!({ "name": name, "summary": summary, "columns": columns.iter().map(column).collect::<Vec<_>>() })
 }
 
 fn catalogue<K: Kind>() -> Vec<Value> {
