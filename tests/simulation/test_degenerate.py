@@ -132,6 +132,13 @@ def test_no_delay_and_a_huge_rate(engine: Engine) -> None:
     assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(400e9 * 1000 / 1040, rel=0.01)
 
 
+@pytest.mark.parametrize("side", ["before_queue", "after_link"])
+def test_a_packet_that_takes_no_time_at_the_first_moment(engine: Engine, side: str) -> None:
+    # A SYN of 40 bytes at 400 Gbit/s: less than a nanosecond.
+    hops = [hop("out", "400 Gbit/s", "0 s", impairments=[loss("0 %", side=side)]), hop("back", "1 Mbit/s", "0 s")]
+    assert delivered(run(engine, hops, [flow(tcp())], "1 s")) > 1e6
+
+
 def test_no_delay_no_header_and_one_byte(engine: Engine) -> None:
     hops = [hop("out", "400 Gbit/s", "0 s", "100 packets"), hop("back", "400 Gbit/s", "0 s")]
     result = run(engine, hops, [flow(tcp(mss="1 byte", header="0 bytes"))], "20 us")

@@ -485,7 +485,12 @@ impl Hop {
         };
         for id in copies.into_iter().flatten() {
             let size = context.packets[id].size;
-            self.enqueue(now, (id, size), Time::ZERO, context);
+            if let Arrival::Released(at) = self.enqueue(now, (id, size), Time::ZERO, context) {
+                // At the first moment of a run even that is due, if the hop takes no time. Only one packet could be
+                // released, so none is: all leave in their order.
+                self.counters.departures -= 1;
+                append(&mut self.ordered, at, id, context.packets);
+            }
         }
         Arrival::Kept(self.next_departure(self.next_ordered(context)))
     }
