@@ -179,8 +179,8 @@ def _metric_page(registered: Json) -> str:
 def _result_page(registered: Json) -> str:
     page = _Page("Results", registered)
     page.paragraph(
-        "A result is a folder: `run.json` (the resolved scenario of each point, seed, versions, warnings) and these tables "
-        "in Parquet. The name of a column ends in its unit. What is not known is null, never zero."
+        "A result is a folder: `run.json` (the resolved scenario of each point, seed, versions, warnings) and these "
+        "tables in Parquet. The name of a column ends in its unit. What is not known is null, never zero."
     )
     for table in registered["tables"]:
         page.heading(2, table["name"])

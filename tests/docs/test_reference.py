@@ -49,6 +49,9 @@ REGISTERED = {
     "links": [],
     "impairments": [],
     "traffic": [],
+    "tables": [
+        {"name": "flows", "summary": "A row is a flow.", "columns": [{"name": "rtt_s", "summary": "Round trip."}]}
+    ],
     "presets": {
         "old": {"mss": "1000 bytes", "delayed_ack": {"every": 1}},
         "new": {"mss": "1448 bytes", "delayed_ack": {"every": 1}},
@@ -115,6 +118,12 @@ def test_presets_stand_side_by_side_and_differences_stand_out(made_up: dict[str,
     lines = made_up["docs/reference/presets.md"].splitlines()
     assert '| `mss` | **`"1000 bytes"`** | **`"1448 bytes"`** | Payload. |' in lines
     assert "| `delayed_ack.every` | `1` | `1` | How many. |" in lines
+
+
+def test_the_columns_of_results_are_described(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/results.md"].splitlines()
+    assert "A row is a flow." in lines
+    assert "| `rtt_s` | Round trip. |" in lines
 
 
 def test_the_scenario_page_leads_to_the_others(made_up: dict[str, str]) -> None:
