@@ -186,6 +186,13 @@ fn write_rate(rate: BitRate) -> String {
         ],
     )
 }
+fn write_packets(count: u64) -> String {
+    if count == 1 {
+        "1 packet".into()
+    } else {
+        format!("{count} packets")
+    }
+}
 fn write_bytes(bytes: Bytes) -> String {
     format!("{} bytes", bytes.0)
 }
@@ -304,14 +311,14 @@ fn write_probability(probability: Probability) -> String {
 
 fn write_window(window: OptionalWindow) -> String {
     match window {
-        OptionalWindow::Segments(n) => format!("{n} packets"),
+        OptionalWindow::Segments(n) => write_packets(n),
         OptionalWindow::Bytes(bytes) => write_bytes(bytes),
         OptionalWindow::Unlimited => "unlimited".into(),
     }
 }
 fn write_limit(limit: Limit) -> String {
     match limit {
-        Limit::Packets(n) => format!("{n} packets"),
+        Limit::Packets(n) => write_packets(n),
         Limit::Bytes(bytes) => write_bytes(bytes),
         Limit::Time(span) => write_span(span),
         Limit::Unlimited => "unlimited".into(),
@@ -390,7 +397,7 @@ quantity!(
     Segments,
     "Packets",
     read_segments,
-    |n| format!("{} packets", n.0),
+    |n| write_packets(n.0.into()),
     with_unit(&[COUNT], None),
     "A number of packets (or segments).",
     "10 packets"
