@@ -149,7 +149,7 @@ pub struct ControlState {
 
 /// One congestion control of one connection. `now` never runs backwards.
 pub trait CongestionControl: Debug + Send {
-    /// A segment has been sent.
+    /// A segment has been sent. Not called if [`CongestionControl::wants_sent`] says so.
     fn on_sent(&mut self, now: Time, sent: &Sent) {
         let _ = (now, sent);
     }
@@ -172,6 +172,11 @@ pub trait CongestionControl: Debug + Send {
     /// Whether [`Ack::rate_sample`] is to be filled in (it costs memory per segment in flight).
     fn wants_delivery_rate(&self) -> bool {
         false
+    }
+    /// Whether [`CongestionControl::on_sent`] is to be called, asked once. A control that does nothing there may say no: it saves
+    /// a call per segment.
+    fn wants_sent(&self) -> bool {
+        true
     }
     /// For time series.
     fn state(&self) -> ControlState;

@@ -74,7 +74,11 @@ impl Recovery {
         self.duplicates
     }
     /// The control's window with what duplicate ACKs add to it or partial ACKs take away.
+    #[inline]
     pub const fn window(&self, cwnd: u64) -> u64 {
+        if self.inflation == 0 {
+            return cwnd; // nearly always, and cheaper than the sum
+        }
         cwnd.saturating_add_signed(self.inflation)
     }
 

@@ -142,10 +142,10 @@ impl Scoreboard {
     }
 
     /// The next segment has been sent; `ambiguous` if not for the first time.
+    #[inline(always)]
     pub fn push(&mut self, now: Time, ambiguous: bool) {
         if self.ring.len() == self.ring.capacity() {
-            // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
-            self.ring.reserve_exact(self.ring.len() / 4 + 8);
+            self.grow();
         }
         self.flight += self.length(self.next());
         self.ring.push_back(Record {
@@ -153,6 +153,13 @@ impl Scoreboard {
             run: 0,
             flags: if ambiguous { AMBIGUOUS } else { 0 },
         });
+    }
+
+    /// Makes room for more records.
+    #[cold]
+    fn grow(&mut self) {
+        // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
+        self.ring.reserve_exact(self.ring.len() / 4 + 8);
     }
 
     /// Segment `sequence` has been sent again. With `counted` it is in the pipe once more; the rescue retransmission of
@@ -176,21 +183,21 @@ impl Scoreboard {
 
     /// Everything before `to` is acknowledged. `delivered` is told the place (counted from the old first record) and the sending
     /// time of each record that had not been SACKED.
+    #[inline(always)] // so that what it returns stays in registers
     pub fn advance(&mut self, to: u64, mut delivered: impl FnMut(usize, Time)) -> Advance {
-        let end = self.next();
         let mut advance = Advance {
-            acked: self.bytes(self.first, to),
+            acked: 0,
             delivered: 0,
             fresh: 0,
             oldest: Time::NEVER,
-            ambiguous: to > end,
+            ambiguous: false,
         };
-        for sequence in self.first..to.min(end) {
-            let Some(record) = self.ring.pop_front() else {
-                break;
-            };
+        let mut sequence = self.first;
+        while sequence < to
+            && let Some(record) = self.ring.pop_front()
+        {
             let length = self.length(sequence);
-            self.flight -= length;
+            advance.acked += length;
             if record.flags != 0 {
                 advance.ambiguous |= record.flags & AMBIGUOUS != 0;
                 self.uncount(sequence, length, record.flags);
@@ -200,10 +207,15 @@ impl Scoreboard {
                 advance.oldest = advance.oldest.min(record.sent_at);
                 delivered((sequence - self.first) as usize, record.sent_at);
             }
+            sequence += 1;
         }
+        self.flight -= advance.acked;
         advance.delivered = advance.fresh;
-        if to > end {
-            advance.delivered += self.bytes(end, to);
+        if sequence < to {
+            let beyond = self.bytes(sequence, to);
+            advance.acked += beyond;
+            advance.delivered += beyond;
+            advance.ambiguous = true;
         }
         self.first = to;
         self.lost_below = self.lost_below.max(to);
@@ -213,6 +225,7 @@ impl Scoreboard {
     }
 
     /// Takes a record that goes out of the sums it is in.
+    #[inline(never)] // records with flags are rare, and the loop around it is not
     fn uncount(&mut self, sequence: u64, length: u64, flags: u8) {
         if flags & SACKED != 0 {
             self.sacked -= length;

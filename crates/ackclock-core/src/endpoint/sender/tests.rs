@@ -156,7 +156,7 @@ impl Dialogue {
             kind: AcknowledgementKind::Ack,
             cumulative,
             echo: Time::NEVER,
-            sacks,
+            sacks: Some(sacks),
             ecn_echo,
         };
         self.sender.handle_acknowledgement(self.now, &ack);
@@ -711,7 +711,7 @@ fn timestamps_measure_retransmissions_too() {
         kind: AcknowledgementKind::Ack,
         cumulative: 1,
         echo,
-        sacks: SackBlocks::default(),
+        sacks: None,
         ecn_echo: false,
     };
     d.sender.handle_acknowledgement(d.now, &ack);
@@ -751,7 +751,7 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
         kind: AcknowledgementKind::SynAck,
         cumulative: 0,
         echo: Time::NEVER,
-        sacks: SackBlocks::default(),
+        sacks: None,
         ecn_echo: false,
     };
     let mut d = Dialogue::with(parameters, 10, None, false);
@@ -1169,13 +1169,13 @@ proptest! {
                     let to = (first + beyond).min(d.sender.highest);
                     let mut sacks = SackBlocks::default();
                     blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
-                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks, ecn_echo: echo };
+                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks: Some(sacks), ecn_echo: echo };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Garbage(cumulative, blocks) => {
                     let mut sacks = SackBlocks::default();
                     blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
-                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks, ecn_echo: false };
+                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks: Some(sacks), ecn_echo: false };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Wait(micros) => {

@@ -20,6 +20,7 @@ enum Choice {
 
 impl Sender {
     /// The next segment to leave now; `None` if there is none or it has to wait, for an event or for [`Sender::poll_timeout`].
+    #[inline(always)] // so that the driver makes its packet without a segment in memory between
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.release_at = Time::NEVER;
         if self.state != State::Established {
@@ -64,6 +65,7 @@ impl Sender {
     }
 
     /// Before sending when nothing is outstanding: the window may have to shrink (RFC 5681 section 4.1).
+    #[inline(never)] // rare in the middle of what is not
     fn restart_after_idling(&mut self, now: Time) {
         let rule = self.parameters.idle_restart;
         if rule == IdleRestart::Off || self.active_at.is_never() || self.available == self.highest {
@@ -91,6 +93,7 @@ impl Sender {
     }
 
     /// What is to be sent next by the windows and the rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
+    #[inline(always)]
     fn choose(&mut self) -> Option<Choice> {
         if self.burst_left == 0 {
             return None;
@@ -129,6 +132,7 @@ impl Sender {
     }
 
     /// Rules 3 and 4 of NextSeg: nothing is known to be lost and there is nothing new.
+    #[inline(never)] // rare in the middle of what is not
     fn choose_speculatively(&mut self) -> Option<Choice> {
         if let Some(sequence) = self.scoreboard.next_unsacked() {
             return Some(Choice::Again(sequence));
@@ -151,6 +155,7 @@ impl Sender {
     }
 
     /// When what may be sent may leave.
+    #[inline(always)]
     fn release(&mut self, now: Time) -> Time {
         let paced = self.pacer.next();
         if paced > now {
@@ -159,6 +164,11 @@ impl Sender {
         if self.jitter.is_none() {
             return now;
         }
+        self.release_with_jitter(now)
+    }
+
+    #[inline(never)] // rare in the middle of what is not
+    fn release_with_jitter(&mut self, now: Time) -> Time {
         let ready = self.ready();
         match &mut self.jitter {
             Some(jitter) => jitter.release(now, ready),
@@ -179,13 +189,16 @@ impl Sender {
         (room / self.mss).min(waiting)
     }
 
+    #[inline(always)]
     fn send(&mut self, now: Time, choice: Choice) -> Segment {
         let (sequence, retransmission) = match choice {
             Choice::Next => (self.scoreboard.next(), self.scoreboard.next() < self.highest),
             Choice::Again(sequence) | Choice::Rescue(sequence) => (sequence, true),
         };
         let length = self.scoreboard.length(sequence);
-        self.note_in_rate(now, choice);
+        if self.rate.is_some() {
+            self.note_in_rate(now, choice);
+        }
         if choice == Choice::Next {
             if self.recovery.duplicates() > 0 {
                 self.note_limited_transmit(length);
@@ -223,9 +236,25 @@ impl Sender {
     }
 
     /// Tells everybody who counts that `length` bytes have left.
+    #[inline(always)]
     fn account(&mut self, now: Time, length: u64) {
         let in_flight = self.in_flight();
         self.round.peak = self.round.peak.max(in_flight.0);
+        if self.control.wants_sent() {
+            self.tell_control_of_sent(now, length, in_flight);
+        }
+        if self.parameters.pacing != Pacing::Off {
+            let rate = pacing::rate(self.parameters.pacing, self.control.get(), self.rtt.smoothed());
+            if let Some(rate) = rate {
+                self.pacer.on_sent(now, length, rate, self.rtt.rto());
+            }
+        }
+        if let Some(jitter) = &mut self.jitter {
+            jitter.on_sent();
+        }
+    }
+
+    fn tell_control_of_sent(&mut self, now: Time, length: u64, in_flight: Bytes) {
         let limited = if self.scoreboard.next() >= self.available {
             Limit::Application
         } else if self.receive_window != u64::MAX && self.receive_window < self.control.cwnd().0 {
@@ -239,17 +268,9 @@ impl Sender {
             limited,
         };
         self.control.on_sent(now, &sent);
-        if self.parameters.pacing != Pacing::Off {
-            let rate = pacing::rate(self.parameters.pacing, self.control.as_ref(), self.rtt.smoothed());
-            if let Some(rate) = rate {
-                self.pacer.on_sent(now, length, rate, self.rtt.rto());
-            }
-        }
-        if let Some(jitter) = &mut self.jitter {
-            jitter.on_sent();
-        }
     }
 
+    #[inline(never)] // rare in the middle of what is not
     fn resend(&mut self, now: Time, choice: Choice, sequence: u64) {
         let counted = matches!(choice, Choice::Again(_));
         self.scoreboard.resend(sequence, now, counted);
@@ -259,6 +280,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)] // few controls ask for it
     fn note_in_rate(&mut self, now: Time, choice: Choice) {
         let Some(rate) = &mut self.rate else {
             return;
@@ -278,6 +300,7 @@ impl Sender {
     }
 
     /// A segment beyond the window, owed to the first duplicate ACKs, is no part of FlightSize (RFC 5681 section 3.2 step 2).
+    #[inline(never)] // rare in the middle of what is not
     fn note_limited_transmit(&mut self, length: u64) {
         let flight = self.scoreboard.flight();
         if self.recovery.phase() == Phase::Open && flight + self.mss > self.control.cwnd().0 {
