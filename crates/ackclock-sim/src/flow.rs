@@ -289,7 +289,9 @@ impl Flow {
         let Protocol::Tcp { receiver, header, .. } = &mut self.protocol else {
             return None;
         };
-        let ack = receiver.poll_transmit(now)?;
+        let Some(ack) = &receiver.poll_transmit(now) else {
+            return None;
+        };
         let kind = match ack.kind {
             AcknowledgementKind::SynAck => PacketKind::SynAck,
             AcknowledgementKind::Ack => PacketKind::Ack,
@@ -297,8 +299,8 @@ impl Flow {
         let mut packet = Packet::new(kind, self.id, ack.cumulative, *header, ack.echo);
         packet.set_ecn_echo(ack.ecn_echo);
         let id = packets.insert(packet);
-        if let Some(sacks) = ack.sacks {
-            packets.set_sack_blocks(id, sacks);
+        if let Some(sacks) = &ack.sacks {
+            packets.set_sack_blocks(id, *sacks);
         }
         Some(id)
     }

@@ -90,6 +90,7 @@ impl Recovery {
     }
 
     /// New data is acknowledged, up to before `first`; `acked` bytes of it.
+    #[inline(always)]
     pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> Progress {
         self.duplicates = 0;
         self.limited_transmitted = 0;

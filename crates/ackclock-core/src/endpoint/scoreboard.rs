@@ -93,12 +93,16 @@ impl Scoreboard {
         self.short_length = length;
     }
     /// Payload of a segment.
+    #[inline(always)]
     pub const fn length(&self, sequence: u64) -> u64 {
         if sequence == self.short_sequence {
-            self.short_length
-        } else {
-            self.mss
+            return self.short_length();
         }
+        self.mss
+    }
+    #[cold] // once per transfer: a branch, not a selection
+    const fn short_length(&self) -> u64 {
+        self.short_length
     }
     /// Payload of the segments from `start` to before `end`.
     pub const fn bytes(&self, start: u64, end: u64) -> u64 {
@@ -133,6 +137,7 @@ impl Scoreboard {
         self.due
     }
     /// `IsLost(HighACK + 1)`.
+    #[inline(always)] // for the first comparison, which nearly always is the only one
     pub fn first_is_lost(&self) -> bool {
         self.lost != 0
             && self
@@ -141,13 +146,13 @@ impl Scoreboard {
                 .is_some_and(|record| record.flags & (LOST | SACKED) == LOST)
     }
 
-    /// The next segment has been sent; `ambiguous` if not for the first time.
+    /// The next segment, of `length`, has been sent; `ambiguous` if not for the first time.
     #[inline(always)]
-    pub fn push(&mut self, now: Time, ambiguous: bool) {
+    pub fn push(&mut self, now: Time, length: u64, ambiguous: bool) {
         if self.ring.len() == self.ring.capacity() {
             self.grow();
         }
-        self.flight += self.length(self.next());
+        self.flight += length;
         self.ring.push_back(Record {
             sent_at: now,
             run: 0,
@@ -452,7 +457,7 @@ mod tests {
     fn sent(segments: u64) -> Scoreboard {
         let mut scoreboard = Scoreboard::new(100);
         for n in 0..segments {
-            scoreboard.push(Time::from_nanos(n), false);
+            scoreboard.push(Time::from_nanos(n), scoreboard.length(n), false);
         }
         scoreboard
     }
@@ -553,7 +558,7 @@ mod tests {
         let mut scoreboard = Scoreboard::new(100);
         scoreboard.set_short(2, 7);
         for _ in 0..3 {
-            scoreboard.push(Time::ZERO, false);
+            scoreboard.push(Time::ZERO, scoreboard.length(scoreboard.next()), false);
         }
         assert_eq!(scoreboard.flight(), 207);
         assert_eq!(sack(&mut scoreboard, 2, 3), 7);

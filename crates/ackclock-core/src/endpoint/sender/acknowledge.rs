@@ -137,6 +137,7 @@ impl Sender {
     }
 
     /// Takes a round-trip sample if this ACK of new data allows one.
+    #[inline(always)]
     fn measure(&mut self, now: Time, ack: &Acknowledgement, advance: &Advance) -> Option<Span> {
         let rtt = match self.parameters.rtt_sampling {
             RttSampling::Timestamps => (!ack.echo.is_never() && ack.echo <= now).then(|| now.since(ack.echo)),
@@ -185,6 +186,7 @@ impl Sender {
     }
 
     /// What this ACK counts for the growth of the window.
+    #[inline(always)]
     fn credit(&self, advance: &Advance, limited: Limit) -> u64 {
         let acked = advance.acked;
         let phase = self.recovery.phase();

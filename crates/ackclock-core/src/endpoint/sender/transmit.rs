@@ -203,27 +203,27 @@ impl Sender {
             if self.recovery.duplicates() > 0 {
                 self.note_limited_transmit(length);
             }
-            self.scoreboard.push(now, retransmission);
+            self.scoreboard.push(now, length, retransmission);
             self.highest = self.highest.max(sequence + 1);
         } else {
             self.resend(now, choice, sequence);
         }
-        if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip {
-            if retransmission {
-                self.spoil_timing();
-            } else if self.timed.is_none() {
+        let mut window_reduced = false;
+        if retransmission {
+            self.statistics.retransmitted_segments += 1;
+            self.spoil_timing();
+        } else {
+            window_reduced = std::mem::take(&mut self.window_reduced);
+            if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip && self.timed.is_none() {
                 self.timed = Some((sequence, now));
             }
         }
-        let window_reduced = self.window_reduced && !retransmission;
-        self.window_reduced &= retransmission;
         if self.retransmit_at.is_never() {
             self.retransmit_at = now + self.rtt.rto();
         }
         self.active_at = now;
         self.burst_left -= 1;
         self.statistics.sent_segments += 1;
-        self.statistics.retransmitted_segments += u64::from(retransmission);
         self.account(now, length);
         Segment {
             kind: SegmentKind::Data,
