@@ -57,7 +57,8 @@ pub(super) struct Scoreboard {
     resent: u64,
     /// Segments that are LOST and not RESENT.
     due: u64,
-    /// All segments below that are not SACKED are LOST.
+    /// All segments below that are not SACKED are LOST. Like `sacked_end` and `cursor` it may lie before `first`: it is brought up
+    /// to it where it is used, not at every ACK.
     lost_below: u64,
     /// SACKED segments from `lost_below` on.
     sacked_beyond: u64,
@@ -223,9 +224,6 @@ impl Scoreboard {
             advance.ambiguous = true;
         }
         self.first = to;
-        self.lost_below = self.lost_below.max(to);
-        self.cursor = self.cursor.max(to);
-        self.sacked_end = self.sacked_end.max(to);
         advance
     }
 
@@ -285,6 +283,7 @@ impl Scoreboard {
     /// `IsLost` of RFC 6675 section 4 for all segments: lost is what has `threshold` SACKED segments above it (in whole segments,
     /// its second criterion, more than (DupThresh − 1) SMSS, says the same, and the first follows from it).
     pub fn detect_losses(&mut self, threshold: u64) {
+        self.lost_below = self.lost_below.max(self.first);
         while self.sacked_beyond >= threshold.max(1) {
             let length = self.length(self.lost_below);
             let Some(record) = self.ring.get_mut((self.lost_below - self.first) as usize) else {
@@ -371,6 +370,7 @@ impl Scoreboard {
         if self.due == 0 {
             return None;
         }
+        self.cursor = self.cursor.max(self.first);
         while self.cursor < self.lost_below {
             let record = self.ring.get((self.cursor - self.first) as usize)?;
             if record.flags & (LOST | SACKED | RESENT) == LOST {
@@ -383,6 +383,7 @@ impl Scoreboard {
 
     /// Rule 3: the first segment below the highest SACKED one that is not SACKED, not sent again yet, and not known to be lost.
     pub fn next_unsacked(&mut self) -> Option<u64> {
+        self.cursor = self.cursor.max(self.first);
         while self.cursor < self.sacked_end {
             let record = self.ring.get((self.cursor - self.first) as usize)?;
             if record.flags & (SACKED | RESENT) == 0 {
@@ -433,8 +434,7 @@ impl Scoreboard {
             .filter(|(record, sequence)| *sequence >= self.lost_below && record.flags & SACKED != 0)
             .count();
         assert_eq!(self.sacked_beyond, beyond as u64, "sacked beyond");
-        assert!(self.lost_below >= self.first && self.lost_below <= self.next().max(self.first));
-        assert!(self.cursor >= self.first);
+        assert!(self.lost_below <= self.next().max(self.first));
         for (index, record) in self.ring.iter().enumerate() {
             if record.flags & SACKED != 0 {
                 assert!(

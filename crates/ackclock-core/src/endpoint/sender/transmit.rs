@@ -23,6 +23,12 @@ impl Sender {
     #[inline(always)] // so that the driver makes its packet without a segment in memory between
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.release_at = Time::NEVER;
+        // First, because it is the answer to every other call. What is outstanding says that the connection is established
+        // and not idle.
+        if self.window_is_full() && !self.recovery.resend_first {
+            self.wait_for_window();
+            return None;
+        }
         if self.state != State::Established {
             return self.poll_syn(now);
         }
@@ -92,7 +98,25 @@ impl Sender {
         }
     }
 
-    /// What is to be sent next by the windows and the rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
+    /// Whether the congestion window has no room for another segment. One may always be outstanding.
+    #[inline(always)]
+    fn window_is_full(&self) -> bool {
+        let used = self.used();
+        used != 0 && used.saturating_add(self.mss) > self.recovery.window(self.control.cwnd().0)
+    }
+
+    /// Only an ACK can let the next segment go.
+    #[inline(always)]
+    fn wait_for_window(&mut self) {
+        if self.burst_left != 0 && (self.scoreboard.next() < self.available || self.scoreboard.due() > 0) {
+            self.round.limited = Limit::CongestionWindow;
+        }
+        if let Some(jitter) = &mut self.jitter {
+            jitter.forget();
+        }
+    }
+
+    /// What is to be sent next, with room in the congestion window, by the other windows and the rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
     #[inline(always)]
     fn choose(&mut self) -> Option<Choice> {
         if self.burst_left == 0 {
@@ -101,18 +125,9 @@ impl Sender {
         if self.recovery.resend_first && !self.scoreboard.is_empty() {
             return Some(Choice::Again(self.scoreboard.first()));
         }
-        let used = self.used();
         let flight = self.scoreboard.flight();
-        let cwnd = self.control.cwnd().0;
         let phase = self.recovery.phase();
         let next = self.scoreboard.next();
-        // One segment may always be outstanding.
-        if used != 0 && used.saturating_add(self.mss) > self.recovery.window(cwnd) {
-            if next < self.available || self.scoreboard.due() > 0 {
-                self.round.limited = Limit::CongestionWindow;
-            }
-            return None;
-        }
         let resending = self.sack && phase != Phase::Open;
         if resending && let Some(sequence) = self.scoreboard.next_lost() {
             return Some(Choice::Again(sequence));
@@ -122,13 +137,21 @@ impl Sender {
                 return Some(Choice::Next);
             }
             self.round.limited = stronger(self.round.limited, Limit::ReceiveWindow);
-        } else if let Some(rate) = &mut self.rate {
-            rate.mark_application_limited(self.delivered, used);
+        } else if self.rate.is_some() {
+            self.mark_application_limited();
         }
         if phase == Phase::Recovery && self.sack {
             return self.choose_speculatively();
         }
         None
+    }
+
+    #[inline(never)] // few controls ask for it
+    fn mark_application_limited(&mut self) {
+        let used = self.used();
+        if let Some(rate) = &mut self.rate {
+            rate.mark_application_limited(self.delivered, used);
+        }
     }
 
     /// Rules 3 and 4 of NextSeg: nothing is known to be lost and there is nothing new.
