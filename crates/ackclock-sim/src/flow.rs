@@ -322,7 +322,7 @@ impl Flow {
                 kind,
                 cumulative: packet.sequence,
                 echo: packet.stamp,
-                sacks: (!sacks.is_empty()).then(|| *sacks),
+                sacks: (!sacks.is_empty()).then_some(*sacks),
                 ecn_echo: packet.has_ecn_echo(),
             },
         );

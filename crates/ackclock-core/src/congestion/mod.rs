@@ -163,7 +163,8 @@ pub trait CongestionControl: Debug + Send {
     }
     /// The sender was idle and its transport asks for a window no larger than `limit` (RFC 5681 section 4.1).
     fn on_idle_restart(&mut self, now: Time, limit: Bytes);
-    /// The congestion window: at least one segment, fractions of a segment included.
+    /// The congestion window: at least one segment, fractions of a segment included. It changes only in the calls that take `&mut
+    /// self`; the sender asks after each of them.
     fn cwnd(&self) -> Bytes;
     /// At what rate to send; `None` leaves it to the transport.
     fn pacing_rate(&self) -> Option<BitRate> {

@@ -59,7 +59,7 @@ pub struct Acknowledgement {
     pub cumulative: u64,
     /// The echoed timestamp (RFC 7323 section 4.3); [`Time::NEVER`] for none.
     pub echo: Time,
-    /// What is held beyond `cumulative`, if that is told: most ACKs do not carry the room for it.
+    /// What is held beyond `cumulative`; `None`, and nothing to copy, if there is nothing or SACK is off.
     pub sacks: Option<SackBlocks>,
     /// ECE (RFC 3168).
     pub ecn_echo: bool,

@@ -167,7 +167,7 @@ impl Beyond {
 
     /// RFC 2018 section 4: first the block with the segment that caused this ACK, then those most recently reported; if
     /// fewer are remembered than fit, the highest others.
-    #[inline(never)] // rare in the middle of what is not
+    #[inline(never)] // rare, and would be in the way of every packet
     fn blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         for sequence in self.recent.into_iter().filter(|&sequence| sequence != u64::MAX) {
@@ -323,7 +323,7 @@ impl Receiver {
         Some(self.acknowledgement(kind, None))
     }
 
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     const fn acknowledgement(&self, kind: AcknowledgementKind, sacks: Option<SackBlocks>) -> Acknowledgement {
         Acknowledgement {
             kind,

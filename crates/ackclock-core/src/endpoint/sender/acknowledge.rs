@@ -31,6 +31,7 @@ impl Sender {
         }
     }
 
+    /// The copy for all that is not plain.
     #[inline(never)]
     fn take_any(&mut self, now: Time, ack: &Acknowledgement) {
         self.take::<false>(now, ack);
@@ -38,7 +39,7 @@ impl Sender {
 
     /// What to do at an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor an ECN echo, and nobody asks for the
     /// delivery rate: nearly all are, and what they have no need of the compiler leaves out of a copy of their own.
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn take<const PLAIN: bool>(&mut self, now: Time, ack: &Acknowledgement) {
         let new = PLAIN || ack.cumulative > self.scoreboard.first();
         let (advance, sacked) = if PLAIN {
@@ -104,6 +105,7 @@ impl Sender {
         let mut sacked = 0;
         if self.sack
             && let Some(sacks) = &ack.sacks
+            && !sacks.is_empty()
         {
             for &block in sacks.as_slice() {
                 sacked += self.scoreboard.sack(block, |index, sent_at| {
@@ -137,7 +139,7 @@ impl Sender {
     }
 
     /// Takes a round-trip sample if this ACK of new data allows one.
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn measure(&mut self, now: Time, ack: &Acknowledgement, advance: &Advance) -> Option<Span> {
         let rtt = match self.parameters.rtt_sampling {
             RttSampling::Timestamps => (!ack.echo.is_never() && ack.echo <= now).then(|| now.since(ack.echo)),
@@ -174,7 +176,7 @@ impl Sender {
         statistics.rtt_max_s = statistics.rtt_max_s.max(seconds);
     }
 
-    #[inline(never)] // once per round trip in the middle of what is done per ACK
+    #[inline(never)] // once per round trip, and would be in the way of every packet
     fn begin_round(&mut self) {
         let in_flight = self.in_flight().0;
         let round = &mut self.round;
@@ -186,7 +188,7 @@ impl Sender {
     }
 
     /// What this ACK counts for the growth of the window.
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn credit(&self, advance: &Advance, limited: Limit) -> u64 {
         let acked = advance.acked;
         let phase = self.recovery.phase();
@@ -221,7 +223,7 @@ impl Sender {
             && self.recovery.is_ended_by(self.scoreboard.first())
     }
 
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn tell_control<const PLAIN: bool>(
         &mut self,
         now: Time,
@@ -264,7 +266,7 @@ impl Sender {
     }
 
     /// New data is acknowledged: recovery goes on or ends, the timer starts anew (RFC 6298 section 5.2 and 5.3).
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn progress(&mut self, now: Time, acked: u64) {
         let first = self.scoreboard.first();
         let mut restart_timer = true;
@@ -287,7 +289,7 @@ impl Sender {
     }
 
     /// Starts fast recovery if duplicate ACKs or the scoreboard say so.
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn infer_loss(&mut self, now: Time, new: bool, sack_news: bool) {
         let first = self.scoreboard.first();
         if first == self.highest {
@@ -302,7 +304,7 @@ impl Sender {
         }
     }
 
-    #[inline(never)] // rare in the middle of what is not
+    #[inline(never)] // rare, and would be in the way of every packet
     fn begin_recovery(&mut self, now: Time) {
         self.statistics.fast_retransmits += 1;
         let before = self.before();

@@ -71,7 +71,7 @@ impl Sender {
     }
 
     /// Before sending when nothing is outstanding: the window may have to shrink (RFC 5681 section 4.1).
-    #[inline(never)] // rare in the middle of what is not
+    #[inline(never)] // rare, and would be in the way of every packet
     fn restart_after_idling(&mut self, now: Time) {
         let rule = self.parameters.idle_restart;
         if rule == IdleRestart::Off || self.active_at.is_never() || self.available == self.highest {
@@ -99,14 +99,14 @@ impl Sender {
     }
 
     /// Whether the congestion window has no room for another segment. One may always be outstanding.
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn window_is_full(&self) -> bool {
         let used = self.used();
         used != 0 && used.saturating_add(self.mss) > self.recovery.window(self.control.cwnd().0)
     }
 
     /// Only an ACK can let the next segment go.
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn wait_for_window(&mut self) {
         if self.burst_left != 0 && (self.scoreboard.next() < self.available || self.scoreboard.due() > 0) {
             self.round.limited = Limit::CongestionWindow;
@@ -117,7 +117,7 @@ impl Sender {
     }
 
     /// What is to be sent next, with room in the congestion window, by the other windows and the rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn choose(&mut self) -> Option<Choice> {
         if self.burst_left == 0 {
             return None;
@@ -155,7 +155,7 @@ impl Sender {
     }
 
     /// Rules 3 and 4 of NextSeg: nothing is known to be lost and there is nothing new.
-    #[inline(never)] // rare in the middle of what is not
+    #[inline(never)] // rare, and would be in the way of every packet
     fn choose_speculatively(&mut self) -> Option<Choice> {
         if let Some(sequence) = self.scoreboard.next_unsacked() {
             return Some(Choice::Again(sequence));
@@ -178,7 +178,7 @@ impl Sender {
     }
 
     /// When what may be sent may leave.
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn release(&mut self, now: Time) -> Time {
         let paced = self.pacer.next();
         if paced > now {
@@ -190,7 +190,7 @@ impl Sender {
         self.release_with_jitter(now)
     }
 
-    #[inline(never)] // rare in the middle of what is not
+    #[inline(never)] // rare, and would be in the way of every packet
     fn release_with_jitter(&mut self, now: Time) -> Time {
         let ready = self.ready();
         match &mut self.jitter {
@@ -212,7 +212,7 @@ impl Sender {
         (room / self.mss).min(waiting)
     }
 
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn send(&mut self, now: Time, choice: Choice) -> Segment {
         let (sequence, retransmission) = match choice {
             Choice::Next => (self.scoreboard.next(), self.scoreboard.next() < self.highest),
@@ -259,7 +259,7 @@ impl Sender {
     }
 
     /// Tells everybody who counts that `length` bytes have left.
-    #[inline(always)]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn account(&mut self, now: Time, length: u64) {
         let in_flight = self.in_flight();
         self.round.peak = self.round.peak.max(in_flight.0);
@@ -293,7 +293,7 @@ impl Sender {
         self.control.on_sent(now, &sent);
     }
 
-    #[inline(never)] // rare in the middle of what is not
+    #[inline(never)] // rare, and would be in the way of every packet
     fn resend(&mut self, now: Time, choice: Choice, sequence: u64) {
         let counted = matches!(choice, Choice::Again(_));
         self.scoreboard.resend(sequence, now, counted);
@@ -323,7 +323,7 @@ impl Sender {
     }
 
     /// A segment beyond the window, owed to the first duplicate ACKs, is no part of FlightSize (RFC 5681 section 3.2 step 2).
-    #[inline(never)] // rare in the middle of what is not
+    #[inline(never)] // rare, and would be in the way of every packet
     fn note_limited_transmit(&mut self, length: u64) {
         let flight = self.scoreboard.flight();
         if self.recovery.phase() == Phase::Open && flight + self.mss > self.control.cwnd().0 {
