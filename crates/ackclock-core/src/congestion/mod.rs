@@ -149,7 +149,7 @@ pub struct ControlState {
 
 /// One congestion control of one connection. `now` never runs backwards.
 pub trait CongestionControl: Debug + Send {
-    /// A segment has been sent.
+    /// A segment has been sent. Not called if [`CongestionControl::wants_sent`] says so.
     fn on_sent(&mut self, now: Time, sent: &Sent) {
         let _ = (now, sent);
     }
@@ -163,7 +163,8 @@ pub trait CongestionControl: Debug + Send {
     }
     /// The sender was idle and its transport asks for a window no larger than `limit` (RFC 5681 section 4.1).
     fn on_idle_restart(&mut self, now: Time, limit: Bytes);
-    /// The congestion window: at least one segment, fractions of a segment included.
+    /// The congestion window: at least one segment, fractions of a segment included. It changes only in the calls that take `&mut
+    /// self`; the sender asks after each of them.
     fn cwnd(&self) -> Bytes;
     /// At what rate to send; `None` leaves it to the transport.
     fn pacing_rate(&self) -> Option<BitRate> {
@@ -172,6 +173,11 @@ pub trait CongestionControl: Debug + Send {
     /// Whether [`Ack::rate_sample`] is to be filled in (it costs memory per segment in flight).
     fn wants_delivery_rate(&self) -> bool {
         false
+    }
+    /// Whether [`CongestionControl::on_sent`] is to be called, asked once. A control that does nothing there may say no: it saves
+    /// a call per segment.
+    fn wants_sent(&self) -> bool {
+        true
     }
     /// For time series.
     fn state(&self) -> ControlState;

@@ -112,6 +112,10 @@ impl CongestionControl for RenoControl {
         self.window.bytes()
     }
 
+    fn wants_sent(&self) -> bool {
+        false
+    }
+
     fn state(&self) -> ControlState {
         ControlState {
             ssthresh: self.window.ssthresh(),

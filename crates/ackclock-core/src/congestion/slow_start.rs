@@ -50,7 +50,7 @@ impl SlowStart {
     }
 
     /// Grows the window below ssthresh; what is left of the ACK's credit, in bytes, for congestion avoidance.
-    #[inline]
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     pub fn grow(&mut self, window: &mut Window, ack: &Ack) -> f64 {
         let credit = ack.credit.as_f64();
         if !window.in_slow_start() {

@@ -37,7 +37,7 @@ impl Window {
     }
     /// As [`CongestionControl::cwnd`](super::CongestionControl::cwnd).
     pub fn bytes(&self) -> Bytes {
-        Bytes(self.cwnd as u64)
+        Bytes(self.cwnd as i64 as u64) // within LARGEST; a signed conversion is one instruction
     }
     /// As [`ControlState::ssthresh`](super::ControlState::ssthresh).
     pub fn ssthresh(&self) -> Option<Bytes> {

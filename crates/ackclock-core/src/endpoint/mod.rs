@@ -59,8 +59,8 @@ pub struct Acknowledgement {
     pub cumulative: u64,
     /// The echoed timestamp (RFC 7323 section 4.3); [`Time::NEVER`] for none.
     pub echo: Time,
-    /// What is held beyond `cumulative`.
-    pub sacks: SackBlocks,
+    /// What is held beyond `cumulative`; `None`, and nothing to copy, if there is nothing or SACK is off.
+    pub sacks: Option<SackBlocks>,
     /// ECE (RFC 3168).
     pub ecn_echo: bool,
 }

@@ -167,6 +167,7 @@ impl Beyond {
 
     /// RFC 2018 section 4: first the block with the segment that caused this ACK, then those most recently reported; if
     /// fewer are remembered than fit, the highest others.
+    #[inline(never)] // rare, and would be in the way of every packet
     fn blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         for sequence in self.recent.into_iter().filter(|&sequence| sequence != u64::MAX) {
@@ -238,7 +239,7 @@ impl Receiver {
         self.acknowledge |= congestion_experienced != self.marked;
         self.marked = congestion_experienced;
         if segment.sequence != self.next || !self.beyond.is_empty() {
-            self.handle_disorder(segment);
+            self.handle_disorder(segment.sequence, segment.length, segment.retransmission);
             return;
         }
         self.next += 1;
@@ -262,29 +263,29 @@ impl Receiver {
     }
 
     /// A segment that is not the next one, or is but others are held beyond it.
-    #[inline(never)]
-    fn handle_disorder(&mut self, segment: &Segment) {
+    #[inline(never)] // and without the segment itself: one in order need not be in memory
+    fn handle_disorder(&mut self, sequence: u64, length: Bytes, retransmission: bool) {
         self.acknowledge = true;
         self.quick = self.quick.saturating_sub(1);
         let statistics = &mut self.statistics;
-        if segment.sequence < self.next || segment.sequence == u64::MAX {
+        if sequence < self.next || sequence == u64::MAX {
             statistics.duplicate_segments += 1; // the largest number is no segment's: a range could not end behind it
             return;
         }
-        if segment.sequence > self.next {
-            match self.beyond.insert(segment.sequence) {
+        if sequence > self.next {
+            match self.beyond.insert(sequence) {
                 Arrival::Last => {}
-                Arrival::Reordered => statistics.reordered_segments += u64::from(!segment.retransmission),
+                Arrival::Reordered => statistics.reordered_segments += u64::from(!retransmission),
                 Arrival::Duplicate => statistics.duplicate_segments += 1,
             }
-            if narrow(segment.length) != self.mss {
-                self.beyond.short = segment.sequence;
-                self.beyond.short_length = narrow(segment.length);
+            if narrow(length) != self.mss {
+                self.beyond.short = sequence;
+                self.beyond.short_length = narrow(length);
             }
             return;
         }
-        statistics.reordered_segments += u64::from(!segment.retransmission);
-        statistics.delivered += segment.length;
+        statistics.reordered_segments += u64::from(!retransmission);
+        statistics.delivered += length;
         self.next += 1;
         if let Some(end) = self.beyond.release(self.next) {
             statistics.delivered += self.beyond.payload(self.next, end, self.mss);
@@ -301,7 +302,7 @@ impl Receiver {
     }
 
     /// The next thing to put on the wire. To be asked after each segment: two segments in between share one ACK.
-    #[inline]
+    #[inline(always)] // so that the driver makes its packet without an acknowledgement in memory between
     pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement> {
         let kind = if self.answer_syn {
             self.answer_syn = false;
@@ -316,18 +317,21 @@ impl Receiver {
         } else {
             return None;
         };
-        let sacks = if self.sack && !self.beyond.is_empty() {
-            self.beyond.blocks()
-        } else {
-            SackBlocks::default()
-        };
-        Some(Acknowledgement {
+        if self.sack && !self.beyond.is_empty() {
+            return Some(self.acknowledgement(kind, Some(self.beyond.blocks())));
+        }
+        Some(self.acknowledgement(kind, None))
+    }
+
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    const fn acknowledgement(&self, kind: AcknowledgementKind, sacks: Option<SackBlocks>) -> Acknowledgement {
+        Acknowledgement {
             kind,
             cumulative: self.next,
             echo: self.recent_stamp,
             sacks,
             ecn_echo: self.echo_congestion,
-        })
+        }
     }
 
     /// When [`Receiver::handle_timeout`] wants to be called, [`Time::NEVER`] for not at all.
@@ -383,8 +387,8 @@ mod tests {
     }
     fn blocks(ack: &Acknowledgement) -> Vec<(u64, u64)> {
         ack.sacks
-            .as_slice()
             .iter()
+            .flat_map(|sacks| sacks.as_slice())
             .map(|block| (block.start, block.end))
             .collect()
     }
@@ -482,7 +486,7 @@ mod tests {
         parameters.recovery = LossRecovery::Newreno;
         let mut receiver = Receiver::new(&parameters);
         receiver.handle_segment(at(100), &data(5, 100), false);
-        assert!(receiver.poll_transmit(at(100)).unwrap().sacks.is_empty());
+        assert!(receiver.poll_transmit(at(100)).unwrap().sacks.is_none());
     }
 
     #[test]
@@ -587,7 +591,7 @@ mod tests {
                     continue;
                 };
                 prop_assert_eq!(ack.cumulative, next);
-                let blocks = ack.sacks.as_slice();
+                let blocks = ack.sacks.as_ref().map_or(&[][..], SackBlocks::as_slice);
                 let starts = arrived.iter().filter(|&&n| n > next && !arrived.contains(&(n - 1))).count();
                 prop_assert_eq!(blocks.len(), starts.min(SackBlocks::MOST));
                 for (n, block) in blocks.iter().enumerate() {

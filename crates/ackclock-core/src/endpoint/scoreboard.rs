@@ -57,7 +57,8 @@ pub(super) struct Scoreboard {
     resent: u64,
     /// Segments that are LOST and not RESENT.
     due: u64,
-    /// All segments below that are not SACKED are LOST.
+    /// All segments below that are not SACKED are LOST. Like `sacked_end` and `cursor` it may lie before `first`: it is brought up
+    /// to it where it is used, not at every ACK.
     lost_below: u64,
     /// SACKED segments from `lost_below` on.
     sacked_beyond: u64,
@@ -93,12 +94,16 @@ impl Scoreboard {
         self.short_length = length;
     }
     /// Payload of a segment.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     pub const fn length(&self, sequence: u64) -> u64 {
         if sequence == self.short_sequence {
-            self.short_length
-        } else {
-            self.mss
+            return self.short_length();
         }
+        self.mss
+    }
+    #[cold] // once per transfer: a branch, not a selection
+    const fn short_length(&self) -> u64 {
+        self.short_length
     }
     /// Payload of the segments from `start` to before `end`.
     pub const fn bytes(&self, start: u64, end: u64) -> u64 {
@@ -133,6 +138,7 @@ impl Scoreboard {
         self.due
     }
     /// `IsLost(HighACK + 1)`.
+    #[inline(always)] // for the first comparison, which nearly always is the only one
     pub fn first_is_lost(&self) -> bool {
         self.lost != 0
             && self
@@ -141,18 +147,25 @@ impl Scoreboard {
                 .is_some_and(|record| record.flags & (LOST | SACKED) == LOST)
     }
 
-    /// The next segment has been sent; `ambiguous` if not for the first time.
-    pub fn push(&mut self, now: Time, ambiguous: bool) {
+    /// The next segment, of `length`, has been sent; `ambiguous` if not for the first time.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    pub fn push(&mut self, now: Time, length: u64, ambiguous: bool) {
         if self.ring.len() == self.ring.capacity() {
-            // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
-            self.ring.reserve_exact(self.ring.len() / 4 + 8);
+            self.grow();
         }
-        self.flight += self.length(self.next());
+        self.flight += length;
         self.ring.push_back(Record {
             sent_at: now,
             run: 0,
             flags: if ambiguous { AMBIGUOUS } else { 0 },
         });
+    }
+
+    /// Makes room for more records.
+    #[cold]
+    fn grow(&mut self) {
+        // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
+        self.ring.reserve_exact(self.ring.len() / 4 + 8);
     }
 
     /// Segment `sequence` has been sent again. With `counted` it is in the pipe once more; the rescue retransmission of
@@ -176,21 +189,21 @@ impl Scoreboard {
 
     /// Everything before `to` is acknowledged. `delivered` is told the place (counted from the old first record) and the sending
     /// time of each record that had not been SACKED.
+    #[inline(always)] // so that what it returns stays in registers
     pub fn advance(&mut self, to: u64, mut delivered: impl FnMut(usize, Time)) -> Advance {
-        let end = self.next();
         let mut advance = Advance {
-            acked: self.bytes(self.first, to),
+            acked: 0,
             delivered: 0,
             fresh: 0,
             oldest: Time::NEVER,
-            ambiguous: to > end,
+            ambiguous: false,
         };
-        for sequence in self.first..to.min(end) {
-            let Some(record) = self.ring.pop_front() else {
-                break;
-            };
+        let mut sequence = self.first;
+        while sequence < to
+            && let Some(record) = self.ring.pop_front()
+        {
             let length = self.length(sequence);
-            self.flight -= length;
+            advance.acked += length;
             if record.flags != 0 {
                 advance.ambiguous |= record.flags & AMBIGUOUS != 0;
                 self.uncount(sequence, length, record.flags);
@@ -200,19 +213,22 @@ impl Scoreboard {
                 advance.oldest = advance.oldest.min(record.sent_at);
                 delivered((sequence - self.first) as usize, record.sent_at);
             }
+            sequence += 1;
         }
+        self.flight -= advance.acked;
         advance.delivered = advance.fresh;
-        if to > end {
-            advance.delivered += self.bytes(end, to);
+        if sequence < to {
+            let beyond = self.bytes(sequence, to);
+            advance.acked += beyond;
+            advance.delivered += beyond;
+            advance.ambiguous = true;
         }
         self.first = to;
-        self.lost_below = self.lost_below.max(to);
-        self.cursor = self.cursor.max(to);
-        self.sacked_end = self.sacked_end.max(to);
         advance
     }
 
     /// Takes a record that goes out of the sums it is in.
+    #[inline(never)] // records with flags are rare
     fn uncount(&mut self, sequence: u64, length: u64, flags: u8) {
         if flags & SACKED != 0 {
             self.sacked -= length;
@@ -267,6 +283,7 @@ impl Scoreboard {
     /// `IsLost` of RFC 6675 section 4 for all segments: lost is what has `threshold` SACKED segments above it (in whole segments,
     /// its second criterion, more than (DupThresh − 1) SMSS, says the same, and the first follows from it).
     pub fn detect_losses(&mut self, threshold: u64) {
+        self.lost_below = self.lost_below.max(self.first);
         while self.sacked_beyond >= threshold.max(1) {
             let length = self.length(self.lost_below);
             let Some(record) = self.ring.get_mut((self.lost_below - self.first) as usize) else {
@@ -353,6 +370,7 @@ impl Scoreboard {
         if self.due == 0 {
             return None;
         }
+        self.cursor = self.cursor.max(self.first);
         while self.cursor < self.lost_below {
             let record = self.ring.get((self.cursor - self.first) as usize)?;
             if record.flags & (LOST | SACKED | RESENT) == LOST {
@@ -365,6 +383,7 @@ impl Scoreboard {
 
     /// Rule 3: the first segment below the highest SACKED one that is not SACKED, not sent again yet, and not known to be lost.
     pub fn next_unsacked(&mut self) -> Option<u64> {
+        self.cursor = self.cursor.max(self.first);
         while self.cursor < self.sacked_end {
             let record = self.ring.get((self.cursor - self.first) as usize)?;
             if record.flags & (SACKED | RESENT) == 0 {
@@ -415,8 +434,7 @@ impl Scoreboard {
             .filter(|(record, sequence)| *sequence >= self.lost_below && record.flags & SACKED != 0)
             .count();
         assert_eq!(self.sacked_beyond, beyond as u64, "sacked beyond");
-        assert!(self.lost_below >= self.first && self.lost_below <= self.next().max(self.first));
-        assert!(self.cursor >= self.first);
+        assert!(self.lost_below <= self.next().max(self.first));
         for (index, record) in self.ring.iter().enumerate() {
             if record.flags & SACKED != 0 {
                 assert!(
@@ -439,7 +457,7 @@ mod tests {
     fn sent(segments: u64) -> Scoreboard {
         let mut scoreboard = Scoreboard::new(100);
         for n in 0..segments {
-            scoreboard.push(Time::from_nanos(n), false);
+            scoreboard.push(Time::from_nanos(n), scoreboard.length(n), false);
         }
         scoreboard
     }
@@ -540,7 +558,7 @@ mod tests {
         let mut scoreboard = Scoreboard::new(100);
         scoreboard.set_short(2, 7);
         for _ in 0..3 {
-            scoreboard.push(Time::ZERO, false);
+            scoreboard.push(Time::ZERO, scoreboard.length(scoreboard.next()), false);
         }
         assert_eq!(scoreboard.flight(), 207);
         assert_eq!(sack(&mut scoreboard, 2, 3), 7);

@@ -21,9 +21,12 @@ use crate::units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 mod acknowledge;
+mod control;
 #[cfg(test)]
 mod tests;
 mod transmit;
+
+use control::Control;
 
 /// Where the connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +77,7 @@ pub struct Sender {
     /// First segment never sent.
     highest: u64,
     recovery: Recovery,
-    control: Box<dyn CongestionControl>,
+    control: Control,
     rtt: RttEstimator,
     parameters: Arc<TcpParameters>,
     retransmit_at: Time,
@@ -88,7 +91,9 @@ pub struct Sender {
     counted_ahead: u64,
     /// The segment whose round trip is measured and when it was sent, never if a retransmission has spoilt it.
     timed: Option<(u64, Time)>,
+    /// How many segments may be sent before the next event, and at most.
     burst_left: u32,
+    max_burst: u32,
     state: State,
     closed: bool,
     sack: bool,
@@ -110,6 +115,10 @@ impl Sender {
     /// A sender that has not been opened. `jitter` is drawn from only if the parameters ask for send jitter.
     pub fn new(parameters: Arc<TcpParameters>, control: Box<dyn CongestionControl>, jitter: Stream) -> Self {
         let mss = parameters.mss.0.max(1);
+        let max_burst = match parameters.max_burst.0 {
+            0 => u32::MAX,
+            most => most,
+        };
         let jitter = (parameters.send_jitter > Span::ZERO)
             .then(|| Box::new(Jitter::new(jitter, parameters.send_jitter)));
         let rate = control
@@ -125,7 +134,7 @@ impl Sender {
             available: 0,
             highest: 0,
             recovery: Recovery::new(&parameters),
-            control,
+            control: Control::new(control),
             rtt: RttEstimator::new(&parameters),
             retransmit_at: Time::NEVER,
             release_at: Time::NEVER,
@@ -140,7 +149,8 @@ impl Sender {
             delivered: 0,
             counted_ahead: 0,
             timed: None,
-            burst_left: burst(&parameters),
+            burst_left: max_burst,
+            max_burst,
             state: State::Closed,
             closed: false,
             sack: parameters.recovery == LossRecovery::Sack,
@@ -166,7 +176,7 @@ impl Sender {
         if self.closed || self.state == State::Stopped || self.available == u64::MAX {
             return;
         }
-        self.burst_left = burst(&self.parameters);
+        self.burst_left = self.max_burst;
         match write {
             Write::Unlimited => self.available = u64::MAX,
             Write::Bytes(Bytes(bytes)) => {
@@ -183,7 +193,7 @@ impl Sender {
             return;
         }
         self.closed = true;
-        self.burst_left = burst(&self.parameters);
+        self.burst_left = self.max_burst;
         if self.rest > 0 && self.available != u64::MAX {
             self.scoreboard.set_short(self.available, self.rest);
             self.available += 1;
@@ -224,6 +234,7 @@ impl Sender {
 
     /// When to call [`Sender::handle_timeout`]: the earliest of retransmission timer, pacing and jitter; [`Time::NEVER`] if
     /// there is nothing to wait for.
+    #[inline]
     pub fn poll_timeout(&self) -> Time {
         self.retransmit_at.min(self.release_at)
     }
@@ -246,7 +257,7 @@ impl Sender {
     }
     /// The congestion control.
     pub fn control(&self) -> &dyn CongestionControl {
-        self.control.as_ref()
+        self.control.get()
     }
     /// The estimate of the round-trip time.
     pub fn rtt(&self) -> &RttEstimator {
@@ -259,13 +270,5 @@ impl Sender {
     /// The reactions since last asked. The driver asks now and then, or they pile up.
     pub fn take_events(&mut self) -> impl Iterator<Item = SenderEvent> + '_ {
         self.events.drain(..)
-    }
-}
-
-/// How many segments may be sent before the next event.
-fn burst(parameters: &TcpParameters) -> u32 {
-    match parameters.max_burst.0 {
-        0 => u32::MAX,
-        most => most,
     }
 }

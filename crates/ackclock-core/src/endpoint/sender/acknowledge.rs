@@ -6,7 +6,7 @@ use super::super::parameters::{
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
-use super::{Sender, State, burst, stronger};
+use super::{Sender, State, stronger};
 use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, Limit, Phase};
 use crate::units::{Bytes, Span, Time};
 
@@ -22,9 +22,31 @@ impl Sender {
         if self.state != State::Established || stale || first == self.highest {
             return;
         }
-        self.burst_left = burst(&self.parameters);
-        let new = ack.cumulative > first;
-        let (advance, sacked) = self.learn(ack);
+        self.burst_left = self.max_burst;
+        let plain = ack.cumulative > first && ack.sacks.is_none() && !ack.ecn_echo && self.rate.is_none();
+        if plain {
+            self.take::<true>(now, ack);
+        } else {
+            self.take_any(now, ack);
+        }
+    }
+
+    /// The copy for all that is not plain.
+    #[inline(never)]
+    fn take_any(&mut self, now: Time, ack: &Acknowledgement) {
+        self.take::<false>(now, ack);
+    }
+
+    /// What to do at an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor an ECN echo, and nobody asks for the
+    /// delivery rate: nearly all are, and what they have no need of the compiler leaves out of a copy of their own.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    fn take<const PLAIN: bool>(&mut self, now: Time, ack: &Acknowledgement) {
+        let new = PLAIN || ack.cumulative > self.scoreboard.first();
+        let (advance, sacked) = if PLAIN {
+            (self.scoreboard.advance(ack.cumulative, |_, _| ()), 0)
+        } else {
+            self.learn(ack)
+        };
         let newly_delivered = self.count_delivered(&advance, sacked, new);
         let rtt = if new {
             self.measure(now, ack, &advance)
@@ -34,12 +56,12 @@ impl Sender {
         if new && ack.cumulative >= self.round.end {
             self.begin_round();
         }
-        self.tell_control(now, ack, &advance, newly_delivered, rtt);
+        self.tell_control::<PLAIN>(now, ack, &advance, newly_delivered, rtt);
         if new {
             self.progress(now, advance.acked);
         }
         self.infer_loss(now, new, sacked > 0);
-        if ack.ecn_echo {
+        if !PLAIN && ack.ecn_echo {
             self.react_to_mark(now, advance.acked);
         }
     }
@@ -81,8 +103,11 @@ impl Sender {
             rate.pop(ack.cumulative - first);
         }
         let mut sacked = 0;
-        if self.sack && !ack.sacks.is_empty() {
-            for &block in ack.sacks.as_slice() {
+        if self.sack
+            && let Some(sacks) = &ack.sacks
+            && !sacks.is_empty()
+        {
+            for &block in sacks.as_slice() {
                 sacked += self.scoreboard.sack(block, |index, sent_at| {
                     if let Some(rate) = rate {
                         rate.on_delivered(index, sent_at);
@@ -114,6 +139,7 @@ impl Sender {
     }
 
     /// Takes a round-trip sample if this ACK of new data allows one.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn measure(&mut self, now: Time, ack: &Acknowledgement, advance: &Advance) -> Option<Span> {
         let rtt = match self.parameters.rtt_sampling {
             RttSampling::Timestamps => (!ack.echo.is_never() && ack.echo <= now).then(|| now.since(ack.echo)),
@@ -139,6 +165,7 @@ impl Sender {
         rtt
     }
 
+    #[inline(never)] // in two places, and with most settings once per round trip
     fn take_sample(&mut self, rtt: Span) {
         self.rtt.sample(rtt);
         let seconds = rtt.as_seconds();
@@ -149,6 +176,7 @@ impl Sender {
         statistics.rtt_max_s = statistics.rtt_max_s.max(seconds);
     }
 
+    #[inline(never)] // once per round trip, and would be in the way of every packet
     fn begin_round(&mut self) {
         let in_flight = self.in_flight().0;
         let round = &mut self.round;
@@ -160,6 +188,7 @@ impl Sender {
     }
 
     /// What this ACK counts for the growth of the window.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn credit(&self, advance: &Advance, limited: Limit) -> u64 {
         let acked = advance.acked;
         let phase = self.recovery.phase();
@@ -194,7 +223,8 @@ impl Sender {
             && self.recovery.is_ended_by(self.scoreboard.first())
     }
 
-    fn tell_control(
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    fn tell_control<const PLAIN: bool>(
         &mut self,
         now: Time,
         ack: &Acknowledgement,
@@ -205,8 +235,8 @@ impl Sender {
         let acked = advance.acked;
         let min_rtt = self.rtt.minimum();
         let rate_sample = match &mut self.rate {
-            Some(rate) => rate.sample(now, self.delivered, min_rtt),
-            None => None,
+            Some(rate) if !PLAIN => rate.sample(now, self.delivered, min_rtt),
+            _ => None,
         };
         let limited = stronger(self.round.limited, self.round.last_limited);
         let signal = Ack {
@@ -226,12 +256,17 @@ impl Sender {
             rate_sample,
             limited,
             phase: self.recovery.phase(),
-            marked: Bytes(if ack.ecn_echo { newly_delivered } else { 0 }),
+            marked: Bytes(if !PLAIN && ack.ecn_echo {
+                newly_delivered
+            } else {
+                0
+            }),
         };
         self.control.on_ack(now, &signal);
     }
 
     /// New data is acknowledged: recovery goes on or ends, the timer starts anew (RFC 6298 section 5.2 and 5.3).
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn progress(&mut self, now: Time, acked: u64) {
         let first = self.scoreboard.first();
         let mut restart_timer = true;
@@ -254,6 +289,7 @@ impl Sender {
     }
 
     /// Starts fast recovery if duplicate ACKs or the scoreboard say so.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn infer_loss(&mut self, now: Time, new: bool, sack_news: bool) {
         let first = self.scoreboard.first();
         if first == self.highest {
@@ -268,6 +304,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)] // rare, and would be in the way of every packet
     fn begin_recovery(&mut self, now: Time) {
         self.statistics.fast_retransmits += 1;
         let before = self.before();
@@ -362,7 +399,7 @@ impl Sender {
             kind,
             cwnd_before,
             cwnd_after: self.control.cwnd(),
-            ssthresh_after: self.control.state().ssthresh,
+            ssthresh_after: self.control.get().state().ssthresh,
             in_flight,
         });
     }
@@ -375,7 +412,7 @@ impl Sender {
         self.statistics.timeouts += 1;
         self.retransmit_at = Time::NEVER;
         self.rtt.back_off();
-        self.burst_left = burst(&self.parameters);
+        self.burst_left = self.max_burst;
         if let State::Opening { due, .. } = &mut self.state {
             *due = true;
             return;

@@ -156,7 +156,7 @@ impl Dialogue {
             kind: AcknowledgementKind::Ack,
             cumulative,
             echo: Time::NEVER,
-            sacks,
+            sacks: (!sacks.is_empty()).then_some(sacks),
             ecn_echo,
         };
         self.sender.handle_acknowledgement(self.now, &ack);
@@ -711,7 +711,7 @@ fn timestamps_measure_retransmissions_too() {
         kind: AcknowledgementKind::Ack,
         cumulative: 1,
         echo,
-        sacks: SackBlocks::default(),
+        sacks: None,
         ecn_echo: false,
     };
     d.sender.handle_acknowledgement(d.now, &ack);
@@ -751,7 +751,7 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
         kind: AcknowledgementKind::SynAck,
         cumulative: 0,
         echo: Time::NEVER,
-        sacks: SackBlocks::default(),
+        sacks: None,
         ecn_echo: false,
     };
     let mut d = Dialogue::with(parameters, 10, None, false);
@@ -1169,13 +1169,13 @@ proptest! {
                     let to = (first + beyond).min(d.sender.highest);
                     let mut sacks = SackBlocks::default();
                     blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
-                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks, ecn_echo: echo };
+                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks: (!sacks.is_empty()).then_some(sacks), ecn_echo: echo };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Garbage(cumulative, blocks) => {
                     let mut sacks = SackBlocks::default();
                     blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
-                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks, ecn_echo: false };
+                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks: (!sacks.is_empty()).then_some(sacks), ecn_echo: false };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Wait(micros) => {
@@ -1287,6 +1287,56 @@ fn segments_of_one_byte_over_no_distance_arrive() {
                 ..plain(recovery)
             };
             assert_eq!(closed_loop(parameters, 5000, 0.1, 7, Span::ZERO), 5000);
+        }
+    }
+}
+
+/// An ACK without blocks goes through a copy of the code of its own: it must lead to where the other one does.
+#[test]
+fn no_blocks_and_an_empty_list_of_them_are_the_same() {
+    for recovery in [
+        LossRecovery::Tahoe,
+        LossRecovery::Reno,
+        LossRecovery::Newreno,
+        LossRecovery::Sack,
+    ] {
+        for rtt_sampling in [
+            RttSampling::Timestamps,
+            RttSampling::EveryAck,
+            RttSampling::OncePerRoundTrip,
+        ] {
+            let parameters = TcpParameters {
+                rtt_sampling,
+                ..plain(recovery)
+            };
+            let mut dialogues = [Dialogue::bulk(parameters, 20), Dialogue::bulk(parameters, 20)];
+            // In order, a loss and its recovery, a jump, and after the eleventh a timeout.
+            for (n, cumulative) in [1, 2, 4, 4, 4, 4, 4, 6, 9, 20, 21, 22, 23, 30]
+                .into_iter()
+                .enumerate()
+            {
+                for (dialogue, sacks) in dialogues.iter_mut().zip([None, Some(SackBlocks::default())]) {
+                    let ack = Acknowledgement {
+                        kind: AcknowledgementKind::Ack,
+                        cumulative,
+                        echo: dialogue.now,
+                        sacks,
+                        ecn_echo: false,
+                    };
+                    dialogue.wait(7);
+                    dialogue.sender.handle_acknowledgement(dialogue.now, &ack);
+                    dialogue.send();
+                    if n == 10 {
+                        dialogue.now = dialogue.now.max(dialogue.sender.poll_timeout());
+                        dialogue.sender.handle_timeout(dialogue.now);
+                        dialogue.send();
+                    }
+                }
+                let [short, long] = &dialogues;
+                assert_eq!(short.segments, long.segments);
+                assert_eq!(format!("{:?}", short.sender), format!("{:?}", long.sender));
+            }
+            assert!(dialogues[0].sender.statistics().timeouts == 1);
         }
     }
 }

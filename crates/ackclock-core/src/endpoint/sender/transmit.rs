@@ -20,8 +20,15 @@ enum Choice {
 
 impl Sender {
     /// The next segment to leave now; `None` if there is none or it has to wait, for an event or for [`Sender::poll_timeout`].
+    #[inline(always)] // so that the driver makes its packet without a segment in memory between
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.release_at = Time::NEVER;
+        // First, because it is the answer to every other call. What is outstanding says that the connection is established
+        // and not idle.
+        if self.window_is_full() && !self.recovery.resend_first {
+            self.wait_for_window();
+            return None;
+        }
         if self.state != State::Established {
             return self.poll_syn(now);
         }
@@ -64,6 +71,7 @@ impl Sender {
     }
 
     /// Before sending when nothing is outstanding: the window may have to shrink (RFC 5681 section 4.1).
+    #[inline(never)] // rare, and would be in the way of every packet
     fn restart_after_idling(&mut self, now: Time) {
         let rule = self.parameters.idle_restart;
         if rule == IdleRestart::Off || self.active_at.is_never() || self.available == self.highest {
@@ -90,7 +98,26 @@ impl Sender {
         }
     }
 
-    /// What is to be sent next by the windows and the rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
+    /// Whether the congestion window has no room for another segment. One may always be outstanding.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    fn window_is_full(&self) -> bool {
+        let used = self.used();
+        used != 0 && used.saturating_add(self.mss) > self.recovery.window(self.control.cwnd().0)
+    }
+
+    /// Only an ACK can let the next segment go.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    fn wait_for_window(&mut self) {
+        if self.burst_left != 0 && (self.scoreboard.next() < self.available || self.scoreboard.due() > 0) {
+            self.round.limited = Limit::CongestionWindow;
+        }
+        if let Some(jitter) = &mut self.jitter {
+            jitter.forget();
+        }
+    }
+
+    /// What is to be sent next, with room in the congestion window, by the other windows and the rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn choose(&mut self) -> Option<Choice> {
         if self.burst_left == 0 {
             return None;
@@ -98,18 +125,9 @@ impl Sender {
         if self.recovery.resend_first && !self.scoreboard.is_empty() {
             return Some(Choice::Again(self.scoreboard.first()));
         }
-        let used = self.used();
         let flight = self.scoreboard.flight();
-        let cwnd = self.control.cwnd().0;
         let phase = self.recovery.phase();
         let next = self.scoreboard.next();
-        // One segment may always be outstanding.
-        if used != 0 && used.saturating_add(self.mss) > self.recovery.window(cwnd) {
-            if next < self.available || self.scoreboard.due() > 0 {
-                self.round.limited = Limit::CongestionWindow;
-            }
-            return None;
-        }
         let resending = self.sack && phase != Phase::Open;
         if resending && let Some(sequence) = self.scoreboard.next_lost() {
             return Some(Choice::Again(sequence));
@@ -119,8 +137,8 @@ impl Sender {
                 return Some(Choice::Next);
             }
             self.round.limited = stronger(self.round.limited, Limit::ReceiveWindow);
-        } else if let Some(rate) = &mut self.rate {
-            rate.mark_application_limited(self.delivered, used);
+        } else if self.rate.is_some() {
+            self.mark_application_limited();
         }
         if phase == Phase::Recovery && self.sack {
             return self.choose_speculatively();
@@ -128,7 +146,16 @@ impl Sender {
         None
     }
 
+    #[inline(never)] // few controls ask for it
+    fn mark_application_limited(&mut self) {
+        let used = self.used();
+        if let Some(rate) = &mut self.rate {
+            rate.mark_application_limited(self.delivered, used);
+        }
+    }
+
     /// Rules 3 and 4 of NextSeg: nothing is known to be lost and there is nothing new.
+    #[inline(never)] // rare, and would be in the way of every packet
     fn choose_speculatively(&mut self) -> Option<Choice> {
         if let Some(sequence) = self.scoreboard.next_unsacked() {
             return Some(Choice::Again(sequence));
@@ -151,6 +178,7 @@ impl Sender {
     }
 
     /// When what may be sent may leave.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn release(&mut self, now: Time) -> Time {
         let paced = self.pacer.next();
         if paced > now {
@@ -159,6 +187,11 @@ impl Sender {
         if self.jitter.is_none() {
             return now;
         }
+        self.release_with_jitter(now)
+    }
+
+    #[inline(never)] // rare, and would be in the way of every packet
+    fn release_with_jitter(&mut self, now: Time) -> Time {
         let ready = self.ready();
         match &mut self.jitter {
             Some(jitter) => jitter.release(now, ready),
@@ -179,38 +212,41 @@ impl Sender {
         (room / self.mss).min(waiting)
     }
 
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn send(&mut self, now: Time, choice: Choice) -> Segment {
         let (sequence, retransmission) = match choice {
             Choice::Next => (self.scoreboard.next(), self.scoreboard.next() < self.highest),
             Choice::Again(sequence) | Choice::Rescue(sequence) => (sequence, true),
         };
         let length = self.scoreboard.length(sequence);
-        self.note_in_rate(now, choice);
+        if self.rate.is_some() {
+            self.note_in_rate(now, choice);
+        }
         if choice == Choice::Next {
             if self.recovery.duplicates() > 0 {
                 self.note_limited_transmit(length);
             }
-            self.scoreboard.push(now, retransmission);
+            self.scoreboard.push(now, length, retransmission);
             self.highest = self.highest.max(sequence + 1);
         } else {
             self.resend(now, choice, sequence);
         }
-        if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip {
-            if retransmission {
-                self.spoil_timing();
-            } else if self.timed.is_none() {
+        let mut window_reduced = false;
+        if retransmission {
+            self.statistics.retransmitted_segments += 1;
+            self.spoil_timing();
+        } else {
+            window_reduced = std::mem::take(&mut self.window_reduced);
+            if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip && self.timed.is_none() {
                 self.timed = Some((sequence, now));
             }
         }
-        let window_reduced = self.window_reduced && !retransmission;
-        self.window_reduced &= retransmission;
         if self.retransmit_at.is_never() {
             self.retransmit_at = now + self.rtt.rto();
         }
         self.active_at = now;
         self.burst_left -= 1;
         self.statistics.sent_segments += 1;
-        self.statistics.retransmitted_segments += u64::from(retransmission);
         self.account(now, length);
         Segment {
             kind: SegmentKind::Data,
@@ -223,9 +259,25 @@ impl Sender {
     }
 
     /// Tells everybody who counts that `length` bytes have left.
+    #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn account(&mut self, now: Time, length: u64) {
         let in_flight = self.in_flight();
         self.round.peak = self.round.peak.max(in_flight.0);
+        if self.control.wants_sent() {
+            self.tell_control_of_sent(now, length, in_flight);
+        }
+        if self.parameters.pacing != Pacing::Off {
+            let rate = pacing::rate(self.parameters.pacing, self.control.get(), self.rtt.smoothed());
+            if let Some(rate) = rate {
+                self.pacer.on_sent(now, length, rate, self.rtt.rto());
+            }
+        }
+        if let Some(jitter) = &mut self.jitter {
+            jitter.on_sent();
+        }
+    }
+
+    fn tell_control_of_sent(&mut self, now: Time, length: u64, in_flight: Bytes) {
         let limited = if self.scoreboard.next() >= self.available {
             Limit::Application
         } else if self.receive_window != u64::MAX && self.receive_window < self.control.cwnd().0 {
@@ -239,17 +291,9 @@ impl Sender {
             limited,
         };
         self.control.on_sent(now, &sent);
-        if self.parameters.pacing != Pacing::Off {
-            let rate = pacing::rate(self.parameters.pacing, self.control.as_ref(), self.rtt.smoothed());
-            if let Some(rate) = rate {
-                self.pacer.on_sent(now, length, rate, self.rtt.rto());
-            }
-        }
-        if let Some(jitter) = &mut self.jitter {
-            jitter.on_sent();
-        }
     }
 
+    #[inline(never)] // rare, and would be in the way of every packet
     fn resend(&mut self, now: Time, choice: Choice, sequence: u64) {
         let counted = matches!(choice, Choice::Again(_));
         self.scoreboard.resend(sequence, now, counted);
@@ -259,6 +303,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)] // few controls ask for it
     fn note_in_rate(&mut self, now: Time, choice: Choice) {
         let Some(rate) = &mut self.rate else {
             return;
@@ -278,6 +323,7 @@ impl Sender {
     }
 
     /// A segment beyond the window, owed to the first duplicate ACKs, is no part of FlightSize (RFC 5681 section 3.2 step 2).
+    #[inline(never)] // rare, and would be in the way of every packet
     fn note_limited_transmit(&mut self, length: u64) {
         let flight = self.scoreboard.flight();
         if self.recovery.phase() == Phase::Open && flight + self.mss > self.control.cwnd().0 {
