@@ -10,7 +10,6 @@ use crate::link::Link;
 use crate::link::constant::ConstantLink;
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Fifo, PacketId, PacketPool};
-use crate::queue::droptail::DropTail;
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
 use std::cmp::Reverse;
@@ -94,19 +93,14 @@ struct Sending {
 /// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up.
 #[derive(Debug)]
 struct InOrder {
-    admission: Admitting,
+    admission: Box<dyn Admission>,
+    /// With fewer unsent packets than this the discipline need not be asked: it admits.
+    fits_below: u64,
     /// The packet in service, if the link is `busy`.
     serving: Sending,
     busy: bool,
     waiting: VecDeque<Sending>,
     waiting_bytes: u64,
-}
-
-/// Drop-tail stands at almost every hop, and calling it through a pointer costs more than its decision.
-#[derive(Debug)]
-enum Admitting {
-    DropTail(DropTail),
-    Other(Box<dyn Admission>),
 }
 
 /// Behind a discipline that decides when the link asks.
@@ -171,11 +165,9 @@ impl Server {
     /// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
     #[inline(always)]
     fn serve(&mut self, start: Time, size: Bytes) -> Time {
-        if start.is_never() {
-            return Time::NEVER;
-        }
         let done = match &mut self.link {
             Serving::Constant(link) => link.finish(start, size),
+            Serving::Other(_) if start.is_never() => Time::NEVER,
             Serving::Other(link) => link.finish(start, size),
         };
         debug_assert!(done >= start, "causality: a service ends after it starts");
@@ -189,7 +181,6 @@ impl Server {
 
 impl InOrder {
     /// What a packet finds that comes now. A link that is free has sent all it has been given.
-    #[inline(always)]
     fn occupancy(&self, now: Time, free_at: Time) -> Occupancy {
         if free_at <= now {
             return Occupancy::default();
@@ -205,13 +196,42 @@ impl InOrder {
         }
     }
 
+    /// Takes a packet in and gives it to the link: when it will have been sent, `None` if it has been dropped.
     #[inline(always)]
-    fn admit(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
-        let occupancy = self.occupancy(now, free_at);
-        match &mut self.admission {
-            Admitting::DropTail(admission) => admission.admit(now, id, &occupancy, context),
-            Admitting::Other(admission) => ask(&mut **admission, now, id, occupancy, context),
+    fn pass(
+        &mut self,
+        server: &mut Server,
+        now: Time,
+        (id, size): (PacketId, u16),
+        context: &mut Context<'_>,
+    ) -> Option<Time> {
+        let free_at = server.free_at;
+        self.catch_up(now, free_at);
+        let unsent = if self.busy {
+            1 + self.waiting.len() as u64
+        } else {
+            0
+        };
+        if unsent >= self.fits_below && !self.ask(now, id, free_at, context) {
+            return None;
         }
+        let done = server.serve(now.max(free_at), Bytes(size.into()));
+        let sending = Sending { done, size };
+        if self.busy {
+            self.waiting.push_back(sending);
+            self.waiting_bytes += u64::from(size);
+        } else {
+            self.serving = sending;
+            self.busy = true;
+        }
+        Some(done)
+    }
+
+    /// Not inlined, so that what a call through a pointer needs in memory stays off the common way.
+    #[inline(never)]
+    fn ask(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
+        let occupancy = self.occupancy(now, free_at);
+        self.admission.admit(now, id, &occupancy, context)
     }
 
     #[inline(always)]
@@ -240,26 +260,17 @@ impl InOrder {
         if free_at <= now {
             // All of it: no need to look at each.
             self.busy = false;
-            self.waiting.clear();
-            self.waiting_bytes = 0;
+            if !self.waiting.is_empty() {
+                self.waiting.clear();
+                self.waiting_bytes = 0;
+            }
         } else {
-            while self.busy && self.serving.done <= now {
+            // The last one is done at `free_at`, so this ends, and with the link busy.
+            while self.serving.done <= now {
                 self.advance();
             }
         }
     }
-}
-
-/// Not inlined, so that what a call through a pointer needs in memory stays off the common way.
-#[inline(never)]
-fn ask(
-    admission: &mut dyn Admission,
-    now: Time,
-    id: PacketId,
-    occupancy: Occupancy,
-    context: &mut Context<'_>,
-) -> bool {
-    admission.admit(now, id, &occupancy, context)
 }
 
 impl Hop {
@@ -280,9 +291,10 @@ impl Hop {
                 ..Impairments::default()
             })
         });
-        let in_order = |admission| {
+        let in_order = |admission, fits_below| {
             Service::InOrder(InOrder {
                 admission,
+                fits_below,
                 serving: Sending::default(),
                 busy: false,
                 waiting: VecDeque::new(),
@@ -290,8 +302,11 @@ impl Hop {
             })
         };
         let service = match discipline {
-            Discipline::DropTail(admission) => in_order(Admitting::DropTail(admission)),
-            Discipline::InOrder(admission) => in_order(Admitting::Other(admission)),
+            Discipline::DropTail(admission) => {
+                let fits_below = admission.fits_below();
+                in_order(Box::new(admission), fits_below)
+            }
+            Discipline::InOrder(admission) => in_order(admission, 0),
             Discipline::Scheduled(queue) => Service::Scheduled(Box::new(Scheduled { queue, serving: None })),
         };
         Hop {
@@ -320,11 +335,21 @@ impl Hop {
         context: &mut Context<'_>,
     ) -> Arrival {
         self.counters.arrivals += 1;
-        if self.impairments.is_none() {
-            self.enqueue(now, (id, size), until, context)
-        } else {
-            self.handle_impaired(now, (id, size), until, context)
+        let (Service::InOrder(line), None) = (&mut self.service, &self.impairments) else {
+            return self.handle_otherwise(now, id, context);
+        };
+        let Some(done) = line.pass(&mut self.server, now, (id, size), context) else {
+            return Arrival::Kept(Time::NEVER);
+        };
+        self.counters.served += 1;
+        self.counters.served_bytes += Bytes(size.into());
+        let at = done + self.delay;
+        if at <= until && self.ordered.is_empty() {
+            self.counters.departures += 1;
+            return Arrival::Released(at);
         }
+        append(&mut self.ordered, at, id, context.packets);
+        Arrival::Kept(at)
     }
 
     /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.
@@ -467,73 +492,36 @@ impl Hop {
         waiting + impaired + self.ordered.backlog().packets
     }
 
-    /// Past the impairments in front of the queue.
+    /// A packet has come to a hop with impairments, or with a discipline that decides when the link asks.
     #[inline(never)]
-    fn handle_impaired(
-        &mut self,
-        now: Time,
-        (id, size): (PacketId, u16),
-        until: Time,
-        context: &mut Context<'_>,
-    ) -> Arrival {
+    fn handle_otherwise(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
         self.catch_up(now, context);
         let copies = match &mut self.impairments {
-            Some(impairments) if !impairments.before.is_empty() => {
-                judge(&mut impairments.before, &mut self.counters, now, id, context).0
-            }
-            _ => return self.enqueue(now, (id, size), until, context),
+            Some(impairments) => judge(&mut impairments.before, &mut self.counters, now, id, context).0,
+            None => [Some(id), None],
         };
         for id in copies.into_iter().flatten() {
-            let size = context.packets[id].size;
-            self.enqueue(now, (id, size), Time::ZERO, context);
+            self.enqueue(now, id, context);
         }
         Arrival::Kept(self.next_departure(self.next_ordered(context)))
     }
 
-    #[inline(always)]
-    fn enqueue(
-        &mut self,
-        now: Time,
-        (id, size): (PacketId, u16),
-        until: Time,
-        context: &mut Context<'_>,
-    ) -> Arrival {
-        if self.judges_after() {
-            self.complete_unjudged(now, context);
-        }
+    fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         let Service::InOrder(line) = &mut self.service else {
             return self.enqueue_scheduled(now, id, context);
         };
-        let free_at = self.server.free_at;
-        line.catch_up(now, free_at);
-        if !line.admit(now, id, free_at, context) {
-            return Arrival::Kept(Time::NEVER);
-        }
-        let done = self.server.serve(now.max(free_at), Bytes(size.into()));
+        let size = context.packets[id].size;
+        let Some(done) = line.pass(&mut self.server, now, (id, size), context) else {
+            return;
+        };
         self.counters.served += 1;
         self.counters.served_bytes += Bytes(size.into());
-        let sending = Sending { done, size };
-        if line.busy {
-            line.waiting.push_back(sending);
-            line.waiting_bytes += u64::from(size);
-        } else {
-            line.serving = sending;
-            line.busy = true;
+        match &mut self.impairments {
+            Some(impairments) if !impairments.after.is_empty() => {
+                impairments.unjudged.push_back(id, context.packets);
+            }
+            _ => append(&mut self.ordered, done + self.delay, id, context.packets),
         }
-        let first = line.serving.done;
-        if let Some(impairments) = &mut self.impairments
-            && !impairments.after.is_empty()
-        {
-            impairments.unjudged.push_back(id, context.packets);
-            return Arrival::Kept(first + self.delay);
-        }
-        let at = done + self.delay;
-        if at <= until && self.ordered.is_empty() {
-            self.counters.departures += 1;
-            return Arrival::Released(at);
-        }
-        append(&mut self.ordered, at, id, context.packets);
-        Arrival::Kept(at)
     }
 
     #[inline(never)]
@@ -564,9 +552,7 @@ impl Hop {
         }
     }
 
-    #[inline(never)]
-    fn enqueue_scheduled(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
-        self.complete_scheduled(now, context);
+    fn enqueue_scheduled(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         if let Service::Scheduled(scheduled) = &mut self.service {
             let in_service = scheduled
                 .serving
@@ -576,7 +562,6 @@ impl Hop {
                 self.start_scheduled(now, context);
             }
         }
-        Arrival::Kept(self.next_departure(self.next_ordered(context)))
     }
 
     #[inline(never)]

@@ -208,13 +208,26 @@ impl SackBlocks {
 }
 
 /// Owns every packet of a run. Freed slots are used again, the last freed first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PacketPool {
     packets: Vec<Packet>,
-    free: Option<PacketId>,
+    /// The first free slot; each leads to the next.
+    free: PacketId,
     live: usize,
     sacks: Vec<SackBlocks>,
     free_sacks: Vec<u32>,
+}
+
+impl Default for PacketPool {
+    fn default() -> Self {
+        PacketPool {
+            packets: Vec::new(),
+            free: PacketId::NONE,
+            live: 0,
+            sacks: Vec::new(),
+            free_sacks: Vec::new(),
+        }
+    }
 }
 
 impl PacketPool {
@@ -230,13 +243,14 @@ impl PacketPool {
     #[inline(always)] // so that the packet is built in its slot
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
-        if let Some(id) = self.free {
-            let slot = &mut self.packets[id.index()];
-            self.free = (slot.next != PacketId::NONE).then_some(slot.next);
-            *slot = packet;
-            return id;
-        }
-        self.grow(packet)
+        let id = self.free;
+        // There is no slot of the number of `NONE`: one comparison answers both questions.
+        let Some(slot) = self.packets.get_mut(id.index()) else {
+            return self.grow(packet);
+        };
+        self.free = slot.next;
+        *slot = packet;
+        id
     }
 
     #[cold]
@@ -262,8 +276,7 @@ impl PacketPool {
             self.free_sacks.push(slot.sack);
             slot.sack = u32::MAX;
         }
-        slot.next = self.free.unwrap_or(PacketId::NONE);
-        self.free = Some(id);
+        slot.next = std::mem::replace(&mut self.free, id);
     }
 
     /// A second packet like the first, in no list.
@@ -346,15 +359,13 @@ impl Fifo {
     /// Appends a packet that is in no list.
     #[inline]
     pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
-        let packet = &mut pool[id];
+        let packet = &pool[id];
         debug_assert!(packet.next == PacketId::NONE, "a packet is in one list at a time");
-        packet.next = PacketId::NONE;
         self.packets += 1;
         self.bytes += u64::from(packet.size);
-        if self.tail == PacketId::NONE {
-            self.head = id;
-        } else {
-            pool[self.tail].next = id;
+        match pool.packets.get_mut(self.tail.index()) {
+            Some(last) => last.next = id,
+            None => self.head = id, // the list was empty
         }
         self.tail = id;
     }

@@ -32,7 +32,7 @@ impl Recipe<LinkKind> for Constant {
 const SCALE: u64 = 8_000_000_000;
 
 /// The serialisation time of one packet size: `whole` nanoseconds and `fraction`/rate of one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     size: u64,
     whole: u64,
@@ -43,6 +43,8 @@ struct Known {
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantLink {
     rate: BitRate,
+    /// The rate in bit/s, 1 for a link that is down: a service then takes for ever and leaves no fraction.
+    denominator: u64,
     /// Where the last service ended, and the numerator of the fraction of a nanosecond (over `rate`) that the
     /// rounded finish is too early.
     last_finish: Time,
@@ -53,11 +55,17 @@ pub struct ConstantLink {
 
 impl ConstantLink {
     fn new(rate: BitRate) -> Self {
+        let nothing = Known {
+            size: 0,
+            whole: if rate == BitRate::ZERO { u64::MAX } else { 0 },
+            fraction: 0,
+        };
         ConstantLink {
             rate,
+            denominator: rate.as_bit_per_s().max(1),
             last_finish: Time::NEVER,
             remainder: 0,
-            known: [Known::default(); 2],
+            known: [nothing; 2],
         }
     }
 
@@ -73,15 +81,16 @@ impl ConstantLink {
     #[cold]
     fn recall(&mut self, size: u64) {
         if self.known[1].size != size {
-            let (scaled, rate) = (
-                u128::from(size) * u128::from(SCALE),
-                u128::from(self.rate.as_bit_per_s()),
-            );
-            let whole = u64::try_from(scaled / rate).unwrap_or(u64::MAX);
+            let scaled = u128::from(size) * u128::from(SCALE);
+            let denominator = u128::from(self.denominator);
+            let (whole, fraction) = match u64::try_from(scaled / denominator) {
+                Ok(whole) if self.rate != BitRate::ZERO => (whole, (scaled % denominator) as u64),
+                _ => (u64::MAX, 0),
+            };
             self.known[1] = Known {
                 size,
                 whole,
-                fraction: (scaled % rate) as u64,
+                fraction,
             };
         }
         self.known.swap(0, 1);
@@ -91,24 +100,20 @@ impl ConstantLink {
 impl Link for ConstantLink {
     #[inline(always)]
     fn finish(&mut self, start: Time, size: Bytes) -> Time {
-        let rate = self.rate.as_bit_per_s();
-        if rate == 0 {
-            return Time::NEVER;
-        }
-        let Known {
-            mut whole, fraction, ..
-        } = self.serialization(size.0);
+        let Known { whole, fraction, .. } = self.serialization(size.0);
         let carried = if start == self.last_finish {
             self.remainder
         } else {
             0
         };
-        self.remainder = carried + fraction;
-        if self.remainder >= rate {
-            self.remainder -= rate;
-            whole += 1;
-        }
-        self.last_finish = start + Span::from_nanos(whole);
+        // Both are less than the denominator. What takes for ever has no fraction, so that nothing is carried over to it.
+        let sum = carried + fraction;
+        let (carry, remainder) = match sum.checked_sub(self.denominator) {
+            Some(rest) => (1, rest),
+            None => (0, sum),
+        };
+        self.remainder = remainder;
+        self.last_finish = start + Span::from_nanos(whole + carry);
         self.last_finish
     }
 
