@@ -9,7 +9,7 @@ use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::link::Link;
 use crate::link::constant::ConstantLink;
 use crate::observe::{Context, DropReason};
-use crate::packet::{Backlog, Fifo, PacketId, PacketPool};
+use crate::packet::{Backlog, Chain, PacketId, PacketPool};
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
 use std::cmp::Reverse;
@@ -55,11 +55,21 @@ pub struct Hop {
     server: Server,
     delay: Span,
     /// Packets on their way over the propagation delay that keep their order, each with its time of arrival in `Packet::at`.
-    ordered: Fifo,
-    /// `served` is what the link has been given.
-    counters: HopCounters,
+    ordered: Chain,
+    counts: Counts,
     /// Most hops have none, and with tens of thousands of hops every cache line counts.
     impairments: Option<Box<Impairments>>,
+}
+
+/// Counts since the run began. `given` and `given_bytes` are apart, so that the compiler does not make a vector of them: that costs more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Packets the link has been given.
+    given: u64,
+    arrivals: u64,
+    departures: u64,
+    /// Bytes the link has been given.
+    given_bytes: u64,
 }
 
 /// The impairments, and what there is to remember on their account.
@@ -68,12 +78,13 @@ struct Impairments {
     before: Vec<Box<dyn Impairment>>,
     after: Vec<Box<dyn Impairment>>,
     /// Packets that are to be judged when they have been sent.
-    unjudged: Fifo,
+    unjudged: Chain,
     /// Packets on their way that may be overtaken: (arrival, tie-break, packet).
     overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
     serial: u64,
     /// The latest arrival of those that keep their order.
     last: Time,
+    duplicates: u64,
 }
 
 /// How packets get from the queue to the link.
@@ -90,17 +101,25 @@ struct Sending {
     size: u16,
 }
 
-/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up.
+/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up. With tens of
+/// thousands of hops every cache line counts, and at most of them nothing waits: what is needed only then is elsewhere.
 #[derive(Debug)]
 struct InOrder {
-    admission: Box<dyn Admission>,
-    /// With fewer unsent packets than this the discipline need not be asked: it admits.
-    fits_below: u64,
-    /// The packet in service, if the link is `busy`.
+    /// The packet in service, if there is one.
     serving: Sending,
-    busy: bool,
+    /// How many are waiting or in service.
+    unsent: u32,
+    /// With fewer unsent packets than this the discipline need not be asked: it admits.
+    fits_below: u32,
+    line: Box<Line>,
+}
+
+/// Who decides who may wait, and those who do.
+#[derive(Debug)]
+struct Line {
+    admission: Box<dyn Admission>,
     waiting: VecDeque<Sending>,
-    waiting_bytes: u64,
+    bytes: u64,
 }
 
 /// Behind a discipline that decides when the link asks.
@@ -128,7 +147,7 @@ enum Serving {
 
 /// Puts a packet on its way behind those that keep their order, which arrive no later than `at`.
 #[inline(always)]
-fn append(ordered: &mut Fifo, at: Time, id: PacketId, packets: &mut PacketPool) {
+fn append(ordered: &mut Chain, at: Time, id: PacketId, packets: &mut PacketPool) {
     packets[id].at = at;
     ordered.push_back(id, packets);
 }
@@ -137,7 +156,7 @@ impl Impairments {
     /// Puts a packet on its way that has been judged.
     fn append(
         &mut self,
-        ordered: &mut Fifo,
+        ordered: &mut Chain,
         (at, overtaking): (Time, Overtaking),
         id: PacketId,
         packets: &mut PacketPool,
@@ -207,23 +226,18 @@ impl InOrder {
     ) -> Option<Time> {
         let free_at = server.free_at;
         self.catch_up(now, free_at);
-        let unsent = if self.busy {
-            1 + self.waiting.len() as u64
-        } else {
-            0
-        };
-        if unsent >= self.fits_below && !self.ask(now, id, free_at, context) {
+        if self.unsent >= self.fits_below && !self.ask(now, id, free_at, context) {
             return None;
         }
         let done = server.serve(now.max(free_at), Bytes(size.into()));
         let sending = Sending { done, size };
-        if self.busy {
-            self.waiting.push_back(sending);
-            self.waiting_bytes += u64::from(size);
-        } else {
+        if self.unsent == 0 {
             self.serving = sending;
-            self.busy = true;
+        } else {
+            self.line.waiting.push_back(sending);
+            self.line.bytes += u64::from(size);
         }
+        self.unsent += 1;
         Some(done)
     }
 
@@ -231,26 +245,28 @@ impl InOrder {
     #[inline(never)]
     fn ask(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
         let occupancy = self.occupancy(now, free_at);
-        self.admission.admit(now, id, &occupancy, context)
+        self.line.admission.admit(now, id, &occupancy, context)
+    }
+
+    const fn is_busy(&self) -> bool {
+        self.unsent > 0
     }
 
     #[inline(always)]
     fn waiting(&self) -> Backlog {
         Backlog {
-            packets: self.waiting.len() as u64,
-            bytes: Bytes(self.waiting_bytes),
+            packets: self.unsent.saturating_sub(1).into(),
+            bytes: Bytes(self.line.bytes),
         }
     }
 
     /// The packet in service has been sent: the next one's turn.
     #[inline]
     fn advance(&mut self) {
-        match self.waiting.pop_front() {
-            Some(next) => {
-                self.waiting_bytes -= u64::from(next.size);
-                self.serving = next;
-            }
-            None => self.busy = false,
+        self.unsent -= 1;
+        if let Some(next) = self.line.waiting.pop_front() {
+            self.line.bytes -= u64::from(next.size);
+            self.serving = next;
         }
     }
 
@@ -259,11 +275,11 @@ impl InOrder {
     fn catch_up(&mut self, now: Time, free_at: Time) {
         if free_at <= now {
             // All of it: no need to look at each.
-            self.busy = false;
-            if !self.waiting.is_empty() {
-                self.waiting.clear();
-                self.waiting_bytes = 0;
+            if self.unsent > 1 {
+                self.line.waiting.clear();
+                self.line.bytes = 0;
             }
+            self.unsent = 0;
         } else {
             // The last one is done at `free_at`, so this ends, and with the link busy.
             while self.serving.done <= now {
@@ -291,14 +307,16 @@ impl Hop {
                 ..Impairments::default()
             })
         });
-        let in_order = |admission, fits_below| {
+        let in_order = |admission, fits_below: u64| {
             Service::InOrder(InOrder {
-                admission,
-                fits_below,
                 serving: Sending::default(),
-                busy: false,
-                waiting: VecDeque::new(),
-                waiting_bytes: 0,
+                unsent: 0,
+                fits_below: u32::try_from(fits_below).unwrap_or(u32::MAX),
+                line: Box::new(Line {
+                    admission,
+                    waiting: VecDeque::new(),
+                    bytes: 0,
+                }),
             })
         };
         let service = match discipline {
@@ -319,8 +337,8 @@ impl Hop {
                 given: Span::ZERO,
             },
             delay,
-            ordered: Fifo::default(),
-            counters: HopCounters::default(),
+            ordered: Chain::default(),
+            counts: Counts::default(),
             impairments,
         }
     }
@@ -334,18 +352,18 @@ impl Hop {
         until: Time,
         context: &mut Context<'_>,
     ) -> Arrival {
-        self.counters.arrivals += 1;
+        self.counts.arrivals += 1;
         let (Service::InOrder(line), None) = (&mut self.service, &self.impairments) else {
             return self.handle_otherwise(now, id, context);
         };
         let Some(done) = line.pass(&mut self.server, now, (id, size), context) else {
             return Arrival::Kept(Time::NEVER);
         };
-        self.counters.served += 1;
-        self.counters.served_bytes += Bytes(size.into());
+        self.counts.given += 1;
+        self.counts.given_bytes += u64::from(size);
         let at = done + self.delay;
         if at <= until && self.ordered.is_empty() {
-            self.counters.departures += 1;
+            self.counts.departures += 1;
             return Arrival::Released(at);
         }
         append(&mut self.ordered, at, id, context.packets);
@@ -355,10 +373,11 @@ impl Hop {
     /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.
     #[inline(always)]
     pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
-        if !self.knows_ahead() {
+        let knows_ahead = self.knows_ahead();
+        if !knows_ahead {
             self.catch_up(until, context);
             if let Some(id) = self.pop_overtakable(until, context) {
-                self.counters.departures += 1;
+                self.counts.departures += 1;
                 return Departure::Packet(context.packets[id].at, id);
             }
         }
@@ -367,10 +386,11 @@ impl Hop {
         };
         let at = context.packets[id].at;
         if at > until {
-            return Departure::NotBefore(self.next_departure(at));
+            let next = if knows_ahead { at } else { self.next_departure(at) };
+            return Departure::NotBefore(next);
         }
         self.ordered.pop_front(context.packets);
-        self.counters.departures += 1;
+        self.counts.departures += 1;
         Departure::Packet(at, id)
     }
 
@@ -413,7 +433,7 @@ impl Hop {
             return ordered;
         }
         let serving = match &self.service {
-            Service::InOrder(line) => line.busy.then_some(line.serving.done),
+            Service::InOrder(line) => line.is_busy().then_some(line.serving.done),
             Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
         };
         let sent = serving.map_or(Time::NEVER, |done| done + self.delay);
@@ -438,17 +458,19 @@ impl Hop {
     /// Counts since the run began, up to the last [`Hop::catch_up`].
     pub fn counters(&self) -> HopCounters {
         let unsent = match &self.service {
-            Service::InOrder(line) if line.busy => Backlog {
-                packets: 1 + line.waiting.len() as u64,
-                bytes: Bytes(line.waiting_bytes + u64::from(line.serving.size)),
+            Service::InOrder(line) if line.is_busy() => Backlog {
+                packets: line.unsent.into(),
+                bytes: line.waiting().bytes + Bytes(line.serving.size.into()),
             },
             Service::InOrder(_) => Backlog::default(),
             Service::Scheduled(scheduled) => scheduled.serving.map_or_else(Backlog::default, |(.., one)| one),
         };
         HopCounters {
-            served: self.counters.served - unsent.packets,
-            served_bytes: self.counters.served_bytes - unsent.bytes,
-            ..self.counters
+            arrivals: self.counts.arrivals,
+            served: self.counts.given - unsent.packets,
+            served_bytes: Bytes(self.counts.given_bytes) - unsent.bytes,
+            departures: self.counts.departures,
+            duplicates: self.impairments.as_ref().map_or(0, |all| all.duplicates),
         }
     }
     /// What waits in the queue, the packet in service not counted.
@@ -461,7 +483,7 @@ impl Hop {
     /// The packet in service: one or none.
     pub fn in_service(&self) -> Backlog {
         match &self.service {
-            Service::InOrder(line) if line.busy => Backlog {
+            Service::InOrder(line) if line.is_busy() => Backlog {
                 packets: 1,
                 bytes: Bytes(line.serving.size.into()),
             },
@@ -487,9 +509,9 @@ impl Hop {
             }
         };
         let impaired = self.impairments.as_ref().map_or(0, |impairments| {
-            impairments.unjudged.backlog().packets + impairments.overtakable.len() as u64
+            impairments.unjudged.len() + impairments.overtakable.len() as u64
         });
-        waiting + impaired + self.ordered.backlog().packets
+        waiting + impaired + self.ordered.len()
     }
 
     /// A packet has come to a hop with impairments, or with a discipline that decides when the link asks.
@@ -497,7 +519,7 @@ impl Hop {
     fn handle_otherwise(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
         self.catch_up(now, context);
         let copies = match &mut self.impairments {
-            Some(impairments) => judge(&mut impairments.before, &mut self.counters, now, id, context).0,
+            Some(all) => judge(&mut all.before, &mut all.duplicates, now, id, context).0,
             None => [Some(id), None],
         };
         for id in copies.into_iter().flatten() {
@@ -514,8 +536,8 @@ impl Hop {
         let Some(done) = line.pass(&mut self.server, now, (id, size), context) else {
             return;
         };
-        self.counters.served += 1;
-        self.counters.served_bytes += Bytes(size.into());
+        self.counts.given += 1;
+        self.counts.given_bytes += u64::from(size);
         match &mut self.impairments {
             Some(impairments) if !impairments.after.is_empty() => {
                 impairments.unjudged.push_back(id, context.packets);
@@ -528,7 +550,7 @@ impl Hop {
     fn complete_unjudged(&mut self, now: Time, context: &mut Context<'_>) {
         while let Service::InOrder(line) = &mut self.service
             && let Some(impairments) = &mut self.impairments
-            && line.busy
+            && line.is_busy()
             && line.serving.done <= now
         {
             let done = line.serving.done;
@@ -545,8 +567,13 @@ impl Hop {
         let Some(impairments) = &mut self.impairments else {
             return append(&mut self.ordered, at, id, context.packets);
         };
-        let (copies, (extra, overtaking)) =
-            judge(&mut impairments.after, &mut self.counters, done, id, context);
+        let (copies, (extra, overtaking)) = judge(
+            &mut impairments.after,
+            &mut impairments.duplicates,
+            done,
+            id,
+            context,
+        );
         for id in copies.into_iter().flatten() {
             impairments.append(&mut self.ordered, (at + extra, overtaking), id, context.packets);
         }
@@ -585,8 +612,8 @@ impl Hop {
         };
         let bytes = context.packets[id].bytes();
         let done = self.server.serve(start, bytes);
-        self.counters.served += 1;
-        self.counters.served_bytes += bytes;
+        self.counts.given += 1;
+        self.counts.given_bytes += bytes.0;
         scheduled.serving = Some((done, id, Backlog { packets: 1, bytes }));
     }
 }
@@ -596,7 +623,7 @@ type Lateness = (Span, Overtaking);
 /// Shows a packet to the impairments in their order: what is left of it (none, one or two), and how much later it arrives.
 fn judge(
     impairments: &mut [Box<dyn Impairment>],
-    counters: &mut HopCounters,
+    duplicates: &mut u64,
     now: Time,
     id: PacketId,
     context: &mut Context<'_>,
@@ -610,7 +637,7 @@ fn judge(
                 return ([copy, None], lateness);
             }
             Verdict::Duplicate if copy.is_none() => {
-                counters.duplicates += 1;
+                *duplicates += 1;
                 copy = Some(context.packets.duplicate(id));
             }
             Verdict::Duplicate => {}
@@ -631,7 +658,7 @@ mod tests {
     use crate::impairment::ImpairmentKind;
     use crate::link::LinkKind;
     use crate::observe::Observer;
-    use crate::packet::{FlowId, Packet, PacketKind, PacketPool};
+    use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
     use crate::queue::QueueKind;
     use crate::registry::{self, Place};
     use crate::scenario::files::NoFiles;

@@ -337,32 +337,31 @@ impl std::ops::IndexMut<PacketId> for PacketPool {
 
 /// A first-in first-out list of packets, threaded through the pool.
 #[derive(Debug)]
-pub struct Fifo {
+pub struct Chain {
     head: PacketId,
     tail: PacketId,
-    packets: u64,
-    bytes: u64,
+    packets: u32,
 }
 
-impl Default for Fifo {
+impl Default for Chain {
     fn default() -> Self {
-        Fifo {
+        Chain {
             head: PacketId::NONE,
             tail: PacketId::NONE,
             packets: 0,
-            bytes: 0,
         }
     }
 }
 
-impl Fifo {
+impl Chain {
     /// Appends a packet that is in no list.
     #[inline]
     pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
-        let packet = &pool[id];
-        debug_assert!(packet.next == PacketId::NONE, "a packet is in one list at a time");
+        debug_assert!(
+            pool[id].next == PacketId::NONE,
+            "a packet is in one list at a time"
+        );
         self.packets += 1;
-        self.bytes += u64::from(packet.size);
         match pool.packets.get_mut(self.tail.index()) {
             Some(last) => last.next = id,
             None => self.head = id, // the list was empty
@@ -381,7 +380,6 @@ impl Fifo {
             self.tail = PacketId::NONE;
         }
         self.packets -= 1;
-        self.bytes -= u64::from(packet.size);
         Some(id)
     }
 
@@ -394,16 +392,56 @@ impl Fifo {
     pub fn back(&self) -> Option<PacketId> {
         (self.tail != PacketId::NONE).then_some(self.tail)
     }
+    /// How many are in it.
+    pub const fn len(&self) -> u64 {
+        self.packets as u64
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.head == PacketId::NONE
+    }
+}
+
+/// A [`Chain`] that knows how many bytes are in it.
+#[derive(Debug, Default)]
+pub struct Fifo {
+    chain: Chain,
+    bytes: u64,
+}
+
+impl Fifo {
+    /// Appends a packet that is in no list.
+    #[inline]
+    pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
+        self.bytes += u64::from(pool[id].size);
+        self.chain.push_back(id, pool);
+    }
+    /// Takes the first packet out.
+    #[inline]
+    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let id = self.chain.pop_front(pool)?;
+        self.bytes -= u64::from(pool[id].size);
+        Some(id)
+    }
+    /// The first packet.
+    #[inline]
+    pub fn front(&self) -> Option<PacketId> {
+        self.chain.front()
+    }
+    /// The last packet.
+    pub fn back(&self) -> Option<PacketId> {
+        self.chain.back()
+    }
     /// How much is in it.
     pub const fn backlog(&self) -> Backlog {
         Backlog {
-            packets: self.packets,
+            packets: self.chain.len(),
             bytes: Bytes(self.bytes),
         }
     }
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.head == PacketId::NONE
+        self.chain.is_empty()
     }
 }
 
@@ -449,6 +487,7 @@ mod tests {
             pool.remove(id);
         }
         assert!(fifo.pop_front(&mut pool).is_none() && pool.live() == 0);
+        assert_eq!(fifo.backlog(), Backlog::default());
     }
 
     #[test]

@@ -13,6 +13,9 @@ pub type Target = u32;
 /// A wake-up: ordered by time, then target.
 type Event = (u64, Target);
 
+/// In place of an event: none. Unlike an `Option` of one, it is returned in registers.
+const NOTHING: Event = (u64::MAX, 0);
+
 /// The pending wake-ups of one target: the one that counts, and an obsolete one still in the queue that can serve again.
 #[derive(Clone, Copy, Debug)]
 pub struct Alarm {
@@ -72,8 +75,8 @@ struct Node {
 
 impl Node {
     const EMPTY: Node = Node {
-        time: u64::MAX, // never, which is not added
-        target: 0,
+        time: NOTHING.0, // never, which is not added
+        target: NOTHING.1,
         next: NONE,
     };
 
@@ -142,12 +145,15 @@ impl EventQueue {
     }
 
     /// The earliest wake-up; of several at the same time the lowest target.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, Target)> {
         let (time, target) = match self.today.pop() {
             Some(event) => event,
-            None => self.open_next_day()?,
+            None => self.open_next_day(),
         };
+        if time == NOTHING.0 {
+            return None;
+        }
         self.pending -= 1;
         self.pops += 1;
         if self.pops == REVIEW {
@@ -204,26 +210,32 @@ impl EventQueue {
     }
 
     /// Moves on to the next day with events and takes its first.
-    fn open_next_day(&mut self) -> Option<Event> {
+    #[inline(never)]
+    fn open_next_day(&mut self) -> Event {
         self.days_opened += 1;
         let day = self.next_occupied_day().min(self.later_day);
         if day == u64::MAX {
-            return None;
+            return NOTHING;
         }
         self.day = day;
-        let first = self.collect(day as usize & (self.buckets.len() - 1));
-        if self.later_day - day < self.buckets.len() as u64 {
-            return self.fetch_later(first);
+        let bucket = day as usize & (self.buckets.len() - 1);
+        let first = std::mem::replace(&mut self.buckets[bucket], Node::EMPTY);
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        if first.next == NONE && self.later_day - day >= self.buckets.len() as u64 {
+            return first.event(); // the day's only one
         }
-        first.or_else(|| self.today.pop())
+        self.fill_today(first)
     }
 
-    /// Brings in what has come within the calendar's reach; then the first of today's.
-    #[cold]
-    fn fetch_later(&mut self, first: Option<Event>) -> Option<Event> {
-        if let Some(first) = first {
-            self.place(first);
+    /// What is in the opened bucket becomes `today`, and what has come within the calendar's reach is brought in; then the first of today's.
+    #[inline(never)]
+    fn fill_today(&mut self, first: Node) -> Event {
+        let mut node = first;
+        while !node.is_empty() {
+            self.today.push(node.event());
+            node = self.release_slot(node.next);
         }
+        self.today.sort_unstable_by(|a, b| b.cmp(a));
         let reach = self.buckets.len() as u64;
         while let Some(Reverse(event)) = self.later.peek().copied()
             && (event.0 >> self.shift) - self.day < reach
@@ -232,7 +244,17 @@ impl EventQueue {
             self.place(event);
         }
         self.find_later_day();
-        self.today.pop()
+        self.today.pop().unwrap_or(NOTHING)
+    }
+
+    /// Takes a node out of the slab; an empty one if `slot` is `NONE`.
+    fn release_slot(&mut self, slot: u32) -> Node {
+        let Some(node) = self.nodes.get_mut(slot as usize) else {
+            return Node::EMPTY;
+        };
+        let taken = *node;
+        node.next = std::mem::replace(&mut self.free, slot);
+        taken
     }
 
     fn find_later_day(&mut self) {
@@ -245,7 +267,7 @@ impl EventQueue {
     /// The bitmap's next set bit after `day`, going round; `u64::MAX` if there is none.
     #[inline(always)]
     fn next_occupied_day(&self) -> u64 {
-        let (mask, words) = (self.buckets.len() - 1, self.occupied.len());
+        let mask = self.buckets.len() - 1;
         let start = (self.day as usize + 1) & mask;
         let first = self.occupied[start / 64] & (u64::MAX << (start % 64));
         let found = |word: usize, bits: u64| {
@@ -255,43 +277,19 @@ impl EventQueue {
         if first != 0 {
             return found(start / 64, first);
         }
-        for step in 1..=words {
-            let word = (start / 64 + step) & (words - 1); // a power of two
-            let bits = self.occupied[word];
-            if bits != 0 {
-                return found(word, bits);
-            }
+        match self.next_occupied_word(start / 64) {
+            Some(word) => found(word, self.occupied[word]),
+            None => u64::MAX,
         }
-        u64::MAX
     }
 
-    /// Takes a bucket's events out: a single one is returned, several become `today`, last first.
-    #[inline]
-    fn collect(&mut self, bucket: usize) -> Option<Event> {
-        let node = std::mem::replace(&mut self.buckets[bucket], Node::EMPTY);
-        if node.is_empty() {
-            return None;
-        }
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        if node.next == NONE {
-            return Some(node.event());
-        }
-        self.sort_out(node);
-        None
-    }
-
-    /// A bucket's events become `today`.
-    fn sort_out(&mut self, first: Node) {
-        self.today.push(first.event());
-        let mut slot = first.next;
-        while slot != NONE {
-            let node = &mut self.nodes[slot as usize];
-            self.today.push(node.event());
-            let next = std::mem::replace(&mut node.next, self.free);
-            self.free = slot;
-            slot = next;
-        }
-        self.today.sort_unstable_by(|a, b| b.cmp(a));
+    /// The bitmap's next word after that one with a bit set, going round up to that one itself.
+    #[inline(never)]
+    fn next_occupied_word(&self, word: usize) -> Option<usize> {
+        let words = self.occupied.len();
+        (1..=words)
+            .map(|step| (word + step) & (words - 1)) // a power of two
+            .find(|word| self.occupied[*word] != 0)
     }
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.

@@ -65,14 +65,17 @@ pub struct Outcome<T> {
     pub statistics: RunStatistics,
 }
 
-/// A hop and what the run has to know of it, side by side in memory.
+/// A hop and what the run has to know of it, side by side in three cache lines.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Station {
     hop: Hop,
     alarm: Alarm,
     /// Whether what leaves it can be followed ahead of time.
     followed: bool,
 }
+
+const _: () = assert!(size_of::<Station>() <= 192, "a station is three cache lines");
 
 /// See the module.
 #[derive(Debug)]

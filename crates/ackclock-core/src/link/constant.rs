@@ -39,61 +39,60 @@ struct Known {
     fraction: u64,
 }
 
+impl Known {
+    /// Leaves no fraction, and with the one nanosecond more for a fraction of 0/0 never ends.
+    const FOR_EVER: u64 = u64::MAX - 1;
+
+    #[cold] // keeps the division's needs off the common way
+    fn new(size: u64, rate: BitRate) -> Self {
+        let rate = rate.as_bit_per_s();
+        let (whole, fraction) = match size.checked_mul(SCALE) {
+            _ if rate == 0 => (Self::FOR_EVER, 0),
+            Some(scaled) => (scaled / rate, scaled % rate),
+            None => {
+                let (scaled, rate) = (u128::from(size) * u128::from(SCALE), u128::from(rate));
+                match u64::try_from(scaled / rate) {
+                    Ok(whole) if whole < Self::FOR_EVER => (whole, (scaled % rate) as u64),
+                    _ => (Self::FOR_EVER, 0),
+                }
+            }
+        };
+        Known {
+            size,
+            whole,
+            fraction,
+        }
+    }
+}
+
 /// A link of constant rate in operation.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantLink {
     rate: BitRate,
-    /// The rate in bit/s, 1 for a link that is down: a service then takes for ever and leaves no fraction.
-    denominator: u64,
     /// Where the last service ended, and the numerator of the fraction of a nanosecond (over `rate`) that the
     /// rounded finish is too early.
     last_finish: Time,
     remainder: u64,
-    /// Sizes seen: most paths carry two. Saves the division per packet.
-    known: [Known; 2],
+    /// The last size: packets of one direction mostly have one. Saves the division per packet.
+    known: Known,
 }
 
 impl ConstantLink {
     fn new(rate: BitRate) -> Self {
-        let nothing = Known {
-            size: 0,
-            whole: if rate == BitRate::ZERO { u64::MAX } else { 0 },
-            fraction: 0,
-        };
         ConstantLink {
             rate,
-            denominator: rate.as_bit_per_s().max(1),
             last_finish: Time::NEVER,
             remainder: 0,
-            known: [nothing; 2],
+            known: Known::new(0, rate),
         }
     }
 
     #[inline(always)]
     fn serialization(&mut self, size: u64) -> Known {
-        if self.known[0].size != size {
-            self.recall(size);
+        if self.known.size != size {
+            self.known = Known::new(size, self.rate);
         }
-        self.known[0]
-    }
-
-    /// Puts that size first.
-    #[cold]
-    fn recall(&mut self, size: u64) {
-        if self.known[1].size != size {
-            let scaled = u128::from(size) * u128::from(SCALE);
-            let denominator = u128::from(self.denominator);
-            let (whole, fraction) = match u64::try_from(scaled / denominator) {
-                Ok(whole) if self.rate != BitRate::ZERO => (whole, (scaled % denominator) as u64),
-                _ => (u64::MAX, 0),
-            };
-            self.known[1] = Known {
-                size,
-                whole,
-                fraction,
-            };
-        }
-        self.known.swap(0, 1);
+        self.known
     }
 }
 
@@ -106,9 +105,9 @@ impl Link for ConstantLink {
         } else {
             0
         };
-        // Both are less than the denominator. What takes for ever has no fraction, so that nothing is carried over to it.
+        // Both are less than the rate, unless that is zero.
         let sum = carried + fraction;
-        let (carry, remainder) = match sum.checked_sub(self.denominator) {
+        let (carry, remainder) = match sum.checked_sub(self.rate.as_bit_per_s()) {
             Some(rest) => (1, rest),
             None => (0, sum),
         };
