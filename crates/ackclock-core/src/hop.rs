@@ -9,8 +9,7 @@ use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::link::Link;
 use crate::link::constant::ConstantLink;
 use crate::observe::{Context, DropReason};
-use crate::packet::{Backlog, Fifo, PacketId, PacketPool};
-use crate::queue::droptail::DropTail;
+use crate::packet::{Backlog, Chain, PacketId, PacketPool};
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
 use std::cmp::Reverse;
@@ -56,11 +55,21 @@ pub struct Hop {
     server: Server,
     delay: Span,
     /// Packets on their way over the propagation delay that keep their order, each with its time of arrival in `Packet::at`.
-    ordered: Fifo,
-    /// `served` is what the link has been given.
-    counters: HopCounters,
+    ordered: Chain,
+    counts: Counts,
     /// Most hops have none, and with tens of thousands of hops every cache line counts.
     impairments: Option<Box<Impairments>>,
+}
+
+/// Counts since the run began. `given` and `given_bytes` are apart, so that the compiler does not make a vector of them: that costs more.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Packets the link has been given.
+    given: u64,
+    arrivals: u64,
+    departures: u64,
+    /// Bytes the link has been given.
+    given_bytes: u64,
 }
 
 /// The impairments, and what there is to remember on their account.
@@ -69,12 +78,13 @@ struct Impairments {
     before: Vec<Box<dyn Impairment>>,
     after: Vec<Box<dyn Impairment>>,
     /// Packets that are to be judged when they have been sent.
-    unjudged: Fifo,
+    unjudged: Chain,
     /// Packets on their way that may be overtaken: (arrival, tie-break, packet).
     overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
     serial: u64,
     /// The latest arrival of those that keep their order.
     last: Time,
+    duplicates: u64,
 }
 
 /// How packets get from the queue to the link.
@@ -91,22 +101,25 @@ struct Sending {
     size: u16,
 }
 
-/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up.
+/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up. With tens of
+/// thousands of hops every cache line counts, and at most of them nothing waits: what is needed only then is elsewhere.
 #[derive(Debug)]
 struct InOrder {
-    admission: Admitting,
-    /// The packet in service, if the link is `busy`.
+    /// The packet in service, if there is one.
     serving: Sending,
-    busy: bool,
-    waiting: VecDeque<Sending>,
-    waiting_bytes: u64,
+    /// How many are waiting or in service.
+    unsent: u32,
+    /// With fewer unsent packets than this the discipline need not be asked: it admits.
+    fits_below: u32,
+    line: Box<Line>,
 }
 
-/// Drop-tail stands at almost every hop, and calling it through a pointer costs more than its decision.
+/// Who decides who may wait, and those who do.
 #[derive(Debug)]
-enum Admitting {
-    DropTail(DropTail),
-    Other(Box<dyn Admission>),
+struct Line {
+    admission: Box<dyn Admission>,
+    waiting: VecDeque<Sending>,
+    bytes: u64,
 }
 
 /// Behind a discipline that decides when the link asks.
@@ -134,7 +147,7 @@ enum Serving {
 
 /// Puts a packet on its way behind those that keep their order, which arrive no later than `at`.
 #[inline(always)]
-fn append(ordered: &mut Fifo, at: Time, id: PacketId, packets: &mut PacketPool) {
+fn append(ordered: &mut Chain, at: Time, id: PacketId, packets: &mut PacketPool) {
     packets[id].at = at;
     ordered.push_back(id, packets);
 }
@@ -143,7 +156,7 @@ impl Impairments {
     /// Puts a packet on its way that has been judged.
     fn append(
         &mut self,
-        ordered: &mut Fifo,
+        ordered: &mut Chain,
         (at, overtaking): (Time, Overtaking),
         id: PacketId,
         packets: &mut PacketPool,
@@ -171,11 +184,9 @@ impl Server {
     /// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
     #[inline(always)]
     fn serve(&mut self, start: Time, size: Bytes) -> Time {
-        if start.is_never() {
-            return Time::NEVER;
-        }
         let done = match &mut self.link {
             Serving::Constant(link) => link.finish(start, size),
+            Serving::Other(_) if start.is_never() => Time::NEVER,
             Serving::Other(link) => link.finish(start, size),
         };
         debug_assert!(done >= start, "causality: a service ends after it starts");
@@ -189,7 +200,6 @@ impl Server {
 
 impl InOrder {
     /// What a packet finds that comes now. A link that is free has sent all it has been given.
-    #[inline(always)]
     fn occupancy(&self, now: Time, free_at: Time) -> Occupancy {
         if free_at <= now {
             return Occupancy::default();
@@ -205,32 +215,58 @@ impl InOrder {
         }
     }
 
+    /// Takes a packet in and gives it to the link: when it will have been sent, `None` if it has been dropped.
     #[inline(always)]
-    fn admit(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
-        let occupancy = self.occupancy(now, free_at);
-        match &mut self.admission {
-            Admitting::DropTail(admission) => admission.admit(now, id, &occupancy, context),
-            Admitting::Other(admission) => ask(&mut **admission, now, id, occupancy, context),
+    fn pass(
+        &mut self,
+        server: &mut Server,
+        now: Time,
+        (id, size): (PacketId, u16),
+        context: &mut Context<'_>,
+    ) -> Option<Time> {
+        let free_at = server.free_at;
+        self.catch_up(now, free_at);
+        if self.unsent >= self.fits_below && !self.ask(now, id, free_at, context) {
+            return None;
         }
+        let done = server.serve(now.max(free_at), Bytes(size.into()));
+        let sending = Sending { done, size };
+        if self.unsent == 0 {
+            self.serving = sending;
+        } else {
+            self.line.waiting.push_back(sending);
+            self.line.bytes += u64::from(size);
+        }
+        self.unsent += 1;
+        Some(done)
+    }
+
+    /// Not inlined, so that what a call through a pointer needs in memory stays off the common way.
+    #[inline(never)]
+    fn ask(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
+        let occupancy = self.occupancy(now, free_at);
+        self.line.admission.admit(now, id, &occupancy, context)
+    }
+
+    const fn is_busy(&self) -> bool {
+        self.unsent > 0
     }
 
     #[inline(always)]
     fn waiting(&self) -> Backlog {
         Backlog {
-            packets: self.waiting.len() as u64,
-            bytes: Bytes(self.waiting_bytes),
+            packets: self.unsent.saturating_sub(1).into(),
+            bytes: Bytes(self.line.bytes),
         }
     }
 
     /// The packet in service has been sent: the next one's turn.
     #[inline]
     fn advance(&mut self) {
-        match self.waiting.pop_front() {
-            Some(next) => {
-                self.waiting_bytes -= u64::from(next.size);
-                self.serving = next;
-            }
-            None => self.busy = false,
+        self.unsent -= 1;
+        if let Some(next) = self.line.waiting.pop_front() {
+            self.line.bytes -= u64::from(next.size);
+            self.serving = next;
         }
     }
 
@@ -239,27 +275,18 @@ impl InOrder {
     fn catch_up(&mut self, now: Time, free_at: Time) {
         if free_at <= now {
             // All of it: no need to look at each.
-            self.busy = false;
-            self.waiting.clear();
-            self.waiting_bytes = 0;
+            if self.unsent > 1 {
+                self.line.waiting.clear();
+                self.line.bytes = 0;
+            }
+            self.unsent = 0;
         } else {
-            while self.busy && self.serving.done <= now {
+            // The last one is done at `free_at`, so this ends, and with the link busy.
+            while self.serving.done <= now {
                 self.advance();
             }
         }
     }
-}
-
-/// Not inlined, so that what a call through a pointer needs in memory stays off the common way.
-#[inline(never)]
-fn ask(
-    admission: &mut dyn Admission,
-    now: Time,
-    id: PacketId,
-    occupancy: Occupancy,
-    context: &mut Context<'_>,
-) -> bool {
-    admission.admit(now, id, &occupancy, context)
 }
 
 impl Hop {
@@ -280,18 +307,24 @@ impl Hop {
                 ..Impairments::default()
             })
         });
-        let in_order = |admission| {
+        let in_order = |admission, fits_below: u64| {
             Service::InOrder(InOrder {
-                admission,
                 serving: Sending::default(),
-                busy: false,
-                waiting: VecDeque::new(),
-                waiting_bytes: 0,
+                unsent: 0,
+                fits_below: u32::try_from(fits_below).unwrap_or(u32::MAX),
+                line: Box::new(Line {
+                    admission,
+                    waiting: VecDeque::new(),
+                    bytes: 0,
+                }),
             })
         };
         let service = match discipline {
-            Discipline::DropTail(admission) => in_order(Admitting::DropTail(admission)),
-            Discipline::InOrder(admission) => in_order(Admitting::Other(admission)),
+            Discipline::DropTail(admission) => {
+                let fits_below = admission.fits_below();
+                in_order(Box::new(admission), fits_below)
+            }
+            Discipline::InOrder(admission) => in_order(admission, 0),
             Discipline::Scheduled(queue) => Service::Scheduled(Box::new(Scheduled { queue, serving: None })),
         };
         Hop {
@@ -304,8 +337,8 @@ impl Hop {
                 given: Span::ZERO,
             },
             delay,
-            ordered: Fifo::default(),
-            counters: HopCounters::default(),
+            ordered: Chain::default(),
+            counts: Counts::default(),
             impairments,
         }
     }
@@ -319,21 +352,32 @@ impl Hop {
         until: Time,
         context: &mut Context<'_>,
     ) -> Arrival {
-        self.counters.arrivals += 1;
-        if self.impairments.is_none() {
-            self.enqueue(now, (id, size), until, context)
-        } else {
-            self.handle_impaired(now, (id, size), until, context)
+        self.counts.arrivals += 1;
+        let (Service::InOrder(line), None) = (&mut self.service, &self.impairments) else {
+            return self.handle_otherwise(now, id, context);
+        };
+        let Some(done) = line.pass(&mut self.server, now, (id, size), context) else {
+            return Arrival::Kept(Time::NEVER);
+        };
+        self.counts.given += 1;
+        self.counts.given_bytes += u64::from(size);
+        let at = done + self.delay;
+        if at <= until && self.ordered.is_empty() {
+            self.counts.departures += 1;
+            return Arrival::Released(at);
         }
+        append(&mut self.ordered, at, id, context.packets);
+        Arrival::Kept(at)
     }
 
     /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.
     #[inline(always)]
     pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
-        if !self.knows_ahead() {
+        let knows_ahead = self.knows_ahead();
+        if !knows_ahead {
             self.catch_up(until, context);
             if let Some(id) = self.pop_overtakable(until, context) {
-                self.counters.departures += 1;
+                self.counts.departures += 1;
                 return Departure::Packet(context.packets[id].at, id);
             }
         }
@@ -342,10 +386,11 @@ impl Hop {
         };
         let at = context.packets[id].at;
         if at > until {
-            return Departure::NotBefore(self.next_departure(at));
+            let next = if knows_ahead { at } else { self.next_departure(at) };
+            return Departure::NotBefore(next);
         }
         self.ordered.pop_front(context.packets);
-        self.counters.departures += 1;
+        self.counts.departures += 1;
         Departure::Packet(at, id)
     }
 
@@ -388,7 +433,7 @@ impl Hop {
             return ordered;
         }
         let serving = match &self.service {
-            Service::InOrder(line) => line.busy.then_some(line.serving.done),
+            Service::InOrder(line) => line.is_busy().then_some(line.serving.done),
             Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
         };
         let sent = serving.map_or(Time::NEVER, |done| done + self.delay);
@@ -413,17 +458,19 @@ impl Hop {
     /// Counts since the run began, up to the last [`Hop::catch_up`].
     pub fn counters(&self) -> HopCounters {
         let unsent = match &self.service {
-            Service::InOrder(line) if line.busy => Backlog {
-                packets: 1 + line.waiting.len() as u64,
-                bytes: Bytes(line.waiting_bytes + u64::from(line.serving.size)),
+            Service::InOrder(line) if line.is_busy() => Backlog {
+                packets: line.unsent.into(),
+                bytes: line.waiting().bytes + Bytes(line.serving.size.into()),
             },
             Service::InOrder(_) => Backlog::default(),
             Service::Scheduled(scheduled) => scheduled.serving.map_or_else(Backlog::default, |(.., one)| one),
         };
         HopCounters {
-            served: self.counters.served - unsent.packets,
-            served_bytes: self.counters.served_bytes - unsent.bytes,
-            ..self.counters
+            arrivals: self.counts.arrivals,
+            served: self.counts.given - unsent.packets,
+            served_bytes: Bytes(self.counts.given_bytes) - unsent.bytes,
+            departures: self.counts.departures,
+            duplicates: self.impairments.as_ref().map_or(0, |all| all.duplicates),
         }
     }
     /// What waits in the queue, the packet in service not counted.
@@ -436,7 +483,7 @@ impl Hop {
     /// The packet in service: one or none.
     pub fn in_service(&self) -> Backlog {
         match &self.service {
-            Service::InOrder(line) if line.busy => Backlog {
+            Service::InOrder(line) if line.is_busy() => Backlog {
                 packets: 1,
                 bytes: Bytes(line.serving.size.into()),
             },
@@ -462,90 +509,48 @@ impl Hop {
             }
         };
         let impaired = self.impairments.as_ref().map_or(0, |impairments| {
-            impairments.unjudged.backlog().packets + impairments.overtakable.len() as u64
+            impairments.unjudged.len() + impairments.overtakable.len() as u64
         });
-        waiting + impaired + self.ordered.backlog().packets
+        waiting + impaired + self.ordered.len()
     }
 
-    /// Past the impairments in front of the queue.
+    /// A packet has come to a hop with impairments, or with a discipline that decides when the link asks.
     #[inline(never)]
-    fn handle_impaired(
-        &mut self,
-        now: Time,
-        (id, size): (PacketId, u16),
-        until: Time,
-        context: &mut Context<'_>,
-    ) -> Arrival {
+    fn handle_otherwise(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
         self.catch_up(now, context);
         let copies = match &mut self.impairments {
-            Some(impairments) if !impairments.before.is_empty() => {
-                judge(&mut impairments.before, &mut self.counters, now, id, context).0
-            }
-            _ => return self.enqueue(now, (id, size), until, context),
+            Some(all) => judge(&mut all.before, &mut all.duplicates, now, id, context).0,
+            None => [Some(id), None],
         };
         for id in copies.into_iter().flatten() {
-            let size = context.packets[id].size;
-            if let Arrival::Released(at) = self.enqueue(now, (id, size), Time::ZERO, context) {
-                // At the first moment of a run even that is due, if the hop takes no time. Only one packet could be
-                // released, so none is: all leave in their order.
-                self.counters.departures -= 1;
-                append(&mut self.ordered, at, id, context.packets);
-            }
+            self.enqueue(now, id, context);
         }
         Arrival::Kept(self.next_departure(self.next_ordered(context)))
     }
 
-    #[inline(always)]
-    fn enqueue(
-        &mut self,
-        now: Time,
-        (id, size): (PacketId, u16),
-        until: Time,
-        context: &mut Context<'_>,
-    ) -> Arrival {
-        if self.judges_after() {
-            self.complete_unjudged(now, context);
-        }
+    fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         let Service::InOrder(line) = &mut self.service else {
             return self.enqueue_scheduled(now, id, context);
         };
-        let free_at = self.server.free_at;
-        line.catch_up(now, free_at);
-        if !line.admit(now, id, free_at, context) {
-            return Arrival::Kept(Time::NEVER);
+        let size = context.packets[id].size;
+        let Some(done) = line.pass(&mut self.server, now, (id, size), context) else {
+            return;
+        };
+        self.counts.given += 1;
+        self.counts.given_bytes += u64::from(size);
+        match &mut self.impairments {
+            Some(impairments) if !impairments.after.is_empty() => {
+                impairments.unjudged.push_back(id, context.packets);
+            }
+            _ => append(&mut self.ordered, done + self.delay, id, context.packets),
         }
-        let done = self.server.serve(now.max(free_at), Bytes(size.into()));
-        self.counters.served += 1;
-        self.counters.served_bytes += Bytes(size.into());
-        let sending = Sending { done, size };
-        if line.busy {
-            line.waiting.push_back(sending);
-            line.waiting_bytes += u64::from(size);
-        } else {
-            line.serving = sending;
-            line.busy = true;
-        }
-        let first = line.serving.done;
-        if let Some(impairments) = &mut self.impairments
-            && !impairments.after.is_empty()
-        {
-            impairments.unjudged.push_back(id, context.packets);
-            return Arrival::Kept(first + self.delay);
-        }
-        let at = done + self.delay;
-        if at <= until && self.ordered.is_empty() {
-            self.counters.departures += 1;
-            return Arrival::Released(at);
-        }
-        append(&mut self.ordered, at, id, context.packets);
-        Arrival::Kept(at)
     }
 
     #[inline(never)]
     fn complete_unjudged(&mut self, now: Time, context: &mut Context<'_>) {
         while let Service::InOrder(line) = &mut self.service
             && let Some(impairments) = &mut self.impairments
-            && line.busy
+            && line.is_busy()
             && line.serving.done <= now
         {
             let done = line.serving.done;
@@ -562,16 +567,19 @@ impl Hop {
         let Some(impairments) = &mut self.impairments else {
             return append(&mut self.ordered, at, id, context.packets);
         };
-        let (copies, (extra, overtaking)) =
-            judge(&mut impairments.after, &mut self.counters, done, id, context);
+        let (copies, (extra, overtaking)) = judge(
+            &mut impairments.after,
+            &mut impairments.duplicates,
+            done,
+            id,
+            context,
+        );
         for id in copies.into_iter().flatten() {
             impairments.append(&mut self.ordered, (at + extra, overtaking), id, context.packets);
         }
     }
 
-    #[inline(never)]
-    fn enqueue_scheduled(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
-        self.complete_scheduled(now, context);
+    fn enqueue_scheduled(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         if let Service::Scheduled(scheduled) = &mut self.service {
             let in_service = scheduled
                 .serving
@@ -581,7 +589,6 @@ impl Hop {
                 self.start_scheduled(now, context);
             }
         }
-        Arrival::Kept(self.next_departure(self.next_ordered(context)))
     }
 
     #[inline(never)]
@@ -605,8 +612,8 @@ impl Hop {
         };
         let bytes = context.packets[id].bytes();
         let done = self.server.serve(start, bytes);
-        self.counters.served += 1;
-        self.counters.served_bytes += bytes;
+        self.counts.given += 1;
+        self.counts.given_bytes += bytes.0;
         scheduled.serving = Some((done, id, Backlog { packets: 1, bytes }));
     }
 }
@@ -616,7 +623,7 @@ type Lateness = (Span, Overtaking);
 /// Shows a packet to the impairments in their order: what is left of it (none, one or two), and how much later it arrives.
 fn judge(
     impairments: &mut [Box<dyn Impairment>],
-    counters: &mut HopCounters,
+    duplicates: &mut u64,
     now: Time,
     id: PacketId,
     context: &mut Context<'_>,
@@ -630,7 +637,7 @@ fn judge(
                 return ([copy, None], lateness);
             }
             Verdict::Duplicate if copy.is_none() => {
-                counters.duplicates += 1;
+                *duplicates += 1;
                 copy = Some(context.packets.duplicate(id));
             }
             Verdict::Duplicate => {}
@@ -651,7 +658,7 @@ mod tests {
     use crate::impairment::ImpairmentKind;
     use crate::link::LinkKind;
     use crate::observe::Observer;
-    use crate::packet::{FlowId, Packet, PacketKind, PacketPool};
+    use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
     use crate::queue::QueueKind;
     use crate::registry::{self, Place};
     use crate::scenario::files::NoFiles;

@@ -208,13 +208,26 @@ impl SackBlocks {
 }
 
 /// Owns every packet of a run. Freed slots are used again, the last freed first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PacketPool {
     packets: Vec<Packet>,
-    free: Option<PacketId>,
+    /// The first free slot; each leads to the next.
+    free: PacketId,
     live: usize,
     sacks: Vec<SackBlocks>,
     free_sacks: Vec<u32>,
+}
+
+impl Default for PacketPool {
+    fn default() -> Self {
+        PacketPool {
+            packets: Vec::new(),
+            free: PacketId::NONE,
+            live: 0,
+            sacks: Vec::new(),
+            free_sacks: Vec::new(),
+        }
+    }
 }
 
 impl PacketPool {
@@ -230,13 +243,14 @@ impl PacketPool {
     #[inline(always)] // so that the packet is built in its slot
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
-        if let Some(id) = self.free {
-            let slot = &mut self.packets[id.index()];
-            self.free = (slot.next != PacketId::NONE).then_some(slot.next);
-            *slot = packet;
-            return id;
-        }
-        self.grow(packet)
+        let id = self.free;
+        // There is no slot of the number of `NONE`: one comparison answers both questions.
+        let Some(slot) = self.packets.get_mut(id.index()) else {
+            return self.grow(packet);
+        };
+        self.free = slot.next;
+        *slot = packet;
+        id
     }
 
     #[cold]
@@ -262,8 +276,7 @@ impl PacketPool {
             self.free_sacks.push(slot.sack);
             slot.sack = u32::MAX;
         }
-        slot.next = self.free.unwrap_or(PacketId::NONE);
-        self.free = Some(id);
+        slot.next = std::mem::replace(&mut self.free, id);
     }
 
     /// A second packet like the first, in no list.
@@ -324,37 +337,34 @@ impl std::ops::IndexMut<PacketId> for PacketPool {
 
 /// A first-in first-out list of packets, threaded through the pool.
 #[derive(Debug)]
-pub struct Fifo {
+pub struct Chain {
     head: PacketId,
     tail: PacketId,
-    packets: u64,
-    bytes: u64,
+    packets: u32,
 }
 
-impl Default for Fifo {
+impl Default for Chain {
     fn default() -> Self {
-        Fifo {
+        Chain {
             head: PacketId::NONE,
             tail: PacketId::NONE,
             packets: 0,
-            bytes: 0,
         }
     }
 }
 
-impl Fifo {
+impl Chain {
     /// Appends a packet that is in no list.
     #[inline]
     pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
-        let packet = &mut pool[id];
-        debug_assert!(packet.next == PacketId::NONE, "a packet is in one list at a time");
-        packet.next = PacketId::NONE;
+        debug_assert!(
+            pool[id].next == PacketId::NONE,
+            "a packet is in one list at a time"
+        );
         self.packets += 1;
-        self.bytes += u64::from(packet.size);
-        if self.tail == PacketId::NONE {
-            self.head = id;
-        } else {
-            pool[self.tail].next = id;
+        match pool.packets.get_mut(self.tail.index()) {
+            Some(last) => last.next = id,
+            None => self.head = id, // the list was empty
         }
         self.tail = id;
     }
@@ -370,7 +380,6 @@ impl Fifo {
             self.tail = PacketId::NONE;
         }
         self.packets -= 1;
-        self.bytes -= u64::from(packet.size);
         Some(id)
     }
 
@@ -383,16 +392,56 @@ impl Fifo {
     pub fn back(&self) -> Option<PacketId> {
         (self.tail != PacketId::NONE).then_some(self.tail)
     }
+    /// How many are in it.
+    pub const fn len(&self) -> u64 {
+        self.packets as u64
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.head == PacketId::NONE
+    }
+}
+
+/// A [`Chain`] that knows how many bytes are in it.
+#[derive(Debug, Default)]
+pub struct Fifo {
+    chain: Chain,
+    bytes: u64,
+}
+
+impl Fifo {
+    /// Appends a packet that is in no list.
+    #[inline]
+    pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
+        self.bytes += u64::from(pool[id].size);
+        self.chain.push_back(id, pool);
+    }
+    /// Takes the first packet out.
+    #[inline]
+    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let id = self.chain.pop_front(pool)?;
+        self.bytes -= u64::from(pool[id].size);
+        Some(id)
+    }
+    /// The first packet.
+    #[inline]
+    pub fn front(&self) -> Option<PacketId> {
+        self.chain.front()
+    }
+    /// The last packet.
+    pub fn back(&self) -> Option<PacketId> {
+        self.chain.back()
+    }
     /// How much is in it.
     pub const fn backlog(&self) -> Backlog {
         Backlog {
-            packets: self.packets,
+            packets: self.chain.len(),
             bytes: Bytes(self.bytes),
         }
     }
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.head == PacketId::NONE
+        self.chain.is_empty()
     }
 }
 
@@ -438,6 +487,7 @@ mod tests {
             pool.remove(id);
         }
         assert!(fifo.pop_front(&mut pool).is_none() && pool.live() == 0);
+        assert_eq!(fifo.backlog(), Backlog::default());
     }
 
     #[test]

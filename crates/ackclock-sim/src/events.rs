@@ -1,4 +1,4 @@
-//! The event queue: a calendar queue (Brown, CACM 31(10), 1988) whose buckets are lists threaded through one slab.
+//! The event queue: a calendar queue (Brown, CACM 31(10), 1988). A bucket holds one event, and leads to the others, if any, in one slab.
 //!
 //! Events are ordered by (time, target), whatever the shape of the calendar, so the order of events is a function of the events
 //! alone. A push and a pop cost a few nanoseconds each for any number of pending events.
@@ -12,6 +12,9 @@ pub type Target = u32;
 
 /// A wake-up: ordered by time, then target.
 type Event = (u64, Target);
+
+/// In place of an event: none. Unlike an `Option` of one, it is returned in registers.
+const NOTHING: Event = (u64::MAX, 0);
 
 /// The pending wake-ups of one target: the one that counts, and an obsolete one still in the queue that can serve again.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +65,7 @@ const MOST_BUCKETS: usize = 1 << 18;
 /// How many pops pass between two looks at the calendar's shape.
 const REVIEW: u32 = 4096;
 
+/// An event of a bucket, and where in the slab the bucket's next one is.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     time: u64,
@@ -69,13 +73,29 @@ struct Node {
     next: u32,
 }
 
+impl Node {
+    const EMPTY: Node = Node {
+        time: NOTHING.0, // never, which is not added
+        target: NOTHING.1,
+        next: NONE,
+    };
+
+    const fn is_empty(&self) -> bool {
+        self.time == u64::MAX
+    }
+    const fn event(&self) -> Event {
+        (self.time, self.target)
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct EventQueue {
+    /// The latest added of each bucket; a bucket holds one `width` of time, of the `buckets.len()` that follow `day`.
+    buckets: Vec<Node>,
+    /// The slab: all others.
     nodes: Vec<Node>,
     free: u32,
-    /// First node of each bucket; a bucket holds one `width` of time, of the `buckets.len()` that follow `day`.
-    buckets: Vec<u32>,
     occupied: Vec<u64>,
     /// A bucket is 2^shift nanoseconds wide.
     shift: u32,
@@ -85,6 +105,8 @@ pub struct EventQueue {
     today: Vec<Event>,
     /// Events beyond the calendar's last bucket.
     later: BinaryHeap<Reverse<Event>>,
+    /// The day of the first of them, `u64::MAX` if there is none.
+    later_day: u64,
     pending: usize,
     pops: u32,
     days_opened: u32,
@@ -96,12 +118,13 @@ impl Default for EventQueue {
         EventQueue {
             nodes: Vec::new(),
             free: NONE,
-            buckets: vec![NONE; FEWEST_BUCKETS],
+            buckets: vec![Node::EMPTY; FEWEST_BUCKETS],
             occupied: vec![0; FEWEST_BUCKETS / 64],
             shift: 13,
             day: 0,
             today: Vec::new(),
             later: BinaryHeap::new(),
+            later_day: u64::MAX,
             pending: 0,
             pops: 0,
             days_opened: 0,
@@ -122,12 +145,15 @@ impl EventQueue {
     }
 
     /// The earliest wake-up; of several at the same time the lowest target.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, Target)> {
         let (time, target) = match self.today.pop() {
             Some(event) => event,
-            None => self.open_next_day()?,
+            None => self.open_next_day(),
         };
+        if time == NOTHING.0 {
+            return None;
+        }
         self.pending -= 1;
         self.pops += 1;
         if self.pops == REVIEW {
@@ -153,15 +179,21 @@ impl EventQueue {
             self.today.insert(position, event);
         } else if day - self.day < self.buckets.len() as u64 {
             let bucket = day as usize & (self.buckets.len() - 1);
-            let node = Node {
+            let former = self.buckets[bucket];
+            let next = if former.is_empty() {
+                self.occupied[bucket / 64] |= 1 << (bucket % 64);
+                NONE
+            } else {
+                self.take_slot(former)
+            };
+            self.buckets[bucket] = Node {
                 time: event.0,
                 target: event.1,
-                next: self.buckets[bucket],
+                next,
             };
-            self.buckets[bucket] = self.take_slot(node);
-            self.occupied[bucket / 64] |= 1 << (bucket % 64);
         } else {
             self.pushed_later += 1;
+            self.later_day = self.later_day.min(day);
             self.later.push(Reverse(event));
         }
     }
@@ -178,83 +210,86 @@ impl EventQueue {
     }
 
     /// Moves on to the next day with events and takes its first.
-    fn open_next_day(&mut self) -> Option<Event> {
+    #[inline(never)]
+    fn open_next_day(&mut self) -> Event {
         self.days_opened += 1;
-        let day = match (self.next_occupied_day(), self.later.peek()) {
-            (Some(day), None) => day,
-            (day, Some(Reverse((time, _)))) => day.unwrap_or(u64::MAX).min(time >> self.shift),
-            (None, None) => return None,
-        };
-        self.day = day;
-        let first = self.collect(day as usize & (self.buckets.len() - 1));
-        let beyond = day.saturating_add(self.buckets.len() as u64);
-        if self
-            .later
-            .peek()
-            .is_none_or(|Reverse((time, _))| time >> self.shift >= beyond)
-        {
-            return first.or_else(|| self.today.pop());
+        let day = self.next_occupied_day().min(self.later_day);
+        if day == u64::MAX {
+            return NOTHING;
         }
-        self.fetch_later(first, beyond)
+        self.day = day;
+        let bucket = day as usize & (self.buckets.len() - 1);
+        let first = std::mem::replace(&mut self.buckets[bucket], Node::EMPTY);
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        if first.next == NONE && self.later_day - day >= self.buckets.len() as u64 {
+            return first.event(); // the day's only one
+        }
+        self.fill_today(first)
     }
 
-    /// Brings in what has come within the calendar's reach; then the first of today's.
-    #[cold]
-    fn fetch_later(&mut self, first: Option<Event>, beyond: u64) -> Option<Event> {
-        if let Some(first) = first {
-            self.place(first);
+    /// What is in the opened bucket becomes `today`, and what has come within the calendar's reach is brought in; then the first of today's.
+    #[inline(never)]
+    fn fill_today(&mut self, first: Node) -> Event {
+        let mut node = first;
+        while !node.is_empty() {
+            self.today.push(node.event());
+            node = self.release_slot(node.next);
         }
+        self.today.sort_unstable_by(|a, b| b.cmp(a));
+        let reach = self.buckets.len() as u64;
         while let Some(Reverse(event)) = self.later.peek().copied()
-            && event.0 >> self.shift < beyond
+            && (event.0 >> self.shift) - self.day < reach
         {
             self.later.pop();
             self.place(event);
         }
-        self.today.pop()
+        self.find_later_day();
+        self.today.pop().unwrap_or(NOTHING)
     }
 
-    /// The bitmap's next set bit after `day`, going round.
+    /// Takes a node out of the slab; an empty one if `slot` is `NONE`.
+    fn release_slot(&mut self, slot: u32) -> Node {
+        let Some(node) = self.nodes.get_mut(slot as usize) else {
+            return Node::EMPTY;
+        };
+        let taken = *node;
+        node.next = std::mem::replace(&mut self.free, slot);
+        taken
+    }
+
+    fn find_later_day(&mut self) {
+        self.later_day = self
+            .later
+            .peek()
+            .map_or(u64::MAX, |Reverse((time, _))| time >> self.shift);
+    }
+
+    /// The bitmap's next set bit after `day`, going round; `u64::MAX` if there is none.
     #[inline(always)]
-    fn next_occupied_day(&self) -> Option<u64> {
-        let (mask, words) = (self.buckets.len() - 1, self.occupied.len());
+    fn next_occupied_day(&self) -> u64 {
+        let mask = self.buckets.len() - 1;
         let start = (self.day as usize + 1) & mask;
         let first = self.occupied[start / 64] & (u64::MAX << (start % 64));
         let found = |word: usize, bits: u64| {
             let bucket = word * 64 + bits.trailing_zeros() as usize;
-            Some(self.day + 1 + (bucket.wrapping_sub(start) & mask) as u64)
+            self.day + 1 + (bucket.wrapping_sub(start) & mask) as u64
         };
         if first != 0 {
             return found(start / 64, first);
         }
-        (1..=words).find_map(|step| {
-            let word = (start / 64 + step) & (words - 1); // a power of two
-            let bits = self.occupied[word];
-            (bits != 0).then(|| found(word, bits)).flatten()
-        })
+        match self.next_occupied_word(start / 64) {
+            Some(word) => found(word, self.occupied[word]),
+            None => u64::MAX,
+        }
     }
 
-    /// Takes a bucket's events out: a single one is returned, several become `today`, last first.
-    #[inline]
-    fn collect(&mut self, bucket: usize) -> Option<Event> {
-        let mut slot = std::mem::replace(&mut self.buckets[bucket], NONE);
-        if slot == NONE {
-            return None;
-        }
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        let node = &mut self.nodes[slot as usize];
-        if node.next == NONE {
-            node.next = std::mem::replace(&mut self.free, slot);
-            return Some((node.time, node.target));
-        }
-        while slot != NONE {
-            let node = &mut self.nodes[slot as usize];
-            self.today.push((node.time, node.target));
-            let next = std::mem::replace(&mut node.next, self.free);
-            self.free = slot;
-            slot = next;
-        }
-        self.today.sort_unstable_by(|a, b| b.cmp(a));
-        None
+    /// The bitmap's next word after that one with a bit set, going round up to that one itself.
+    #[inline(never)]
+    fn next_occupied_word(&self, word: usize) -> Option<usize> {
+        let words = self.occupied.len();
+        (1..=words)
+            .map(|step| (word + step) & (words - 1)) // a power of two
+            .find(|word| self.occupied[*word] != 0)
     }
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.
@@ -287,11 +322,10 @@ impl EventQueue {
     fn rebuild(&mut self, shift: u32, buckets: usize) {
         let mut events: Vec<Event> = std::mem::take(&mut self.today);
         for first in std::mem::take(&mut self.buckets) {
-            let mut slot = first;
-            while slot != NONE {
-                let node = self.nodes[slot as usize];
-                events.push((node.time, node.target));
-                slot = node.next;
+            let mut node = first;
+            while !node.is_empty() {
+                events.push(node.event());
+                node = self.nodes.get(node.next as usize).copied().unwrap_or(Node::EMPTY);
             }
         }
         events.extend(
@@ -303,7 +337,8 @@ impl EventQueue {
         self.day = (self.day << self.shift) >> shift;
         self.nodes.clear();
         self.free = NONE;
-        self.buckets = vec![NONE; buckets];
+        self.buckets = vec![Node::EMPTY; buckets];
+        self.later_day = u64::MAX;
         self.occupied = vec![0; buckets / 64];
         self.shift = shift;
         for event in events {

@@ -1,7 +1,5 @@
 //! The routes of all flows in one flat table, so that following one touches two small arrays and no flow.
 
-use ackclock_core::packet::Packet;
-
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop(u32);
@@ -52,11 +50,10 @@ impl Routes {
         self.begin.push(begin);
     }
 
-    /// Which [stop](Routes::stop) a packet is at or about to go to, by its `position`; the next one on its way has the next number.
+    /// The number of a way's first [stop](Routes::stop); the others follow.
     #[inline]
-    pub fn index(&self, packet: &Packet) -> usize {
-        let begin = self.begin[packet.flow.0 as usize][usize::from(!packet.is_forward())];
-        begin as usize + usize::from(packet.position)
+    pub fn begin(&self, flow: usize, forward: bool) -> usize {
+        self.begin[flow][usize::from(!forward)] as usize
     }
 
     /// The stop of that number.
@@ -68,7 +65,7 @@ impl Routes {
     /// The first hop of a way.
     #[inline]
     pub fn first(&self, flow: usize, forward: bool) -> Stop {
-        self.stops[self.begin[flow][usize::from(!forward)] as usize]
+        self.stop(self.begin(flow, forward))
     }
 
     /// By hop: whether on every route through it a private stop follows.

@@ -65,14 +65,17 @@ pub struct Outcome<T> {
     pub statistics: RunStatistics,
 }
 
-/// A hop and what the run has to know of it, side by side in memory.
+/// A hop and what the run has to know of it, side by side in three cache lines.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Station {
     hop: Hop,
     alarm: Alarm,
     /// Whether what leaves it can be followed ahead of time.
     followed: bool,
 }
+
+const _: () = assert!(size_of::<Station>() <= 192, "a station is three cache lines");
 
 /// See the module.
 #[derive(Debug)]
@@ -90,6 +93,8 @@ pub struct Run<T> {
     now: Time,
     /// Up to when nobody looks at what belongs to a single flow.
     horizon: Time,
+    /// Up to when what can be followed is followed: the horizon, or now if that is later.
+    ahead: Time,
     statistics: RunStatistics,
 }
 
@@ -121,6 +126,7 @@ impl<T: Trace> Run<T> {
             touched: Vec::new(),
             now: Time::ZERO,
             horizon: Time::ZERO,
+            ahead: Time::ZERO,
             statistics: RunStatistics::default(),
         };
         for flow in 0..run.flows.len() {
@@ -164,6 +170,7 @@ impl<T: Trace> Run<T> {
             }
             debug_assert!(time >= self.now, "time is monotone");
             self.now = time;
+            self.ahead = time.max(self.horizon);
             let index = target as usize;
             if index < first_flow {
                 if !self.stations[index].alarm.take(time) {
@@ -233,11 +240,7 @@ impl<T: Trace> Run<T> {
         loop {
             self.ledger.hop = hop;
             let station = &mut self.stations[hop];
-            let until = if station.followed {
-                self.now.max(self.horizon)
-            } else {
-                self.now
-            };
+            let until = if station.followed { self.ahead } else { self.now };
             let mut context = Context {
                 packets: &mut self.packets,
                 observer: &mut self.ledger,
@@ -254,17 +257,19 @@ impl<T: Trace> Run<T> {
 
     /// A packet has left a hop at `at`: on to the next, through all that can be followed, or to its endpoint.
     fn move_on(&mut self, mut at: Time, id: PacketId) {
-        let packet = &mut self.packets[id];
+        let packet = &self.packets[id];
         let (flow, forward, size) = (packet.flow.0 as usize, packet.is_forward(), packet.size);
-        packet.position += 1;
-        let mut stop = self.routes.index(packet);
-        while let Some(hop) = self.routes.stop(stop).as_hop() {
+        let (begin, mut position) = (self.routes.begin(flow, forward), packet.position);
+        loop {
+            position += 1;
+            let Some(hop) = self.routes.stop(begin + usize::from(position)).as_hop() else {
+                break;
+            };
+            self.packets[id].position = position;
             match self.enter_hop(at, hop, (id, size), true) {
                 Some(left) => at = left,
                 None => return,
             }
-            self.packets[id].position += 1;
-            stop += 1;
         }
         if forward {
             self.deliver_data(at, flow, id);
@@ -283,11 +288,7 @@ impl<T: Trace> Run<T> {
         }
         self.ledger.hop = hop;
         let station = &mut self.stations[hop];
-        let until = if station.followed {
-            self.now.max(self.horizon)
-        } else {
-            self.now
-        };
+        let until = if station.followed { self.ahead } else { self.now };
         let mut context = Context {
             packets: &mut self.packets,
             observer: &mut self.ledger,

@@ -32,11 +32,37 @@ impl Recipe<LinkKind> for Constant {
 const SCALE: u64 = 8_000_000_000;
 
 /// The serialisation time of one packet size: `whole` nanoseconds and `fraction`/rate of one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     size: u64,
     whole: u64,
     fraction: u64,
+}
+
+impl Known {
+    /// Leaves no fraction, and with the one nanosecond more for a fraction of 0/0 never ends.
+    const FOR_EVER: u64 = u64::MAX - 1;
+
+    #[cold] // keeps the division's needs off the common way
+    fn new(size: u64, rate: BitRate) -> Self {
+        let rate = rate.as_bit_per_s();
+        let (whole, fraction) = match size.checked_mul(SCALE) {
+            _ if rate == 0 => (Self::FOR_EVER, 0),
+            Some(scaled) => (scaled / rate, scaled % rate),
+            None => {
+                let (scaled, rate) = (u128::from(size) * u128::from(SCALE), u128::from(rate));
+                match u64::try_from(scaled / rate) {
+                    Ok(whole) if whole < Self::FOR_EVER => (whole, (scaled % rate) as u64),
+                    _ => (Self::FOR_EVER, 0),
+                }
+            }
+        };
+        Known {
+            size,
+            whole,
+            fraction,
+        }
+    }
 }
 
 /// A link of constant rate in operation.
@@ -47,8 +73,8 @@ pub struct ConstantLink {
     /// rounded finish is too early.
     last_finish: Time,
     remainder: u64,
-    /// Sizes seen: most paths carry two. Saves the division per packet.
-    known: [Known; 2],
+    /// The last size: packets of one direction mostly have one. Saves the division per packet.
+    known: Known,
 }
 
 impl ConstantLink {
@@ -57,58 +83,36 @@ impl ConstantLink {
             rate,
             last_finish: Time::NEVER,
             remainder: 0,
-            known: [Known::default(); 2],
+            known: Known::new(0, rate),
         }
     }
 
     #[inline(always)]
     fn serialization(&mut self, size: u64) -> Known {
-        if self.known[0].size != size {
-            self.recall(size);
+        if self.known.size != size {
+            self.known = Known::new(size, self.rate);
         }
-        self.known[0]
-    }
-
-    /// Puts that size first.
-    #[cold]
-    fn recall(&mut self, size: u64) {
-        if self.known[1].size != size {
-            let (scaled, rate) = (
-                u128::from(size) * u128::from(SCALE),
-                u128::from(self.rate.as_bit_per_s()),
-            );
-            let whole = u64::try_from(scaled / rate).unwrap_or(u64::MAX);
-            self.known[1] = Known {
-                size,
-                whole,
-                fraction: (scaled % rate) as u64,
-            };
-        }
-        self.known.swap(0, 1);
+        self.known
     }
 }
 
 impl Link for ConstantLink {
     #[inline(always)]
     fn finish(&mut self, start: Time, size: Bytes) -> Time {
-        let rate = self.rate.as_bit_per_s();
-        if rate == 0 {
-            return Time::NEVER;
-        }
-        let Known {
-            mut whole, fraction, ..
-        } = self.serialization(size.0);
+        let Known { whole, fraction, .. } = self.serialization(size.0);
         let carried = if start == self.last_finish {
             self.remainder
         } else {
             0
         };
-        self.remainder = carried + fraction;
-        if self.remainder >= rate {
-            self.remainder -= rate;
-            whole += 1;
-        }
-        self.last_finish = start + Span::from_nanos(whole);
+        // Both are less than the rate, unless that is zero.
+        let sum = carried + fraction;
+        let (carry, remainder) = match sum.checked_sub(self.rate.as_bit_per_s()) {
+            Some(rest) => (1, rest),
+            None => (0, sum),
+        };
+        self.remainder = remainder;
+        self.last_finish = start + Span::from_nanos(whole + carry);
         self.last_finish
     }
 

@@ -34,8 +34,18 @@ impl Recipe<QueueKind> for DropTail {
 }
 
 impl DropTail {
+    /// With fewer packets than this waiting or in service, one more fits whatever its size; with as many or more it depends.
+    pub const fn fits_below(&self) -> u64 {
+        match (self.limit, self.counts_packet_in_service) {
+            (Limit::Unlimited, _) => u64::MAX,
+            (Limit::Packets(limit), true) => limit,
+            (Limit::Packets(limit), false) => limit.saturating_add(1),
+            (Limit::Bytes(_) | Limit::Time(_), true) => 0,
+            (Limit::Bytes(_) | Limit::Time(_), false) => 1, // goes straight into service
+        }
+    }
+
     /// Whether there is room for a packet of `size`.
-    #[inline(always)]
     fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
         let counts = self.counts_packet_in_service;
         if occupancy.is_idle() && !counts {
@@ -57,7 +67,6 @@ impl DropTail {
 }
 
 impl Admission for DropTail {
-    #[inline(always)]
     fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
         let fits = self.fits(context.packets[id].bytes(), occupancy);
         if !fits {
@@ -98,6 +107,34 @@ mod tests {
     fn the_packet_in_service_counts_only_if_told() {
         for limit in [Limit::Packets(4), Limit::Bytes(Bytes(4_999))] {
             assert_eq!((most(limit, false), most(limit, true)), (4, 3), "{limit:?}");
+        }
+    }
+
+    #[test]
+    fn what_need_not_be_asked_would_be_admitted() {
+        let span = Span::from_millis(8);
+        let limits = [
+            Limit::Packets(0),
+            Limit::Packets(7),
+            Limit::Bytes(Bytes(0)),
+            Limit::Bytes(Bytes(7_000)),
+            Limit::Time(span),
+            Limit::Unlimited,
+        ];
+        for (limit, counts_packet_in_service) in
+            limits.into_iter().flat_map(|one| [(one, false), (one, true)])
+        {
+            let queue = DropTail {
+                limit,
+                counts_packet_in_service,
+            };
+            for inside in 0..100_u64 {
+                let occupancy = occupancy(inside.saturating_sub(1), inside.min(1));
+                let fits = queue.fits(Bytes(1000), &occupancy);
+                let sure = inside < queue.fits_below();
+                assert!(fits || !sure, "{queue:?} with {inside}");
+                assert!(fits == sure || !matches!(limit, Limit::Packets(_) | Limit::Unlimited));
+            }
         }
     }
 
