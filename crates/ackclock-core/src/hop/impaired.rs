@@ -1,0 +1,86 @@
+//! What impairments do to packets in front of the queue and behind the link.
+
+use super::append;
+use crate::impairment::{Impairment, Overtaking, Verdict};
+use crate::observe::{Context, DropReason};
+use crate::packet::{Chain, PacketId, PacketPool};
+use crate::units::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The impairments, and what there is to remember on their account.
+#[derive(Debug, Default)]
+pub(super) struct Impairments {
+    pub(super) before: Vec<Box<dyn Impairment>>,
+    pub(super) after: Vec<Box<dyn Impairment>>,
+    /// Packets that are to be judged when they have been sent.
+    pub(super) unjudged: Chain,
+    /// Packets on their way that may be overtaken: (arrival, tie-break, packet).
+    pub(super) overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
+    pub(super) serial: u64,
+    /// The latest arrival of those that keep their order.
+    pub(super) last: Time,
+    pub(super) duplicates: u64,
+}
+
+impl Impairments {
+    /// Puts a packet on its way that has been judged.
+    pub(super) fn append(
+        &mut self,
+        ordered: &mut Chain,
+        (at, overtaking): (Time, Overtaking),
+        id: PacketId,
+        packets: &mut PacketPool,
+    ) {
+        match overtaking {
+            Overtaking::Forbidden => {
+                self.last = self.last.max(at);
+                append(ordered, self.last, id, packets);
+            }
+            Overtaking::Allowed => {
+                self.serial += 1;
+                packets[id].at = at;
+                self.overtakable.push(Reverse((at, self.serial, id)));
+            }
+        }
+    }
+    pub(super) fn next_overtakable(&self) -> Time {
+        self.overtakable
+            .peek()
+            .map_or(Time::NEVER, |Reverse((at, ..))| *at)
+    }
+}
+
+pub(super) type Lateness = (Span, Overtaking);
+
+/// Shows a packet to the impairments in their order: what is left of it (none, one or two), and how much later it arrives.
+pub(super) fn judge(
+    impairments: &mut [Box<dyn Impairment>],
+    duplicates: &mut u64,
+    now: Time,
+    id: PacketId,
+    context: &mut Context<'_>,
+) -> ([Option<PacketId>; 2], Lateness) {
+    let (mut copy, mut lateness) = (None, (Span::ZERO, Overtaking::Forbidden));
+    for impairment in impairments {
+        match impairment.judge(now, &context.packets[id]) {
+            Verdict::Pass => {}
+            Verdict::Drop => {
+                context.drop_packet(now, id, DropReason::Impairment);
+                return ([copy, None], lateness);
+            }
+            Verdict::Duplicate if copy.is_none() => {
+                *duplicates += 1;
+                copy = Some(context.packets.duplicate(id));
+            }
+            Verdict::Duplicate => {}
+            Verdict::Delay { by, overtaken } => {
+                lateness.0 = lateness.0 + by;
+                if overtaken == Overtaking::Allowed {
+                    lateness.1 = Overtaking::Allowed;
+                }
+            }
+        }
+    }
+    ([Some(id), copy], lateness)
+}

@@ -1,0 +1,510 @@
+//! Hops under every clock: conservation, causality, order, limits.
+
+use super::*;
+use crate::impairment::ImpairmentKind;
+use crate::link::LinkKind;
+use crate::observe::{DropReason, Observer};
+use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
+use crate::queue::{Queue, QueueKind};
+use crate::registry::{self, Place};
+use crate::scenario::files::NoFiles;
+use crate::streams::Streams;
+use crate::units::BitRate;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A hop as a scenario would describe it.
+#[derive(Clone, Debug)]
+struct Description {
+    link: Value,
+    queue: Value,
+    impairments: Vec<Value>,
+    delay: Span,
+}
+
+impl Description {
+    fn new(link: Value, queue: Value, impairments: Vec<Value>, delay: Span) -> Self {
+        Description {
+            link,
+            queue,
+            impairments,
+            delay,
+        }
+    }
+    fn link(&self) -> Box<dyn Link> {
+        let streams = &Streams::new(1, 0);
+        let link = registry::choose::<LinkKind>(&self.link, &NoFiles).unwrap();
+        link.build(Place {
+            streams,
+            name: "hop/test/link",
+        })
+    }
+    fn impairments(&self) -> Vec<Box<dyn Impairment>> {
+        let streams = &Streams::new(1, 0);
+        let build = |(index, tree): (usize, &Value)| {
+            let chosen = registry::choose::<ImpairmentKind>(tree, &NoFiles).unwrap();
+            chosen.build(Place {
+                streams,
+                name: &format!("hop/test/impairment/{index}"),
+            })
+        };
+        self.impairments.iter().enumerate().map(build).collect()
+    }
+    fn build(&self) -> Hop {
+        let streams = &Streams::new(1, 0);
+        let queue = registry::choose::<QueueKind>(&self.queue, &NoFiles).unwrap();
+        let queue = queue.build(Place {
+            streams,
+            name: "hop/test/queue",
+        });
+        Hop::new(queue, self.link(), self.impairments(), self.delay)
+    }
+}
+
+fn constant(rate: &str) -> Value {
+    json!({ "kind": "constant", "rate": rate })
+}
+fn droptail(limit: &str, counts: bool) -> Value {
+    json!({ "kind": "droptail", "limit": limit, "counts_packet_in_service": counts })
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Drops(Vec<(Time, u64, DropReason)>);
+impl Observer for Drops {
+    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+        self.0.push((now, packet.sequence, reason));
+    }
+    fn marked(&mut self, _now: Time, _packet: &Packet) {}
+}
+
+/// (when, size)
+type Arrivals = Vec<(Time, u16)>;
+
+/// A hop under test, what has left it (when, which) and what it has dropped.
+struct Bench {
+    hop: Hop,
+    pool: PacketPool,
+    drops: Drops,
+    departures: Vec<(Time, u64)>,
+    /// When to come back.
+    alarm: Time,
+}
+
+impl Bench {
+    fn new(hop: Hop) -> Self {
+        Bench {
+            hop,
+            pool: PacketPool::new(),
+            drops: Drops::default(),
+            departures: Vec::new(),
+            alarm: Time::NEVER,
+        }
+    }
+    fn context<'a>(pool: &'a mut PacketPool, drops: &'a mut Drops) -> Context<'a> {
+        Context {
+            packets: pool,
+            observer: drops,
+        }
+    }
+    fn arrive(&mut self, now: Time, sequence: u64, size: u16) {
+        let packet = Packet::new(PacketKind::Data, FlowId(0), sequence, size, now);
+        let id = self.pool.insert(packet);
+        let mut context = Self::context(&mut self.pool, &mut self.drops);
+        match self.hop.handle_packet(now, (id, size), Time::ZERO, &mut context) {
+            Arrival::Kept(until) => self.alarm = self.alarm.min(until),
+            Arrival::Released(at) => panic!("released at {at:?} though nobody asked"),
+        }
+        self.hop
+            .catch_up(now, &mut Self::context(&mut self.pool, &mut self.drops));
+        self.check(now);
+    }
+    /// Takes out all that has left by `now`.
+    fn take(&mut self, now: Time) {
+        loop {
+            let mut context = Self::context(&mut self.pool, &mut self.drops);
+            let (at, id) = match self.hop.poll_transmit(now, &mut context) {
+                Departure::Packet(at, id) => (at, id),
+                Departure::NotBefore(next) => {
+                    self.alarm = next;
+                    break;
+                }
+            };
+            let packet = self.pool[id];
+            assert!(at == packet.at && at <= now, "it is there when it is taken out");
+            self.departures.push((packet.at, packet.sequence));
+            self.pool.remove(id);
+            self.check(now);
+        }
+    }
+    fn wake(&self) -> Time {
+        self.alarm
+    }
+    /// Packets are conserved, and the packets of the pool are the ones inside.
+    fn check(&self, now: Time) {
+        let counters = self.hop.counters();
+        let drops = self.drops.0.len() as u64;
+        assert_eq!(
+            counters.arrivals + counters.duplicates,
+            counters.departures + drops + self.hop.inside(),
+            "conservation at {now:?}"
+        );
+        assert_eq!(self.pool.live() as u64, self.hop.inside());
+        assert_eq!(counters.departures, self.departures.len() as u64);
+        assert!(self.hop.busy(now) <= now.since(Time::ZERO));
+    }
+}
+
+/// Drives a hop until nothing more will happen, waking up late by `lateness` (in turn). Without lateness: the clock that jumps.
+/// `at_each` is called after every event.
+fn drive(
+    description: &Description,
+    arrivals: &Arrivals,
+    lateness: &[Span],
+    at_each: impl FnMut(&Bench, Time),
+) -> Bench {
+    drive_hop(description.build(), arrivals, lateness, at_each)
+}
+
+fn drive_hop(
+    hop: Hop,
+    arrivals: &Arrivals,
+    lateness: &[Span],
+    mut at_each: impl FnMut(&Bench, Time),
+) -> Bench {
+    let mut bench = Bench::new(hop);
+    let mut coming = (0..).zip(arrivals).peekable();
+    let mut late = lateness.iter().cycle();
+    loop {
+        let next = coming.peek().map_or(Time::NEVER, |(_, (at, _))| *at);
+        let due = next.min(bench.wake());
+        if due.is_never() {
+            let end = Time::from_nanos(u64::MAX - 1);
+            bench
+                .hop
+                .catch_up(end, &mut Bench::context(&mut bench.pool, &mut bench.drops));
+            return bench;
+        }
+        let now = due + late.next().copied().unwrap_or_default();
+        // What came meanwhile, each at its own time; then what is due.
+        while let Some((sequence, (at, size))) = coming.next_if(|(_, (at, _))| *at <= now) {
+            bench.arrive(*at, sequence, *size);
+            at_each(&bench, *at);
+        }
+        let taken = bench.departures.len();
+        bench.take(now);
+        let on_time = bench.departures[taken..].iter().all(|(at, _)| *at == now);
+        assert!(
+            on_time || !lateness.is_empty(),
+            "who comes when asked to misses nothing"
+        );
+        at_each(&bench, now);
+    }
+}
+
+fn jump(description: &Description, arrivals: &Arrivals) -> Bench {
+    drive(description, arrivals, &[], |_, _| {})
+}
+
+/// So many packets of 1500 bytes at once.
+fn burst(n: usize) -> Arrivals {
+    vec![(Time::ZERO, 1500); n]
+}
+
+fn links() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (1_u64..100).prop_map(|mbit| constant(&format!("{mbit} Mbit/s"))),
+        Just(
+            json!({ "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "2 ms" })
+        ),
+        Just(
+            json!({ "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms", "step": "3 ms" })
+        ),
+    ]
+}
+fn queues() -> impl Strategy<Value = Value> {
+    let limits = prop_oneof![
+        (0..20_u32).prop_map(|n| format!("{n} packets")),
+        (0..30_000_u32).prop_map(|n| format!("{n} bytes")),
+        (0..20_u32).prop_map(|n| format!("{n} ms")),
+        Just("unlimited".to_owned()),
+    ];
+    (limits, any::<bool>()).prop_map(|(limit, counts)| droptail(&limit, counts))
+}
+fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
+    let sides = || prop_oneof![Just("before_queue"), Just("after_link")];
+    let orders = if with_reordering {
+        prop_oneof![Just("allowed"), Just("forbidden")].boxed()
+    } else {
+        Just("forbidden").boxed()
+    };
+    let one = prop_oneof![
+        (0..=100_u32, sides()).prop_map(
+            |(p, side)| json!({ "kind": "iid_loss", "probability": format!("{p} %"), "side": side })
+        ),
+        sides().prop_map(
+            |side| json!({ "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %",
+            "side": side })
+        ),
+        (0..=100_u32, sides()).prop_map(
+            |(p, side)| json!({ "kind": "duplicate", "probability": format!("{p} %"), "side": side })
+        ),
+        (0..=5_u32, orders).prop_map(|(ms, order)| json!({ "kind": "jitter", "reordering": order,
+            "distribution": { "kind": "uniform", "maximum": format!("{ms} ms") } })),
+    ];
+    prop::collection::vec(one, 0..4)
+}
+fn hops(with_reordering: bool) -> impl Strategy<Value = Description> {
+    let delays = prop_oneof![Just(Span::ZERO), (0..20_000_u64).prop_map(Span::from_micros)];
+    (links(), queues(), impairments(with_reordering), delays)
+        .prop_map(|(link, queue, impairments, delay)| Description::new(link, queue, impairments, delay))
+}
+/// Bursts and pauses.
+fn arrivals() -> impl Strategy<Value = Arrivals> {
+    let gap = prop_oneof![3 => Just(0_u64), 3 => 0..500_000_u64, 1 => 0..20_000_000_u64];
+    prop::collection::vec((gap, 40..1501_u16), 0..80).prop_map(|gaps| {
+        let mut at = Time::ZERO;
+        let arrive = |(gap, size)| {
+            at = at + Span::from_nanos(gap);
+            (at, size)
+        };
+        gaps.into_iter().map(arrive).collect()
+    })
+}
+
+/// First in, first out with room for so many packets, as a discipline that decides when the link asks.
+#[derive(Debug)]
+struct Shelf(Fifo, u64);
+impl Queue for Shelf {
+    fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>) {
+        if in_service.packets > 0 && self.0.backlog().packets >= self.1 {
+            context.drop_packet(now, id, DropReason::QueueFull);
+        } else {
+            self.0.push_back(id, context.packets);
+        }
+    }
+    fn dequeue(&mut self, _now: Time, context: &mut Context<'_>) -> Option<PacketId> {
+        self.0.pop_front(context.packets)
+    }
+    fn backlog(&self) -> Backlog {
+        self.0.backlog()
+    }
+}
+
+proptest! {
+    /// A discipline that decides when the link asks, but keeps the order, is served like one that decides on arrival: the two ways
+    /// through a hop give the same departures, drops and counts, under a punctual and under a late clock.
+    #[test]
+    fn both_ways_through_a_hop_agree(
+        hop in hops(true),
+        limit in 0_u64..20,
+        arrivals in arrivals(),
+        lateness in prop::collection::vec(0..30_000_000_u64, 1..20),
+    ) {
+        let hop = Description { queue: droptail(&format!("{limit} packets"), false), ..hop };
+        let lateness: Vec<Span> = lateness.into_iter().map(Span::from_nanos).collect();
+        let in_order = jump(&hop, &arrivals);
+        let scheduled = || Hop::new(Discipline::Scheduled(Box::new(Shelf(Fifo::default(), limit))), hop.link(), hop.impairments(), hop.delay);
+        for lateness in [&[][..], &lateness] {
+            let other = drive_hop(scheduled(), &arrivals, lateness, |_, _| {});
+            prop_assert_eq!(&in_order.drops, &other.drops);
+            prop_assert_eq!(&in_order.departures, &other.departures);
+            prop_assert_eq!(in_order.hop.counters(), other.hop.counters());
+        }
+    }
+
+    /// Conservation (checked at every event by the bench); whatever came has left or was dropped in the end.
+    #[test]
+    fn packets_are_conserved(hop in hops(true), arrivals in arrivals()) {
+        let bench = jump(&hop, &arrivals);
+        let counters = bench.hop.counters();
+        prop_assert_eq!(bench.hop.inside(), 0);
+        prop_assert_eq!(counters.arrivals, arrivals.len() as u64);
+        prop_assert_eq!(bench.drops.0.len() as u64 + counters.departures, counters.arrivals + counters.duplicates);
+    }
+
+    /// One element, two clocks: who wakes up late sees the same departures and drops, to the nanosecond.
+    #[test]
+    fn a_late_clock_changes_nothing(
+        hop in hops(true),
+        arrivals in arrivals(),
+        lateness in prop::collection::vec(prop_oneof![Just(0_u64), 0..100_000_u64, 0..30_000_000_u64], 1..20),
+    ) {
+        let lateness: Vec<Span> = lateness.into_iter().map(Span::from_nanos).collect();
+        let (jumping, sleeping) = (jump(&hop, &arrivals), drive(&hop, &arrivals, &lateness, |_, _| {}));
+        prop_assert_eq!(jumping.drops, sleeping.drops);
+        prop_assert_eq!(jumping.departures, sleeping.departures);
+        prop_assert_eq!(jumping.hop.counters(), sleeping.hop.counters());
+    }
+
+    /// Nothing leaves before it can have been sent and have travelled; without reordering, in the order of arrival.
+    #[test]
+    fn causes_come_before_effects_and_order_is_kept(hop in hops(false), arrivals in arrivals()) {
+        let mut last_polled = Time::ZERO;
+        let bench = drive(&hop, &arrivals, &[], |_, now| {
+            assert!(now >= last_polled, "time is monotone");
+            last_polled = now;
+        });
+        let fastest = match hop.link["rate"].as_str() {
+            Some(rate) => BitRate::from_mbit_per_s(rate.trim_end_matches(" Mbit/s").parse().unwrap()),
+            None => BitRate::from_mbit_per_s(20.0),
+        };
+        for (at, sequence) in &bench.departures {
+            let (arrived, size) = arrivals[*sequence as usize];
+            prop_assert!(*at >= arrived + fastest.serialization(Bytes(size.into())) + hop.delay);
+        }
+        prop_assert!(bench.departures.is_sorted(), "first in, first out");
+    }
+
+    /// The queue never holds more than its limit.
+    #[test]
+    fn the_limit_holds(mbit in 1_u64..100, limit in 0_u64..20, unit in 0..3_usize, counts: bool, arrivals in arrivals()) {
+        let rate = BitRate::from_mbit_per_s(mbit as f64);
+        let unit = ["packets", "kB", "ms"][unit];
+        let hop = Description::new(
+            constant(&format!("{mbit} Mbit/s")), droptail(&format!("{limit} {unit}"), counts), vec![], Span::ZERO,
+        );
+        drive(&hop, &arrivals, &[], |bench, now| {
+            let mut held = bench.hop.backlog();
+            if counts {
+                held.packets += bench.hop.in_service().packets;
+                held.bytes += bench.hop.in_service().bytes;
+            }
+            let within = match unit {
+                "packets" => held.packets <= limit,
+                "kB" => held.bytes <= Bytes(limit * 1000),
+                // What waits in front of the last packet is sent within the limit (and what is left of the one in service).
+                _ => {
+                    let in_front = held.bytes.saturating_sub(Bytes(1500 * (1 + u64::from(counts))));
+                    rate.serialization(in_front) <= Span::from_millis(limit)
+                }
+            };
+            assert!(within, "{held:?} at {now:?}");
+        });
+    }
+
+    /// A link without pauses is busy whenever something is there: a burst leaves back to back.
+    #[test]
+    fn the_link_does_not_rest_while_there_is_work(sizes in prop::collection::vec(40..1501_u16, 1..50)) {
+        let hop = Description::new(constant("8 Mbit/s"), droptail("unlimited", false), vec![], Span::from_millis(3));
+        let burst: Arrivals = sizes.iter().map(|size| (Time::ZERO, *size)).collect();
+        let bench = jump(&hop, &burst);
+        let mut sent = 0;
+        for ((at, _), size) in bench.departures.iter().zip(&sizes) {
+            sent += u64::from(*size);
+            prop_assert_eq!(*at, Time::from_nanos(sent * 1000 + 3_000_000));
+        }
+        prop_assert_eq!(bench.hop.busy(Time::NEVER), Span::from_nanos(sent * 1000));
+        prop_assert_eq!(bench.hop.counters().served_bytes, Bytes(sent));
+    }
+}
+
+#[test]
+fn a_link_that_is_down_for_ever_fills_the_queue_and_stays() {
+    let hop = Description::new(
+        constant("0 bit/s"),
+        droptail("5 packets", false),
+        vec![],
+        Span::ZERO,
+    );
+    let mut bench = jump(&hop, &burst(10));
+    assert!(bench.wake().is_never());
+    assert_eq!((bench.hop.inside(), bench.drops.0.len()), (6, 4));
+    bench.take(Time::from_seconds(3e9));
+    assert!(bench.departures.is_empty());
+}
+
+#[test]
+fn a_queue_of_nothing_leaves_the_packet_in_service_or_nobody() {
+    for (counts, served) in [(false, 1), (true, 0)] {
+        let hop = Description::new(
+            constant("1 Mbit/s"),
+            droptail("0 packets", counts),
+            vec![],
+            Span::ZERO,
+        );
+        let bench = jump(&hop, &burst(5));
+        assert_eq!(
+            (bench.departures.len(), bench.drops.0.len()),
+            (served, 5 - served)
+        );
+        assert!(
+            bench
+                .drops
+                .0
+                .iter()
+                .all(|(.., reason)| *reason == DropReason::QueueFull)
+        );
+    }
+}
+
+#[test]
+fn without_delay_a_packet_leaves_when_it_has_been_sent() {
+    let hop = Description::new(
+        constant("12 Mbit/s"),
+        droptail("9 packets", false),
+        vec![],
+        Span::ZERO,
+    );
+    let bench = jump(&hop, &burst(3));
+    let expected = [1, 2, 3].map(|ms| Time::ZERO + Span::from_millis(ms));
+    assert_eq!(
+        bench.departures.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+        expected
+    );
+}
+
+#[test]
+fn what_is_lost_behind_the_link_has_used_it_and_before_the_queue_not() {
+    for (side, served) in [("after_link", 3), ("before_queue", 0)] {
+        let loss = json!({ "kind": "iid_loss", "probability": "100 %", "side": side });
+        let hop = Description::new(
+            constant("12 Mbit/s"),
+            droptail("9 packets", false),
+            vec![loss],
+            Span::ZERO,
+        );
+        let bench = jump(&hop, &burst(3));
+        assert_eq!((bench.departures.len(), bench.hop.counters().served), (0, served));
+        assert_eq!(bench.hop.busy(Time::NEVER), Span::from_millis(served));
+        let reasons: Vec<DropReason> = bench.drops.0.iter().map(|(.., reason)| *reason).collect();
+        assert_eq!(reasons, [DropReason::Impairment; 3]);
+    }
+}
+
+#[test]
+fn a_copy_follows_its_original_and_uses_the_link_if_made_before_it() {
+    for (side, last) in [("before_queue", 4), ("after_link", 2)] {
+        let copies = json!({ "kind": "duplicate", "probability": "100 %", "side": side });
+        let hop = Description::new(
+            constant("12 Mbit/s"),
+            droptail("9 packets", false),
+            vec![copies],
+            Span::ZERO,
+        );
+        let bench = jump(&hop, &burst(2));
+        assert_eq!(
+            bench.departures.iter().map(|(_, n)| *n).collect::<Vec<_>>(),
+            [0, 0, 1, 1]
+        );
+        assert_eq!(bench.departures[3].0, Time::ZERO + Span::from_millis(last));
+        assert_eq!(bench.hop.counters().duplicates, 2);
+    }
+}
+
+#[test]
+fn jitter_reorders_only_where_it_may() {
+    let order = |reordering: &str| {
+        let jitter = json!({ "kind": "jitter", "reordering": reordering,
+            "distribution": { "kind": "exponential", "mean": "20 ms" } });
+        let queue = droptail("unlimited", false);
+        let hop = Description::new(constant("12 Mbit/s"), queue, vec![jitter], Span::from_millis(5));
+        let bench = jump(&hop, &burst(100));
+        assert!(bench.departures.is_sorted_by_key(|(at, _)| *at));
+        bench.departures.iter().map(|(_, n)| *n).collect::<Vec<_>>()
+    };
+    assert!(order("forbidden").is_sorted());
+    let mut allowed = order("allowed");
+    assert!(!allowed.is_sorted());
+    allowed.sort_unstable();
+    assert!(allowed.into_iter().eq(0..100), "each once");
+}
