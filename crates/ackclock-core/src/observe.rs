@@ -34,15 +34,6 @@ pub trait Observer {
     fn marked(&mut self, now: Time, packet: &Packet);
 }
 
-/// Looks away.
-#[derive(Debug, Default)]
-pub struct Unobserved;
-
-impl Observer for Unobserved {
-    fn dropped(&mut self, _now: Time, _packet: &Packet, _reason: DropReason) {}
-    fn marked(&mut self, _now: Time, _packet: &Packet) {}
-}
-
 /// What an element may touch besides itself.
 pub struct Context<'a> {
     /// All packets of the run.
@@ -72,5 +63,65 @@ impl Context<'_> {
         }
         self.observer.marked(now, packet);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{FlowId, PacketKind};
+
+    #[derive(Default)]
+    struct Told {
+        drops: Vec<(u64, DropReason)>,
+        marks: Vec<u64>,
+    }
+    impl Observer for Told {
+        fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
+            self.drops.push((packet.sequence, reason));
+        }
+        fn marked(&mut self, _now: Time, packet: &Packet) {
+            self.marks.push(packet.sequence);
+        }
+    }
+
+    fn packet(sequence: u64, ecn: Ecn) -> Packet {
+        let mut packet = Packet::new(PacketKind::Data, FlowId(0), sequence, 1500, Time::ZERO);
+        packet.set_ecn(ecn);
+        packet
+    }
+
+    #[test]
+    fn a_drop_is_told_once_and_frees_the_packet() {
+        let (mut packets, mut told) = (PacketPool::new(), Told::default());
+        let id = packets.insert(packet(7, Ecn::NotCapable));
+        let mut context = Context {
+            packets: &mut packets,
+            observer: &mut told,
+        };
+        context.drop_packet(Time::ZERO, id, DropReason::Aqm);
+        assert_eq!(packets.live(), 0);
+        assert_eq!(told.drops, [(7, DropReason::Aqm)]);
+    }
+
+    #[test]
+    fn only_what_is_capable_is_marked_and_told_once() {
+        let (mut packets, mut told) = (PacketPool::new(), Told::default());
+        let fields = [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s, Ecn::Marked];
+        for (sequence, ecn) in (0..).zip(fields) {
+            let id = packets.insert(packet(sequence, ecn));
+            let mut context = Context {
+                packets: &mut packets,
+                observer: &mut told,
+            };
+            assert_eq!(context.mark_packet(Time::ZERO, id), ecn != Ecn::NotCapable);
+            let expected = if ecn == Ecn::NotCapable {
+                Ecn::NotCapable
+            } else {
+                Ecn::Marked
+            };
+            assert_eq!(packets[id].ecn(), expected);
+        }
+        assert_eq!(told.marks, [1, 2], "what was marked before is not told again");
     }
 }

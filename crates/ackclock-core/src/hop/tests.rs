@@ -303,7 +303,10 @@ proptest! {
         let hop = Description { queue: droptail(&format!("{limit} packets"), false), ..hop };
         let lateness: Vec<Span> = lateness.into_iter().map(Span::from_nanos).collect();
         let in_order = jump(&hop, &arrivals);
-        let scheduled = || Hop::new(Discipline::Scheduled(Box::new(Shelf(Fifo::default(), limit))), hop.link(), hop.impairments(), hop.delay);
+        let scheduled = || {
+            let shelf = Discipline::Scheduled(Box::new(Shelf(Fifo::default(), limit)));
+            Hop::new(shelf, hop.link(), hop.impairments(), hop.delay)
+        };
         for lateness in [&[][..], &lateness] {
             let other = drive_hop(scheduled(), &arrivals, lateness, |_, _| {});
             prop_assert_eq!(&in_order.drops, &other.drops);
