@@ -4,7 +4,7 @@
 //! As in the engine, only the arrivals at the two shared pipes are events; through the pipe behind it a packet is followed at once. No
 //! queue limit, no counters, no endpoint, no congestion control, no sampling: what remains is what any engine that works ahead must do.
 
-use ackclock_core::packet::{Fifo, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::packet::{FlowId, Packet, PacketId, PacketKind, PacketPool, Timeline};
 use ackclock_core::units::Time;
 use ackclock_sim::events::EventQueue;
 use std::error::Error;
@@ -12,7 +12,7 @@ use std::error::Error;
 /// A link and its propagation delay: packets leave in order.
 #[derive(Default)]
 struct Pipe {
-    travelling: Fifo,
+    travelling: Timeline,
     free_at: u64,
     nanos_per_byte: f64,
     delay: u64,
@@ -79,21 +79,19 @@ impl Floor {
     /// Into the access pipe in front of a shared one, where it waits for its turn.
     fn enter(&mut self, now: u64, pipe: usize, id: PacketId) {
         let at = Time::from_nanos(self.pass(now, pipe, id));
-        self.packets[id].at = at;
         let travelling = &mut self.pipes[pipe].travelling;
         if travelling.is_empty() {
             self.events.push(at, pipe as u32);
         }
-        travelling.push_back(id, &mut self.packets);
+        travelling.push_back(at, id, &mut self.packets);
     }
 
     fn wake(&mut self, now: u64, pipe: usize) {
         let Some(id) = self.pipes[pipe].travelling.pop_front(&mut self.packets) else {
             return;
         };
-        if let Some(next) = self.pipes[pipe].travelling.front() {
-            self.events.push(self.packets[next].at, pipe as u32);
-        }
+        self.events
+            .push(self.pipes[pipe].travelling.first_at(), pipe as u32);
         let packet = &mut self.packets[id];
         packet.position += 1;
         let (flow, position) = (packet.flow.0 as usize, usize::from(packet.position));

@@ -5,16 +5,15 @@
 //! arrival when the packet will have been sent; other disciplines catch up one completion at a time, each at the moment it
 //! should have happened, whenever somebody touches the hop. A driver comes back for [`Hop::poll_transmit`], when the next packet leaves.
 
-use crate::impairment::{Impairment, Side};
+use crate::impairment::Impairment;
 use crate::link::Link;
 use crate::observe::Context;
-use crate::packet::{Backlog, Chain, PacketId, PacketPool};
+use crate::packet::{Backlog, PacketId, PacketPool, Timeline};
 use crate::queue::Discipline;
 use crate::units::{Bytes, Span, Time};
 use impaired::{Impairments, judge};
-use service::{InOrder, Line, Scheduled, Sending, Server, Service, Serving};
+use service::{InOrder, Scheduled, Sending, Server, Service};
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 
 mod impaired;
 mod service;
@@ -43,26 +42,50 @@ pub enum Arrival {
     Kept(Time),
 }
 
-/// What leaves a hop next.
+/// What leaves a hop: the next packet and when, if it has left; and when to ask again, [`Time::NEVER`] if there is nothing to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Departure {
-    /// That packet, at that moment.
-    Packet(Time, PacketId),
-    /// Nothing before that moment; ask again then.
-    NotBefore(Time),
+pub struct Departure {
+    /// The packet, and the moment it left.
+    pub packet: Option<(Time, PacketId)>,
+    /// Nothing (more) leaves before that moment.
+    pub not_before: Time,
 }
 
-/// See the module.
+/// See the module. What nearly every packet needs is here, in 56 bytes, so that a driver with tens of thousands of hops finds it in
+/// one cache line; all else is one step further.
 #[derive(Debug)]
 pub struct Hop {
+    /// When the link will have sent all it has been given.
+    free_at: Time,
+    delay: Span,
+    /// Packets on their way over the propagation delay that keep their order, and when they leave.
+    ordered: Timeline,
+    /// Packets that have passed the idle link, and those that have left however they came, since [`Hop::settle`] wrote both where they belong.
+    /// `passed` is [`CLOSED`] where more matters to a packet than its size.
+    passed: u32,
+    departed: u32,
+    /// How many nanoseconds the link takes for a packet of `size`.
+    whole: u32,
+    size: u16,
+    knows_ahead: bool,
+    followed: bool,
+    rest: Box<Rest>,
+}
+
+const _: () = assert!(size_of::<Hop>() <= 56);
+
+/// No packet passes any more.
+const CLOSED: u32 = u32::MAX;
+
+/// What is not needed for nearly every packet.
+#[derive(Debug)]
+struct Rest {
     service: Service,
     server: Server,
-    delay: Span,
-    /// Packets on their way over the propagation delay that keep their order, each with its time of arrival in `Packet::at`.
-    ordered: Chain,
     counts: Counts,
-    /// Most hops have none, and with tens of thousands of hops every cache line counts.
-    impairments: Option<Box<Impairments>>,
+    impairments: Option<Impairments>,
+    /// Drop-tail that lets at least one packet in, a constant link, no impairments: what finds the link idle may pass.
+    plain: bool,
 }
 
 /// Counts since the run began. `given` and `given_bytes` are apart, so that the compiler does not make a vector of them: that costs more.
@@ -76,13 +99,6 @@ struct Counts {
     given_bytes: u64,
 }
 
-/// Puts a packet on its way behind those that keep their order, which arrive no later than `at`.
-#[inline(always)]
-fn append(ordered: &mut Chain, at: Time, id: PacketId, packets: &mut PacketPool) {
-    packets[id].at = at;
-    ordered.push_back(id, packets);
-}
-
 impl Hop {
     /// A hop with nothing in it.
     pub fn new(
@@ -91,54 +107,83 @@ impl Hop {
         impairments: Vec<Box<dyn Impairment>>,
         delay: Span,
     ) -> Self {
-        let impairments = (!impairments.is_empty()).then(|| {
-            let (before, after) = impairments
-                .into_iter()
-                .partition(|one| one.side() == Side::BeforeQueue);
-            Box::new(Impairments {
-                before,
-                after,
-                ..Impairments::default()
-            })
-        });
-        let in_order = |admission, fits_below: u64| {
-            Service::InOrder(InOrder {
-                serving: Sending::default(),
-                unsent: 0,
-                fits_below: u32::try_from(fits_below).unwrap_or(u32::MAX),
-                line: Box::new(Line {
-                    admission,
-                    waiting: VecDeque::new(),
-                    bytes: 0,
-                }),
-            })
-        };
-        let service = match discipline {
+        let impairments = (!impairments.is_empty()).then(|| Impairments::new(impairments));
+        let (service, fits_below) = match discipline {
             Discipline::DropTail(admission) => {
                 let fits_below = admission.fits_below();
-                in_order(Box::new(admission), fits_below)
+                let line = InOrder::new(Box::new(admission), fits_below);
+                (Service::InOrder(line), fits_below)
             }
-            Discipline::InOrder(admission) => in_order(admission, 0),
-            Discipline::Scheduled(queue) => Service::Scheduled(Box::new(Scheduled { queue, serving: None })),
+            Discipline::InOrder(admission) => (Service::InOrder(InOrder::new(admission, 0)), 0),
+            Discipline::Scheduled(queue) => (Service::Scheduled(Scheduled { queue, serving: None }), 0),
         };
+        let server = Server::new(link);
+        let plain = fits_below > 0 && server.is_constant() && impairments.is_none();
+        let judges_after = impairments.as_ref().is_some_and(|all| !all.after.is_empty());
         Hop {
-            service,
-            server: Server {
-                link: link
-                    .as_constant()
-                    .map_or_else(|| Serving::Other(link), Serving::Constant),
-                free_at: Time::ZERO,
-                given: Span::ZERO,
-            },
+            free_at: Time::ZERO,
             delay,
-            ordered: Chain::default(),
-            counts: Counts::default(),
-            impairments,
+            ordered: Timeline::default(),
+            passed: if plain { 0 } else { CLOSED },
+            departed: 0,
+            whole: 0,
+            size: 0,
+            knows_ahead: matches!(service, Service::InOrder(_)) && !judges_after,
+            followed: false,
+            rest: Box::new(Rest {
+                service,
+                server,
+                counts: Counts::default(),
+                impairments,
+                plain,
+            }),
         }
     }
 
+    /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later changes it.
+    #[inline]
+    pub const fn knows_ahead(&self) -> bool {
+        self.knows_ahead
+    }
+
+    /// The driver's note that nobody can tell when it takes what leaves here, so that it need not wait; only if the hop
+    /// [knows ahead](Hop::knows_ahead). Kept here because that is what the driver has at hand.
+    pub const fn follow(&mut self) {
+        self.followed = self.knows_ahead;
+    }
+    /// See [`Hop::follow`].
+    #[inline]
+    pub const fn is_followed(&self) -> bool {
+        self.followed
+    }
+
+    /// What [`Hop::handle_packet`] answers, if the packet finds the link idle and nothing else matters: nearly always. `None` if it has to
+    /// be asked.
+    #[inline(always)] // once for each hop on a packet's way: the call would cost as much as the work
+    pub fn pass_idle(
+        &mut self,
+        now: Time,
+        (id, size): (PacketId, u16),
+        until: Time,
+        packets: &mut PacketPool,
+    ) -> Option<Arrival> {
+        if self.free_at >= now || size != self.size || self.passed == CLOSED {
+            return None;
+        }
+        self.passed += 1;
+        let done = now + Span::from_nanos(self.whole.into());
+        self.free_at = done;
+        let at = done + self.delay;
+        if at <= until && self.ordered.is_empty() && self.departed != u32::MAX {
+            self.departed += 1;
+            return Some(Arrival::Released(at));
+        }
+        self.ordered.push_back(at, id, packets);
+        Some(Arrival::Kept(at))
+    }
+
     /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at once.
-    #[inline(always)] // once for each hop on a packet's way: the call would cost a third of the work
+    #[inline(never)] // what is common is in `pass_idle`
     pub fn handle_packet(
         &mut self,
         now: Time,
@@ -146,112 +191,171 @@ impl Hop {
         until: Time,
         context: &mut Context<'_>,
     ) -> Arrival {
-        self.counts.arrivals += 1;
-        let (Service::InOrder(line), None) = (&mut self.service, &self.impairments) else {
+        if self.passed != 0 {
+            self.settle();
+        }
+        self.rest.counts.arrivals += 1;
+        if self.rest.impairments.is_some() || matches!(self.rest.service, Service::Scheduled(_)) {
             return self.handle_otherwise(now, id, context);
-        };
-        let Some(done) = line.pass(&mut self.server, now, (id, size), context) else {
+        }
+        let Some(done) = self.pass(now, (id, size), context) else {
             return Arrival::Kept(Time::NEVER);
         };
-        self.counts.given += 1;
-        self.counts.given_bytes += u64::from(size);
         let at = done + self.delay;
         if at <= until && self.ordered.is_empty() {
-            self.counts.departures += 1;
+            self.rest.counts.departures += 1;
             return Arrival::Released(at);
         }
-        append(&mut self.ordered, at, id, context.packets);
+        self.ordered.push_back(at, id, context.packets);
         Arrival::Kept(at)
+    }
+
+    /// Takes a packet into a line that keeps the order of arrival, and gives it to the link: when it will have been sent, `None` if it has been
+    /// dropped.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, (id, size): (PacketId, u16), context: &mut Context<'_>) -> Option<Time> {
+        let rest = &mut *self.rest;
+        let Service::InOrder(line) = &mut rest.service else {
+            return None;
+        };
+        let done = line.pass((&mut rest.server, &mut self.free_at), now, (id, size), context)?;
+        rest.counts.given += 1;
+        rest.counts.given_bytes += u64::from(size);
+        if size != self.size && rest.plain {
+            self.learn_size(size);
+        }
+        Some(done)
+    }
+
+    /// From now on packets of `size`, the size given to the link last, may pass if they find it idle; if one takes too long to note, none may.
+    #[inline(never)]
+    fn learn_size(&mut self, size: u16) {
+        if let Some(whole) = self.rest.server.whole_nanos(size) {
+            (self.size, self.whole) = (size, whole);
+        } else {
+            self.rest.plain = false;
+            self.passed = CLOSED;
+        }
+    }
+
+    /// Writes down where it belongs what [`Hop::pass_idle`] and [`Hop::poll_transmit`] have counted.
+    fn settle(&mut self) {
+        let rest = &mut *self.rest;
+        rest.counts.departures += u64::from(std::mem::take(&mut self.departed));
+        if !rest.plain || self.passed == 0 {
+            return;
+        }
+        let passed = u64::from(std::mem::take(&mut self.passed));
+        rest.counts.arrivals += passed;
+        rest.counts.given += passed;
+        rest.counts.given_bytes += passed * u64::from(self.size);
+        rest.server
+            .note_idle(self.free_at, passed * u64::from(self.whole));
+        if let Service::InOrder(line) = &mut rest.service {
+            line.note_last(Sending {
+                done: self.free_at,
+                size: self.size,
+            });
+        }
     }
 
     /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.
     #[inline(always)]
     pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
-        let knows_ahead = self.knows_ahead();
-        if !knows_ahead {
-            self.catch_up(until, context);
-            if let Some(id) = self.pop_overtakable(until, context) {
-                self.counts.departures += 1;
-                return Departure::Packet(context.packets[id].at, id);
-            }
+        if self.knows_ahead {
+            self.poll_ordered(until, context.packets)
+        } else {
+            self.poll_otherwise(until, context)
         }
-        let Some(id) = self.ordered.front() else {
-            return Departure::NotBefore(self.next_departure(Time::NEVER));
-        };
-        let at = context.packets[id].at;
-        if at > until {
-            let next = if knows_ahead { at } else { self.next_departure(at) };
-            return Departure::NotBefore(next);
-        }
-        self.ordered.pop_front(context.packets);
-        self.counts.departures += 1;
-        Departure::Packet(at, id)
     }
 
-    /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later changes it.
-    #[inline]
-    pub fn knows_ahead(&self) -> bool {
-        matches!(self.service, Service::InOrder(_)) && !self.judges_after()
-    }
-
-    /// Whether there is an impairment behind the link.
+    /// What [`Hop::poll_transmit`] answers where it is [known ahead](Hop::knows_ahead).
     #[inline(always)]
-    fn judges_after(&self) -> bool {
-        self.impairments
-            .as_ref()
-            .is_some_and(|impairments| !impairments.after.is_empty())
+    pub fn poll_ordered(&mut self, until: Time, packets: &mut PacketPool) -> Departure {
+        let at = self.ordered.first_at();
+        if at > until {
+            return Departure {
+                packet: None,
+                not_before: at,
+            };
+        }
+        if self.departed == u32::MAX {
+            self.settle();
+        }
+        let packet = self.ordered.pop_front(packets).map(|id| (at, id));
+        self.departed += u32::from(packet.is_some());
+        Departure {
+            packet,
+            not_before: self.ordered.first_at(),
+        }
+    }
+
+    /// What [`Hop::poll_transmit`] answers where it is not known ahead.
+    #[inline(never)]
+    fn poll_otherwise(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
+        self.catch_up(until, context);
+        let packet = self.pop_overtakable(until).or_else(|| {
+            let at = self.ordered.first_at();
+            let id = (at <= until).then(|| self.ordered.pop_front(context.packets))?;
+            id.map(|id| (at, id))
+        });
+        self.rest.counts.departures += u64::from(packet.is_some());
+        Departure {
+            packet,
+            not_before: self.next_departure(),
+        }
     }
 
     /// The first of those that may be overtaken, if it arrives by `until` and not after the first of those that keep their order.
-    fn pop_overtakable(&mut self, until: Time, context: &Context<'_>) -> Option<PacketId> {
-        let ordered = self.next_ordered(context);
-        let impairments = self.impairments.as_mut()?;
+    fn pop_overtakable(&mut self, until: Time) -> Option<(Time, PacketId)> {
+        let ordered = self.ordered.first_at();
+        let impairments = self.rest.impairments.as_mut()?;
         let next = impairments.next_overtakable();
         if next > until || next > ordered {
             return None;
         }
-        impairments.overtakable.pop().map(|Reverse((.., id))| id)
+        impairments.overtakable.pop().map(|Reverse((at, _, id))| (at, id))
     }
 
-    fn next_ordered(&self, context: &Context<'_>) -> Time {
-        self.ordered
-            .front()
-            .map_or(Time::NEVER, |id| context.packets[id].at)
-    }
-
-    /// When the next packet leaves, if the first of those that keep their order does at `ordered`. With an impairment behind the link (loss,
-    /// jitter), it is a lower bound.
-    #[inline(always)]
-    fn next_departure(&self, ordered: Time) -> Time {
-        if self.knows_ahead() {
-            return ordered;
+    /// When the next packet leaves. With an impairment behind the link (loss, jitter), it is a lower bound.
+    fn next_departure(&self) -> Time {
+        if self.knows_ahead {
+            return self.ordered.first_at();
         }
-        let serving = match &self.service {
+        let serving = match &self.rest.service {
             Service::InOrder(line) => line.is_busy().then_some(line.serving.done),
             Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
         };
         let sent = serving.map_or(Time::NEVER, |done| done + self.delay);
         let overtakable = self
+            .rest
             .impairments
             .as_ref()
             .map_or(Time::NEVER, |impairments| impairments.next_overtakable());
-        ordered.min(sent).min(overtakable)
+        self.ordered.first_at().min(sent).min(overtakable)
     }
 
     /// Completes every service due by `now`, each at its own time.
-    #[inline]
     pub fn catch_up(&mut self, now: Time, context: &mut Context<'_>) {
-        let judges_after = self.judges_after();
-        match &mut self.service {
-            Service::InOrder(_) if judges_after => self.complete_unjudged(now, context),
-            Service::InOrder(line) => line.catch_up(now, self.server.free_at),
+        self.settle();
+        match &mut self.rest.service {
+            Service::InOrder(line) if self.knows_ahead => line.catch_up(now, self.free_at),
+            Service::InOrder(_) => self.complete_unjudged(now, context),
             Service::Scheduled(_) => self.complete_scheduled(now, context),
         }
     }
 
-    /// Counts since the run began, up to the last [`Hop::catch_up`].
+    /// Counts since the run began, those of service up to the last [`Hop::catch_up`].
     pub fn counters(&self) -> HopCounters {
-        let unsent = match &self.service {
+        let Rest {
+            service,
+            counts,
+            impairments,
+            plain,
+            ..
+        } = &*self.rest;
+        let passed = if *plain { self.passed.into() } else { 0 };
+        let unsent = match service {
             Service::InOrder(line) if line.is_busy() => Backlog {
                 packets: line.unsent.into(),
                 bytes: line.waiting().bytes + Bytes(line.serving.size.into()),
@@ -260,23 +364,23 @@ impl Hop {
             Service::Scheduled(scheduled) => scheduled.serving.map_or_else(Backlog::default, |(.., one)| one),
         };
         HopCounters {
-            arrivals: self.counts.arrivals,
-            served: self.counts.given - unsent.packets,
-            served_bytes: Bytes(self.counts.given_bytes) - unsent.bytes,
-            departures: self.counts.departures,
-            duplicates: self.impairments.as_ref().map_or(0, |all| all.duplicates),
+            arrivals: counts.arrivals + passed,
+            served: counts.given - unsent.packets,
+            served_bytes: Bytes(counts.given_bytes) - unsent.bytes,
+            departures: counts.departures + u64::from(self.departed),
+            duplicates: impairments.as_ref().map_or(0, |all| all.duplicates),
         }
     }
     /// What waits in the queue, the packet in service not counted.
     pub fn backlog(&self) -> Backlog {
-        match &self.service {
+        match &self.rest.service {
             Service::InOrder(line) => line.waiting(),
             Service::Scheduled(scheduled) => scheduled.queue.backlog(),
         }
     }
     /// The packet in service: one or none.
     pub fn in_service(&self) -> Backlog {
-        match &self.service {
+        match &self.rest.service {
             Service::InOrder(line) if line.is_busy() => Backlog {
                 packets: 1,
                 bytes: Bytes(line.serving.size.into()),
@@ -287,63 +391,64 @@ impl Hop {
     }
     /// Time the link has been busy up to `now`, which is not before the last [`Hop::catch_up`]. A service that never ends does not count.
     pub fn busy(&self, now: Time) -> Span {
-        let Server { free_at, given, .. } = self.server;
-        if free_at.is_never() {
+        let given = self.rest.server.given;
+        if self.free_at.is_never() {
             given
         } else {
-            given - free_at.since(now)
+            given - self.free_at.since(now)
         }
     }
-    /// Packets inside: queued, in service or travelling.
-    pub fn inside(&self) -> u64 {
-        let waiting = match &self.service {
+    /// Packets inside: queued, in service or travelling; counted one by one.
+    pub fn inside(&self, packets: &PacketPool) -> u64 {
+        let waiting = match &self.rest.service {
             Service::InOrder(_) => 0,
             Service::Scheduled(scheduled) => {
                 scheduled.queue.backlog().packets + u64::from(scheduled.serving.is_some())
             }
         };
-        let impaired = self.impairments.as_ref().map_or(0, |impairments| {
-            impairments.unjudged.len() + impairments.overtakable.len() as u64
+        let impaired = self.rest.impairments.as_ref().map_or(0, |impairments| {
+            impairments.unjudged.count(packets) + impairments.overtakable.len() as u64
         });
-        waiting + impaired + self.ordered.len()
+        waiting + impaired + self.ordered.count(packets)
     }
 
     /// A packet has come to a hop with impairments, or with a discipline that decides when the link asks.
     #[inline(never)]
     fn handle_otherwise(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
         self.catch_up(now, context);
-        let copies = match &mut self.impairments {
+        let copies = match &mut self.rest.impairments {
             Some(all) => judge(&mut all.before, &mut all.duplicates, now, id, context).0,
             None => [Some(id), None],
         };
         for id in copies.into_iter().flatten() {
             self.enqueue(now, id, context);
         }
-        Arrival::Kept(self.next_departure(self.next_ordered(context)))
+        Arrival::Kept(self.next_departure())
     }
 
     fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
-        let Service::InOrder(line) = &mut self.service else {
+        if matches!(self.rest.service, Service::Scheduled(_)) {
             return self.enqueue_scheduled(now, id, context);
-        };
+        }
         let size = context.packets[id].size;
-        let Some(done) = line.pass(&mut self.server, now, (id, size), context) else {
+        let Some(done) = self.pass(now, (id, size), context) else {
             return;
         };
-        self.counts.given += 1;
-        self.counts.given_bytes += u64::from(size);
-        match &mut self.impairments {
+        match &mut self.rest.impairments {
             Some(impairments) if !impairments.after.is_empty() => {
                 impairments.unjudged.push_back(id, context.packets);
             }
-            _ => append(&mut self.ordered, done + self.delay, id, context.packets),
+            _ => self.ordered.push_back(done + self.delay, id, context.packets),
         }
     }
 
     #[inline(never)]
     fn complete_unjudged(&mut self, now: Time, context: &mut Context<'_>) {
-        while let Service::InOrder(line) = &mut self.service
-            && let Some(impairments) = &mut self.impairments
+        while let Rest {
+            service: Service::InOrder(line),
+            impairments: Some(impairments),
+            ..
+        } = &mut *self.rest
             && line.is_busy()
             && line.serving.done <= now
         {
@@ -358,8 +463,8 @@ impl Hop {
     /// A packet has been sent at `done`: past the impairments behind the link and on its way.
     fn depart(&mut self, done: Time, id: PacketId, context: &mut Context<'_>) {
         let at = done + self.delay;
-        let Some(impairments) = &mut self.impairments else {
-            return append(&mut self.ordered, at, id, context.packets);
+        let Some(impairments) = &mut self.rest.impairments else {
+            return self.ordered.push_back(at, id, context.packets);
         };
         let (copies, (extra, overtaking)) = judge(
             &mut impairments.after,
@@ -374,7 +479,7 @@ impl Hop {
     }
 
     fn enqueue_scheduled(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
-        if let Service::Scheduled(scheduled) = &mut self.service {
+        if let Service::Scheduled(scheduled) = &mut self.rest.service {
             let in_service = scheduled
                 .serving
                 .map_or_else(Backlog::default, |(.., backlog)| backlog);
@@ -387,7 +492,7 @@ impl Hop {
 
     #[inline(never)]
     fn complete_scheduled(&mut self, now: Time, context: &mut Context<'_>) {
-        while let Service::Scheduled(scheduled) = &mut self.service
+        while let Service::Scheduled(scheduled) = &mut self.rest.service
             && let Some((done, id, _)) = scheduled.serving
             && done <= now
         {
@@ -398,16 +503,22 @@ impl Hop {
     }
 
     fn start_scheduled(&mut self, start: Time, context: &mut Context<'_>) {
-        let Service::Scheduled(scheduled) = &mut self.service else {
+        let Rest {
+            service: Service::Scheduled(scheduled),
+            server,
+            counts,
+            ..
+        } = &mut *self.rest
+        else {
             return;
         };
         let Some(id) = scheduled.queue.dequeue(start, context) else {
             return;
         };
         let bytes = context.packets[id].bytes();
-        let done = self.server.serve(start, bytes);
-        self.counts.given += 1;
-        self.counts.given_bytes += bytes.0;
+        let done = server.serve(&mut self.free_at, start, bytes);
+        counts.given += 1;
+        counts.given_bytes += bytes.0;
         scheduled.serving = Some((done, id, Backlog { packets: 1, bytes }));
     }
 }

@@ -55,8 +55,8 @@ pub enum Ecn {
 /// One packet. What queues and links need, and what the simulated endpoints exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// When it arrived where it is waiting, or when it leaves where it is travelling.
-    pub at: Time,
+    /// In a [`Timeline`]: the moment of the packet behind it.
+    next_at: Time,
     /// Data: number of the segment. ACK: number of the next segment expected. Datagram: its number.
     pub sequence: u64,
     /// Data: when it was sent. ACK: the echoed value (RFC 7323), `Time::NEVER` for none.
@@ -87,7 +87,7 @@ impl Packet {
     #[inline]
     pub fn new(kind: PacketKind, flow: FlowId, sequence: u64, size: u16, stamp: Time) -> Self {
         Packet {
-            at: Time::ZERO,
+            next_at: Time::NEVER,
             sequence,
             stamp,
             flow,
@@ -243,18 +243,22 @@ impl PacketPool {
     #[inline(always)] // so that the packet is built in its slot
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
-        let id = self.free;
         // There is no slot of the number of `NONE`: one comparison answers both questions.
-        let Some(slot) = self.packets.get_mut(id.index()) else {
-            return self.grow(packet);
-        };
-        self.free = slot.next;
+        if self.free.index() >= self.packets.len() {
+            self.grow();
+        }
+        let id = self.free;
+        let slot = &mut self[id];
+        let next = slot.next;
         *slot = packet;
+        self.free = next;
         id
     }
 
+    /// Makes a free slot.
     #[cold]
-    fn grow(&mut self, packet: Packet) -> PacketId {
+    #[inline(never)]
+    fn grow(&mut self) {
         if self.packets.len() == self.packets.capacity() {
             // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
             self.packets.reserve_exact(self.packets.len() / 4 + 64);
@@ -263,41 +267,56 @@ impl PacketPool {
             self.packets.len() < u32::MAX as usize,
             "more than 2^32 - 1 packets in flight"
         );
-        self.packets.push(packet);
-        PacketId(self.packets.len() as u32 - 1)
+        self.free = PacketId(self.packets.len() as u32);
+        self.packets
+            .push(Packet::new(PacketKind::Data, FlowId(0), 0, 0, Time::ZERO));
+    }
+
+    /// Puts an ACK in the place of a packet that has arrived.
+    #[inline(always)] // so that the packet is built in its slot
+    pub fn replace(&mut self, id: PacketId, ack: Packet, sacks: Option<&SackBlocks>) {
+        self.forget_sack_blocks(id);
+        self[id] = ack;
+        if let Some(sacks) = sacks {
+            self.set_sack_blocks(id, *sacks);
+        }
     }
 
     /// Lets a packet go.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.live -= 1;
-        let slot = &mut self.packets[id.index()];
-        if slot.sack != u32::MAX {
-            self.free_sacks.push(slot.sack);
-            slot.sack = u32::MAX;
+        self.forget_sack_blocks(id);
+        self[id].next = self.free;
+        self.free = id;
+    }
+
+    #[inline(always)]
+    fn forget_sack_blocks(&mut self, id: PacketId) {
+        let slot = self[id].sack;
+        if slot != u32::MAX {
+            self.free_sacks.push(slot);
+            self[id].sack = u32::MAX;
         }
-        slot.next = std::mem::replace(&mut self.free, id);
     }
 
     /// A second packet like the first, in no list.
     pub fn duplicate(&mut self, id: PacketId) -> PacketId {
-        let sacks = *self.sack_blocks(id);
+        let sacks = self.sack_blocks(id).copied();
         let mut copy = self[id];
         copy.next = PacketId::NONE;
         copy.sack = u32::MAX;
         let copy = self.insert(copy);
-        self.set_sack_blocks(copy, sacks);
+        if let Some(sacks) = sacks {
+            self.set_sack_blocks(copy, sacks);
+        }
         copy
     }
 
-    /// The SACK blocks of an ACK; empty for most.
+    /// The SACK blocks of an ACK; most have none.
     #[inline]
-    pub fn sack_blocks(&self, id: PacketId) -> &SackBlocks {
-        const EMPTY: SackBlocks = SackBlocks {
-            blocks: [SackBlock { start: 0, end: 0 }; SackBlocks::MOST],
-            count: 0,
-        };
-        self.sacks.get(self[id].sack as usize).unwrap_or(&EMPTY)
+    pub fn sack_blocks(&self, id: PacketId) -> Option<&SackBlocks> {
+        self.sacks.get(self[id].sack as usize)
     }
 
     /// Gives SACK blocks to an ACK that has none yet.
@@ -313,6 +332,12 @@ impl PacketPool {
         });
         self.sacks[slot as usize] = blocks;
         self[id].sack = slot;
+    }
+
+    /// How many there are in the list from `head` to `tail`.
+    fn count(&self, head: PacketId, tail: PacketId) -> u64 {
+        let next = |id: &PacketId| (*id != tail).then(|| self[*id].next);
+        std::iter::successors((head != PacketId::NONE).then_some(head), next).count() as u64
     }
 
     /// How many packets are in flight or queued.
@@ -340,7 +365,6 @@ impl std::ops::IndexMut<PacketId> for PacketPool {
 pub struct Chain {
     head: PacketId,
     tail: PacketId,
-    packets: u32,
 }
 
 impl Default for Chain {
@@ -348,7 +372,6 @@ impl Default for Chain {
         Chain {
             head: PacketId::NONE,
             tail: PacketId::NONE,
-            packets: 0,
         }
     }
 }
@@ -361,7 +384,6 @@ impl Chain {
             pool[id].next == PacketId::NONE,
             "a packet is in one list at a time"
         );
-        self.packets += 1;
         match pool.packets.get_mut(self.tail.index()) {
             Some(last) => last.next = id,
             None => self.head = id, // the list was empty
@@ -379,7 +401,6 @@ impl Chain {
         if self.head == PacketId::NONE {
             self.tail = PacketId::NONE;
         }
-        self.packets -= 1;
         Some(id)
     }
 
@@ -392,35 +413,103 @@ impl Chain {
     pub fn back(&self) -> Option<PacketId> {
         (self.tail != PacketId::NONE).then_some(self.tail)
     }
-    /// How many are in it.
-    pub const fn len(&self) -> u64 {
-        self.packets as u64
+    /// How many are in it, counted one by one.
+    pub fn count(&self, pool: &PacketPool) -> u64 {
+        pool.count(self.head, self.tail)
     }
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == PacketId::NONE
     }
 }
 
-/// A [`Chain`] that knows how many bytes are in it.
+/// A first-in first-out list of packets that each have a moment, none before that of the packet in front of it. The list itself holds the
+/// moment of the first, and each packet that of the one behind it: whoever takes the first out learns when the next one's turn is
+/// without looking at it, which with a million packets costs more than all the rest.
+#[derive(Debug)]
+pub struct Timeline {
+    first_at: Time,
+    head: PacketId,
+    tail: PacketId,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Timeline {
+            first_at: Time::NEVER,
+            head: PacketId::NONE,
+            tail: PacketId::NONE,
+        }
+    }
+}
+
+impl Timeline {
+    /// Appends a packet that is in no list.
+    #[inline(always)]
+    pub fn push_back(&mut self, at: Time, id: PacketId, pool: &mut PacketPool) {
+        debug_assert!(
+            pool[id].next == PacketId::NONE,
+            "a packet is in one list at a time"
+        );
+        match pool.packets.get_mut(self.tail.index()) {
+            Some(last) => (last.next, last.next_at) = (id, at),
+            None => (self.head, self.first_at) = (id, at), // the list was empty
+        }
+        self.tail = id;
+    }
+
+    /// Takes the first packet out.
+    #[inline(always)]
+    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
+        let id = self.head;
+        let packet = pool.packets.get_mut(id.index())?;
+        self.head = packet.next;
+        self.first_at = packet.next_at;
+        packet.next = PacketId::NONE;
+        if self.head == PacketId::NONE {
+            (self.tail, self.first_at) = (PacketId::NONE, Time::NEVER);
+        }
+        Some(id)
+    }
+
+    /// The moment of the first packet, [`Time::NEVER`] if there is none.
+    #[inline]
+    pub const fn first_at(&self) -> Time {
+        self.first_at
+    }
+    /// How many are in it, counted one by one.
+    pub fn count(&self, pool: &PacketPool) -> u64 {
+        pool.count(self.head, self.tail)
+    }
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == PacketId::NONE
+    }
+}
+
+/// A [`Chain`] that knows how much is in it.
 #[derive(Debug, Default)]
 pub struct Fifo {
     chain: Chain,
-    bytes: u64,
+    backlog: Backlog,
 }
 
 impl Fifo {
     /// Appends a packet that is in no list.
     #[inline]
     pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
-        self.bytes += u64::from(pool[id].size);
+        self.backlog.packets += 1;
+        self.backlog.bytes += pool[id].bytes();
         self.chain.push_back(id, pool);
     }
     /// Takes the first packet out.
     #[inline]
     pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         let id = self.chain.pop_front(pool)?;
-        self.bytes -= u64::from(pool[id].size);
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= pool[id].bytes();
         Some(id)
     }
     /// The first packet.
@@ -434,10 +523,7 @@ impl Fifo {
     }
     /// How much is in it.
     pub const fn backlog(&self) -> Backlog {
-        Backlog {
-            packets: self.chain.len(),
-            bytes: Bytes(self.bytes),
-        }
+        self.backlog
     }
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
@@ -499,7 +585,7 @@ mod tests {
             let id = pool.insert(packet(0));
             pool.set_sack_blocks(id, blocks);
             let copy = pool.duplicate(id);
-            assert_eq!(pool.sack_blocks(copy).as_slice(), blocks.as_slice());
+            assert_eq!(pool.sack_blocks(copy).unwrap().as_slice(), blocks.as_slice());
             pool.remove(id);
             pool.remove(copy);
         }

@@ -16,46 +16,75 @@ type Event = (u64, Target);
 /// In place of an event: none. Unlike an `Option` of one, it is returned in registers.
 const NOTHING: Event = (u64::MAX, 0);
 
-/// The pending wake-ups of one target: the one that counts, and an obsolete one still in the queue that can serve again.
+/// The pending wake-up of a target that counts; there may be obsolete ones in the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Wake(Time);
+
+impl Default for Wake {
+    fn default() -> Self {
+        Wake(Time::NEVER)
+    }
+}
+
+impl Wake {
+    /// Makes sure that `target` is woken at `at` or before. Waking early is harmless: the target says again when.
+    #[inline]
+    pub fn set(&mut self, at: Time, target: Target, events: &mut EventQueue) {
+        if at < self.0 {
+            self.0 = at;
+            events.push(at, target);
+        }
+    }
+
+    /// Takes a popped wake-up off the record; `false` if it is obsolete.
+    #[inline]
+    pub fn take(&mut self, time: Time) -> bool {
+        let counts = time == self.0;
+        if counts {
+            self.0 = Time::NEVER;
+        }
+        counts
+    }
+}
+
+/// A [`Wake`] that remembers one obsolete wake-up still in the queue, which can serve again: a sender whose pacing timer goes off a thousand times
+/// before its retransmission timer keeps one event for the latter.
 #[derive(Clone, Copy, Debug)]
 pub struct Alarm {
-    next: Time,
+    next: Wake,
     spare: Time,
 }
 
 impl Default for Alarm {
     fn default() -> Self {
         Alarm {
-            next: Time::NEVER,
+            next: Wake::default(),
             spare: Time::NEVER,
         }
     }
 }
 
 impl Alarm {
-    /// Makes sure that `target` is woken at `at` or before. Waking early is harmless: the target says again when.
+    /// As [`Wake::set`].
     #[inline]
     pub fn set(&mut self, at: Time, target: Target, events: &mut EventQueue) {
-        if at >= self.next {
+        if at >= self.next.0 {
             return;
         }
-        // The wake-up that was next stays in the queue and serves later: a sender whose pacing timer goes off a thousand times
-        // before its retransmission timer keeps one event for the latter. One more in between would be popped as obsolete.
         if self.spare.is_never() {
-            self.spare = self.next;
+            self.spare = self.next.0;
         }
-        self.next = at;
-        events.push(at, target);
+        self.next.set(at, target, events);
     }
 
-    /// Takes a popped wake-up off the record; `false` if it is obsolete.
+    /// As [`Wake::take`].
     #[inline]
     pub fn take(&mut self, time: Time) -> bool {
-        if time != self.next {
-            return false;
+        let counts = self.next.take(time);
+        if counts {
+            self.next.0 = std::mem::replace(&mut self.spare, Time::NEVER);
         }
-        self.next = std::mem::replace(&mut self.spare, Time::NEVER);
-        true
+        counts
     }
 }
 
@@ -210,7 +239,7 @@ impl EventQueue {
     }
 
     /// Moves on to the next day with events and takes its first.
-    #[inline(never)]
+    #[inline(always)]
     fn open_next_day(&mut self) -> Event {
         self.days_opened += 1;
         let day = self.next_occupied_day().min(self.later_day);

@@ -1,10 +1,10 @@
 //! One flow: its endpoints, its traffic, its route.
 
-use crate::events::Alarm;
+use crate::events::{Alarm, EventQueue, Target};
 use ackclock_core::endpoint::{
     Acknowledgement, AcknowledgementKind, Receiver, Segment, SegmentKind, Sender, TcpParameters,
 };
-use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlocks};
 use ackclock_core::traffic::{Traffic, Write};
 use ackclock_core::units::{Bytes, Span, Time};
 
@@ -164,6 +164,18 @@ impl Flow {
         }
     }
 
+    /// Sees to it that the sending side, `target`, is woken when it wants to be.
+    #[inline(always)]
+    pub fn arm_sender(&mut self, target: Target, events: &mut EventQueue) {
+        self.sending.set(self.poll_timeout(), target, events);
+    }
+    /// Sees to it that the receiving side, `target`, is woken when it wants to be.
+    #[inline(always)]
+    pub fn arm_receiver(&mut self, target: Target, events: &mut EventQueue) {
+        self.acknowledging
+            .set(self.poll_receiver_timeout(), target, events);
+    }
+
     fn find_next_own(&mut self) {
         self.next_own = if self.stopped {
             Time::NEVER
@@ -256,7 +268,7 @@ impl Flow {
     }
 
     /// A packet has reached the receiving side.
-    #[inline]
+    #[inline(always)]
     pub fn receive_data(&mut self, now: Time, packet: &Packet) {
         self.received_on_wire += packet.bytes();
         match &mut self.protocol {
@@ -283,35 +295,28 @@ impl Flow {
         }
     }
 
-    /// The receiver's next ACK, to be put on the first hop of the way back.
+    /// The receiver's next ACK, to be put on the first hop of the way back, and its SACK blocks.
     #[inline(always)] // most calls find nothing to say
-    pub fn poll_acknowledgement(&mut self, now: Time, packets: &mut PacketPool) -> Option<PacketId> {
+    pub fn poll_acknowledgement(&mut self, now: Time) -> Option<(Packet, Option<&SackBlocks>)> {
         let Protocol::Tcp { receiver, header, .. } = &mut self.protocol else {
             return None;
         };
-        let Some(ack) = &receiver.poll_transmit(now) else {
-            return None;
-        };
+        let ack = receiver.poll_transmit(now)?;
         let kind = match ack.kind {
             AcknowledgementKind::SynAck => PacketKind::SynAck,
             AcknowledgementKind::Ack => PacketKind::Ack,
         };
         let mut packet = Packet::new(kind, self.id, ack.cumulative, *header, ack.echo);
         packet.set_ecn_echo(ack.ecn_echo);
-        let id = packets.insert(packet);
-        if let Some(sacks) = &ack.sacks {
-            packets.set_sack_blocks(id, *sacks);
-        }
-        Some(id)
+        Some((packet, ack.sacks))
     }
 
     /// An ACK has come back.
-    #[inline]
-    pub fn receive_acknowledgement(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
+    #[inline(always)]
+    pub fn receive_acknowledgement(&mut self, now: Time, packet: &Packet, sacks: Option<&SackBlocks>) {
         let Protocol::Tcp { sender, .. } = &mut self.protocol else {
             return;
         };
-        let (packet, sacks) = (&packets[id], packets.sack_blocks(id));
         let kind = match packet.kind() {
             PacketKind::SynAck => AcknowledgementKind::SynAck,
             _ => AcknowledgementKind::Ack,
@@ -322,7 +327,7 @@ impl Flow {
                 kind,
                 cumulative: packet.sequence,
                 echo: packet.stamp,
-                sacks: (!sacks.is_empty()).then_some(*sacks),
+                sacks,
                 ecn_echo: packet.has_ecn_echo(),
             },
         );

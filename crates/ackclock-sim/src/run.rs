@@ -8,16 +8,16 @@
 //! dumbbell with access links costs two events per data packet, one at each shared hop, and the tables are the same to the bit; a
 //! traced run, which must tell steps in order, does not work ahead.
 
-use crate::events::{Alarm, EventQueue, Target};
+use crate::events::{Alarm, EventQueue, Target, Wake};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
 use crate::routes::Routes;
 use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
-use ackclock_core::hop::{Arrival, Departure, Hop};
+use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::observe::Context;
-use ackclock_core::packet::{PacketId, PacketPool};
+use ackclock_core::packet::{Packet, PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
@@ -65,17 +65,49 @@ pub struct Outcome<T> {
     pub statistics: RunStatistics,
 }
 
-/// A hop and what the run has to know of it, side by side in three cache lines.
+/// A hop and when it is woken, side by side in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Station {
     hop: Hop,
-    alarm: Alarm,
-    /// Whether what leaves it can be followed ahead of time.
-    followed: bool,
+    wake: Wake,
 }
 
-const _: () = assert!(size_of::<Station>() <= 192, "a station is three cache lines");
+const _: () = assert!(size_of::<Station>() == 64, "a station is one cache line");
+
+impl Station {
+    /// Up to when what leaves may be taken.
+    #[inline(always)]
+    const fn until(&self, now: Time, ahead: Time) -> Time {
+        if self.hop.is_followed() { ahead } else { now }
+    }
+}
+
+/// Where a packet is going: what the run has to know of it at every hop, in one register.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    flow: u32,
+    size: u16,
+    /// The stop of its way that it comes to.
+    position: u8,
+    forward: bool,
+}
+
+impl Leg {
+    /// The way of a packet from the stop of that number on.
+    #[inline(always)]
+    const fn of(packet: &Packet, position: u8) -> Self {
+        Leg {
+            flow: packet.flow.0,
+            size: packet.size,
+            position,
+            forward: packet.is_forward(),
+        }
+    }
+    const fn flow(self) -> usize {
+        self.flow as usize
+    }
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -109,10 +141,14 @@ impl<T: Trace> Run<T> {
         let stations = hops
             .into_iter()
             .zip(private)
-            .map(|(hop, private)| Station {
-                followed: private && hop.knows_ahead(),
-                hop,
-                alarm: Alarm::default(),
+            .map(|(mut hop, private)| {
+                if private {
+                    hop.follow();
+                }
+                Station {
+                    hop,
+                    wake: Wake::default(),
+                }
             })
             .collect();
         let mut run = Run {
@@ -150,8 +186,8 @@ impl<T: Trace> Run<T> {
         let end = Time::ZERO + scenario.duration;
         let complete = run.proceed_until(end, &mut sampler, supervisor);
         let until = if complete { end } else { run.now };
-        run.check_conservation();
         let tables = sampler.finish(until, &mut run);
+        run.check_conservation();
         Outcome {
             tables,
             complete,
@@ -173,7 +209,7 @@ impl<T: Trace> Run<T> {
             self.ahead = time.max(self.horizon);
             let index = target as usize;
             if index < first_flow {
-                if !self.stations[index].alarm.take(time) {
+                if !self.stations[index].wake.take(time) {
                     continue;
                 }
                 self.empty(index);
@@ -238,78 +274,115 @@ impl<T: Trace> Run<T> {
     #[inline(always)]
     fn empty(&mut self, hop: usize) {
         loop {
-            self.ledger.hop = hop;
             let station = &mut self.stations[hop];
-            let until = if station.followed { self.ahead } else { self.now };
-            let mut context = Context {
-                packets: &mut self.packets,
-                observer: &mut self.ledger,
+            let until = station.until(self.now, self.ahead);
+            let departure = if station.hop.knows_ahead() {
+                station.hop.poll_ordered(until, &mut self.packets)
+            } else {
+                self.ledger.hop = hop;
+                let mut context = Context {
+                    packets: &mut self.packets,
+                    observer: &mut self.ledger,
+                };
+                station.hop.poll_transmit(until, &mut context)
             };
-            match station.hop.poll_transmit(until, &mut context) {
-                Departure::Packet(at, id) => self.move_on(at, id),
-                Departure::NotBefore(next) => {
-                    station.alarm.set(next, hop as Target, &mut self.events);
-                    return;
-                }
+            let done = departure.not_before > until;
+            if done {
+                station
+                    .wake
+                    .set(departure.not_before, hop as Target, &mut self.events);
+            }
+            match departure.packet {
+                Some((at, id)) => self.move_on(at, id),
+                None => return,
+            }
+            if done {
+                return;
             }
         }
     }
 
-    /// A packet has left a hop at `at`: on to the next, through all that can be followed, or to its endpoint.
-    fn move_on(&mut self, mut at: Time, id: PacketId) {
+    /// A packet has left a hop at `at`.
+    #[inline(always)]
+    fn move_on(&mut self, at: Time, id: PacketId) {
         let packet = &self.packets[id];
-        let (flow, forward, size) = (packet.flow.0 as usize, packet.is_forward(), packet.size);
-        let (begin, mut position) = (self.routes.begin(flow, forward), packet.position);
+        self.travel(at, id, Leg::of(packet, packet.position + 1));
+    }
+
+    /// A packet comes to a stop of its way at `at`: on through all hops that can be followed, to its endpoint, and on with the ACK that answers it.
+    fn travel(&mut self, mut at: Time, id: PacketId, mut leg: Leg) {
         loop {
-            position += 1;
-            let Some(hop) = self.routes.stop(begin + usize::from(position)).as_hop() else {
-                break;
-            };
-            self.packets[id].position = position;
-            match self.enter_hop(at, hop, (id, size), true) {
-                Some(left) => at = left,
-                None => return,
+            let begin = self.routes.begin(leg.flow(), leg.forward);
+            while let Some(hop) = self.routes.stop(begin + usize::from(leg.position)).as_hop() {
+                match self.enter_hop(at, hop, id, leg, true) {
+                    Some(left) => at = left,
+                    None => return,
+                }
+                leg.position += 1;
             }
-        }
-        if forward {
-            self.deliver_data(at, flow, id);
-        } else {
-            self.deliver_acknowledgement(at, flow, id);
+            if !leg.forward {
+                return self.deliver_acknowledgement(at, leg.flow(), id);
+            }
+            if !self.deliver_data(at, leg.flow(), id) {
+                return;
+            }
+            leg = Leg::of(&self.packets[id], 0);
         }
     }
 
     /// A packet comes to a hop; when it leaves, if that is settled and it can be followed.
     #[inline(always)]
-    fn enter_hop(&mut self, at: Time, hop: usize, (id, size): (PacketId, u16), follow: bool) -> Option<Time> {
+    fn enter_hop(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg, follow: bool) -> Option<Time> {
         if T::ON {
             self.ledger
                 .trace
                 .record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
         }
-        self.ledger.hop = hop;
         let station = &mut self.stations[hop];
-        let until = if station.followed { self.ahead } else { self.now };
-        let mut context = Context {
-            packets: &mut self.packets,
-            observer: &mut self.ledger,
-        };
+        let until = station.until(self.now, self.ahead);
         let release = if follow { until } else { Time::ZERO };
-        match station.hop.handle_packet(at, (id, size), release, &mut context) {
-            Arrival::Released(left) => return Some(left),
-            Arrival::Kept(next) if next <= until && station.followed => {
-                if self.touched.last() != Some(&(hop as u32)) {
-                    self.touched.push(hop as u32);
+        let passed = station
+            .hop
+            .pass_idle(at, (id, leg.size), release, &mut self.packets);
+        let next = match passed {
+            Some(Arrival::Released(left)) => return Some(left),
+            Some(Arrival::Kept(next)) => {
+                if follow {
+                    self.packets[id].position = leg.position;
+                } // or it is where it begins, at its first stop
+                next
+            }
+            None => {
+                self.packets[id].position = leg.position;
+                self.ledger.hop = hop;
+                let mut context = Context {
+                    packets: &mut self.packets,
+                    observer: &mut self.ledger,
+                };
+                match station
+                    .hop
+                    .handle_packet(at, (id, leg.size), release, &mut context)
+                {
+                    Arrival::Released(left) => return Some(left),
+                    Arrival::Kept(next) => next,
                 }
             }
+        };
+        if next <= until && station.hop.is_followed() {
+            if self.touched.last() != Some(&(hop as u32)) {
+                self.touched.push(hop as u32);
+            }
+        } else {
             // Even if it is now: what others can see happens in the order of events, or who arrives first of two at the same
             // nanosecond would depend on how far somebody has worked ahead.
-            Arrival::Kept(next) => station.alarm.set(next, hop as Target, &mut self.events),
+            station.wake.set(next, hop as Target, &mut self.events);
         }
         None
     }
 
-    #[inline]
-    fn deliver_data(&mut self, at: Time, flow: usize, id: PacketId) {
+    /// Data has come to its receiver; whether an ACK that answers it at once has taken the packet's place.
+    #[inline(always)]
+    fn deliver_data(&mut self, at: Time, flow: usize, id: PacketId) -> bool {
         self.record_endpoint(at, Step::Receive, id);
         // Timers that go off before the packet arrives come first, also when working ahead.
         while let due = self.flows[flow].poll_receiver_timeout()
@@ -319,12 +392,26 @@ impl<T: Trace> Run<T> {
             self.pump_receiver(flow, due);
         }
         self.statistics.data_packets += 1;
-        self.flows[flow].receive_data(at, &self.packets[id]);
-        self.packets.remove(id);
-        self.pump_receiver(flow, at);
+        let (target, packets) = (self.receiver_target(flow), &mut self.packets);
+        let flow = &mut self.flows[flow];
+        flow.receive_data(at, &packets[id]);
+        let answered = match flow.poll_acknowledgement(at) {
+            Some((ack, sacks)) => {
+                packets.replace(id, ack, sacks);
+                true
+            }
+            None => false,
+        };
+        flow.arm_receiver(target, &mut self.events);
+        if answered {
+            self.record_endpoint(at, Step::Send, id);
+        } else {
+            packets.remove(id);
+        }
+        answered
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver_acknowledgement(&mut self, at: Time, flow: usize, id: PacketId) {
         self.record_endpoint(at, Step::Receive, id);
         while let due = self.flows[flow].poll_timeout()
@@ -333,60 +420,68 @@ impl<T: Trace> Run<T> {
             self.flows[flow].handle_timeout(due);
             self.pump_sender(flow, due);
         }
-        self.flows[flow].receive_acknowledgement(at, id, &self.packets);
+        self.flows[flow].receive_acknowledgement(at, &self.packets[id], self.packets.sack_blocks(id));
         self.packets.remove(id);
-        self.pump_sender(flow, at);
+        self.send(flow, at);
     }
 
-    /// Lets the sending side send what it may at `at`, and asks when it wants to be woken.
+    /// See [`Run::send`].
+    #[inline(never)]
     fn pump_sender(&mut self, flow: usize, at: Time) {
+        self.send(flow, at);
+    }
+
+    /// Lets the sending side send what it may at `at`, and asks when it wants to be woken. Data waits for its turn in [`Run::work`], so
+    /// that a flow that is alone on all its hops goes round in a loop and not in a recursion.
+    #[inline(always)]
+    fn send(&mut self, flow: usize, at: Time) {
         while let Some(packet) = self.flows[flow].poll_transmit(at) {
             let id = self.packets.insert(packet);
-            self.start(at, flow, true, id);
+            self.record_endpoint(at, Step::Send, id);
+            if let Some(hop) = self.routes.first(flow, true).as_hop() {
+                let leg = Leg::of(&self.packets[id], 0);
+                self.enter_hop(at, hop, id, leg, false);
+            }
         }
         self.arm_sender(flow);
     }
 
+    /// Lets the receiving side say what it has to at `at`, and asks when it wants to be woken.
     fn pump_receiver(&mut self, flow: usize, at: Time) {
-        while let Some(id) = self.flows[flow].poll_acknowledgement(at, &mut self.packets) {
-            self.start(at, flow, false, id);
+        if let Some((ack, sacks)) = self.flows[flow].poll_acknowledgement(at) {
+            let id = self.packets.insert(ack);
+            if let Some(sacks) = sacks {
+                self.packets.set_sack_blocks(id, *sacks);
+            }
+            self.record_endpoint(at, Step::Send, id);
+            self.travel(at, id, Leg::of(&self.packets[id], 0));
         }
         self.arm_receiver(flow);
     }
 
-    #[inline]
+    fn sender_target(&self, flow: usize) -> Target {
+        (self.stations.len() + flow) as Target
+    }
+    fn receiver_target(&self, flow: usize) -> Target {
+        (self.stations.len() + self.flows.len() + flow) as Target
+    }
+
+    #[inline(always)]
     fn arm_sender(&mut self, flow: usize) {
-        let target = (self.stations.len() + flow) as Target;
-        let flow = &mut self.flows[flow];
-        flow.sending.set(flow.poll_timeout(), target, &mut self.events);
+        let target = self.sender_target(flow);
+        self.flows[flow].arm_sender(target, &mut self.events);
     }
 
-    #[inline]
+    #[inline(always)]
     fn arm_receiver(&mut self, flow: usize) {
-        let target = (self.stations.len() + self.flows.len() + flow) as Target;
-        let flow = &mut self.flows[flow];
-        flow.acknowledging
-            .set(flow.poll_receiver_timeout(), target, &mut self.events);
-    }
-
-    /// Puts a packet on the first hop of its way. An ACK is followed at once; data waits for its turn in [`Run::work`], so that a flow that
-    /// is alone on all its hops goes round in a loop and not in a recursion.
-    #[inline]
-    fn start(&mut self, at: Time, flow: usize, forward: bool, id: PacketId) {
-        self.record_endpoint(at, Step::Send, id);
-        let Some(hop) = self.routes.first(flow, forward).as_hop() else {
-            return;
-        };
-        let size = self.packets[id].size;
-        if let Some(left) = self.enter_hop(at, hop, (id, size), !forward) {
-            self.move_on(left, id);
-        }
+        let target = self.receiver_target(flow);
+        self.flows[flow].arm_receiver(target, &mut self.events);
     }
 
     #[inline]
     fn record_endpoint(&mut self, at: Time, step: Step, id: PacketId) {
         if T::ON {
-            let sacks = self.packets.sack_blocks(id).as_slice();
+            let sacks = self.packets.sack_blocks(id).map_or(&[][..], SackBlocks::as_slice);
             self.ledger.trace.record(at, step, None, &self.packets[id], sacks);
         }
     }
@@ -415,10 +510,10 @@ impl<T: Trace> Run<T> {
             let drops = losses.queue + losses.aqm + losses.impairment;
             assert_eq!(
                 counters.arrivals + counters.duplicates,
-                counters.departures + drops + hop.inside(),
+                counters.departures + drops + hop.inside(&self.packets),
                 "packets are conserved"
             );
-            inside += hop.inside();
+            inside += hop.inside(&self.packets);
         }
         assert_eq!(inside, self.packets.live() as u64, "every packet is in a hop");
     }

@@ -52,15 +52,15 @@ pub enum SegmentKind {
 
 /// What the receiver puts on the wire.
 #[derive(Clone, Copy, Debug)]
-pub struct Acknowledgement {
+pub struct Acknowledgement<'a> {
     /// Whether it answers the SYN.
     pub kind: AcknowledgementKind,
     /// The next segment expected.
     pub cumulative: u64,
     /// The echoed timestamp (RFC 7323 section 4.3); [`Time::NEVER`] for none.
     pub echo: Time,
-    /// What is held beyond `cumulative`; `None`, and nothing to copy, if there is nothing or SACK is off.
-    pub sacks: Option<SackBlocks>,
+    /// What is held beyond `cumulative`; `None` if there is nothing or SACK is off.
+    pub sacks: Option<&'a SackBlocks>,
     /// ECE (RFC 3168).
     pub ecn_echo: bool,
 }

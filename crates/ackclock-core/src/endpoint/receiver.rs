@@ -47,6 +47,8 @@ struct Beyond {
     /// A segment that was not a full one (the last of a transfer), and its length.
     short: u64,
     short_length: u32,
+    /// What the last ACK said of them; made with the first hole.
+    reported: Option<Box<SackBlocks>>,
 }
 
 /// Whether a segment beyond the hole was there before.
@@ -66,6 +68,7 @@ impl Beyond {
             recent: [u64::MAX; SackBlocks::MOST],
             short: u64::MAX,
             short_length: 0,
+            reported: None,
         }
     }
 
@@ -168,7 +171,7 @@ impl Beyond {
     /// RFC 2018 section 4: first the block with the segment that caused this ACK, then those most recently reported; if
     /// fewer are remembered than fit, the highest others.
     #[inline(never)] // rare, and would be in the way of every packet
-    fn blocks(&self) -> SackBlocks {
+    fn report(&mut self) {
         let mut blocks = SackBlocks::default();
         for sequence in self.recent.into_iter().filter(|&sequence| sequence != u64::MAX) {
             if let Some(block) = self.range_around(sequence)
@@ -186,7 +189,7 @@ impl Beyond {
                 blocks.push(*block);
             }
         }
-        blocks
+        **self.reported.get_or_insert_default() = blocks;
     }
 }
 
@@ -303,7 +306,7 @@ impl Receiver {
 
     /// The next thing to put on the wire. To be asked after each segment: two segments in between share one ACK.
     #[inline(always)] // so that the driver makes its packet without an acknowledgement in memory between
-    pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement> {
+    pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement<'_>> {
         let kind = if self.answer_syn {
             self.answer_syn = false;
             AcknowledgementKind::SynAck
@@ -317,21 +320,18 @@ impl Receiver {
         } else {
             return None;
         };
-        if self.sack && !self.beyond.is_empty() {
-            return Some(self.acknowledgement(kind, Some(self.beyond.blocks())));
+        let holds_more = self.sack && !self.beyond.is_empty();
+        if holds_more {
+            self.beyond.report();
         }
-        Some(self.acknowledgement(kind, None))
-    }
-
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
-    const fn acknowledgement(&self, kind: AcknowledgementKind, sacks: Option<SackBlocks>) -> Acknowledgement {
-        Acknowledgement {
+        let reported = self.beyond.reported.as_deref();
+        Some(Acknowledgement {
             kind,
             cumulative: self.next,
             echo: self.recent_stamp,
-            sacks,
+            sacks: if holds_more { reported } else { None },
             ecn_echo: self.echo_congestion,
-        }
+        })
     }
 
     /// When [`Receiver::handle_timeout`] wants to be called, [`Time::NEVER`] for not at all.
@@ -591,7 +591,7 @@ mod tests {
                     continue;
                 };
                 prop_assert_eq!(ack.cumulative, next);
-                let blocks = ack.sacks.as_ref().map_or(&[][..], SackBlocks::as_slice);
+                let blocks = ack.sacks.map_or(&[][..], SackBlocks::as_slice);
                 let starts = arrived.iter().filter(|&&n| n > next && !arrived.contains(&(n - 1))).count();
                 prop_assert_eq!(blocks.len(), starts.min(SackBlocks::MOST));
                 for (n, block) in blocks.iter().enumerate() {

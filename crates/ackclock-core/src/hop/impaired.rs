@@ -1,9 +1,8 @@
 //! What impairments do to packets in front of the queue and behind the link.
 
-use super::append;
-use crate::impairment::{Impairment, Overtaking, Verdict};
+use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::observe::{Context, DropReason};
-use crate::packet::{Chain, PacketId, PacketPool};
+use crate::packet::{Chain, PacketId, PacketPool, Timeline};
 use crate::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,10 +23,21 @@ pub(super) struct Impairments {
 }
 
 impl Impairments {
+    pub(super) fn new(impairments: Vec<Box<dyn Impairment>>) -> Self {
+        let (before, after) = impairments
+            .into_iter()
+            .partition(|one| one.side() == Side::BeforeQueue);
+        Impairments {
+            before,
+            after,
+            ..Impairments::default()
+        }
+    }
+
     /// Puts a packet on its way that has been judged.
     pub(super) fn append(
         &mut self,
-        ordered: &mut Chain,
+        ordered: &mut Timeline,
         (at, overtaking): (Time, Overtaking),
         id: PacketId,
         packets: &mut PacketPool,
@@ -35,11 +45,10 @@ impl Impairments {
         match overtaking {
             Overtaking::Forbidden => {
                 self.last = self.last.max(at);
-                append(ordered, self.last, id, packets);
+                ordered.push_back(self.last, id, packets);
             }
             Overtaking::Allowed => {
                 self.serial += 1;
-                packets[id].at = at;
                 self.overtakable.push(Reverse((at, self.serial, id)));
             }
         }

@@ -5,14 +5,14 @@ use crate::link::constant::ConstantLink;
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
 use crate::queue::{Admission, Occupancy, Queue};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// How packets get from the queue to the link.
 #[derive(Debug)]
 pub(super) enum Service {
     InOrder(InOrder),
-    Scheduled(Box<Scheduled>),
+    Scheduled(Scheduled),
 }
 
 /// A packet's service: when it will have been sent, and its size.
@@ -22,8 +22,7 @@ pub(super) struct Sending {
     pub(super) size: u16,
 }
 
-/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up. With tens of
-/// thousands of hops every cache line counts, and at most of them nothing waits: what is needed only then is elsewhere.
+/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up.
 #[derive(Debug)]
 pub(super) struct InOrder {
     /// The packet in service, if there is one.
@@ -31,16 +30,11 @@ pub(super) struct InOrder {
     /// How many are waiting or in service.
     pub(super) unsent: u32,
     /// With fewer unsent packets than this the discipline need not be asked: it admits.
-    pub(super) fits_below: u32,
-    pub(super) line: Box<Line>,
-}
-
-/// Who decides who may wait, and those who do.
-#[derive(Debug)]
-pub(super) struct Line {
-    pub(super) admission: Box<dyn Admission>,
-    pub(super) waiting: VecDeque<Sending>,
-    pub(super) bytes: u64,
+    fits_below: u32,
+    /// Who decides who may wait, those who do, and their bytes.
+    admission: Box<dyn Admission>,
+    waiting: VecDeque<Sending>,
+    bytes: u64,
 }
 
 /// Behind a discipline that decides when the link asks.
@@ -50,26 +44,33 @@ pub(super) struct Scheduled {
     pub(super) serving: Option<(Time, PacketId, Backlog)>,
 }
 
-/// The link, and what it has been given.
+/// The link, and how long it takes in all for what it has been given, waits not counted.
 #[derive(Debug)]
 pub(super) struct Server {
-    pub(super) link: Serving,
-    /// When it will have sent all it has been given, and the time that takes in all, waits not counted.
-    pub(super) free_at: Time,
+    link: Serving,
     pub(super) given: Span,
 }
 
 /// Almost every link is constant, and calling it through a pointer costs more than its division.
 #[derive(Debug)]
-pub(super) enum Serving {
+enum Serving {
     Constant(ConstantLink),
     Other(Box<dyn Link>),
 }
 
 impl Server {
-    /// Gives the link a packet: when it will have been sent. What never will takes no time of `given`.
+    pub(super) fn new(link: Box<dyn Link>) -> Self {
+        Server {
+            link: link
+                .as_constant()
+                .map_or_else(|| Serving::Other(link), Serving::Constant),
+            given: Span::ZERO,
+        }
+    }
+
+    /// Gives the link a packet: when it will have been sent, and be free. What never will takes no time of `given`.
     #[inline(always)]
-    pub(super) fn serve(&mut self, start: Time, size: Bytes) -> Time {
+    pub(super) fn serve(&mut self, free_at: &mut Time, start: Time, size: Bytes) -> Time {
         let done = match &mut self.link {
             Serving::Constant(link) => link.finish(start, size),
             Serving::Other(_) if start.is_never() => Time::NEVER,
@@ -79,12 +80,53 @@ impl Server {
         if !done.is_never() {
             self.given = self.given + (done - start);
         }
-        self.free_at = done;
+        *free_at = done;
         done
+    }
+
+    /// Whether the link sends, and at one rate for ever.
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(&self.link, Serving::Constant(link) if link.rate(Time::ZERO) > BitRate::ZERO)
+    }
+
+    /// How long a packet of `size`, the size given last, takes from an idle link in whole nanoseconds, if the link is constant and 32 bits hold it.
+    #[inline(always)]
+    pub(super) fn whole_nanos(&self, size: u16) -> Option<u32> {
+        match &self.link {
+            Serving::Constant(link) => link.whole_nanos(size.into()),
+            Serving::Other(_) => None,
+        }
+    }
+
+    /// Packets of the size given last have passed the idle link, for `nanos` in all, the last one until `free_at`.
+    pub(super) fn note_idle(&mut self, free_at: Time, nanos: u64) {
+        self.given = self.given + Span::from_nanos(nanos);
+        if let Serving::Constant(link) = &mut self.link {
+            link.note_idle(free_at);
+        }
     }
 }
 
 impl InOrder {
+    pub(super) fn new(admission: Box<dyn Admission>, fits_below: u64) -> Self {
+        InOrder {
+            serving: Sending::default(),
+            unsent: 0,
+            fits_below: u32::try_from(fits_below).unwrap_or(u32::MAX),
+            admission,
+            waiting: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    /// All that was unsent has been sent; then one more has been given to the idle link, and nothing since.
+    pub(super) fn note_last(&mut self, last: Sending) {
+        self.waiting.clear();
+        self.bytes = 0;
+        self.serving = last;
+        self.unsent = 1;
+    }
+
     /// What a packet finds that comes now. A link that is free has sent all it has been given.
     pub(super) fn occupancy(&self, now: Time, free_at: Time) -> Occupancy {
         if free_at <= now {
@@ -105,23 +147,22 @@ impl InOrder {
     #[inline(always)]
     pub(super) fn pass(
         &mut self,
-        server: &mut Server,
+        (server, free_at): (&mut Server, &mut Time),
         now: Time,
         (id, size): (PacketId, u16),
         context: &mut Context<'_>,
     ) -> Option<Time> {
-        let free_at = server.free_at;
-        self.catch_up(now, free_at);
-        if self.unsent >= self.fits_below && !self.ask(now, id, free_at, context) {
+        self.catch_up(now, *free_at);
+        if self.unsent >= self.fits_below && !self.ask(now, id, *free_at, context) {
             return None;
         }
-        let done = server.serve(now.max(free_at), Bytes(size.into()));
+        let done = server.serve(free_at, now.max(*free_at), Bytes(size.into()));
         let sending = Sending { done, size };
         if self.unsent == 0 {
             self.serving = sending;
         } else {
-            self.line.waiting.push_back(sending);
-            self.line.bytes += u64::from(size);
+            self.waiting.push_back(sending);
+            self.bytes += u64::from(size);
         }
         self.unsent += 1;
         Some(done)
@@ -131,7 +172,7 @@ impl InOrder {
     #[inline(never)]
     pub(super) fn ask(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
         let occupancy = self.occupancy(now, free_at);
-        self.line.admission.admit(now, id, &occupancy, context)
+        self.admission.admit(now, id, &occupancy, context)
     }
 
     pub(super) const fn is_busy(&self) -> bool {
@@ -142,7 +183,7 @@ impl InOrder {
     pub(super) fn waiting(&self) -> Backlog {
         Backlog {
             packets: self.unsent.saturating_sub(1).into(),
-            bytes: Bytes(self.line.bytes),
+            bytes: Bytes(self.bytes),
         }
     }
 
@@ -150,8 +191,8 @@ impl InOrder {
     #[inline]
     pub(super) fn advance(&mut self) {
         self.unsent -= 1;
-        if let Some(next) = self.line.waiting.pop_front() {
-            self.line.bytes -= u64::from(next.size);
+        if let Some(next) = self.waiting.pop_front() {
+            self.bytes -= u64::from(next.size);
             self.serving = next;
         }
     }
@@ -162,8 +203,8 @@ impl InOrder {
         if free_at <= now {
             // All of it: no need to look at each.
             if self.unsent > 1 {
-                self.line.waiting.clear();
-                self.line.bytes = 0;
+                self.waiting.clear();
+                self.bytes = 0;
             }
             self.unsent = 0;
         } else {

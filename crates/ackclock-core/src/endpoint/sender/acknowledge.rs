@@ -13,7 +13,7 @@ use crate::units::{Bytes, Span, Time};
 impl Sender {
     /// An ACK has arrived. What acknowledges data never sent, or less than was acknowledged before, is ignored (RFC 9293
     /// section 3.10.7.4).
-    pub fn handle_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
+    pub fn handle_acknowledgement(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         if ack.kind == AcknowledgementKind::SynAck {
             return self.establish(now, ack);
         }
@@ -33,14 +33,14 @@ impl Sender {
 
     /// The copy for all that is not plain.
     #[inline(never)]
-    fn take_any(&mut self, now: Time, ack: &Acknowledgement) {
+    fn take_any(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         self.take::<false>(now, ack);
     }
 
     /// What to do at an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor an ECN echo, and nobody asks for the
     /// delivery rate: nearly all are, and what they have no need of the compiler leaves out of a copy of their own.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
-    fn take<const PLAIN: bool>(&mut self, now: Time, ack: &Acknowledgement) {
+    fn take<const PLAIN: bool>(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let new = PLAIN || ack.cumulative > self.scoreboard.first();
         let (advance, sacked) = if PLAIN {
             (self.scoreboard.advance(ack.cumulative, |_, _| ()), 0)
@@ -69,7 +69,7 @@ impl Sender {
     /// The SYN is answered (RFC 9293 section 3.10.7.3). Its round trip is the first sample, unless it was sent more than once without
     /// timestamps (Karn); and if it was, the window starts at one segment (RFC 5681 section 3.1) and a timeout without sample is three seconds
     /// (RFC 6298 (5.7)).
-    fn establish(&mut self, now: Time, ack: &Acknowledgement) {
+    fn establish(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let State::Opening { tries, sent_at, .. } = self.state else {
             return;
         };
@@ -91,7 +91,7 @@ impl Sender {
     }
 
     /// Brings the scoreboard up to date. Returns what the cumulative acknowledgement covered, and how many bytes SACK blocks added.
-    fn learn(&mut self, ack: &Acknowledgement) -> (Advance, u64) {
+    fn learn(&mut self, ack: &Acknowledgement<'_>) -> (Advance, u64) {
         let first = self.scoreboard.first();
         let rate = &mut self.rate;
         let advance = self.scoreboard.advance(ack.cumulative, |index, sent_at| {
@@ -104,7 +104,7 @@ impl Sender {
         }
         let mut sacked = 0;
         if self.sack
-            && let Some(sacks) = &ack.sacks
+            && let Some(sacks) = ack.sacks
             && !sacks.is_empty()
         {
             for &block in sacks.as_slice() {
@@ -140,7 +140,7 @@ impl Sender {
 
     /// Takes a round-trip sample if this ACK of new data allows one.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
-    fn measure(&mut self, now: Time, ack: &Acknowledgement, advance: &Advance) -> Option<Span> {
+    fn measure(&mut self, now: Time, ack: &Acknowledgement<'_>, advance: &Advance) -> Option<Span> {
         let rtt = match self.parameters.rtt_sampling {
             RttSampling::Timestamps => (!ack.echo.is_never() && ack.echo <= now).then(|| now.since(ack.echo)),
             RttSampling::EveryAck => {
@@ -227,7 +227,7 @@ impl Sender {
     fn tell_control<const PLAIN: bool>(
         &mut self,
         now: Time,
-        ack: &Acknowledgement,
+        ack: &Acknowledgement<'_>,
         advance: &Advance,
         newly_delivered: u64,
         rtt: Option<Span>,

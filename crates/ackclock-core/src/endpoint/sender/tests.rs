@@ -156,7 +156,7 @@ impl Dialogue {
             kind: AcknowledgementKind::Ack,
             cumulative,
             echo: Time::NEVER,
-            sacks: (!sacks.is_empty()).then_some(sacks),
+            sacks: (!sacks.is_empty()).then_some(&sacks),
             ecn_echo,
         };
         self.sender.handle_acknowledgement(self.now, &ack);
@@ -1169,13 +1169,13 @@ proptest! {
                     let to = (first + beyond).min(d.sender.highest);
                     let mut sacks = SackBlocks::default();
                     blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
-                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks: (!sacks.is_empty()).then_some(sacks), ecn_echo: echo };
+                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks: (!sacks.is_empty()).then_some(&sacks), ecn_echo: echo };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Garbage(cumulative, blocks) => {
                     let mut sacks = SackBlocks::default();
                     blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
-                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks: (!sacks.is_empty()).then_some(sacks), ecn_echo: false };
+                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks: (!sacks.is_empty()).then_some(&sacks), ecn_echo: false };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Wait(micros) => {
@@ -1235,14 +1235,16 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
         }
         while let Some(ack) = receiver.poll_transmit(d.now) {
             if draws.uniform() >= loss {
-                back.push_back((d.now + delay, ack));
+                // The driver keeps the blocks while the ACK travels.
+                let sacks = ack.sacks.copied();
+                back.push_back((d.now + delay, Acknowledgement { sacks: None, ..ack }, sacks));
             }
         }
         if d.sender.is_finished() {
             break;
         }
         let arrival = forward.front().map_or(Time::NEVER, |(at, _)| *at);
-        let answer = back.front().map_or(Time::NEVER, |(at, _)| *at);
+        let answer = back.front().map_or(Time::NEVER, |(at, ..)| *at);
         let timers = d.sender.poll_timeout().min(receiver.poll_timeout());
         d.now = arrival.min(answer).min(timers);
         assert!(!d.now.is_never(), "stuck at {:?}", d.sender);
@@ -1250,8 +1252,10 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
             let (_, segment) = forward.pop_front().unwrap();
             receiver.handle_segment(d.now, &segment, false);
         } else if answer == d.now {
-            let (_, ack) = back.pop_front().unwrap();
-            d.sender.handle_acknowledgement(d.now, &ack);
+            let (_, ack, sacks) = back.pop_front().unwrap();
+            let sacks = sacks.as_ref();
+            d.sender
+                .handle_acknowledgement(d.now, &Acknowledgement { sacks, ..ack });
         } else {
             d.sender.handle_timeout(d.now);
             receiver.handle_timeout(d.now);
@@ -1315,7 +1319,7 @@ fn no_blocks_and_an_empty_list_of_them_are_the_same() {
                 .into_iter()
                 .enumerate()
             {
-                for (dialogue, sacks) in dialogues.iter_mut().zip([None, Some(SackBlocks::default())]) {
+                for (dialogue, sacks) in dialogues.iter_mut().zip([None, Some(&SackBlocks::default())]) {
                     let ack = Acknowledgement {
                         kind: AcknowledgementKind::Ack,
                         cumulative,
