@@ -8,7 +8,7 @@
 use crate::impairment::Impairment;
 use crate::link::Link;
 use crate::observe::Context;
-use crate::packet::{Backlog, PacketId, PacketPool, Timeline};
+use crate::packet::{Backlog, Packet, PacketId, PacketPool, Timeline};
 use crate::queue::Discipline;
 use crate::units::{Bytes, Span, Time};
 use impaired::{Impairments, judge};
@@ -257,6 +257,12 @@ impl Hop {
                 size: self.size,
             });
         }
+    }
+
+    /// The packets that the next departure and the next arrival will touch, for a driver that fetches ahead.
+    #[inline(always)]
+    pub fn ends<'a>(&self, packets: &'a PacketPool) -> [Option<&'a Packet>; 2] {
+        [self.ordered.front(packets), self.ordered.back(packets)]
     }
 
     /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.

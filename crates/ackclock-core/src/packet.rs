@@ -473,6 +473,16 @@ impl Timeline {
         Some(id)
     }
 
+    /// The first packet.
+    #[inline(always)]
+    pub fn front<'a>(&self, pool: &'a PacketPool) -> Option<&'a Packet> {
+        pool.packets.get(self.head.index())
+    }
+    /// The last packet.
+    #[inline(always)]
+    pub fn back<'a>(&self, pool: &'a PacketPool) -> Option<&'a Packet> {
+        pool.packets.get(self.tail.index())
+    }
     /// The moment of the first packet, [`Time::NEVER`] if there is none.
     #[inline]
     pub const fn first_at(&self) -> Time {

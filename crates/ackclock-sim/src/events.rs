@@ -117,6 +117,25 @@ impl Node {
     }
 }
 
+/// Which of the next days have events.
+#[derive(Clone, Copy, Debug)]
+pub struct Soon {
+    start: usize,
+    /// Bit n: day `start` + n.
+    days: u64,
+}
+
+impl Soon {
+    /// Without the next `days` of them.
+    #[inline(always)]
+    pub fn after(mut self, days: u32) -> Self {
+        for _ in 0..days {
+            self.days &= self.days.wrapping_sub(1);
+        }
+        self
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct EventQueue {
@@ -189,6 +208,26 @@ impl EventQueue {
             self.review();
         }
         Some((Time::from_nanos(time), target))
+    }
+
+    /// The next 64 days that have events, for [`EventQueue::of_day`].
+    #[inline(always)]
+    pub fn soon(&self) -> Soon {
+        let start = self.day as usize + 1;
+        let place = start & (self.buckets.len() - 1);
+        let word = |step: usize| self.occupied[(place / 64 + step) & (self.occupied.len() - 1)];
+        // Whatever words they are in.
+        let days = (word(0) >> (place % 64)) | (word(1) << 1 << (63 - place % 64));
+        Soon { start, days }
+    }
+
+    /// Who is to be woken on the next of the days that have events: a hint of what comes.
+    #[inline(always)]
+    pub fn of_day(&self, soon: &Soon) -> impl Iterator<Item = Target> + '_ {
+        let day = soon.start + soon.days.trailing_zeros() as usize;
+        let first = (soon.days != 0).then(|| self.buckets[day & (self.buckets.len() - 1)]);
+        std::iter::successors(first, |node| self.nodes.get(node.next as usize).copied())
+            .map(|node| node.target)
     }
 
     /// How many are pending.
@@ -429,6 +468,20 @@ mod tests {
                 .collect();
             agrees_with_a_sorted_set(&aheads, scale);
         }
+    }
+
+    #[test]
+    fn what_comes_soon_is_what_comes_next() {
+        let mut queue = EventQueue::default();
+        for n in 0..40_u32 {
+            queue.push(Time::from_nanos(100_000 + u64::from(n / 2) * 20_000), n);
+        }
+        let on = |soon: &Soon| queue.of_day(soon).collect::<BTreeSet<_>>();
+        let soon = queue.soon();
+        assert_eq!(on(&soon), BTreeSet::from([0, 1]));
+        assert_eq!(on(&soon.after(3)), BTreeSet::from([6, 7]));
+        assert!(on(&soon.after(64)).is_empty());
+        assert_eq!(queue.pop().unwrap().1, 0);
     }
 
     #[test]

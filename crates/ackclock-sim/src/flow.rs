@@ -1,6 +1,7 @@
 //! One flow: its endpoints, its traffic, its route.
 
 use crate::events::{Alarm, EventQueue, Target};
+use crate::prefetch::prefetch;
 use ackclock_core::endpoint::{
     Acknowledgement, AcknowledgementKind, Receiver, Segment, SegmentKind, Sender, TcpParameters,
 };
@@ -174,6 +175,14 @@ impl Flow {
     pub fn arm_receiver(&mut self, target: Target, events: &mut EventQueue) {
         self.acknowledging
             .set(self.poll_receiver_timeout(), target, events);
+    }
+
+    /// Begins to fetch the sending side, whose place only the flow itself knows.
+    #[inline(always)]
+    pub fn prefetch_sender(&self) {
+        if let Protocol::Tcp { sender, .. } = &self.protocol {
+            prefetch(sender.as_ref());
+        }
     }
 
     fn find_next_own(&mut self) {

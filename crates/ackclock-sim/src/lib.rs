@@ -8,6 +8,7 @@ pub mod events;
 pub mod flow;
 pub mod ledger;
 pub mod packet_log;
+mod prefetch;
 pub mod routes;
 pub mod run;
 pub mod samples;

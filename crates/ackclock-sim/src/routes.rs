@@ -29,6 +29,22 @@ impl Stop {
     }
 }
 
+/// Whose own a hop is.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    /// The flow; `u32::MAX` for a shared hop.
+    pub flow: u32,
+    /// From its first hop to behind its last: they are numbered together.
+    pub hops: (u32, u32),
+}
+
+impl Own {
+    const NOBODY: Own = Own {
+        flow: u32::MAX,
+        hops: (0, 0),
+    };
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Routes {
@@ -68,6 +84,37 @@ impl Routes {
         self.stop(self.begin(flow, forward))
     }
 
+    /// By hop: whose own it is.
+    pub fn owners(&self, hops: usize) -> Vec<Own> {
+        let mut owners = vec![Own::NOBODY; hops];
+        for flow in 0..self.begin.len() {
+            let own: Vec<u32> = self.own_hops(flow).collect();
+            if let (Some(&first), Some(&last)) = (own.iter().min(), own.iter().max()) {
+                for &hop in &own {
+                    owners[hop as usize] = Own {
+                        flow: flow as u32,
+                        hops: (first, last + 1),
+                    };
+                }
+            }
+        }
+        owners
+    }
+
+    /// The hops that are a flow's own.
+    fn own_hops(&self, flow: usize) -> impl Iterator<Item = u32> + '_ {
+        let begin = self.begin[flow][0] as usize;
+        let end = self
+            .begin
+            .get(flow + 1)
+            .map_or(self.stops.len(), |next| next[0] as usize);
+        let own = |stop: &&Stop| stop.is_private();
+        self.stops[begin..end]
+            .iter()
+            .filter(own)
+            .filter_map(|stop| stop.as_hop().map(|hop| hop as u32))
+    }
+
     /// By hop: whether on every route through it a private stop follows.
     pub fn private_successors(&self, hops: usize) -> Vec<bool> {
         let mut private = vec![true; hops];
@@ -77,5 +124,33 @@ impl Routes {
             }
         }
         private
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_owns_its_private_hops_and_nobody_the_shared_ones() {
+        let mut routes = Routes::default();
+        for first in [1, 4] {
+            let forward = [
+                Stop::hop(first, true),
+                Stop::hop(0, false),
+                Stop::hop(first + 1, true),
+            ];
+            routes.push(&forward, &[Stop::hop(first + 2, true)]);
+        }
+        let owners = routes.owners(7);
+        assert_eq!(owners[0].flow, u32::MAX);
+        assert!(owners[1..4].iter().all(|own| (own.flow, own.hops) == (0, (1, 4))));
+        assert!(owners[4..7].iter().all(|own| (own.flow, own.hops) == (1, (4, 7))));
+        let followed = routes.private_successors(7);
+        assert_eq!(
+            followed[..2],
+            [true, false],
+            "behind the shared hop each is on its own"
+        );
     }
 }

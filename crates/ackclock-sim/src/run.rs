@@ -11,7 +11,8 @@
 use crate::events::{Alarm, EventQueue, Target, Wake};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
-use crate::routes::Routes;
+use crate::prefetch::prefetch;
+use crate::routes::{Own, Routes};
 use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
@@ -37,6 +38,13 @@ impl Supervisor for Unattended {
         true
     }
 }
+
+/// From so many flows on their state is fetched ahead of their events.
+const MANY_FLOWS: usize = 200;
+
+/// How many days with events lie between an event and what is fetched for it, in two steps.
+const FAR: u32 = 4;
+const NEAR: u32 = 1;
 
 /// How many events pass between two questions to the supervisor.
 const QUESTION_EVERY: u64 = 8192;
@@ -120,6 +128,8 @@ pub struct Run<T> {
     sampling: Alarm,
     ledger: Ledger<T>,
     routes: Routes,
+    /// By hop: the flow whose own it is, to fetch its state ahead; empty if all flows fit the processor's caches.
+    owners: Vec<Own>,
     /// Followed hops something has entered that may leave at once.
     touched: Vec<u32>,
     now: Time,
@@ -138,7 +148,7 @@ impl<T: Trace> Run<T> {
         } = topology;
         let ledger = Ledger::new(hops.len(), flows.len(), trace);
         let private = routes.private_successors(hops.len());
-        let stations = hops
+        let stations: Vec<Station> = hops
             .into_iter()
             .zip(private)
             .map(|(mut hop, private)| {
@@ -151,7 +161,13 @@ impl<T: Trace> Run<T> {
                 }
             })
             .collect();
+        let owners = if flows.len() < MANY_FLOWS {
+            Vec::new()
+        } else {
+            routes.owners(stations.len())
+        };
         let mut run = Run {
+            owners,
             stations,
             flows,
             packets: PacketPool::new(),
@@ -205,6 +221,9 @@ impl<T: Trace> Run<T> {
                 break;
             }
             debug_assert!(time >= self.now, "time is monotone");
+            if !self.owners.is_empty() {
+                self.fetch_ahead();
+            }
             self.now = time;
             self.ahead = time.max(self.horizon);
             let index = target as usize;
@@ -229,6 +248,35 @@ impl<T: Trace> Run<T> {
             }
         }
         true
+    }
+
+    /// Begins to fetch what the next events will need: of an event some way off the hop, its neighbours and the flow, of a nearer one what
+    /// only these know the place of.
+    #[inline(always)]
+    fn fetch_ahead(&self) {
+        let soon = self.events.soon();
+        for far in self.events.of_day(&soon.after(FAR)) {
+            let Some(&Own { flow, hops }) = self.owners.get(far as usize) else {
+                continue;
+            };
+            if let Some(flow) = self.flows.get(flow as usize) {
+                prefetch(flow);
+            }
+            for hop in hops.0..hops.1 {
+                prefetch(&self.stations[hop as usize]);
+            }
+        }
+        for near in self.events.of_day(&soon.after(NEAR)) {
+            let Some(station) = self.stations.get(near as usize) else {
+                continue;
+            };
+            for packet in station.hop.ends(&self.packets).into_iter().flatten() {
+                prefetch(packet);
+            }
+            if let Some(flow) = self.flows.get(self.owners[near as usize].flow as usize) {
+                flow.prefetch_sender();
+            }
+        }
     }
 
     fn sampler_target(&self) -> Target {
