@@ -139,7 +139,17 @@ def hop_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
 def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """Head and cells of `prediction_rows` as text."""
     swept = swept_paths(rows)
-    head = [*short(swept), "flow", "control", "model", "goodput Mbit/s", "model alone Mbit/s", "verdict", "note"]
+    head = [
+        *short(swept),
+        "flow",
+        "control",
+        "model",
+        "goodput Mbit/s",
+        "model alone Mbit/s",
+        "says",
+        "verdict",
+        "note",
+    ]
     cells = [
         [
             *(str(row["assignments"][path]) for path in swept),
@@ -148,6 +158,7 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
             row["label"],
             number(row["goodput_bit_per_s"], 1e-6),
             number(row["model_bit_per_s"], 1e-6),
+            row["says"] or "–",
             row["verdict"],
             row["note"],
         ]

@@ -225,6 +225,10 @@ class Model:
         why_not = self.refusal(path)
         if why_not:
             return Verdict(why_not)
+        try:
+            self.completed(**self.inputs_of(path))
+        except InputError as error:
+            return Verdict(str(error))
         told = ((one.name, one.violation(path)) for one in self.assumptions)
         return Verdict(violated=tuple((name, how) for name, how in told if how))
 

@@ -2,42 +2,30 @@
 
 Everything is of one flow instance, and what it shares with others is said so.
 
-Round-trip time
-:   The propagation delays of both ways and the flow's own extra delay, one data packet's serialisation at every hop of
-    the data's way, one ACK's at every hop of the way back. No queueing: this is the base round-trip time. With a full
-    queue at the bottleneck it is longer by what the queue holds over the link's rate.
-
-Loss
-:   What strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts; a full
-    queue's is a consequence of the window and no input. Of a Gilbert-Elliott channel the long-run mean is taken. Loss
-    of ACKs is worked out in the same way along the way back.
-
-Bottleneck
-:   The hop of the data's way with the smallest share: its rate over the flow instances that cross it (an instance
-    counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are those of a
-    constant link, the highest of a Markov link; a trace does not count at all. Capacity and buffer are in full
-    segments with headers. The buffer holds what may wait, without the packet being sent: one packet less than the
-    queue's limit if the limit counts that one, what the link sends in that time if the limit is a time.
-
-Competing flows
-:   All instances that cross the bottleneck, this one included. They are alike if all are TCP with the same control and
-    the same base round-trip time.
-
-Segments per ACK, b
-:   How many round trips the window needs to grow by one segment. With growth per ACK it is how often the receiver
-    acknowledges; with byte counting an ACK of two segments counts two, and b is one.
-
-First timeout, T0
-:   What RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the variance term is zero.
-
-Transfer
-:   Its size in segments, the last one counted as full, and infinite for all traffic without an end; the timer of a
-    lost SYN, whether there is a handshake, and the initial window. A delayed ACK of the first segment costs half the
-    receiver's timer on average if the initial window is a single segment and not every segment is acknowledged.
-
-Caps
-:   The payload rate of the bottleneck's share, and a receiver's window per base round-trip time. Whatever a model says
-    of a flow's goodput, the smaller of it and these two is what `predict` shows.
+- **Round-trip time**: The propagation delays of both ways and the flow's own extra delay, one data packet's
+  serialisation at every hop of the data's way, one ACK's at every hop of the way back. No queueing: this is the
+  base round-trip time. With a full queue at the bottleneck it is longer by what the queue holds over the link's
+  rate.
+- **Loss**: What strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts;
+  a full queue's is a consequence of the window and no input. Of a Gilbert-Elliott channel the long-run mean is
+  taken. Loss of ACKs is worked out in the same way along the way back.
+- **Bottleneck**: The hop of the data's way with the smallest share: its rate over the flow instances that cross it
+  (an instance counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are
+  those of a constant link, the highest of a Markov link; a trace does not count at all. Capacity and buffer are in
+  full segments with headers. The buffer holds what may wait, without the packet being sent: one packet less than
+  the queue's limit if the limit counts that one, what the link sends in that time if the limit is a time.
+- **Competing flows**: All instances that cross the bottleneck, this one included. They are alike if all are TCP
+  with the same control and the same base round-trip time.
+- **Segments per ACK, b**: How many round trips the window needs to grow by one segment. With growth per ACK it is
+  how often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
+- **First timeout, T0**: What RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
+  variance term is zero.
+- **Transfer**: Its size in segments, the last one counted as full, and infinite for all traffic without an end; the
+  timer of a lost SYN, whether there is a handshake, and the initial window. A delayed ACK of the first segment
+  costs half the receiver's timer on average if the initial window is a single segment and not every segment is
+  acknowledged.
+- **Caps**: The payload rate of the bottleneck's share, and a receiver's window per base round-trip time. Whatever a
+  model says of a flow's goodput, the smaller of it and these two is what `predict` shows.
 """
 
 from dataclasses import dataclass
