@@ -112,7 +112,13 @@ def test_bad_questions_are_one_line(arguments: str, complaint: str) -> None:
     assert refused(predict(*arguments.split(" "))).startswith(complaint)
 
 
-def test_a_path_that_exists_is_a_scenario_whatever_its_name(scenario_file: Path) -> None:
+def test_a_folder_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pftk").mkdir()
+    assert predict("pftk", "--loss", "1%", "--rtt", "1s").exit_code == 0
+
+
+def test_a_file_that_exists_is_a_scenario_whatever_its_name(scenario_file: Path) -> None:
     scenario_file.rename("pftk")
     assert predict("pftk").stdout.startswith("leaky pipe: predicted goodput")
     assert refused(predict("pftk", "--loss", "1%")).startswith("No such option")

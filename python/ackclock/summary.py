@@ -12,6 +12,7 @@ HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
 # What a narrow terminal goes without, the first of them first.
 SPARE_FLOW_COLUMNS = ("dropped %", "timeouts", "retransmitted %", "Jain's index", "utilisation %", "RTT ms")
+SPARE_PREDICTION_COLUMNS = ("says", "model alone Mbit/s")
 
 Rows = list[dict[str, Any]]
 
@@ -64,13 +65,19 @@ def hop_rows(result: Result) -> Rows:
 
 
 def prediction_rows(predicted: Result) -> Rows:
-    """The rows of the table `predictions`, with `assignments`; inputs and outputs are dicts."""
+    """The rows of the table `predictions`, with `assignments`; inputs and outputs as dicts, infinite as `unlimited`."""
     return [
         row
         | {"assignments": predicted.points[row["point"]]["assignments"]}
-        | {name: None if row[name] is None else dict(row[name]) for name in ("inputs", "outputs")}
+        | {name: _by_name(row[name]) for name in ("inputs", "outputs")}
         for row in predicted.tables["predictions"].to_pylist()
     ]
+
+
+def _by_name(pairs: Iterable[tuple[str, float]] | None) -> dict[str, float | str] | None:
+    if pairs is None:
+        return None
+    return {name: "unlimited" if value == math.inf else value for name, value in pairs}
 
 
 def plain(value: Any) -> Any:
