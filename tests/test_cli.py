@@ -14,6 +14,7 @@ from click.testing import Result as Outcome
 
 from ackclock import Result, __version__
 from ackclock.cli import cli
+from ackclock.models import MODELS
 from ackclock.registry import registry
 
 QUICK = ("--replicates", "2", "--set", "duration=3 s")
@@ -113,10 +114,18 @@ def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
 def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     outcome = ackclock("predict", scenario_file)
     assert outcome.exit_code == 0
-    assert "does not apply: no random loss" in outcome.stdout
-    assert "does not apply: cubic is no AIMD" in outcome.stdout
+    assert re.search("does not apply +no random loss", outcome.stdout)
+    assert re.search("does not apply +cubic is no AIMD", outcome.stdout)
     rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
-    assert len(rows) == 12
+    assert len(rows) == 6 * len(MODELS)
+    assert {row["verdict"] for row in rows} == {"applies", "applies with violated assumptions", "does not apply"}
+    [one] = [row for row in rows if (row["point"], row["model"]) == (1, "pftk")]
+    assert one["inputs"]["loss"] == pytest.approx(0.005)
+    assert one["inputs"]["window"] == "unlimited"
+    assert one["outputs"]["goodput"] * 8000 == pytest.approx(one["model_bit_per_s"])
+    assert one["violated"] == ["reno_recovery"]
+    few = json.loads(ackclock("predict", scenario_file, "--json", "--models", "pftk,mathis").stdout)
+    assert few == [row for row in rows if row["model"] in ("mathis", "pftk")]
     assert list(Path().iterdir()) == [scenario_file]
 
 

@@ -5,18 +5,20 @@ bad input, 3 this machine lacks what is needed, 4 the result is not to be truste
 """
 
 import errno
-import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from ackclock import __version__
+from ackclock.asking import PredictCommand
 from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 from ackclock.scenario import Scenario, ScenarioError, load
+from ackclock.terminal import print_json as _print_json
+from ackclock.terminal import print_table as _print_table
 
 # Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
 # it.
@@ -129,6 +131,26 @@ def _scenario_options(command: _Command) -> _Command:
     return command
 
 
+def _models_option(default: str) -> _Command:
+    """Which models are asked; checked at once, before a run that may take an hour."""
+
+    def known(_context: click.Context, _option: click.Parameter, names: str) -> str:
+        if names not in ("all", "usual"):
+            from ackclock.models import chosen
+
+            try:
+                chosen(names)
+            except ValueError as error:
+                raise click.BadParameter(str(error)) from None
+        return names
+
+    return click.option(
+        "--models", default=default, show_default=True, metavar="NAMES", callback=known,
+        help="Which models: all, usual (a few that say different things), or names with commas between them; "
+        "see: ackclock show models.",
+    )  # fmt: skip
+
+
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, for machines.")
 
 
@@ -184,10 +206,11 @@ def check(
 )
 @click.option("--packets", is_flag=True, help="Keep the table of packets, one row for each event of each packet.")
 @click.option("--pcap", is_flag=True, help="Keep a capture of each run, for Wireshark.")
+@_models_option("usual")
 @_as_json
 def simulate(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    threads: int | None, packets: bool, pcap: bool, as_json: bool,
+    threads: int | None, packets: bool, pcap: bool, models: str, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario packet by packet, print a summary and keep the result in a folder.
 
@@ -214,14 +237,14 @@ def simulate(
         result.save(folder, captures)
     for warning in result.run["warnings"]:
         click.echo(f"warning: {warning}", err=True)
-    _print_simulated(result, folder, as_json)
+    _print_simulated(result, folder, models, as_json)
     return INTERRUPTED if result.partial else 0
 
 
-def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:
+def _print_simulated(result: "Result", folder: Path, models: str, as_json: bool) -> None:
     from ackclock import summary, ways
 
-    rows = summary.flow_rows(result, ways.predict(result))
+    rows = summary.flow_rows(result, ways.predict(result, models))
     if as_json:
         hops = summary.hop_rows(result)
         _print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
@@ -231,26 +254,36 @@ def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:
     click.echo(f"result: {folder}")
 
 
-@cli.command()
+@cli.command(cls=PredictCommand)
 @_scenario_options
+@_models_option("all")
 @_as_json
 def predict(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, models: str, as_json: bool
 ) -> None:
-    """Ask every model about every flow: what it says, or why it does not apply.
+    """Ask models about every flow of a scenario, or one model about plain numbers.
+
+    The first word says which: a file that exists, or ends in .toml, is a scenario; anything else is a model's name.
+
+    Of a scenario each model says what each flow gets, whether it applies, and which of its assumptions the flow
+    violates. A model by name takes its own options, see for example: ackclock predict pftk --help. With several values
+    of one of them it prints a table; with --solve it looks for the input that gives an output.
 
     \b
     Example:
       ackclock predict examples/leaky-pipe.toml
+      ackclock predict pftk --loss 0.1%,1%,5% --rtt 100ms --timeout 400ms
+      ackclock predict pftk --rtt 100ms --throughput 5Mbit/s --solve loss
     """
     from ackclock import summary, ways
 
-    predicted = ways.predict(_read(scenario, assignments, seed, replicates))
+    predicted = ways.predict(_read(scenario, assignments, seed, replicates), models)
     rows = summary.prediction_rows(predicted)
     if as_json:
         _print_json(rows)
     else:
-        _print_table(f"{predicted.run['name']}: predicted goodput", *summary.prediction_cells(rows))
+        title = f"{predicted.run['name']}: predicted goodput"
+        _print_table(title, *summary.prediction_cells(rows), spare=summary.SPARE_PREDICTION_COLUMNS)
 
 
 def _kinds() -> tuple[str, ...]:
@@ -275,8 +308,11 @@ def _kinds() -> tuple[str, ...]:
     "-o", "--output", type=click.Path(path_type=Path),
     help="A file (.svg, .png, .pdf), or a folder for all; by default RUN/figures.",
 )  # fmt: skip
+@_models_option("usual")
 @_as_json
-def plot(run: Path, kind: str, metric: str, point: int, replicate: int, output: Path | None, as_json: bool) -> None:
+def plot(
+    run: Path, kind: str, metric: str, point: int, replicate: int, output: Path | None, models: str, as_json: bool
+) -> None:
     """Draw figures of a result.
 
     \b
@@ -290,7 +326,7 @@ def plot(run: Path, kind: str, metric: str, point: int, replicate: int, output: 
     from ackclock import plot as figures
     from ackclock import ways
 
-    available = figures.figures(result, ways.predict(result), of=metric, point=point, replicate=replicate)
+    available = figures.figures(result, ways.predict(result, models), of=metric, point=point, replicate=replicate)
     if kind != "all" and kind not in available:
         raise click.UsageError(
             f"--kind {kind}: {run} sweeps no quantity; choose a figure over time, for example --kind cwnd"
@@ -344,8 +380,9 @@ def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str)
     type=click.Path(path_type=Path),
     help="The page; by default report.html in the first run's folder.",
 )
+@_models_option("usual")
 @_as_json
-def report(runs: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
+def report(runs: tuple[Path, ...], output: Path | None, models: str, as_json: bool) -> None:
     """Write one self-contained HTML page: scenario, tables, figures, versions and seeds.
 
     \b
@@ -362,7 +399,7 @@ def report(runs: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
     from ackclock.report import page
 
     with progress("report") as tell:
-        text = page([(result, ways.predict(result)) for result in results], tell)
+        text = page([(result, ways.predict(result, models)) for result in results], tell)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     if as_json:
@@ -418,72 +455,6 @@ def _result(folder: Path) -> "Result":
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _print_json(value: Any) -> None:
-    from ackclock.summary import plain
-
-    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _print_table(title: str, head: list[str], cells: list[list[str]], spare: Sequence[str] = ()) -> None:
-    """Prints a table; on a terminal too narrow for it without the columns `spare`, the first of them first."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    terminal = sys.stdout.isatty()
-    # Where nobody looks, a row is a line however long it is.
-    console = Console(width=None if terminal else 10_000, highlight=False, emoji=False, markup=False)
-    numeric = {name for name, column in zip(head, zip(*cells, strict=True), strict=False) if _is_numeric(column)}
-    left_out: list[str] = []
-    if terminal:
-        head, cells, left_out = _fitting(head, cells, numeric, spare, console.width)
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-        show_header=any(head),
-    )
-    for name in head:
-        shown = _stacked(name) if terminal and name in numeric else name
-        table.add_column(shown, justify="right" if name in numeric else "left", vertical="top")
-    for row in cells:
-        table.add_row(*row)
-    console.print(table)
-    if left_out:
-        click.echo(f"left out, the terminal being narrow: {', '.join(left_out)}; --json has all")
-
-
-def _is_numeric(column: Iterable[str]) -> bool:
-    return all(cell[:1] in "0123456789–-" for cell in column if cell)
-
-
-def _stacked(name: str) -> str:
-    """A column's name in its least width."""
-    return name.replace(" ", "\n")
-
-
-def _fitting(
-    head: list[str], cells: list[list[str]], numeric: set[str], spare: Sequence[str], width: int
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Head and cells without as many of the columns `spare` as do not fit, and which these are."""
-
-    def wide(position: int) -> int:
-        name = _stacked(head[position]) if head[position] in numeric else head[position]
-        return max(len(line) for line in [*name.split("\n"), *(row[position] for row in cells)])
-
-    kept = list(range(len(head)))
-    for name in spare:
-        if sum(wide(position) for position in kept) + 2 * (len(kept) - 1) <= width:
-            break
-        kept = [position for position in kept if head[position] != name]
-    left_out = [name for position, name in enumerate(head) if position not in kept]
-    return [head[position] for position in kept], [[row[position] for position in kept] for row in cells], left_out
 
 
 def main() -> None:

@@ -1,26 +1,96 @@
-"""Analytic models: pure functions that read like their papers, and one record each. Append new ones to `MODELS`."""
+"""Analytic models: pure functions that read like their papers, and one record each. Append new ones to `MODELS`.
 
+How loss rate, round-trip time and limits follow from a scenario is said in `ackclock.models.path`.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
-from ackclock.models import pftk, square_root
-from ackclock.models.model import Input, Model, Verdict
+from ackclock.models import (
+    cardwell,
+    cubic_response,
+    floyd_fall,
+    hstcp_response,
+    mathis,
+    pftk,
+    reno_response,
+    sawtooth,
+    square_root,
+    tfrc,
+)
+from ackclock.models.domain import Domain
+from ackclock.models.inverse import NoSolutionError, Solution, solve
+from ackclock.models.model import Assumption, Input, InputError, Model, Output, Rule, Verdict
 from ackclock.models.path import FlowPath, flow_path, flow_paths
 
-__all__ = ["MODELS", "FlowPath", "Input", "Model", "Verdict", "flow_path", "flow_paths", "predictions"]
+__all__ = [
+    "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model", "NoSolutionError", "Output", "Rule",
+    "Solution", "Verdict", "chosen", "flow_path", "flow_paths", "model", "predictions", "solve",
+]  # fmt: skip
 
-MODELS: tuple[Model, ...] = (square_root.MODEL, pftk.MODEL)
+MODELS: tuple[Model, ...] = (
+    square_root.MODEL,
+    floyd_fall.MODEL,
+    mathis.MODEL,
+    pftk.MODEL,
+    tfrc.MODEL,
+    cardwell.MODEL,
+    sawtooth.MODEL,
+    reno_response.MODEL,
+    hstcp_response.MODEL,
+    cubic_response.MODEL,
+)
+
+# Rates that differ by less are equal: a flow at its cap is not said to be above it.
+_SAME_RATE = 1 + 1e-9
 
 
-def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Every model's answer for every flow of every point.
+def model(name: str) -> Model:
+    """The record of that name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    for one in MODELS:
+        if one.name == name:
+            return one
+    names = [one.name for one in MODELS]
+    near = get_close_matches(name, names, 1)
+    meant = f"did you mean {near[0]}?" if near else f"write one of {', '.join(names)}"
+    raise ValueError(f'"{name}" is no model; {meant}')
+
+
+def chosen(names: str) -> tuple[Model, ...]:
+    """Models by a word or by their names.
+
+    Args:
+        names: `all`; `usual` for those that tables and figures show beside a simulation without being asked to; or
+            names with commas between them.
+
+    Raises:
+        ValueError: There is no model of one of the names.
+    """
+    if names in ("all", "usual"):
+        return tuple(one for one in MODELS if names == "all" or one.usual)
+    wanted = [model(name.strip()) for name in names.split(",")]
+    return tuple(one for one in MODELS if one in wanted)
+
+
+def predictions(points: list[dict[str, Any]], models: Iterable[Model] = MODELS) -> dict[str, list[Any]]:
+    """Models' answers for every flow of every point.
 
     Args:
         points: Resolved scenarios without a sweep.
+        models: Which are asked.
 
     Returns:
         Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None where the model does
         not apply; `model_bit_per_s` is the model's alone (both are sums over the flow's instances, like the metric
-        goodput); `limit` says which of the two it is; `note` why not, or which assumptions are not met.
+        goodput); `limit` says which of the two it is. `verdict` is one of `Verdict.words`, `violated` holds the names
+        of the assumptions that the flow violates, `note` why the model does not apply, or how they are violated.
+        `says` is the model's primary output in words; `inputs` and `outputs` are all of its own, by name. These three
+        are of one instance and without caps.
     """
     rows = [
         {
@@ -34,25 +104,35 @@ def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
         | _answer(model, path)
         for index, scenario in enumerate(points)
         for path in flow_paths(scenario)
-        for model in MODELS
+        for model in models
     ]
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
 COLUMNS = (
-    "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit", "note",
+    "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit",
+    "says", "verdict", "violated", "note", "inputs", "outputs",
 )  # fmt: skip
 
 
 def _answer(model: Model, path: FlowPath) -> dict[str, Any]:
     verdict = model.applies(path)
+    says = {"verdict": verdict.words, "violated": [name for name, _ in verdict.violated], "note": verdict.note}
     if not verdict.applies:
-        return {"goodput_bit_per_s": None, "model_bit_per_s": None, "limit": None, "note": "; ".join(verdict.notes)}
-    alone = model.goodput(path) * path.mss_bytes * 8
-    caps = {"model": alone, "link": path.link_bit_per_s, "receive window": path.window_bit_per_s}
+        return says | dict.fromkeys(("goodput_bit_per_s", "model_bit_per_s", "limit", "says", "inputs", "outputs"))
+    inputs = {name: float(value) for name, value in model.completed(**model.inputs_of(path)).items()}
+    outputs = {name: float(value) for name, value in model.answer(**inputs).items()}
+    primary = model.output()
+    says["says"] = f"{primary.name} {outputs[primary.name]:.4g} {primary.unit}"
+    alone = outputs[model.goodput] * path.mss_bytes * 8
+    caps = {
+        "model": alone,
+        "link": path.link_bit_per_s * _SAME_RATE,
+        "receive window": path.window_bit_per_s * _SAME_RATE,
+    }
     limit = min(caps, key=lambda name: caps[name])
-    notes = list(verdict.notes)
     if limit != "model":
-        notes.insert(0, f"capped by the {limit}")
-    total = {"goodput_bit_per_s": caps[limit] * path.instances, "model_bit_per_s": alone * path.instances}
-    return total | {"limit": limit, "note": "; ".join(notes)}
+        says["note"] = "; ".join(filter(None, (f"capped by the {limit}", verdict.note)))
+    capped = min(alone, path.link_bit_per_s, path.window_bit_per_s)
+    total = {"goodput_bit_per_s": capped * path.instances, "model_bit_per_s": alone * path.instances}
+    return says | total | {"limit": limit, "inputs": inputs, "outputs": outputs}

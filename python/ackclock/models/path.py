@@ -1,22 +1,36 @@
 """What a resolved scenario means to a model: where round-trip time, loss and limits of a flow are worked out.
 
-For one flow instance that has the path to itself as far as queueing goes:
+Everything is of one flow instance, and what it shares with others is said so.
 
-- Round-trip time: the propagation delays of both ways and the flow's own extra delay, one data packet's serialisation
-  at every hop of the data's way, one ACK's at every hop of the way back. No queueing.
-- Loss: what strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts; a
-  full queue's is a consequence of the window and no input.
-- Segments per ACK, b: how many round trips the window needs to grow by one segment. With growth per ACK it is how
-  often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
-- First timeout, T0: what RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
+- **Round-trip time**: The propagation delays of both ways and the flow's own extra delay, one data packet's
+  serialisation at every hop of the data's way, one ACK's at every hop of the way back. No queueing: this is the
+  base round-trip time. With a full queue at the bottleneck it is longer by what the queue holds over the link's
+  rate.
+- **Loss**: What strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts;
+  a full queue's is a consequence of the window and no input. Of a Gilbert-Elliott channel the long-run mean is
+  taken. Loss of ACKs is worked out in the same way along the way back.
+- **Bottleneck**: The hop of the data's way with the smallest share: its rate over the flow instances that cross it
+  (an instance counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are
+  those of a constant link, the highest of a Markov link; a trace does not count at all. Capacity and buffer are in
+  full segments with headers. The buffer holds what may wait, without the packet being sent: one packet less than
+  the queue's limit if the limit counts that one, what the link sends in that time if the limit is a time.
+- **Competing flows**: All instances that cross the bottleneck, this one included. They are alike if all have the
+  same transport with the same control and the same base round-trip time.
+- **Segments per ACK, b**: How many round trips the window needs to grow by one segment. With growth per ACK it is
+  how often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
+- **First timeout, T0**: What RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
   variance term is zero.
-- Caps: the payload rate of the slowest hop, shared evenly by the flow instances that cross it, and a receiver's
-  window per round trip. A Markov link counts with the highest of its rates, a trace not at all.
+- **Transfer**: Its size in segments, the last one counted as full, and infinite for all traffic without an end; the
+  timer of a lost SYN, whether there is a handshake, and the initial window. A delayed ACK of the first segment
+  costs half the receiver's timer on average if the initial window is a single segment and not every segment is
+  acknowledged.
+- **Caps**: The payload rate of the bottleneck's share, and a receiver's window per base round-trip time. Whatever a
+  model says of a flow's goodput, the smaller of it and these two is what `predict` shows.
 """
 
 from dataclasses import dataclass
-from math import inf
-from typing import Any
+from math import ceil, inf, nan
+from typing import Any, NamedTuple
 
 from ackclock import quantity
 
@@ -41,7 +55,23 @@ class FlowPath:
         first_timeout_s: T0, see above.
         receive_window_segments: The receiver's window, infinite for none.
         link_bit_per_s: The cap on payload by the slowest hop's share.
-        notes: What models of random loss assume and this path does not do.
+        is_greedy: Whether there is always data to send.
+        is_always_active: Whether it runs from the end of the warm-up at the latest to the end.
+        link_varies: Whether the rate of a link on the data's way does.
+        loss_is_bursty: Whether data are lost in bursts.
+        ack_loss: As loss, of ACKs on the way back.
+        has_jitter: Whether packets are delayed at random on either way.
+        cubic_c: CUBIC's C in segments per cubic second; not a number for other controls.
+        capacity_segments_per_s: The whole bottleneck's rate; infinite if unknown.
+        buffer_segments: The bottleneck's; infinite for none.
+        queue: Kind of the bottleneck's queue, empty if there is no bottleneck.
+        competing: Instances at the bottleneck, at least this one.
+        competing_are_alike: See above.
+        transfer_segments: See above.
+        initial_window_segments: See above.
+        syn_timer_s: See above.
+        has_handshake: See above.
+        first_delayed_ack_s: See above.
     """
 
     flow: str
@@ -59,49 +89,185 @@ class FlowPath:
     first_timeout_s: float
     receive_window_segments: float
     link_bit_per_s: float
-    notes: tuple[str, ...]
+    is_greedy: bool
+    is_always_active: bool
+    link_varies: bool
+    loss_is_bursty: bool
+    ack_loss: float
+    has_jitter: bool
+    cubic_c: float
+    capacity_segments_per_s: float
+    buffer_segments: float
+    queue: str
+    competing: int
+    competing_are_alike: bool
+    transfer_segments: float
+    initial_window_segments: float
+    syn_timer_s: float
+    has_handshake: bool
+    first_delayed_ack_s: float
 
     @property
     def window_bit_per_s(self) -> float:
         """The cap by the receiver's window."""
         return self.receive_window_segments * self.mss_bytes * 8 / self.round_trip_s if self.round_trip_s > 0 else inf
 
+    @property
+    def full_queue_round_trip_s(self) -> float:
+        """The round-trip time while the bottleneck's queue is full."""
+        waiting = self.buffer_segments / self.capacity_segments_per_s if 0 < self.capacity_segments_per_s < inf else 0.0
+        return self.round_trip_s + waiting
+
+    @property
+    def share_segments(self) -> float:
+        """This instance's share of the bandwidth-delay product without queueing."""
+        return self.capacity_segments_per_s / self.competing * self.round_trip_s
+
+
+class _Crowd(NamedTuple):
+    """Who crosses a shared hop.
+
+    Attributes:
+        crossings: How many times flow instances do.
+        traits: What makes them alike: transport, control and base round-trip time of each.
+    """
+
+    crossings: int
+    traits: frozenset[tuple[str, str, float]]
+
 
 def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:
     """The paths of all flows of a resolved scenario without a sweep."""
-    return [flow_path(scenario, flow) for flow in scenario.get("flows", [])]
+    crowds = _crowds(scenario)
+    return [_flow_path(scenario, flow, crowds) for flow in scenario.get("flows", [])]
 
 
 def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
     """One flow's path. `scenario` is resolved and without a sweep, `flow` one of its flows."""
+    return _flow_path(scenario, flow, _crowds(scenario))
+
+
+def _crowds(scenario: dict[str, Any]) -> dict[str, _Crowd]:
+    """By the hop's name."""
+    crossings: dict[str, int] = {}
+    traits: dict[str, set[tuple[str, str, float]]] = {}
+    for flow in scenario.get("flows", []):
+        transport = flow["transport"]
+        trait = (transport["kind"], repr(transport.get("control")), _base_round_trip(scenario, flow))
+        for name in flow["route"]:
+            crossings[name] = crossings.get(name, 0) + int(flow.get("count", 1))
+            traits.setdefault(name, set()).add(trait)
+    return {name: _Crowd(count, frozenset(traits[name])) for name, count in crossings.items()}
+
+
+def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str, _Crowd]) -> FlowPath:
     hops = {hop["name"]: hop for hop in scenario["hops"]}
     route = [hops[name] for name in flow["route"]]
     back = [hops[name] for name in flow.get("return", [])]
     transport = flow["transport"]
-    is_tcp = transport["kind"] == "tcp"
     mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
-    round_trip = _round_trip(flow, route, back, mss + header, header)
-    control = transport["control"] if is_tcp else {"kind": ""}
-    notes = _notes(scenario, flow, route, back)
-    alpha, beta = _increase_and_decrease(control)
+    round_trip = _base_round_trip(scenario, flow)
+    on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
     return FlowPath(
         flow=flow["name"],
         instances=flow["count"],
         transport=transport["kind"],
-        control=control["kind"],
-        is_aimd=control["kind"] == "reno",
-        growth_segments=alpha,
-        kept_share=beta,
-        recovery=transport["recovery"] if is_tcp else "",
         mss_bytes=mss,
         round_trip_s=round_trip,
-        loss=_loss(route),
-        segments_per_ack=_segments_per_ack(transport) if is_tcp else 1.0,
-        first_timeout_s=_first_timeout(transport, round_trip) if is_tcp else inf,
-        receive_window_segments=quantity.window_packets(transport["receive_window"], mss) if is_tcp else inf,
-        link_bit_per_s=_link_share(scenario, route) * mss / (mss + header) if mss else 0.0,
-        notes=notes,
+        loss=_loss(route, "data"),
+        is_greedy=flow["traffic"]["kind"] == "bulk",
+        is_always_active=flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
+        link_varies=any(hop["link"]["kind"] != "constant" for hop in route),
+        loss_is_bursty="gilbert_elliott" in on_data,
+        ack_loss=_loss(back, "acks"),
+        has_jitter="jitter" in on_data | on_acks,
+        transfer_segments=_transfer(flow["traffic"], mss),
+        **_bottleneck(crowds, route, mss, header),
+        **_of_control(transport, mss),
+        **_of_timers(transport, round_trip),
     )
+
+
+def _of_control(transport: dict[str, Any], mss: float) -> dict[str, Any]:
+    """What a TCP sender and its receiver do with the window; what stands for nothing, for UDP."""
+    if transport["kind"] != "tcp":
+        return {
+            "control": "", "is_aimd": False, "growth_segments": 1.0, "kept_share": 0.5, "cubic_c": nan, "recovery": "",
+            "segments_per_ack": 1.0, "receive_window_segments": inf, "initial_window_segments": inf,
+        }  # fmt: skip
+    control = transport["control"]
+    return {
+        "control": control["kind"],
+        "is_aimd": control["kind"] == "reno",
+        "growth_segments": float(control.get("alpha", 1.0)),
+        "kept_share": float(control.get("beta", 0.5)),
+        "cubic_c": float(control.get("c", nan)),
+        "recovery": transport["recovery"],
+        "segments_per_ack": _segments_per_ack(transport),
+        "receive_window_segments": quantity.window_packets(transport["receive_window"], mss),
+        "initial_window_segments": quantity.window_packets(transport["initial_window"], mss),
+    }
+
+
+def _of_timers(transport: dict[str, Any], round_trip: float) -> dict[str, Any]:
+    if transport["kind"] != "tcp":
+        return {"first_timeout_s": inf, "syn_timer_s": inf, "has_handshake": False, "first_delayed_ack_s": 0.0}
+    delayed = transport["delayed_ack"]
+    alone = quantity.window_packets(transport["initial_window"], quantity.data_bytes(transport["mss"])) <= 1
+    at_once = quantity.packets(delayed["every"]) <= 1 or quantity.packets(delayed["quick"]) >= 1
+    return {
+        "first_timeout_s": _first_timeout(transport, round_trip),
+        "syn_timer_s": quantity.seconds(transport["rto_initial"]),
+        "has_handshake": transport["handshake"],
+        "first_delayed_ack_s": quantity.seconds(delayed["timeout"]) / 2 if alone and not at_once else 0.0,
+    }
+
+
+def _transfer(traffic: dict[str, Any], mss: float) -> float:
+    return float(ceil(quantity.data_bytes(traffic["size"]) / mss)) if traffic["kind"] == "transfer" else inf
+
+
+def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: float, header: float) -> dict[str, Any]:
+    """The hop with the smallest share, in this flow's segments, and who competes there."""
+
+    def crossings(hop: dict[str, Any]) -> int:
+        shared = hop.get("scope", "shared") == "shared"
+        return crowds[hop["name"]].crossings if shared else sum(1 for other in route if other is hop)
+
+    shares = [(_rate(hop) / crossings(hop), hop) for hop in route]
+    share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
+    known = {"link_bit_per_s": share * mss / (mss + header) if mss else 0.0}
+    if share == inf:
+        alone = {"competing": 1, "competing_are_alike": True}
+        return known | alone | {"capacity_segments_per_s": inf, "buffer_segments": inf, "queue": ""}
+    capacity = _rate(hop) / 8 / (mss + header) if mss + header > 0 else inf
+    return known | {
+        "capacity_segments_per_s": capacity,
+        "buffer_segments": _waiting_places(hop["queue"], capacity, mss + header),
+        "queue": hop["queue"]["kind"],
+        "competing": crossings(hop),
+        "competing_are_alike": hop.get("scope", "shared") != "shared" or len(crowds[hop["name"]].traits) == 1,
+    }
+
+
+def _waiting_places(queue: dict[str, Any], capacity: float, packet_bytes: float) -> float:
+    """How many full segments may wait for the link, without the one being sent."""
+    written = queue.get("limit", "unlimited")
+    if written == "unlimited":
+        return inf
+    limit = quantity.parse(written)
+    if limit.base == "s":
+        return limit.amount * capacity
+    places = limit.amount / packet_bytes if limit.base == "bytes" else limit.amount
+    return max(places - 1, 0.0) if queue.get("counts_packet_in_service") else places
+
+
+def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:
+    hops = {hop["name"]: hop for hop in scenario["hops"]}
+    route = [hops[name] for name in flow["route"]]
+    back = [hops[name] for name in flow.get("return", [])]
+    header = quantity.data_bytes(flow["transport"]["header"])
+    return _round_trip(flow, route, back, quantity.data_bytes(flow["transport"]["mss"]) + header, header)
 
 
 def _middle(written: Any) -> float:
@@ -109,6 +275,11 @@ def _middle(written: Any) -> float:
     if isinstance(written, list):
         return (quantity.seconds(written[0]) + quantity.seconds(written[-1])) / 2
     return quantity.seconds(written)
+
+
+def _latest(written: Any) -> float:
+    """The end of a range in seconds, or the time itself."""
+    return quantity.seconds(written[-1] if isinstance(written, list) else written)
 
 
 def _round_trip(
@@ -129,24 +300,22 @@ def _rate(hop: dict[str, Any]) -> float:
     return max((quantity.bit_per_s(rate) for rate in link.get("rates", [])), default=inf)
 
 
-def _link_share(scenario: dict[str, Any], route: list[dict[str, Any]]) -> float:
-    def crossings(name: str) -> int:
-        return sum(int(flow.get("count", 1)) * flow["route"].count(name) for flow in scenario["flows"])
-
-    def share(hop: dict[str, Any]) -> float:
-        own = hop.get("scope", "shared") != "shared"
-        return _rate(hop) / (sum(1 for other in route if other is hop) if own else crossings(hop["name"]))
-
-    return min((share(hop) for hop in route), default=inf)
-
-
-def _loss(route: list[dict[str, Any]]) -> float:
+def _loss(hops: list[dict[str, Any]], packets: str) -> float:
     passed = 1.0
-    for hop in route:
-        for impairment in hop.get("impairments", []):
-            if impairment.get("applies", "data") != "acks":
-                passed *= 1 - _mean_loss(impairment)
+    for impairment in _struck(hops, packets):
+        passed *= 1 - _mean_loss(impairment)
     return 1 - passed
+
+
+def _struck(hops: list[dict[str, Any]], packets: str) -> list[dict[str, Any]]:
+    """The impairments that strike `data` or `acks`."""
+    spared = "acks" if packets == "data" else "data"
+    every = (one for hop in hops for one in hop.get("impairments", []))
+    return [one for one in every if one.get("applies", "data") != spared]
+
+
+def _kinds(impairments: list[dict[str, Any]]) -> set[str]:
+    return {one["kind"] for one in impairments}
 
 
 def _mean_loss(impairment: dict[str, Any]) -> float:
@@ -175,30 +344,3 @@ def _first_timeout(transport: dict[str, Any], round_trip: float) -> float:
     else:
         timeout = max(minimum, round_trip + tick)
     return min(timeout, quantity.seconds(transport["rto_maximum"]))
-
-
-def _increase_and_decrease(control: dict[str, Any]) -> tuple[float, float]:
-    """Alpha and the share kept of a general AIMD; 1 and 1/2 where it does not say."""
-    return float(control.get("alpha", 1.0)), float(control.get("beta", 0.5))
-
-
-def _notes(
-    scenario: dict[str, Any], flow: dict[str, Any], route: list[dict[str, Any]], back: list[dict[str, Any]]
-) -> tuple[str, ...]:
-    def impaired(hops: list[dict[str, Any]], spared: str) -> set[str]:
-        every = (one for hop in hops for one in hop.get("impairments", []))
-        return {one["kind"] for one in every if one.get("applies", "data") != spared}
-
-    def latest(written: Any) -> float:
-        return quantity.seconds(written[-1] if isinstance(written, list) else written)
-
-    on_data, on_acks = impaired(route, "acks"), impaired(back, "data")
-    noted = {
-        "there is not always data to send": flow["traffic"]["kind"] != "bulk",
-        "it is not active all the time": flow["stop"] != "end" or latest(flow["start"]) > latest(scenario["warmup"]),
-        "the link's rate varies": any(hop["link"]["kind"] != "constant" for hop in route),
-        "losses come in bursts, their mean rate is used": "gilbert_elliott" in on_data,
-        "lost ACKs are left out": bool(on_acks & {"iid_loss", "gilbert_elliott"}),
-        "the round-trip time varies, jitter is left out": "jitter" in on_data | on_acks,
-    }
-    return tuple(note for note, holds in noted.items() if holds)

@@ -1,0 +1,108 @@
+"""What several models take for granted, and how a flow's path violates it; and why a model has no answer at all.
+
+An `Assumption` says nothing (an empty text) where the path keeps it, or where a scenario cannot tell.
+"""
+
+from math import sqrt
+
+from ackclock.models.model import Assumption
+from ackclock.models.path import FlowPath
+
+
+def unless(kept: bool, how: str) -> str:
+    """How an assumption is violated; empty if it is kept."""
+    return "" if kept else how
+
+
+GREEDY = Assumption(
+    "greedy",
+    "there is always data to send",
+    lambda path: unless(path.is_greedy, "there is not always data to send"),
+)
+LONG_RUN = Assumption(
+    "long_run",
+    "the flow is active all the time and long past its slow start",
+    lambda path: unless(path.is_always_active, "it is not active all the time"),
+)
+STEADY_LINK = Assumption(
+    "steady_link",
+    "the links' rates do not vary",
+    lambda path: unless(not path.link_varies, "the link's rate varies"),
+)
+INDEPENDENT_LOSSES = Assumption(
+    "independent_losses",
+    "segments are lost at random, each on its own",
+    lambda path: unless(not path.loss_is_bursty, "losses come in bursts, their mean rate is used"),
+)
+NO_LOST_ACKS = Assumption(
+    "no_lost_acks",
+    "no ACK is lost",
+    lambda path: unless(path.ack_loss == 0, "lost ACKs are left out"),
+)
+
+
+def _varying_rtt(path: FlowPath) -> str:
+    if path.has_jitter:
+        return "the round-trip time varies, jitter is left out"
+    # Where random loss leaves windows larger than the link needs, a queue builds up: sqrt(3/2 / p) is Reno's mean.
+    fills = path.loss > 0 and sqrt(1.5 / path.loss) > path.share_segments
+    low, high = path.round_trip_s * 1e3, path.full_queue_round_trip_s * 1e3
+    return unless(
+        not fills, f"windows fill the link, queueing takes the round-trip time from {low:.4g} up to {high:.4g} ms"
+    )
+
+
+STEADY_RTT = Assumption(
+    "steady_rtt", "the round-trip time does not vary and does not depend on the window", _varying_rtt
+)
+AN_ACK_EACH = Assumption(
+    "an_ack_each",
+    "every segment is acknowledged at once, or counted by bytes",
+    lambda path: unless(
+        path.segments_per_ack == 1,
+        f"an ACK stands for {path.segments_per_ack:g} segments: the window grows more slowly",
+    ),
+)
+NO_WINDOW_LIMIT = Assumption(
+    "no_window_limit",
+    "the window is limited by nothing but losses",
+    lambda path: unless(
+        path.loss > 0 and sqrt(1.5 / path.loss) <= path.receive_window_segments,
+        f"the receiver's window is {path.receive_window_segments:g} segments",
+    ),
+)
+
+# A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a loss. Three are needed.
+_FEW_SEGMENTS = 10
+
+FEW_TIMEOUTS = Assumption(
+    "few_timeouts",
+    "losses are few and far between: no timeouts, no loss of a retransmission",
+    lambda path: unless(
+        path.loss > 0 and sqrt(1.5 / path.loss) >= _FEW_SEGMENTS,
+        f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which it leaves out, count",
+    ),
+)
+
+# What every model of a long flow under random loss assumes of the path.
+OF_RANDOM_LOSS = (GREEDY, LONG_RUN, STEADY_LINK, INDEPENDENT_LOSSES, NO_LOST_ACKS, STEADY_RTT)
+
+
+def needs_tcp(path: FlowPath) -> str:
+    """Why a model of TCP has no answer."""
+    if path.transport != "tcp":
+        return "no TCP"
+    return unless(path.round_trip_s > 0, "no round-trip time without queueing")
+
+
+def needs_random_loss(path: FlowPath) -> str:
+    """Why a model of TCP under random loss has no answer."""
+    if path.loss == 0:
+        return needs_tcp(path) or "no random loss"
+    return needs_tcp(path) or unless(path.loss < 1, "everything is lost")
+
+
+def needs_reno(path: FlowPath) -> str:
+    """Why a model of AIMD(1, 1/2) under random loss has no answer."""
+    reno = path.is_aimd and path.growth_segments == 1 and path.kept_share == 0.5
+    return needs_random_loss(path) or unless(reno, f"{path.control} is not AIMD(1, 1/2)")
