@@ -14,9 +14,11 @@ from ackclock.models.aimd_chain.chain import MODES, WindowChain, solve, solve_ma
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd, delayed_acks
 from ackclock.models.aimd_chain.highspeed import HighSpeed
 from ackclock.models.aimd_chain.loss import Bernoulli, Loss, Memoryless, WindowDependent
+from ackclock.models.aimd_chain.record import MODEL
 from ackclock.models.aimd_chain.throughput import TIME_WEIGHTED, Throughput, renewal_rate
 
 __all__ = [
+    "MODEL",
     "MODES",
     "TIME_WEIGHTED",
     "Bernoulli",

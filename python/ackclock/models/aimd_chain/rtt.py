@@ -15,7 +15,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from ackclock.models.aimd_chain.continuous import Continuous
 from ackclock.models.aimd_chain.refusal import refuse
@@ -162,28 +161,28 @@ def normal(mean: float, sd: float, negative: Literal["cap", "truncate"] = "cap")
     """Normal with that mean and standard deviation in s, before anything is done about its mass below zero."""
     _positive("mean", mean, "s")
     _positive("sd", sd, "s")
-    return Continuous(stats.norm(mean, sd), negative)
+    return Continuous(_stats().norm(mean, sd), negative)
 
 
 def lognormal(median: float, sigma: float, shift: float = 0.0) -> Continuous:
     """A shift and a lognormal one: median without the shift in s, sigma of its logarithm."""
     _positive("median", median, "s")
     _positive("sigma", sigma, "")
-    return Continuous(stats.lognorm(sigma, _shift(shift), median))
+    return Continuous(_stats().lognorm(sigma, _shift(shift), median))
 
 
 def gamma(shape: float, scale: float, shift: float = 0.0) -> Continuous:
     """A shift and a gamma one of mean shape * scale, scale in s."""
     _positive("shape", shape, "")
     _positive("scale", scale, "s")
-    return Continuous(stats.gamma(shape, _shift(shift), scale))
+    return Continuous(_stats().gamma(shape, _shift(shift), scale))
 
 
 def weibull(shape: float, scale: float, shift: float = 0.0) -> Continuous:
     """A shift and a Weibull one: P(R > shift + r) = exp(-(r/scale)^shape), scale in s."""
     _positive("shape", shape, "")
     _positive("scale", scale, "s")
-    return Continuous(stats.weibull_min(shape, _shift(shift), scale))
+    return Continuous(_stats().weibull_min(shape, _shift(shift), scale))
 
 
 def frozen(law: Any, negative: Literal["cap", "truncate"] = "cap") -> Continuous:
@@ -199,6 +198,12 @@ def empirical(samples: ArrayLike, weights: ArrayLike | None = None) -> Empirical
 def per_window(function: Callable[[float], RoundTrip]) -> PerWindow:
     """A law for each window: `function` takes segments and gives a law."""
     return PerWindow(function)
+
+
+def _stats() -> Any:
+    from scipy import stats  # slow to import, and not every use of models needs it
+
+    return stats
 
 
 def _sum_from(values: Array) -> Array:
