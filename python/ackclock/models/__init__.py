@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ackclock.models import (
+    aimd_chain,
     cardwell,
     cubic_response,
     floyd_fall,
@@ -40,6 +41,7 @@ MODELS: tuple[Model, ...] = (
     reno_response.MODEL,
     hstcp_response.MODEL,
     cubic_response.MODEL,
+    aimd_chain.MODEL,
 )
 
 # Rates that differ by less are equal: a flow at its cap is not said to be above it.

@@ -1,0 +1,75 @@
+"""The chain's record: what the functions say, for any input and at any size."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ackclock import models
+from ackclock.models import aimd_chain
+from ackclock.models.aimd_chain import Bernoulli, GeneralAimd, Throughput, rtt, solve, timeouts
+
+MODEL = models.model("aimd_chain")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.floats(1e-4, 0.9), st.floats(0.01, 1), st.integers(2, 200), st.floats(5, 5000), st.floats(0.2, 5),
+    st.sampled_from([1.0, 2.0]), st.sampled_from([(1.0, 0.5), (0.5, 0.7)]),
+)  # fmt: skip
+def test_the_record_says_what_the_functions_say(
+    p: float, R: float, w_max: int, rate: float, T0: float, b: float, control: tuple[float, float]
+) -> None:
+    said = MODEL.answer(
+        loss=p, rtt=R, window=w_max, rate=rate, timeout=T0, segments_per_ack=b, increase=control[0], kept=control[1]
+    )
+    chain, constant = solve(Bernoulli(p), w_max, GeneralAimd(control[0] / b, control[1])), rtt.constant(R)
+    over_time = Throughput(chain, constant, rate, "time_weighted")
+    low, high = over_time.interval(0.9)
+    expected = {
+        "throughput": aimd_chain.renewal_rate(chain, constant, rate),
+        "with_timeouts": timeouts.renewal_rate(chain, p, constant, T0, rate),
+        "low": low,
+        "high": high,
+        "mean_window": chain.mean("time", constant, rate),
+        "window_sd": chain.sd("time", constant, rate),
+        "round_window": chain.mean("round"),
+        "segment_rate": Throughput(chain, constant, rate).mean(),
+        "busy": over_time.atom,
+    }
+    assert list(said) == list(expected)
+    for name, value in expected.items():
+        assert said[name] == pytest.approx(value, rel=1e-9, abs=1e-9), name
+
+
+@pytest.mark.parametrize("p", [1e-5, 1e-3, 0.1, 0.9])
+@pytest.mark.parametrize(("alpha", "beta"), [(1, 0.5), (0.2, 0.875), (3, 0)])
+def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta: float) -> None:
+    said = MODEL.answer(loss=p, rtt=0.1, increase=alpha, kept=beta)
+    far = solve(Bernoulli(p), 2 + 20 * math.sqrt(alpha / ((1 - beta**2) * p)), GeneralAimd(alpha, beta))
+    assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(far, rtt.constant(0.1)), rel=2e-3)
+    if p >= 1e-3:
+        assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(far, rtt.constant(0.1)), rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [1e-6, 1e-7, 1e-8])
+def test_a_coarser_path_hardly_moves_means(p: float) -> None:
+    said = MODEL.answer(loss=p, rtt=0.1)
+    exact = solve(Bernoulli(p), 11 / math.sqrt(p))
+    assert said["round_window"] == pytest.approx(exact.mean("round"), rel=1.5e-3)
+    assert said["segment_rate"] == pytest.approx(exact.mean("segment") / 0.1, rel=1.5e-3)
+
+
+def test_from_next_to_no_loss_on_the_square_root_law_holds() -> None:
+    p = np.array([1e-12, 1e-10, 1e-8, 1e-6])
+    np.testing.assert_allclose(MODEL.answer(loss=p, rtt=0.1)["throughput"] * 0.1 * np.sqrt(p), 1.310, atol=2e-3)
+
+
+def test_inverse_questions() -> None:
+    found = models.solve(MODEL, "loss", 100.0, rtt=0.1)
+    assert MODEL.answer(loss=found.values[0], rtt=0.1)["throughput"] == pytest.approx(100)
+    found = models.solve(MODEL, "rtt", 100.0, loss=0.01)
+    # 12.4396 segments a round.
+    assert found.values == pytest.approx((0.124396,), rel=1e-5)
