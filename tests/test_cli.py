@@ -113,8 +113,8 @@ def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
 def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     outcome = ackclock("predict", scenario_file)
     assert outcome.exit_code == 0
-    assert "does not apply: no random loss" in outcome.stdout
-    assert "does not apply: cubic is no AIMD" in outcome.stdout
+    assert re.search("does not apply +no random loss", outcome.stdout)
+    assert re.search("does not apply +cubic is no AIMD", outcome.stdout)
     rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
     assert len(rows) == 12
     assert list(Path().iterdir()) == [scenario_file]

@@ -157,12 +157,21 @@ def _model_page(registered: Json) -> str:
     for model in MODELS:
         page.heading(2, model.name)
         page.paragraph(f"**{model.label}.** {model.summary}")
-        rows = [(f"`{one.letter}`", one.unit or "—", one.meaning) for one in model.inputs]
-        page.table(("letter", "unit", "meaning"), rows)
+        record = model.described()
+        page.paragraph(f"```text\n{record['formula']}\n```")
+        head = ("input", "letter", "unit", "default", "domain", "meaning")
+        page.table(head, [_quantity(one, ("default", "domain")) for one in record["inputs"]])
+        page.table(("output", "letter", "unit", "meaning"), [_quantity(one) for one in record["outputs"]])
         page.paragraph("It assumes:")
-        page.paragraph("\n".join(f"- {one}" for one in model.assumptions))
+        page.paragraph("\n".join(f"- `{one['name']}`: {one['sentence']}" for one in record["assumptions"]))
         page.paragraph(f"Reference: {model.reference}.")
     return page.finish()
+
+
+def _quantity(one: Json, more: Sequence[str] = ()) -> tuple[str, ...]:
+    """A row of a model's inputs or outputs."""
+    letter = f"`{one['letter']}`" if one["letter"] else "—"
+    return (f"`{one['name']}`", letter, one["unit"] or "—", *(one[name] for name in more), one["meaning"])
 
 
 def _metric_page(registered: Json) -> str:

@@ -1,6 +1,5 @@
 """What `ackclock show` shows: the registries of the engine, the models and the metrics, as tables."""
 
-from dataclasses import asdict
 from typing import Any
 
 Table = tuple[str, list[str], list[list[str]]]
@@ -11,12 +10,7 @@ def records(kind: str) -> dict[str, dict[str, Any]]:
     if kind == "models":
         from ackclock.models import MODELS
 
-        fields = ("name", "label", "summary", "reference", "assumptions")
-        return {
-            model.name: {name: getattr(model, name) for name in fields}
-            | {"inputs": [asdict(one) for one in model.inputs]}
-            for model in MODELS
-        }
+        return {model.name: model.described() for model in MODELS}
     if kind == "metrics":
         from ackclock.metrics import METRICS
 
@@ -59,11 +53,13 @@ def details(record: dict[str, Any]) -> list[Table]:
         )
     if "values" in record:
         tables.append((record["name"], ["parameter", "value"], _flat(record["values"])))
-    if "inputs" in record:
-        tables.append(
-            ("inputs", ["letter", "unit", "meaning"], [list(map(str, one.values())) for one in record["inputs"]])
-        )
-        tables.append(("assumptions", [""], [[one] for one in record["assumptions"]]))
+    if "formula" in record:
+        tables.append(("formula", [""], [[line] for line in record["formula"].splitlines()]))
+        columns = ["name", "letter", "unit", "default", "domain", "meaning"]
+        tables.append(("inputs", columns, [[one[name] for name in columns] for one in record["inputs"]]))
+        columns = ["name", "letter", "unit", "meaning"]
+        tables.append(("outputs", columns, [[one[name] for name in columns] for one in record["outputs"]]))
+        tables.append(("assumptions", ["", ""], [[one["name"], one["sentence"]] for one in record["assumptions"]]))
     return tables
 
 

@@ -64,9 +64,11 @@ def hop_rows(result: Result) -> Rows:
 
 
 def prediction_rows(predicted: Result) -> Rows:
-    """The rows of the table `predictions`, with `assignments`."""
+    """The rows of the table `predictions`, with `assignments`; inputs and outputs are dicts."""
     return [
-        row | {"assignments": predicted.points[row["point"]]["assignments"]}
+        row
+        | {"assignments": predicted.points[row["point"]]["assignments"]}
+        | {name: None if row[name] is None else dict(row[name]) for name in ("inputs", "outputs")}
         for row in predicted.tables["predictions"].to_pylist()
     ]
 
@@ -137,7 +139,7 @@ def hop_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
 def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """Head and cells of `prediction_rows` as text."""
     swept = swept_paths(rows)
-    head = [*short(swept), "flow", "control", "model", "goodput Mbit/s", "model alone Mbit/s", "note"]
+    head = [*short(swept), "flow", "control", "model", "goodput Mbit/s", "model alone Mbit/s", "verdict", "note"]
     cells = [
         [
             *(str(row["assignments"][path]) for path in swept),
@@ -146,6 +148,7 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
             row["label"],
             number(row["goodput_bit_per_s"], 1e-6),
             number(row["model_bit_per_s"], 1e-6),
+            row["verdict"],
             row["note"],
         ]
         for row in rows

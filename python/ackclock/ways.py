@@ -95,7 +95,8 @@ def predict(source: "Scenario | Result") -> "Result":
         run = _describe("predict", source, points, [point.scenario.resolve().tree for point in points])
     answers = models.predictions([point["scenario"] for point in run["points"]])
     types = {"point": pa.int64(), "instances": pa.int64()}
-    types |= {"goodput_bit_per_s": pa.float64(), "model_bit_per_s": pa.float64()}
+    types |= {"goodput_bit_per_s": pa.float64(), "model_bit_per_s": pa.float64(), "violated": pa.list_(pa.string())}
+    types |= dict.fromkeys(("inputs", "outputs"), pa.map_(pa.string(), pa.float64()))
     columns = {name: pa.array(values, types.get(name, pa.string())) for name, values in answers.items()}
     return Result(run, {"predictions": pa.table(columns)})
 

@@ -1,14 +1,36 @@
-"""Analytic models: pure functions that read like their papers, and one record each. Append new ones to `MODELS`."""
+"""Analytic models: pure functions that read like their papers, and one record each. Append new ones to `MODELS`.
+
+How loss rate, round-trip time and limits follow from a scenario is said in `ackclock.models.path`.
+"""
 
 from typing import Any
 
 from ackclock.models import pftk, square_root
-from ackclock.models.model import Input, Model, Verdict
+from ackclock.models.domain import Domain
+from ackclock.models.model import Assumption, Input, InputError, Model, Output, Rule, Verdict
 from ackclock.models.path import FlowPath, flow_path, flow_paths
 
-__all__ = ["MODELS", "FlowPath", "Input", "Model", "Verdict", "flow_path", "flow_paths", "predictions"]
+__all__ = [
+    "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model", "Output", "Rule", "Verdict",
+    "flow_path", "flow_paths", "model", "predictions",
+]  # fmt: skip
 
 MODELS: tuple[Model, ...] = (square_root.MODEL, pftk.MODEL)
+
+# Rates that differ by less are equal: a flow at its cap is not said to be above it.
+_SAME_RATE = 1 + 1e-9
+
+
+def model(name: str) -> Model:
+    """The record of that name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    for one in MODELS:
+        if one.name == name:
+            return one
+    raise ValueError(f'"{name}" is no model; write one of {", ".join(one.name for one in MODELS)}')
 
 
 def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -20,7 +42,9 @@ def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
     Returns:
         Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None where the model does
         not apply; `model_bit_per_s` is the model's alone (both are sums over the flow's instances, like the metric
-        goodput); `limit` says which of the two it is; `note` why not, or which assumptions are not met.
+        goodput); `limit` says which of the two it is. `verdict` is one of `Verdict.words`, `violated` holds the names
+        of the assumptions that the flow violates, `note` why the model does not apply, or how they are violated.
+        `inputs` and `outputs` are the model's own, for one instance, by name.
     """
     rows = [
         {
@@ -40,19 +64,27 @@ def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 COLUMNS = (
-    "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit", "note",
+    "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit",
+    "verdict", "violated", "note", "inputs", "outputs",
 )  # fmt: skip
 
 
 def _answer(model: Model, path: FlowPath) -> dict[str, Any]:
     verdict = model.applies(path)
+    says = {"verdict": verdict.words, "violated": [name for name, _ in verdict.violated], "note": verdict.note}
     if not verdict.applies:
-        return {"goodput_bit_per_s": None, "model_bit_per_s": None, "limit": None, "note": "; ".join(verdict.notes)}
-    alone = model.goodput(path) * path.mss_bytes * 8
-    caps = {"model": alone, "link": path.link_bit_per_s, "receive window": path.window_bit_per_s}
+        return says | dict.fromkeys(("goodput_bit_per_s", "model_bit_per_s", "limit", "inputs", "outputs"))
+    inputs = model.inputs_of(path)
+    outputs = {name: float(value) for name, value in model.answer(**inputs).items()}
+    alone = outputs[model.goodput] * path.mss_bytes * 8
+    caps = {
+        "model": alone,
+        "link": path.link_bit_per_s * _SAME_RATE,
+        "receive window": path.window_bit_per_s * _SAME_RATE,
+    }
     limit = min(caps, key=lambda name: caps[name])
-    notes = list(verdict.notes)
     if limit != "model":
-        notes.insert(0, f"capped by the {limit}")
-    total = {"goodput_bit_per_s": caps[limit] * path.instances, "model_bit_per_s": alone * path.instances}
-    return total | {"limit": limit, "note": "; ".join(notes)}
+        says["note"] = "; ".join(filter(None, (f"capped by the {limit}", verdict.note)))
+    capped = min(alone, path.link_bit_per_s, path.window_bit_per_s)
+    total = {"goodput_bit_per_s": capped * path.instances, "model_bit_per_s": alone * path.instances}
+    return says | total | {"limit": limit, "inputs": inputs, "outputs": outputs}

@@ -1,8 +1,11 @@
-"""Refusing what a formula is not meant for."""
+"""What a formula is meant for, and refusing the rest."""
 
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 
 def check(**arguments: tuple[Any, Any]) -> None:
@@ -16,3 +19,45 @@ def check(**arguments: tuple[Any, Any]) -> None:
         if not inside.all():
             values = np.broadcast_to(np.asarray(value), inside.shape)
             raise ValueError(f"{letter} = {values[~inside].flat[0]:g} is outside the formula's domain")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The numbers that a formula takes for one of its inputs: an interval, or a few values.
+
+    Attributes:
+        low: Lower end.
+        high: Upper end.
+        ends: As in mathematics: a round bracket leaves the end out, a square one has it in.
+        values: If not empty, the only ones.
+    """
+
+    low: float = 0.0
+    high: float = inf
+    ends: str = "()"
+    values: tuple[float, ...] = ()
+
+    def holds(self, numbers: ArrayLike) -> NDArray[np.bool_]:
+        """Which of the numbers are in it; not a number never is."""
+        numbers = np.asarray(numbers, float)
+        if self.values:
+            return np.isin(numbers, self.values)
+        above = numbers >= self.low if self.ends[0] == "[" else numbers > self.low
+        below = numbers <= self.high if self.ends[1] == "]" else numbers < self.high
+        return np.asarray(above & below)
+
+    def words(self, name: str) -> str:
+        """As a condition on something of that name: `0 < p < 1`."""
+        if self.values:
+            return f"{name} = {' or '.join(f'{value:g}' for value in self.values)}"
+        above = f"{self.low:g} {'≤' if self.ends[0] == '[' else '<'} "
+        below = f" {'≤' if self.ends[1] == ']' else '<'} {self.high:g}"
+        if self.high < inf:
+            return f"{above}{name}{below}" if self.low > -inf else f"{name}{below}"
+        return f"{name} {'≥' if self.ends[0] == '[' else '>'} {self.low:g}"
+
+
+POSITIVE = Domain()
+PROPER_SHARE = Domain(0, 1)
+AT_LEAST_ONE = Domain(1, inf, "[)")
+LIMIT = Domain(1, inf, "[]")  # infinite for none

@@ -1,9 +1,42 @@
-"""What a model says of itself."""
+"""What a model says of itself: one record, through which scenarios, plain numbers and inverse questions ask it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ackclock.models.domain import POSITIVE, Domain
 from ackclock.models.path import FlowPath
+
+Array = NDArray[np.float64]
+
+
+class InputError(ValueError):
+    """Something is wrong with one input: `name: problem`.
+
+    Attributes:
+        name: Of the input.
+        problem: What is wrong, and what to do.
+    """
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}: {problem}")
+        self.name, self.problem = name, problem
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A default that follows from other inputs.
+
+    Attributes:
+        words: For people.
+        value: From the inputs that stand before it in the record, by name.
+    """
+
+    words: str
+    value: Callable[[Mapping[str, Array]], ArrayLike]
 
 
 @dataclass(frozen=True)
@@ -11,14 +44,49 @@ class Input:
     """One input of a model.
 
     Attributes:
+        name: In Python and, with hyphens, on the command line.
         letter: In the paper's formula.
-        unit: Its unit, empty for a plain number.
+        unit: `s`, `segments`, `segments/s`, or empty for a plain number or share.
         meaning: What it is.
+        default: Where it is not given; None if it must be.
+        domain: The numbers it takes.
     """
 
+    name: str
     letter: str
     unit: str
     meaning: str
+    default: float | Rule | None = None
+    domain: Domain = POSITIVE
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a model; the attributes are as in `Input`."""
+
+    name: str
+    letter: str
+    unit: str
+    meaning: str
+
+
+def _cannot_tell(_path: FlowPath) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What a model takes for granted.
+
+    Attributes:
+        name: One word or a few with underscores, to name it in verdicts.
+        sentence: What holds.
+        violation: How a flow violates it, in words; empty if it does not, or if a path cannot tell.
+    """
+
+    name: str
+    sentence: str
+    violation: Callable[[FlowPath], str] = _cannot_tell
 
 
 @dataclass(frozen=True)
@@ -26,12 +94,29 @@ class Verdict:
     """Whether a model can be asked about a flow.
 
     Attributes:
-        applies: Whether its formula has an answer at all.
-        notes: Why not; or which of its assumptions the flow does not meet.
+        why_not: Why it does not apply; empty if it does.
+        violated: The names of the assumptions that the flow violates, each with how.
     """
 
-    applies: bool
-    notes: tuple[str, ...] = ()
+    why_not: str = ""
+    violated: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def applies(self) -> bool:
+        """Whether the model has an answer at all."""
+        return not self.why_not
+
+    @property
+    def words(self) -> str:
+        """One of `applies`, `applies with violated assumptions`, `does not apply`."""
+        if self.why_not:
+            return "does not apply"
+        return "applies with violated assumptions" if self.violated else "applies"
+
+    @property
+    def note(self) -> str:
+        """Why not, or what is violated and how."""
+        return self.why_not or "; ".join(f"{name}: {how}" for name, how in self.violated)
 
 
 @dataclass(frozen=True)
@@ -43,30 +128,122 @@ class Model:
         label: As in figures.
         summary: One sentence.
         reference: Paper or RFC.
+        formula: As text, in the paper's letters.
         inputs: What the formula takes.
+        outputs: What it gives; the first is the primary one.
+        goodput: Name of the output, in segments per second, that stands beside a flow's measured goodput.
         assumptions: What it takes for granted.
-        goodput: Segments delivered per second on a path that limits by random loss alone.
-        applies: Whether it can be asked, and what the flow does not meet.
+        evaluate: The formula: arrays by the inputs' names to arrays by the outputs' names. Ask `answer` instead.
+        inputs_of: What a path's flow means to it. Asked only where `refusal` has nothing to say.
+        refusal: Why it has no answer for a flow; empty if it has.
+        usual: Whether tables and figures of simulations show it without being asked to.
     """
 
     name: str
     label: str
     summary: str
     reference: str
+    formula: str
     inputs: tuple[Input, ...]
-    assumptions: tuple[str, ...]
-    goodput: Callable[[FlowPath], float]
-    applies: Callable[[FlowPath], Verdict]
+    outputs: tuple[Output, ...]
+    goodput: str
+    assumptions: tuple[Assumption, ...]
+    evaluate: Callable[..., Mapping[str, ArrayLike]]
+    inputs_of: Callable[[FlowPath], dict[str, float]]
+    refusal: Callable[[FlowPath], str]
+    usual: bool = False
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.inputs] + [one.name for one in self.outputs]
+        if len(set(names)) < len(names) or self.output(self.goodput).unit != "segments/s":
+            raise ValueError(
+                f"{self.name}: inputs and outputs need different names, goodput is an output's in segments/s"
+            )
+
+    def input(self, name: str) -> Input:
+        """The input of that name.
+
+        Raises:
+            InputError: There is none.
+        """
+        for one in self.inputs:
+            if one.name == name:
+                return one
+        raise InputError(name, f"is no input of {self.name}; use {', '.join(one.name for one in self.inputs)}")
+
+    def output(self, name: str = "") -> Output:
+        """The output of that name, the primary one for none.
+
+        Raises:
+            InputError: There is none.
+        """
+        for one in self.outputs:
+            if one.name == (name or self.outputs[0].name):
+                return one
+        raise InputError(name, f"is no output of {self.name}; use {', '.join(one.name for one in self.outputs)}")
+
+    def completed(self, **inputs: ArrayLike) -> dict[str, Array]:
+        """All inputs in the record's order: those given, checked, and the others' defaults.
+
+        Raises:
+            InputError: One is unknown, missing or out of its domain.
+        """
+        for name in inputs:
+            self.input(name)
+        known: dict[str, Array] = {}
+        for one in self.inputs:
+            value = inputs.get(one.name, one.default)
+            if value is None:
+                unit = f", in {one.unit}" if one.unit else ""
+                raise InputError(one.name, f"is missing; {self.name} needs it ({one.meaning}{unit})")
+            numbers = np.asarray(value.value(known) if isinstance(value, Rule) else value, float)
+            inside = one.domain.holds(numbers)
+            if not inside.all():
+                bad = numbers[~inside].flat[0]
+                raise InputError(one.name, f"{bad:g} is out of its domain; give {one.domain.words(one.name)}")
+            known[one.name] = numbers
+        return known
+
+    def answer(self, **inputs: ArrayLike) -> dict[str, Array]:
+        """The outputs by name, all of the shape to which the inputs are broadcast.
+
+        Args:
+            inputs: By name, in the record's units; those with a default may be left out.
+
+        Raises:
+            InputError: One is unknown, missing or out of its domain.
+        """
+        known = self.completed(**inputs)
+        shape = np.broadcast_shapes(*(value.shape for value in known.values()))
+        given = self.evaluate(**known)
+        return {one.name: np.broadcast_to(np.asarray(given[one.name], float), shape) for one in self.outputs}
+
+    def applies(self, path: FlowPath) -> Verdict:
+        """Whether it can be asked about a flow, and which of its assumptions the flow violates."""
+        why_not = self.refusal(path)
+        if why_not:
+            return Verdict(why_not)
+        told = ((one.name, one.violation(path)) for one in self.assumptions)
+        return Verdict(violated=tuple((name, how) for name, how in told if how))
+
+    def described(self) -> dict[str, Any]:
+        """The record as plain data."""
+        fields = ("name", "label", "summary", "reference", "formula", "goodput", "usual")
+        return {name: getattr(self, name) for name in fields} | {
+            "inputs": [_described_input(one) for one in self.inputs],
+            "outputs": [_described(one) for one in self.outputs],
+            "assumptions": [{"name": one.name, "sentence": one.sentence} for one in self.assumptions],
+        }
 
 
-def needs_random_loss(path: FlowPath) -> Verdict:
-    """The verdict of models of random loss: no, without any."""
-    if path.transport != "tcp":
-        return Verdict(False, ("does not apply: no TCP",))
-    if path.loss == 0:
-        return Verdict(False, ("does not apply: no random loss",))
-    if path.loss == 1:
-        return Verdict(False, ("does not apply: everything is lost",))
-    if path.round_trip_s == 0:
-        return Verdict(False, ("does not apply: no round-trip time without queueing",))
-    return Verdict(True, path.notes)
+def _described(one: Input | Output) -> dict[str, str]:
+    return {"name": one.name, "letter": one.letter, "unit": one.unit, "meaning": one.meaning}
+
+
+def _described_input(one: Input) -> dict[str, str]:
+    default = one.default.words if isinstance(one.default, Rule) else one.default
+    if default is None:
+        default = "required"
+    elif not isinstance(default, str):
+        default = "unlimited" if default == np.inf else f"{default:g}"
+    return _described(one) | {"default": default, "domain": one.domain.words(one.letter)}

@@ -41,7 +41,12 @@ class FlowPath:
         first_timeout_s: T0, see above.
         receive_window_segments: The receiver's window, infinite for none.
         link_bit_per_s: The cap on payload by the slowest hop's share.
-        notes: What models of random loss assume and this path does not do.
+        is_greedy: Whether there is always data to send.
+        is_always_active: Whether it runs from the end of the warm-up at the latest to the end.
+        link_varies: Whether the rate of a link on the data's way does.
+        loss_is_bursty: Whether data are lost in bursts.
+        ack_loss: As loss, of ACKs on the way back.
+        has_jitter: Whether packets are delayed at random on either way.
     """
 
     flow: str
@@ -59,7 +64,12 @@ class FlowPath:
     first_timeout_s: float
     receive_window_segments: float
     link_bit_per_s: float
-    notes: tuple[str, ...]
+    is_greedy: bool
+    is_always_active: bool
+    link_varies: bool
+    loss_is_bursty: bool
+    ack_loss: float
+    has_jitter: bool
 
     @property
     def window_bit_per_s(self) -> float:
@@ -82,7 +92,7 @@ def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
     mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
     round_trip = _round_trip(flow, route, back, mss + header, header)
     control = transport["control"] if is_tcp else {"kind": ""}
-    notes = _notes(scenario, flow, route, back)
+    on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
     alpha, beta = _increase_and_decrease(control)
     return FlowPath(
         flow=flow["name"],
@@ -95,12 +105,17 @@ def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
         recovery=transport["recovery"] if is_tcp else "",
         mss_bytes=mss,
         round_trip_s=round_trip,
-        loss=_loss(route),
+        loss=_loss(route, "data"),
         segments_per_ack=_segments_per_ack(transport) if is_tcp else 1.0,
         first_timeout_s=_first_timeout(transport, round_trip) if is_tcp else inf,
         receive_window_segments=quantity.window_packets(transport["receive_window"], mss) if is_tcp else inf,
         link_bit_per_s=_link_share(scenario, route) * mss / (mss + header) if mss else 0.0,
-        notes=notes,
+        is_greedy=flow["traffic"]["kind"] == "bulk",
+        is_always_active=flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
+        link_varies=any(hop["link"]["kind"] != "constant" for hop in route),
+        loss_is_bursty="gilbert_elliott" in on_data,
+        ack_loss=_loss(back, "acks"),
+        has_jitter="jitter" in on_data | on_acks,
     )
 
 
@@ -109,6 +124,11 @@ def _middle(written: Any) -> float:
     if isinstance(written, list):
         return (quantity.seconds(written[0]) + quantity.seconds(written[-1])) / 2
     return quantity.seconds(written)
+
+
+def _latest(written: Any) -> float:
+    """The end of a range in seconds, or the time itself."""
+    return quantity.seconds(written[-1] if isinstance(written, list) else written)
 
 
 def _round_trip(
@@ -140,13 +160,22 @@ def _link_share(scenario: dict[str, Any], route: list[dict[str, Any]]) -> float:
     return min((share(hop) for hop in route), default=inf)
 
 
-def _loss(route: list[dict[str, Any]]) -> float:
+def _loss(hops: list[dict[str, Any]], packets: str) -> float:
     passed = 1.0
-    for hop in route:
-        for impairment in hop.get("impairments", []):
-            if impairment.get("applies", "data") != "acks":
-                passed *= 1 - _mean_loss(impairment)
+    for impairment in _struck(hops, packets):
+        passed *= 1 - _mean_loss(impairment)
     return 1 - passed
+
+
+def _struck(hops: list[dict[str, Any]], packets: str) -> list[dict[str, Any]]:
+    """The impairments that strike `data` or `acks`."""
+    spared = "acks" if packets == "data" else "data"
+    every = (one for hop in hops for one in hop.get("impairments", []))
+    return [one for one in every if one.get("applies", "data") != spared]
+
+
+def _kinds(impairments: list[dict[str, Any]]) -> set[str]:
+    return {one["kind"] for one in impairments}
 
 
 def _mean_loss(impairment: dict[str, Any]) -> float:
@@ -180,25 +209,3 @@ def _first_timeout(transport: dict[str, Any], round_trip: float) -> float:
 def _increase_and_decrease(control: dict[str, Any]) -> tuple[float, float]:
     """Alpha and the share kept of a general AIMD; 1 and 1/2 where it does not say."""
     return float(control.get("alpha", 1.0)), float(control.get("beta", 0.5))
-
-
-def _notes(
-    scenario: dict[str, Any], flow: dict[str, Any], route: list[dict[str, Any]], back: list[dict[str, Any]]
-) -> tuple[str, ...]:
-    def impaired(hops: list[dict[str, Any]], spared: str) -> set[str]:
-        every = (one for hop in hops for one in hop.get("impairments", []))
-        return {one["kind"] for one in every if one.get("applies", "data") != spared}
-
-    def latest(written: Any) -> float:
-        return quantity.seconds(written[-1] if isinstance(written, list) else written)
-
-    on_data, on_acks = impaired(route, "acks"), impaired(back, "data")
-    noted = {
-        "there is not always data to send": flow["traffic"]["kind"] != "bulk",
-        "it is not active all the time": flow["stop"] != "end" or latest(flow["start"]) > latest(scenario["warmup"]),
-        "the link's rate varies": any(hop["link"]["kind"] != "constant" for hop in route),
-        "losses come in bursts, their mean rate is used": "gilbert_elliott" in on_data,
-        "lost ACKs are left out": bool(on_acks & {"iid_loss", "gilbert_elliott"}),
-        "the round-trip time varies, jitter is left out": "jitter" in on_data | on_acks,
-    }
-    return tuple(note for note, holds in noted.items() if holds)

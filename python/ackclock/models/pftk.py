@@ -7,17 +7,18 @@ Letters: p loss rate, R round-trip time (s), b segments acknowledged by one ACK,
 Wm largest window (segments). All rates are in segments per second; arguments are broadcast.
 """
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from math import inf
 
-from ackclock.models.domain import check
-from ackclock.models.model import Input, Model, Verdict, needs_random_loss
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_reno, unless
+from ackclock.models.domain import AT_LEAST_ONE, LIMIT, PROPER_SHARE, check
+from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath
 
-Array = NDArray[np.float64]
 
-
-def window(p: ArrayLike, b: ArrayLike = 2) -> Array:
+def unlimited_window(p: ArrayLike, b: ArrayLike = 2) -> Array:
     """The mean window at a loss when nothing limits it, W(p) in segments."""
     p, b = _loss_and_b(p, b)
     k = (2 + b) / (3 * b)
@@ -44,7 +45,7 @@ def triple_duplicate_only(p: ArrayLike, R: ArrayLike, b: ArrayLike = 2) -> Array
     """Sending rate if duplicate ACKs reveal every loss (first regime)."""
     p, b = _loss_and_b(p, b)
     R = _positive("R", R)
-    W = window(p, b)
+    W = unlimited_window(p, b)
     return np.asarray(((1 - p) / p + W) / (R * (b * W / 2 + 1)))
 
 
@@ -70,7 +71,7 @@ def _with_timeouts(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike, b: 
     p, b = _loss_and_b(p, b)
     R, T0, Wm = _positive("R", R), _positive("T0", T0), np.asarray(Wm, float)
     check(Wm=(Wm, Wm >= 1))
-    W = window(p, b)
+    W = unlimited_window(p, b)
     limited = Wm <= W
     w = np.where(limited, Wm, W)
     Q = timeout_probability(p, w)
@@ -93,39 +94,80 @@ def _positive(letter: str, value: ArrayLike) -> Array:
     return value
 
 
-def _goodput(path: FlowPath) -> float:
-    Wm = max(path.receive_window_segments, 1.0)
-    return float(goodput(path.loss, path.round_trip_s, path.first_timeout_s, Wm, path.segments_per_ack))
+def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array) -> dict[str, Array]:
+    p, R, T0, Wm, b = loss, rtt, timeout, window, segments_per_ack
+    W = np.minimum(unlimited_window(p, b), Wm)
+    return {
+        "throughput": full(p, R, T0, Wm, b),
+        "goodput": goodput(p, R, T0, Wm, b),
+        "triple_duplicate_only": triple_duplicate_only(p, R, b),
+        "approximate": approximate(p, R, T0, Wm, b),
+        "peak_window": W,
+        "timeout_share": timeout_probability(p, W),
+    }
 
 
-def _applies(path: FlowPath) -> Verdict:
-    verdict = needs_random_loss(path)
-    if verdict.applies and not (path.is_aimd and path.growth_segments == 1 and path.kept_share == 0.5):
-        return Verdict(False, (f"does not apply: {path.control} is not AIMD(1, 1/2)",))
-    if verdict.applies and path.recovery != "reno":
-        return Verdict(True, (*verdict.notes, f"loss recovery is {path.recovery}, the formula's is Reno's"))
-    return verdict
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {
+        "loss": path.loss, "rtt": path.round_trip_s, "timeout": path.first_timeout_s,
+        "window": max(path.receive_window_segments, 1.0), "segments_per_ack": path.segments_per_ack,
+    }  # fmt: skip
 
+
+RENO_RECOVERY = Assumption(
+    "reno_recovery",
+    "Reno's recovery: losses that leave fewer than three duplicate ACKs end in a timeout",
+    lambda path: unless(path.recovery == "reno", f"loss recovery is {path.recovery}, the formula's is Reno's"),
+)
+
+LOSS = Input("loss", "p", "", "loss rate: the share of segments that begin a loss indication", domain=PROPER_SHARE)
+RTT = Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window")
+TIMEOUT = Input(
+    "timeout", "T0", "s", "first retransmission timeout",
+    Rule("max(1 s, R), of RFC 6298 with a steady round-trip time", lambda known: np.maximum(1.0, known["rtt"])),
+)  # fmt: skip
+WINDOW = Input("window", "Wm", "segments", "largest window, unlimited for none", inf, LIMIT)
+SEGMENTS_PER_ACK = Input(
+    "segments_per_ack", "b", "segments", "segments acknowledged by one ACK (1 with byte counting)", 2, AT_LEAST_ONE
+)
 
 MODEL = Model(
     name="pftk",
     label="PFTK",
-    summary="TCP Reno with timeouts and a window limit, as the receiver sees it.",
+    summary="TCP Reno with timeouts and a window limit: what it sends and what the receiver gets.",
     reference="Padhye, Firoiu, Towsley, Kurose 1998, 2000",
-    inputs=(
-        Input("p", "", "loss rate"),
-        Input("R", "s", "round-trip time without queueing"),
-        Input("T0", "s", "first retransmission timeout"),
-        Input("Wm", "segments", "largest window"),
-        Input("b", "segments", "segments acknowledged by one ACK"),
+    formula="""\
+k = (2 + b)/(3 b),  W(p) = k + sqrt(8 (1-p)/(3 b p) + k^2)
+Q(p, w) = min(1, (1 - (1-p)^3) (1 + (1-p)^3 (1 - (1-p)^(w-3))) / (1 - (1-p)^w))
+f(p) = 1 + p + 2 p^2 + 4 p^3 + 8 p^4 + 16 p^5 + 32 p^6
+
+B = ((1-p)/p + w + Q(p, w)/(1-p)) / (R rounds + Q(p, w) f(p) T0/(1-p))
+    w = W(p), rounds = b W(p)/2 + 1                if W(p) < Wm
+    w = Wm,   rounds = b Wm/8 + (1-p)/(p Wm) + 2   else
+goodput:               numerator (1-p)/p + w/2 + Q(p, w)
+triple_duplicate_only: ((1-p)/p + W(p)) / (R (b W(p)/2 + 1))
+approximate:           min(Wm/R, 1/(R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8)) p (1 + 32 p^2)))""",
+    inputs=(LOSS, RTT, TIMEOUT, WINDOW, SEGMENTS_PER_ACK),
+    outputs=(
+        Output("throughput", "B", "segments/s", "sending rate, with timeouts and window limit"),
+        Output("goodput", "T", "segments/s", "what the receiver gets of it"),
+        Output("triple_duplicate_only", "", "segments/s", "sending rate without timeouts and window limit"),
+        Output("approximate", "", "segments/s", "the short form of the sending rate"),
+        Output("peak_window", "w", "segments", "mean window at a loss"),
+        Output("timeout_share", "Q", "", "share of loss indications that are timeouts"),
     ),
+    goodput="goodput",
     assumptions=(
-        "additive increase by one, multiplicative decrease by a half",
-        "after the first loss in a round trip all that follows in it is lost; rounds are independent",
-        "Reno's recovery: losses that leave fewer than three duplicate ACKs end in a timeout",
-        "the round-trip time does not depend on the window",
-        "always data to send, no slow start",
+        Assumption("reno", "additive increase by one, multiplicative decrease by a half"),
+        Assumption(
+            "losses_to_the_end_of_a_round",
+            "after the first loss in a round trip all that follows in it is lost; rounds are independent",
+        ),
+        RENO_RECOVERY,
+        *OF_RANDOM_LOSS,
     ),
-    goodput=_goodput,
-    applies=_applies,
+    evaluate=_evaluate,
+    inputs_of=_inputs_of,
+    refusal=needs_reno,
+    usual=True,
 )

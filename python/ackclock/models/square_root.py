@@ -8,17 +8,18 @@ equation-based and AIMD congestion control", 2000.
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ackclock.models.domain import check
-from ackclock.models.model import Input, Model, Verdict, needs_random_loss
+from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_random_loss, unless
+from ackclock.models.domain import AT_LEAST_ONE, Domain, check
+from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
 # C for evenly spaced losses, an ACK for each segment, growth by one, decrease by a half.
 PERIODIC = math.sqrt(3 / 2)
 
 
-def constant(b: float = 1.0, alpha: float = 1.0, beta: float = 0.5) -> float:
+def constant(b: ArrayLike = 1.0, alpha: ArrayLike = 1.0, beta: ArrayLike = 0.5) -> Array:
     """C of the law for deterministic, evenly spaced losses.
 
     A saw-tooth between beta W and W, rising by alpha/b a round trip, carries (1 - beta^2) b W^2 / (2 alpha) segments
@@ -29,11 +30,12 @@ def constant(b: float = 1.0, alpha: float = 1.0, beta: float = 0.5) -> float:
         alpha: Growth in segments per round trip if b = 1.
         beta: What is left of the window after a loss.
     """
-    check(b=(b, b >= 1), alpha=(alpha, alpha > 0), beta=(beta, 0 <= beta < 1))
-    return math.sqrt(alpha * (1 + beta) / (2 * b * (1 - beta)))
+    b, alpha, beta = np.asarray(b, float), np.asarray(alpha, float), np.asarray(beta, float)
+    check(b=(b, b >= 1), alpha=(alpha, alpha > 0), beta=(beta, (beta >= 0) & (beta < 1)))
+    return np.asarray(np.sqrt(alpha * (1 + beta) / (2 * b * (1 - beta))))
 
 
-def rate(R: ArrayLike, p: ArrayLike, C: ArrayLike = PERIODIC) -> NDArray[np.float64]:
+def rate(R: ArrayLike, p: ArrayLike, C: ArrayLike = PERIODIC) -> Array:
     """C / (R sqrt(p)).
 
     Args:
@@ -53,42 +55,61 @@ def rate(R: ArrayLike, p: ArrayLike, C: ArrayLike = PERIODIC) -> NDArray[np.floa
 _FEW_SEGMENTS = 10
 
 
-def _mean_window(path: FlowPath) -> float:
-    return constant(path.segments_per_ack, path.growth_segments, path.kept_share) / math.sqrt(path.loss)
+def _small_windows(path: FlowPath) -> str:
+    window = float(constant(path.segments_per_ack, path.growth_segments, path.kept_share)) / math.sqrt(path.loss)
+    return unless(
+        window >= _FEW_SEGMENTS,
+        f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which it leaves out, count",
+    )
 
 
-def _goodput(path: FlowPath) -> float:
-    C = constant(path.segments_per_ack, path.growth_segments, path.kept_share)
-    return float(rate(path.round_trip_s, path.loss, C))
+FEW_TIMEOUTS = Assumption(
+    "few_timeouts", "losses are few and far between: no timeouts, no loss of a retransmission", _small_windows
+)
 
 
-def _applies(path: FlowPath) -> Verdict:
-    verdict = needs_random_loss(path)
-    if verdict.applies and not path.is_aimd:
-        return Verdict(False, (f"does not apply: {path.control} is no AIMD",))
-    if verdict.applies and _mean_window(path) < _FEW_SEGMENTS:
-        few = f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which it leaves out, count"
-        return Verdict(True, (*verdict.notes, few))
-    return verdict
+def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, increase: Array, kept: Array) -> dict[str, Array]:
+    C = constant(segments_per_ack, increase, kept)
+    return {"rate": rate(rtt, loss, C), "window": C / np.sqrt(loss)}
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {
+        "loss": path.loss, "rtt": path.round_trip_s, "segments_per_ack": path.segments_per_ack,
+        "increase": path.growth_segments, "kept": path.kept_share,
+    }  # fmt: skip
+
+
+def _refusal(path: FlowPath) -> str:
+    return needs_random_loss(path) or unless(path.is_aimd, f"{path.control} is no AIMD")
 
 
 MODEL = Model(
     name="square_root",
     label="square root",
-    summary="C/(R sqrt p): congestion avoidance alone, with evenly spaced losses.",
-    reference="Mathis, Semke, Mahdavi, Ott 1997; Floyd, Fall 1999",
+    summary="C/(R sqrt p): congestion avoidance of any AIMD alone, with evenly spaced losses.",
+    reference="Mathis, Semke, Mahdavi, Ott 1997; Floyd, Handley, Padhye 2000",
+    formula="rate = W / R,  W = C / sqrt(p),  C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))",
     inputs=(
-        Input("R", "s", "round-trip time without queueing"),
-        Input("p", "", "loss rate"),
-        Input("b", "segments", "segments acknowledged by one ACK"),
-        Input("C", "", "sqrt(alpha (1 + beta) / (2 b (1 - beta)))"),
+        Input("loss", "p", "", "loss rate", domain=Domain(0, 1, "(]")),
+        Input("rtt", "R", "s", "round-trip time without queueing"),
+        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
+        Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
+        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, Domain(0, 1, "[)")),
     ),
+    outputs=(
+        Output("rate", "", "segments/s", "sending rate"),
+        Output("window", "W", "segments", "mean window"),
+    ),
+    goodput="rate",
     assumptions=(
-        "additive increase, multiplicative decrease",
-        "losses are few and far between: no timeouts, no loss of a retransmission",
-        "the round-trip time does not depend on the window",
-        "always data to send, no slow start, no window limit",
+        Assumption("aimd", "additive increase, multiplicative decrease"),
+        FEW_TIMEOUTS,
+        Assumption("no_window_limit", "the window is limited by nothing but losses"),
+        *OF_RANDOM_LOSS,
     ),
-    goodput=_goodput,
-    applies=_applies,
+    evaluate=_evaluate,
+    inputs_of=_inputs_of,
+    refusal=_refusal,
+    usual=True,
 )
