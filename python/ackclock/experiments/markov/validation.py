@@ -275,7 +275,7 @@ def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Cla
 
 
 def _claims_about_all() -> list[Claim]:
-    errors = [error(row, "ATp") for row in rows()]
+    errors = [float(row["error_ATp"]) for row in rows()]
     below = [sum(low <= one < high for one in errors) for low, high in ((0, 20), (20, 35), (35, 100))]
     gaps = [sum(error(row, "ATp") for row in rows(number)) / len(rows(number)) for number in (7, 8, 9)]
     return [

@@ -68,7 +68,7 @@ def compute() -> Outcome:
     ]
     of_limits.append(Cell.of((str(W_MAX),), "at p", LARGEST_AT, largest[W_MAX][0], FIGURE_SHARE))
     apart = max(sd for _, sd in largest.values()) / min(sd for _, sd in largest.values())
-    large_p = [moments(0.01, w_max)[1] for w_max in LARGEST_SD]
+    large_p = [moments(0.02, w_max)[1] for w_max in LARGEST_SD]
     claims = (
         Claim(
             "Text: the standard deviation hardly depends on the window limit",
@@ -78,7 +78,7 @@ def compute() -> Outcome:
             apart < 1.1, documented=False,
         ),
         Claim(
-            "It hardly depends on the limit to the right of the peak", f"at p = 0.01 {min(large_p):.2f} to {max(large_p):.2f}",
+            "It hardly depends on the limit to the right of the peak", f"at p = 0.02 {min(large_p):.2f} to {max(large_p):.2f}",
             max(large_p) / min(large_p) < 1.02, origin=Origin.INFERRED,
         ),
     )  # fmt: skip

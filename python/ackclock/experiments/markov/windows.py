@@ -80,7 +80,7 @@ def compute(of: Law) -> Outcome:
     at_limit = segment[W_MAX] > max(share for w, share in segment.items() if w < W_MAX)
     said = "The window limit is the likeliest window"
     claims = [
-        Claim(said, f"P({W_MAX}) is {segment[W_MAX]:.4f}, the peak below {segment[peak]:.4f}", at_limit, of.highest_is_limit, Origin.INFERRED)
+        Claim(said, f"P({W_MAX}) is {segment[W_MAX]:.3g}, the peak below {segment[peak]:.3g}", at_limit, of.highest_is_limit, Origin.INFERRED)
     ]
     if of.figure == "8.2":
         claims.append(_by_round(laws["round"]))
