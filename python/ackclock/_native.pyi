@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 class ScenarioError(ValueError):
     """Bad input: one line, "field: value problem; remedy"."""
 
@@ -40,3 +43,16 @@ def simulate(
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
     """Runs every replicate of every point; `{"complete": bool, "tables": {name: {column: array}}}`."""
+
+# Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.
+
+def climbing_chains(survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]) -> bytes:
+    """The stationary laws of chains that climb one state per step: a row of probabilities each, one down map."""
+
+def climbing_chain_with_channel(
+    survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]
+) -> bytes:
+    """The stationary law of such a chain beside a channel: a 2 x 2 matrix in, two masses out per level."""
+
+def epoch_chain(offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> bytes:
+    """The stationary law of a chain with sparse rows; row k is `offsets[k]` to `offsets[k + 1]`."""

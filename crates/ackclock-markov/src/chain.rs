@@ -1,0 +1,133 @@
+//! The stationary law of a chain that climbs one step at a time and falls by a non-decreasing map.
+//!
+//! Probability that flows up across the cut between k and k+1 flows down across it:
+//!
+//! ```text
+//! pi_k s_k = D_k = sum of f_w pi_w over all w > k with down(w) <= k
+//! ```
+//!
+//! As the down map is non-decreasing these w are k+1 … hi(k). The walk goes from the top downwards. The sliding sum D is
+//! formed without subtraction, so that each pi_k keeps all but a few roundings of its digits: the range is split at an
+//! anchor, the part below grows by addition, of the part above all prefix sums are kept; when the range has left the part
+//! above, the anchor moves to where the walk is. Each state is summed twice at most.
+//!
+//! Source: the cut equations are those of Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical Markovian model of TCP
+//! congestion avoidance algorithm performance", University of Helsinki, C-2002-13; the sum is a queue of two stacks.
+
+use crate::climb::{Refused, bottom, check_down, check_probabilities};
+
+/// Masses below e^-760 (about 1e-330) of the lowest state's are no doubles: the walk starts below them.
+const NEGLIGIBLE_LOG: f64 = -760.0;
+/// Stored masses are divided by a mass that grows beyond this.
+const LARGE: f64 = 1e200;
+
+/// What a walk needs besides its result; kept from one set of parameters to the next.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    above: Vec<f64>,
+}
+
+/// The stationary laws of several chains with the same down map.
+///
+/// `survive` and `lose` hold one row of `down.len()` probabilities per chain. Index is state: from state k the chain
+/// climbs to k+1 with `survive[k]` (at the top it stays) and falls to `down[k]` with `lose[k]`. A state that never
+/// survives is the top of what is reached. The result has the shape of `survive`, each row sums to one.
+///
+/// # Errors
+/// If lengths do not match, a value is no probability, or the map is not as said.
+pub fn stationary_of_many(survive: &[f64], lose: &[f64], down: &[usize]) -> Result<Vec<f64>, Refused> {
+    check_down(down)?;
+    let states = down.len();
+    if lose.len() != survive.len() || !survive.len().is_multiple_of(states) {
+        let expected = survive.len() - survive.len() % states;
+        return Err(Refused::Length {
+            expected,
+            found: lose.len(),
+        });
+    }
+    check_probabilities(survive)?;
+    check_probabilities(lose)?;
+    let mut laws = vec![0.0; survive.len()];
+    let mut workspace = Workspace::default();
+    let rows = survive.chunks_exact(states).zip(lose.chunks_exact(states));
+    for (law, (survive, lose)) in laws.chunks_exact_mut(states).zip(rows) {
+        walk(survive, lose, down, law, &mut workspace);
+    }
+    Ok(laws)
+}
+
+/// The stationary law of one chain; see [`stationary_of_many`].
+///
+/// # Errors
+/// As there.
+pub fn stationary(survive: &[f64], lose: &[f64], down: &[usize]) -> Result<Vec<f64>, Refused> {
+    if survive.len() != down.len() {
+        return Err(Refused::Length {
+            expected: down.len(),
+            found: survive.len(),
+        });
+    }
+    stationary_of_many(survive, lose, down)
+}
+
+fn walk(survive: &[f64], lose: &[f64], down: &[usize], law: &mut [f64], workspace: &mut Workspace) {
+    let reached = survive
+        .iter()
+        .position(|&s| s == 0.0)
+        .unwrap_or(survive.len() - 1);
+    let bottom = bottom(down, reached);
+    let top = start(survive, lose, bottom, reached);
+    law.fill(0.0);
+    law[top] = 1.0;
+    // `near` is the sum over (k, anchor], `above[j]` the one over (anchor, anchor + 1 + j].
+    let (mut anchor, mut near) = (top, 0.0);
+    let above = &mut workspace.above;
+    above.clear();
+    let mut high = top;
+    for k in (bottom..top).rev() {
+        while down[high] > k {
+            high -= 1;
+        }
+        near += lose[k + 1] * law[k + 1];
+        if high < anchor {
+            anchor = k;
+            near = 0.0;
+            above.clear();
+            above.extend((k + 1..=high).scan(0.0, |sum, w| {
+                *sum += lose[w] * law[w];
+                Some(*sum)
+            }));
+        }
+        let far = if high > anchor {
+            above[high - anchor - 1]
+        } else {
+            0.0
+        };
+        let flow = near + far;
+        law[k] = flow / survive[k];
+        if law[k] > LARGE {
+            let scale = survive[k] / flow;
+            law[k + 1..=top]
+                .iter_mut()
+                .chain(above.iter_mut())
+                .for_each(|value| *value *= scale);
+            near *= scale;
+            law[k] = 1.0;
+        }
+    }
+    let total: f64 = law[bottom..=top].iter().rev().sum();
+    law[bottom..=top].iter_mut().for_each(|value| *value /= total);
+}
+
+/// Where the walk starts: `pi_{k+1} / pi_k <= s_k / f_{k+1}` by the cut equation, and the product of these bounds may
+/// leave the range of doubles.
+fn start(survive: &[f64], lose: &[f64], bottom: usize, reached: usize) -> usize {
+    let mut bound = 0.0;
+    for k in bottom..reached {
+        bound += survive[k].ln() - lose[k + 1].ln();
+        if bound < NEGLIGIBLE_LOG {
+            return k;
+        }
+    }
+    reached
+}

@@ -1,0 +1,66 @@
+//! What all chains that climb one step at a time have in common: who falls where, and what input is refused.
+
+use std::fmt;
+
+/// Why an input describes no chain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Refused {
+    /// There is no state at all.
+    Empty,
+    /// An array has another length than the number of states asks for.
+    Length {
+        /// What there should be.
+        expected: usize,
+        /// What there is.
+        found: usize,
+    },
+    /// A probability is negative or not a number.
+    Probability(f64),
+    /// The state at this index falls upwards, or lower than the state below it does.
+    Down(usize),
+    /// Not all states can be reached from one another, so that there is more than one stationary law.
+    Reducible,
+    /// The states of a row's targets do not exist, or the row says nothing.
+    Row(usize),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Empty => write!(f, "there is no state"),
+            Refused::Length { expected, found } => write!(f, "{found} values where {expected} are needed"),
+            Refused::Probability(value) => write!(f, "{value} is no probability"),
+            Refused::Reducible => write!(f, "there is more than one stationary law"),
+            Refused::Row(state) => write!(f, "state {state} leads nowhere, or to a state that is not there"),
+            Refused::Down(state) => {
+                write!(f, "state {state} falls upwards, or lower than the state below it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Checks that all are probabilities; rounding may have put them a little above one.
+pub(crate) fn check_probabilities(values: &[f64]) -> Result<(), Refused> {
+    match values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value)) {
+        Some(&value) => Err(Refused::Probability(value)),
+        None => Ok(()),
+    }
+}
+
+/// Checks a down map: nobody falls upwards, and who is higher falls no lower.
+pub(crate) fn check_down(down: &[usize]) -> Result<(), Refused> {
+    if down.is_empty() {
+        return Err(Refused::Empty);
+    }
+    let bad = |state: &usize| down[*state] > *state || (*state > 0 && down[*state] < down[*state - 1]);
+    (0..down.len())
+        .find(bad)
+        .map_or(Ok(()), |state| Err(Refused::Down(state)))
+}
+
+/// The lowest state that is ever returned to: nobody above `bottom` falls below it.
+pub(crate) fn bottom(down: &[usize], top: usize) -> usize {
+    (0..=top).rev().find(|&state| down[state] == state).unwrap_or(0)
+}

@@ -1,0 +1,73 @@
+//! Stationary laws of Markov chains: arrays come in as buffers and go out as bytes.
+
+use ackclock_markov::climb::Refused;
+use ackclock_markov::{chain, channel, epochs};
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+fn refuse(refused: Refused) -> PyErr {
+    PyValueError::new_err(refused.to_string())
+}
+
+fn values<T: Element>(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
+    PyBuffer::get(array)?.to_vec(py)
+}
+
+fn indices(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    let negative = |_| PyValueError::new_err("an index is negative");
+    values::<i64>(py, array)?
+        .into_iter()
+        .map(|index| usize::try_from(index).map_err(negative))
+        .collect()
+}
+
+fn packed<'py>(py: Python<'py>, law: &[f64]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, size_of_val(law), |bytes| {
+        for (place, value) in bytes.chunks_exact_mut(size_of::<f64>()).zip(law) {
+            place.copy_from_slice(&value.to_ne_bytes());
+        }
+        Ok(())
+    })
+}
+
+#[pyfunction]
+pub fn climbing_chains<'py>(
+    py: Python<'py>,
+    survive: &Bound<'py, PyAny>,
+    lose: &Bound<'py, PyAny>,
+    down: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (survive, lose, down) = (values(py, survive)?, values(py, lose)?, indices(py, down)?);
+    let laws = py.detach(|| chain::stationary_of_many(&survive, &lose, &down));
+    packed(py, &laws.map_err(refuse)?)
+}
+
+#[pyfunction]
+pub fn climbing_chain_with_channel<'py>(
+    py: Python<'py>,
+    survive: &Bound<'py, PyAny>,
+    lose: &Bound<'py, PyAny>,
+    down: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (survive, lose): (Vec<f64>, Vec<f64>) = (values(py, survive)?, values(py, lose)?);
+    let down = indices(py, down)?;
+    let (survive, _) = survive.as_chunks();
+    let (lose, _) = lose.as_chunks();
+    let law = py.detach(|| channel::stationary(survive, lose, &down));
+    packed(py, law.map_err(refuse)?.as_flattened())
+}
+
+#[pyfunction]
+pub fn epoch_chain<'py>(
+    py: Python<'py>,
+    offsets: &Bound<'py, PyAny>,
+    targets: &Bound<'py, PyAny>,
+    probabilities: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (offsets, targets) = (indices(py, offsets)?, indices(py, targets)?);
+    let probabilities: Vec<f64> = values(py, probabilities)?;
+    let law = py.detach(|| epochs::stationary(&offsets, &targets, &probabilities));
+    packed(py, &law.map_err(refuse)?)
+}

@@ -1,0 +1,129 @@
+"""The window chain: the congestion window from round to round, and what it looks like from elsewhere.
+
+Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical Markovian model of TCP congestion avoidance algorithm
+performance", University of Helsinki, Report C-2002-13, 2002.
+
+Congestion avoidance alone: a round without loss adds a step, one with losses takes the window down once. No slow
+start, no timeouts.
+
+Letters: w window (segments), pi_w its law by rounds (`round`), s_w and f_w = 1 - s_w the chance that a round
+survives or not (`survive`, `lose`), M_w mean segments sent under w before the window changes (`segments`), L rate of
+the link (segments/s, `rate`), t0 = 1/L.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock.models.aimd_chain import compiled
+from ackclock.models.aimd_chain.growth import HALVING, Response
+from ackclock.models.aimd_chain.loss import Loss
+from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.aimd_chain.rtt import RoundTrip
+
+Array = NDArray[np.float64]
+
+MODES = ("round", "segment", "segment_full", "time", "time1")
+
+
+@dataclass(frozen=True, eq=False)
+class WindowChain:
+    """A solved chain. All arrays have one entry per window.
+
+    Attributes:
+        windows: Segments, from 2 upwards.
+        round: pi, the share of rounds.
+        segments: M_w, the mean number of segments sent under a window before it changes.
+        survive: s_w.
+        lose: f_w.
+    """
+
+    windows: Array
+    round: Array
+    segments: Array
+    survive: Array
+    lose: Array
+
+    def law(self, mode: str, rtt: RoundTrip | None = None, rate: float = inf) -> Array:
+        """The law of the window, seen from somewhere.
+
+        Args:
+            mode: `round`: a round picked at random. `segment`: a segment picked at random if a round ends at its
+                first loss, pi_w M_w (the paper's examples). `segment_full`: the same with whole rounds, pi_w w.
+                `time`: a moment picked at random, pi_w E max(RTT, w/L) (Theorem 2). `time1`: a moment of the chain of
+                segments, pi_w M_w E max(RTT, w/L)/w (Theorem 1).
+            rtt: Round-trip time; the two laws of time need it.
+            rate: L in segments/s.
+
+        Returns:
+            Probabilities, one per window.
+        """
+        weights = self._weights(mode, rtt, rate)
+        total = weights.sum()
+        if not 0 < total < inf:
+            refuse("rtt", total, "on the mean, in s: it must be positive and finite for a law of time")
+        return np.asarray(weights / total)
+
+    def mean(self, mode: str, rtt: RoundTrip | None = None, rate: float = inf) -> float:
+        """Mean window in segments; arguments as for `law`."""
+        return float(self.law(mode, rtt, rate) @ self.windows)
+
+    def sd(self, mode: str, rtt: RoundTrip | None = None, rate: float = inf) -> float:
+        """Standard deviation of the window in segments; arguments as for `law`."""
+        law = self.law(mode, rtt, rate)
+        return float(np.sqrt(law @ (self.windows - law @ self.windows) ** 2))
+
+    def _weights(self, mode: str, rtt: RoundTrip | None, rate: float) -> Array:
+        if mode == "round":
+            return self.round
+        if mode == "segment":
+            return self.round * self.segments
+        if mode == "segment_full":
+            return self.round * self.windows
+        if mode not in MODES:
+            refuse("mode", mode, f"is unknown; write one of {', '.join(MODES)}")
+        if rtt is None:
+            refuse("rtt", rtt, f"will not do for mode {mode}; give a round-trip time, for example rtt.constant(0.1)")
+        lasts = round_lasts(self, rtt, rate)
+        return self.round * lasts if mode == "time" else self.round * self.segments * lasts / self.windows
+
+
+def round_lasts(chain: WindowChain, rtt: RoundTrip, rate: float = inf) -> Array:
+    """Mean length of a round, E max(RTT, w/L) in s, for each window.
+
+    The paper's (8.2) has its branches the other way round; its section 5 says what is meant.
+    """
+    check_rate(rate)
+    return rtt.mean_at_least(chain.windows / rate, chain.windows)
+
+
+def check_rate(rate: float) -> None:
+    """Refuses what is no link rate in segments/s."""
+    if not rate > 0:
+        refuse("rate", rate, "must be positive, in segments/s; write for example 1000, or inf for no limit")
+
+
+def check_largest_window(w_max: float) -> None:
+    """Refuses what is no largest window in segments."""
+    if not 2 <= w_max < inf:
+        refuse("w_max", w_max, "must be at least 2 segments; write for example 64")
+
+
+def solve(loss: Loss, w_max: float, response: Response = HALVING) -> WindowChain:
+    """Solves the chain in O(w_max).
+
+    Args:
+        loss: Loss law.
+        w_max: Largest window in segments, at least 2.
+        response: How the window grows and falls; by one and to a half unless said otherwise.
+
+    Returns:
+        The chain, every pi_w above about 1e-300 accurate to some 1e-13.
+    """
+    check_largest_window(w_max)
+    windows, down = response.path(w_max)
+    survive, lose = loss.survive(windows), loss.lose(windows)
+    law = compiled.stationary(survive, lose, down)
+    return WindowChain(windows, law, loss.segments(windows), survive, lose)

@@ -1,0 +1,222 @@
+"""Laws of the round-trip time, and the few means of them that the throughput law needs.
+
+Letters: R round-trip time (s), w window (segments), L rate of the link (segments/s), a = w/L. All methods take arrays
+that are broadcast, with the windows beside them, since the law may depend on the window.
+
+A round-trip time is positive. Of a law with mass at or below zero (the paper's normal one) that mass is either taken
+as it stands ("cap": such a round is as fast as the link lets it be, the paper's formula (5.3) verbatim) or left out
+("truncate").
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from ackclock.models.aimd_chain.continuous import Continuous
+from ackclock.models.aimd_chain.refusal import refuse
+
+Array = NDArray[np.float64]
+
+
+class RoundTrip(Protocol):
+    """What the models ask of a law."""
+
+    def cdf(self, r: Array, windows: Array) -> Array:
+        """P(R <= r), r positive."""
+        ...
+
+    def below(self, r: Array, windows: Array) -> Array:
+        """P(R < r), r positive."""
+        ...
+
+    def upper_mean(self, r: Array, windows: Array) -> Array:
+        """E(R; R >= r) in s, r not negative: the mean times the share of time in rounds of at least r."""
+        ...
+
+    def mean_at_least(self, a: Array, windows: Array) -> Array:
+        """E max(R, a) in s, a not negative."""
+        ...
+
+    def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
+        """E min(w/R, L)^m in (segments/s)^m, one per window; infinite where the mean does not exist."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Empirical:
+    """A weighted sample: each value has its share of the mass.
+
+    Sorted once; every mean is a look-up in running sums, which are formed without subtraction.
+
+    Attributes:
+        samples: Round-trip times in s.
+        weights: As many, summing to anything positive; equal ones if not given.
+    """
+
+    samples: ArrayLike
+    weights: ArrayLike | None = None
+    _sorted: Array = field(init=False, repr=False)
+    _shares: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        samples = np.atleast_1d(np.asarray(self.samples, float)).ravel()
+        if samples.size == 0:
+            refuse("samples", "()", "is empty; give at least one round-trip time in s")
+        _all("samples", samples, (samples > 0) & (samples < np.inf), "must be positive and finite, in s")
+        weights = np.ones_like(samples) if self.weights is None else np.atleast_1d(np.asarray(self.weights, float))
+        if weights.shape != samples.shape:
+            refuse("weights", f"{weights.size} values", f"must be as many as samples, {samples.size}")
+        _all("weights", weights, (weights >= 0) & (weights < np.inf), "must not be negative, and finite")
+        if not weights.sum() > 0:
+            refuse("weights", 0.0, "on the whole; at least one must be positive")
+        order = np.argsort(samples, kind="stable")
+        object.__setattr__(self, "_sorted", samples[order])
+        object.__setattr__(self, "_shares", weights[order] / weights.sum())
+
+    @cached_property
+    def _mass_below(self) -> Array:
+        return np.append(0, np.cumsum(self._shares))
+
+    @cached_property
+    def _mean_from(self) -> Array:
+        return _sum_from(self._shares * self._sorted)
+
+    def cdf(self, r: Array, windows: Array) -> Array:  # noqa: ARG002 (the same for all windows)
+        """P(R <= r)."""
+        return self._mass_below[np.searchsorted(self._sorted, r, side="right")]
+
+    def below(self, r: Array, windows: Array) -> Array:  # noqa: ARG002
+        """P(R < r)."""
+        return self._mass_below[np.searchsorted(self._sorted, r, side="left")]
+
+    def upper_mean(self, r: Array, windows: Array) -> Array:  # noqa: ARG002
+        """E(R; R >= r)."""
+        return self._mean_from[np.searchsorted(self._sorted, r, side="left")]
+
+    def mean_at_least(self, a: Array, windows: Array) -> Array:
+        """E max(R, a)."""
+        return a * self.below(a, windows) + self.upper_mean(a, windows)
+
+    def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
+        """E min(w/R, L)^m."""
+        first = np.searchsorted(self._sorted, windows / rate, side="right")
+        capped = np.where(first > 0, self._mass_below[first] * rate**m if rate < np.inf else 0, 0)
+        return capped + windows**m * _sum_from(self._shares * self._sorted**-m)[first]
+
+
+@dataclass(frozen=True)
+class PerWindow:
+    """A law for each window.
+
+    Attributes:
+        function: Takes a window in segments, gives its law.
+    """
+
+    function: Callable[[float], RoundTrip]
+
+    def cdf(self, r: Array, windows: Array) -> Array:
+        """P(R <= r)."""
+        return self._each("cdf", r, windows)
+
+    def below(self, r: Array, windows: Array) -> Array:
+        """P(R < r)."""
+        return self._each("below", r, windows)
+
+    def upper_mean(self, r: Array, windows: Array) -> Array:
+        """E(R; R >= r)."""
+        return self._each("upper_mean", r, windows)
+
+    def mean_at_least(self, a: Array, windows: Array) -> Array:
+        """E max(R, a)."""
+        return self._each("mean_at_least", a, windows)
+
+    def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
+        """E min(w/R, L)^m."""
+        each = [self.function(float(w)).capped_rate(m, rate, np.array([w])) for w in windows]
+        return np.concatenate(each)
+
+    def _each(self, name: str, r: Array, windows: Array) -> Array:
+        r, windows = np.broadcast_arrays(r, windows)
+        answer = np.empty(r.shape)
+        distinct, of = np.unique(windows, return_inverse=True)
+        of = of.reshape(windows.shape)
+        for index, w in enumerate(distinct):
+            here = of == index
+            answer[here] = getattr(self.function(float(w)), name)(r[here], windows[here])
+        return answer
+
+
+def constant(r: float) -> Empirical:
+    """Always r seconds."""
+    if not 0 < r < np.inf:
+        refuse("rtt", r, "must be positive and finite, in s; write for example 0.1")
+    return Empirical(r)
+
+
+def normal(mean: float, sd: float, negative: Literal["cap", "truncate"] = "cap") -> Continuous:
+    """Normal with that mean and standard deviation in s, before anything is done about its mass below zero."""
+    _positive("mean", mean, "s")
+    _positive("sd", sd, "s")
+    return Continuous(stats.norm(mean, sd), negative)
+
+
+def lognormal(median: float, sigma: float, shift: float = 0.0) -> Continuous:
+    """A shift and a lognormal one: median without the shift in s, sigma of its logarithm."""
+    _positive("median", median, "s")
+    _positive("sigma", sigma, "")
+    return Continuous(stats.lognorm(sigma, _shift(shift), median))
+
+
+def gamma(shape: float, scale: float, shift: float = 0.0) -> Continuous:
+    """A shift and a gamma one of mean shape * scale, scale in s."""
+    _positive("shape", shape, "")
+    _positive("scale", scale, "s")
+    return Continuous(stats.gamma(shape, _shift(shift), scale))
+
+
+def weibull(shape: float, scale: float, shift: float = 0.0) -> Continuous:
+    """A shift and a Weibull one: P(R > shift + r) = exp(-(r/scale)^shape), scale in s."""
+    _positive("shape", shape, "")
+    _positive("scale", scale, "s")
+    return Continuous(stats.weibull_min(shape, _shift(shift), scale))
+
+
+def frozen(law: Any, negative: Literal["cap", "truncate"] = "cap") -> Continuous:
+    """Any frozen continuous distribution of `scipy.stats`, in s."""
+    return Continuous(law, negative)
+
+
+def empirical(samples: ArrayLike, weights: ArrayLike | None = None) -> Empirical:
+    """A sample of round-trip times in s, each with its weight; see `Empirical`."""
+    return Empirical(samples, weights)
+
+
+def per_window(function: Callable[[float], RoundTrip]) -> PerWindow:
+    """A law for each window: `function` takes segments and gives a law."""
+    return PerWindow(function)
+
+
+def _sum_from(values: Array) -> Array:
+    """Sums of all from each index on, and zero at the end."""
+    return np.append(np.cumsum(values[::-1])[::-1], 0)
+
+
+def _all(letter: str, values: Array, inside: NDArray[np.bool_], remedy: str) -> None:
+    if not inside.all():
+        refuse(letter, float(values[~inside][0]), remedy)
+
+
+def _positive(letter: str, value: float, unit: str) -> None:
+    if not 0 < value < np.inf:
+        refuse(letter, value, f"must be positive and finite{', in ' if unit else ''}{unit}")
+
+
+def _shift(shift: float) -> float:
+    if not 0 <= shift < np.inf:
+        refuse("shift", shift, "must not be negative, in s")
+    return shift

@@ -1,0 +1,175 @@
+"""The throughput law: windows over round-trip times, clipped at the rate of the link.
+
+Letters: omega_w law of the window (see `WindowChain.law`), R round-trip time (s), L rate of the link (segments/s).
+T = min(w/R, L) is a mixture over windows, with an atom at L. All rates are in segments per second.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ackclock.models.aimd_chain.chain import MODES, WindowChain, check_rate, round_lasts
+from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.aimd_chain.rtt import RoundTrip
+
+Array = NDArray[np.float64]
+
+#: The throughput's own law of time: a moment picked at random, which falls into a long round rather than a short one.
+TIME_WEIGHTED = "time_weighted"
+#: w/R and w/x may be rounded apart where they are equal.
+_ROUNDING = 4 * np.finfo(float).eps
+_BLOCK = 1 << 20
+
+
+def renewal_rate(chain: WindowChain, rtt: RoundTrip, rate: float = inf) -> float:
+    """The rate over a long time in segments/s: what a round carries over what it lasts, both on the mean.
+
+    X = sum pi_w w / sum pi_w E max(R, w/L). Unlike the mean of a throughput law by rounds or segments it is not biased
+    by picking long windows or short rounds too often. Zero if the mean round-trip time is infinite.
+    """
+    lasts = chain.round @ round_lasts(chain, rtt, rate)
+    if not lasts > 0:
+        refuse("rtt", float(lasts), "on the mean; it must be positive, in s")
+    return float(chain.round @ chain.windows / lasts)
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """The law of T.
+
+    Attributes:
+        chain: The window.
+        rtt: Law of the round-trip time.
+        rate: L, infinite for no limit.
+        mode: How the window is picked: one of `WindowChain.law`'s; or "time_weighted", which picks window and
+            round-trip time together at a random moment, so that the mean is `renewal_rate`.
+    """
+
+    chain: WindowChain
+    rtt: RoundTrip
+    rate: float = inf
+    mode: str = "segment"
+
+    def __post_init__(self) -> None:
+        check_rate(self.rate)
+        if self.mode not in (*MODES, TIME_WEIGHTED):
+            refuse("mode", self.mode, f"is unknown; write one of {', '.join((*MODES, TIME_WEIGHTED))}")
+
+    @property
+    def renewal_rate(self) -> float:
+        """See the function of that name; the same in all modes."""
+        return renewal_rate(self.chain, self.rtt, self.rate)
+
+    @cached_property
+    def _weights(self) -> Array:
+        """omega; by moments, rounds over the mean length of a round."""
+        if self.mode != TIME_WEIGHTED:
+            return self.chain.law(self.mode, self.rtt, self.rate)
+        return self.chain.round / (self.chain.round @ round_lasts(self.chain, self.rtt, self.rate))
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(T <= x); one from L on."""
+        return self._shares(x, reaching=False)
+
+    def exceeds(self, level: ArrayLike) -> Array:
+        """P(T > level); zero from L on."""
+        return self._shares(level, reaching=True)
+
+    @cached_property
+    def atom(self) -> float:
+        """P(T = L): the share in which the link is never idle."""
+        if self.rate == inf:
+            return 0.0
+        windows = self.chain.windows
+        a = windows / self.rate * (1 + _ROUNDING)
+        inside = self.rtt.cdf(a, windows)
+        return float(self._weights @ (inside * windows / self.rate if self.mode == TIME_WEIGHTED else inside))
+
+    def moment(self, m: float) -> float:
+        """E T^m for m > 0, in (segments/s)^m; infinite if it does not exist."""
+        if not 0 < m < inf:
+            refuse("m", m, "must be positive; write for example 2")
+        windows = self.chain.windows
+        if self.mode == TIME_WEIGHTED:
+            # E(U T^m) = w E T^(m-1) with U = max(R, w/L) = w/T.
+            if m < 1:
+                refuse("m", m, "must be at least 1 for the time-weighted law")
+            means = windows * (self.rtt.capped_rate(m - 1, self.rate, windows) if m > 1 else 1.0)
+        else:
+            means = self.rtt.capped_rate(m, self.rate, windows)
+        used = self._weights > 0
+        return float(self._weights[used] @ means[used])
+
+    def mean(self) -> float:
+        """E T under the law of this mode. Which mean to trust: see `renewal_rate`."""
+        return self.moment(1)
+
+    def sd(self) -> float:
+        """Standard deviation of T."""
+        mean = self.mean()
+        if mean == inf:
+            return inf
+        return float(np.sqrt(max(self.moment(2) - mean**2, 0.0)))
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """x_q, the smallest x with P(T <= x) >= q, for 0 < q <= 1, to 1e-14 relatively."""
+        q = np.asarray(q, float)
+        if not ((q > 0) & (q <= 1)).all():
+            refuse("q", float(q[~((q > 0) & (q <= 1))][0]), "must be above 0 and at most 1; write for example 0.5")
+        low, high = self._bracket(q.ravel())
+        # Half way on a logarithmic scale while the ends are far apart: rates span many orders of magnitude.
+        for _ in range(200):
+            middle = np.where(high > 2 * low, np.sqrt(low) * np.sqrt(high), low + (high - low) / 2)
+            if ((high - low <= 1e-15 * high) | (middle <= low) | (middle >= high)).all():
+                break
+            enough = self.cdf(middle) >= q.ravel()
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return high.reshape(q.shape)
+
+    def interval(self, c: float) -> tuple[float, float]:
+        """The middle c of the law: its quantiles at (1-c)/2 and (1+c)/2."""
+        if not 0 < c < 1:
+            refuse("c", c, "must be between 0 and 1; write for example 0.9")
+        low, high = self.quantile([(1 - c) / 2, (1 + c) / 2])
+        return float(low), float(high)
+
+    def _bracket(self, q: Array) -> tuple[Array, Array]:
+        """Rates of too low and of high enough a share; infinite high where no rate is enough."""
+        typical = self.renewal_rate
+        low = np.full(q.shape, typical)
+        while ((enough := self.cdf(low) >= q) & (low > 1e-300)).any():
+            low = np.where(enough, low / 16, low)
+        if self.rate < inf:
+            return low, np.full(q.shape, self.rate)
+        high = np.maximum(low, typical)
+        while ((short := self.cdf(high) < q) & (high < 1e300)).any():
+            high = np.where(short, high * 16, high)
+        unreached = self.cdf(high) < q
+        return np.where(unreached, inf, low), np.where(unreached, inf, high)
+
+    def _shares(self, x: ArrayLike, *, reaching: bool) -> Array:
+        x = np.asarray(x, float)
+        if np.isnan(x).any():
+            refuse("x", float("nan"), "is no rate in segments/s")
+        flat = x.ravel()
+        result = np.where(flat >= self.rate, 0.0 if reaching else 1.0, 1.0 if reaching else 0.0)
+        inner = np.flatnonzero((flat > 0) & (flat < self.rate) & (flat < inf))
+        for block in np.array_split(inner, max(1, inner.size * self.chain.windows.size // _BLOCK)):
+            result[block] = self._mixture(flat[block, None], reaching=reaching)
+        result[flat == inf] = 0.0 if reaching else 1.0
+        return result.reshape(x.shape)
+
+    def _mixture(self, x: Array, *, reaching: bool) -> Array:
+        """Shares of T > x or of T <= x for 0 < x < L: rounds shorter than w/x, or the others."""
+        windows = self.chain.windows[None, :]
+        r = windows / x * (1 - _ROUNDING)
+        if self.mode == TIME_WEIGHTED:
+            slow = self.rtt.upper_mean(r, windows)
+            shares = round_lasts(self.chain, self.rtt, self.rate) - slow if reaching else slow
+        else:
+            fast = self.rtt.below(r, windows)
+            shares = fast if reaching else 1 - fast
+        return np.clip(shares @ self._weights, 0, 1)
