@@ -15,7 +15,6 @@ from typing import NamedTuple
 __all__ = ["RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "staged"]
 
 
-
 class Contents(NamedTuple):
     """What a folder of ours may hold. A folder with anything else in it is never overwritten.
 
