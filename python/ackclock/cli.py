@@ -5,10 +5,9 @@ bad input, 3 this machine lacks what is needed, 4 the result is not to be truste
 """
 
 import errno
-import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,10 +16,13 @@ import click
 from ackclock import __version__
 from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 from ackclock.scenario import Scenario, ScenarioError, load
+from ackclock.terminal import count, print_json, print_table
 
 # Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
 # it.
 if TYPE_CHECKING:
+    from ackclock.experiments import Experiment
+    from ackclock.reproduction import Record
     from ackclock.result import Result
 
 BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
@@ -160,12 +162,12 @@ def check(
     checked = _read(scenario, assignments, seed, replicates)
     points = [(point.assignments, point.scenario.resolve().tree) for point in checked.expand()]
     if as_json:
-        _print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
+        print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
         return
     tree, replicates = points[0][1], points[0][1]["replicates"]
-    path = f"{_count(len(tree['hops']), 'hop')}, {_count(sum(flow['count'] for flow in tree['flows']), 'flow')}"
-    runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
-    total = f"{_count(len(points) * replicates, 'run')} of {tree['duration']}"
+    path = f"{count(len(tree['hops']), 'hop')}, {count(sum(flow['count'] for flow in tree['flows']), 'flow')}"
+    runs = f"{count(len(points), 'point')}, {count(replicates, 'replicate')} of each"
+    total = f"{count(len(points) * replicates, 'run')} of {tree['duration']}"
     click.echo(f"{scenario}: fine. {path}; {runs}: {total}")
 
 
@@ -224,10 +226,10 @@ def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:
     rows = summary.flow_rows(result, ways.predict(result))
     if as_json:
         hops = summary.hop_rows(result)
-        _print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
+        print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
         return
     title = f"{result.run['name']}: {summary.averaging(result.run)}"
-    _print_table(title, *summary.flow_cells(rows), spare=summary.SPARE_FLOW_COLUMNS)
+    print_table(title, *summary.flow_cells(rows), spare=summary.SPARE_FLOW_COLUMNS)
     click.echo(f"result: {folder}")
 
 
@@ -248,9 +250,9 @@ def predict(
     predicted = ways.predict(_read(scenario, assignments, seed, replicates))
     rows = summary.prediction_rows(predicted)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
     else:
-        _print_table(f"{predicted.run['name']}: predicted goodput", *summary.prediction_cells(rows))
+        print_table(f"{predicted.run['name']}: predicted goodput", *summary.prediction_cells(rows))
 
 
 def _kinds() -> tuple[str, ...]:
@@ -302,7 +304,7 @@ def plot(run: Path, kind: str, metric: str, point: int, replicate: int, output: 
             figures.save(draw(), paths[name])
             tell((position + 1) / len(chosen))
     if as_json:
-        _print_json({"figures": [str(path) for path in paths.values()]})
+        print_json({"figures": [str(path) for path in paths.values()]})
     else:
         for path in paths.values():
             click.echo(f"figure: {path}")
@@ -366,12 +368,108 @@ def report(runs: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     if as_json:
-        _print_json({"report": str(path)})
+        print_json({"report": str(path)})
     else:
         click.echo(f"report: {path}")
 
 
-_SHOWN = ("controls", "queues", "links", "impairments", "traffic", "models", "metrics", "presets", "schema")
+@cli.command()
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Reproduce all there is.")
+@click.option("--list", "listed", is_flag=True, help="List what there is, and about how long it takes.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,
+    help="The gallery's folder. What is in it and made of the same is not computed again.",
+)  # fmt: skip
+@_as_json
+def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Path, as_json: bool) -> int:
+    """Compute published tables and figures again: their numbers beside ours, a verdict, a gallery.
+
+    NAMES are experiments, or groups of them. Exits with 4 if something that we claim is not so any more.
+
+    \b
+    Example:
+      ackclock reproduce --list
+      ackclock reproduce markov-table-7.2 rfc9438
+    """
+    from ackclock.experiments import EXPERIMENTS, chosen
+
+    if not (names or everything or listed):
+        raise click.UsageError("NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list")
+    try:
+        experiments = chosen(names)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if everything or not names:
+        experiments = list(EXPERIMENTS)
+    if listed:
+        _list_experiments(experiments, as_json)
+        return 0
+    return _reproduce(experiments, output, as_json)
+
+
+def _list_experiments(experiments: "list[Experiment]", as_json: bool) -> None:
+    from ackclock import shown
+
+    if as_json:
+        print_json([shown.experiment(one) for one in experiments])
+        return
+    head = ["name", "shows", "CPU s", "question", "source"]
+    rows = [[one.name, one.shows, f"{one.cost_s:g}", one.question, one.source] for one in experiments]
+    print_table("experiments", head, rows)
+
+
+def _reproduce(experiments: "list[Experiment]", folder: Path, as_json: bool) -> int:
+    from ackclock import reproduction
+    from ackclock.experiments import EXPERIMENTS
+    from ackclock.progress import progress
+
+    reproduction.prepare(folder)
+    records: list[Record] = []
+    total, done = sum(one.cost_s for one in experiments), 0.0
+    interrupted = False
+    with progress("reproduce") as tell:
+        try:
+            for one in experiments:
+
+                def tell_part(share: float, before: float = done, cost: float = one.cost_s) -> None:
+                    tell((before + share * cost) / total)
+
+                records.append(reproduction.reproduce(one, folder, tell_part))
+                done += one.cost_s
+                tell(done / total)
+        except KeyboardInterrupt:
+            interrupted = True
+        page = reproduction.write_gallery(EXPERIMENTS, folder)
+    _print_reproduced(records, page, as_json)
+    if interrupted:
+        left = len(experiments) - len(records)
+        return _complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
+    failed = [one["name"] for one in records if one["verdict"]["kind"] == "expectation failed"]
+    return _complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY) if failed else 0
+
+
+def _print_reproduced(records: "list[Record]", page: Path, as_json: bool) -> None:
+    if as_json:
+        print_json({"gallery": str(page), "experiments": records})
+        return
+    from ackclock import compared
+
+    for record in records:
+        click.echo(f"{record['name']}: {record['shows']}. {record['question']}\n")
+        for title, note, head, cells in compared.tables(record):
+            print_table(title, head, cells)
+            click.echo(f"{note}\n" if note else "")
+        for note in compared.notes(record):
+            click.echo(note)
+        click.echo(f"verdict: {record['verdict']['text']}\n")
+    print_table("verdicts", ["experiment", "verdict"], [[one["name"], one["verdict"]["kind"]] for one in records])
+    click.echo(f"gallery: {page}")
+
+
+_SHOWN = (
+    "controls", "queues", "links", "impairments", "traffic", "models", "metrics", "experiments", "presets", "schema",
+)  # fmt: skip
 
 
 @cli.command()
@@ -391,7 +489,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     if kind == "schema":
         from ackclock.registry import schema
 
-        _print_json(schema())
+        print_json(schema())
         return
     records = shown.records(kind)
     if name is not None:
@@ -399,12 +497,12 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
             raise click.UsageError(f'"{name}" is none of the {kind}; write one of {", ".join(records)}')
         records = {name: records[name]}
     if as_json:
-        _print_json(list(records.values()))
+        print_json(list(records.values()))
     elif name is None:
-        _print_table(kind, *shown.overview(records))
+        print_table(kind, *shown.overview(records))
     else:
         for title, head, cells in shown.details(records[name]):
-            _print_table(title, head, cells)
+            print_table(title, head, cells)
 
 
 def _result(folder: Path) -> "Result":
@@ -414,76 +512,6 @@ def _result(folder: Path) -> "Result":
         return Result.load(folder)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _print_json(value: Any) -> None:
-    from ackclock.summary import plain
-
-    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _print_table(title: str, head: list[str], cells: list[list[str]], spare: Sequence[str] = ()) -> None:
-    """Prints a table; on a terminal too narrow for it without the columns `spare`, the first of them first."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    terminal = sys.stdout.isatty()
-    # Where nobody looks, a row is a line however long it is.
-    console = Console(width=None if terminal else 10_000, highlight=False, emoji=False, markup=False)
-    numeric = {name for name, column in zip(head, zip(*cells, strict=True), strict=False) if _is_numeric(column)}
-    left_out: list[str] = []
-    if terminal:
-        head, cells, left_out = _fitting(head, cells, numeric, spare, console.width)
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-        show_header=any(head),
-    )
-    for name in head:
-        shown = _stacked(name) if terminal and name in numeric else name
-        table.add_column(shown, justify="right" if name in numeric else "left", vertical="top")
-    for row in cells:
-        table.add_row(*row)
-    console.print(table)
-    if left_out:
-        click.echo(f"left out, the terminal being narrow: {', '.join(left_out)}; --json has all")
-
-
-def _is_numeric(column: Iterable[str]) -> bool:
-    return all(cell[:1] in "0123456789–-" for cell in column if cell)
-
-
-def _stacked(name: str) -> str:
-    """A column's name in its least width."""
-    return name.replace(" ", "\n")
-
-
-def _fitting(
-    head: list[str], cells: list[list[str]], numeric: set[str], spare: Sequence[str], width: int
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Head and cells without as many of the columns `spare` as do not fit, and which these are."""
-
-    def wide(position: int) -> int:
-        name = _stacked(head[position]) if head[position] in numeric else head[position]
-        return max(len(line) for line in [*name.split("\n"), *(row[position] for row in cells)])
-
-    kept = list(range(len(head)))
-    for name in spare:
-        if sum(wide(position) for position in kept) + 2 * (len(kept) - 1) <= width:
-            break
-        kept = [position for position in kept if head[position] != name]
-    left_out = [name for position, name in enumerate(head) if position not in kept]
-    return [head[position] for position in kept], [[row[position] for position in kept] for row in cells], left_out
 
 
 def main() -> None:

@@ -1,20 +1,27 @@
 """The tables that people read of a reproduced experiment: head and cells as text, for a terminal or a page."""
 
-from typing import Any
-
-Cells = tuple[str, list[str], list[list[str]]]
+from typing import Any, NamedTuple
 
 
-def tables(record: dict[str, Any]) -> list[Cells]:
+class Shown(NamedTuple):
+    """A table of text: what it is, what is to be known of it (may be empty), head and cells."""
+
+    title: str
+    note: str
+    head: list[str]
+    cells: list[list[str]]
+
+
+def tables(record: dict[str, Any]) -> list[Shown]:
     """Title, head and cells of every table of an experiment's record."""
     listed = [_comparison(one) for one in record["comparisons"]]
     if record["claims"]:
         rows = [[one["said"], one["found"], _standing(one)] for one in record["claims"]]
-        listed.append(("What is said, and what is found", ["said", "found", ""], rows))
-    listed += [(one["title"], one["head"], one["rows"]) for one in record["tables"]]
+        listed.append(Shown("What is said, and what is found", "", ["said", "found", ""], rows))
+    listed += [Shown(one["title"], "", one["head"], one["rows"]) for one in record["tables"]]
     if record["settings"]:
         rows = [[one["name"], one["value"], one["origin"]] for one in record["settings"]]
-        listed.append(("What went in", ["", "value", "origin"], rows))
+        listed.append(Shown("What went in", "", ["", "value", "origin"], rows))
     return listed
 
 
@@ -29,7 +36,7 @@ def notes(record: dict[str, Any]) -> list[str]:
     return [f"* {'; '.join(cells)}: {reason}" for reason, cells in reasons.items()]
 
 
-def _comparison(comparison: dict[str, Any]) -> Cells:
+def _comparison(comparison: dict[str, Any]) -> Shown:
     """Each quantity takes three columns: theirs, ours, the difference."""
     theirs = comparison["origin"]
     quantities = list(dict.fromkeys(cell["quantity"] for cell in comparison["cells"]))
@@ -45,10 +52,19 @@ def _comparison(comparison: dict[str, Any]) -> Cells:
         for quantity in quantities:
             row += _three(cells[quantity]) if quantity in cells else ["", "", ""]
         rows.append(row)
-    title = f"{comparison['title']} ({comparison['criterion']})"
+    title = comparison["title"]
     if len(quantities) == 1 and quantities[0] != "value":
-        title = f"{comparison['title']}: {quantities[0]} ({comparison['criterion']})"
-    return title, head, rows
+        title = f"{title}: {quantities[0]}"
+    return Shown(title, _note(comparison), head, rows)
+
+
+def _note(comparison: dict[str, Any]) -> str:
+    """How near is near enough, and how many cells are not expected to be."""
+    cells = comparison["cells"]
+    excepted = sum(1 for cell in cells if cell["excepted"])
+    agreeing = sum(1 for cell in cells if cell["agrees"] and not cell["excepted"])
+    words = f"{agreeing} of {len(cells) - excepted} {comparison['criterion']}"
+    return f"{words}; * {excepted} not expected to be" if excepted else words
 
 
 def _three(cell: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 The folder holds `NAME/` for each experiment (its record and its figure), `runs/` (results of what it simulates),
 `gallery.json` and `index.html` (everything on one page). Records and results are addressed by content, that is by what
-they were made of. Each appears as a whole or not at all, so that an interrupted command, given again, goes on where it was.
+they were made of. Each appears as a whole or not at all, so that an interrupted command, given again, goes on.
 """
 
 import hashlib

@@ -9,16 +9,43 @@ from collections.abc import Iterable
 from ackclock.experiments import rfc9438
 from ackclock.experiments.experiment import Experiment, analytic
 from ackclock.experiments.markov import (
-    mean_throughput, table_7_2, throughput_level, throughput_spread, validation, window_moments, windows,
-)  # fmt: skip
+    mean_throughput,
+    table_7_2,
+    throughput_level,
+    throughput_spread,
+    validation,
+    window_moments,
+    windows,
+)
 from ackclock.experiments.outcome import (
-    Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Table, Verdict, plain,
-)  # fmt: skip
+    Cell,
+    Claim,
+    Comparison,
+    Kind,
+    Origin,
+    Outcome,
+    Setting,
+    Table,
+    Verdict,
+    plain,
+)
 
 __all__ = [
-    "EXPERIMENTS", "Cell", "Claim", "Comparison", "Experiment", "Kind", "Origin", "Outcome", "Setting", "Table", "Verdict",
-    "analytic", "chosen", "plain",
-]  # fmt: skip
+    "EXPERIMENTS",
+    "Cell",
+    "Claim",
+    "Comparison",
+    "Experiment",
+    "Kind",
+    "Origin",
+    "Outcome",
+    "Setting",
+    "Table",
+    "Verdict",
+    "analytic",
+    "chosen",
+    "plain",
+]
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     table_7_2.EXPERIMENT,

@@ -40,4 +40,8 @@ class Experiment:
 
 def analytic(compute: Callable[[], Outcome]) -> "Callable[[Mapping[str, Result]], Outcome]":
     """The conclusion of an experiment for which nothing is run."""
-    return lambda results: compute()
+
+    def conclude(_results: "Mapping[str, Result]") -> Outcome:
+        return compute()
+
+    return conclude

@@ -1,4 +1,4 @@
-"""What an experiment finds: published numbers beside ours, claims of the text, a verdict, a figure of the same numbers."""
+"""What an experiment finds: published numbers beside ours, claims, a verdict, a figure of the same numbers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -229,9 +229,7 @@ def plain(outcome: Outcome) -> dict[str, Any]:
             }
             for claim in outcome.claims
         ],
-        "settings": [
-            {"name": one.name, "value": one.value, "origin": str(one.origin)} for one in outcome.settings
-        ],
+        "settings": [{"name": one.name, "value": one.value, "origin": str(one.origin)} for one in outcome.settings],
         "tables": [
             {"title": table.title, "head": list(table.head), "rows": [list(row) for row in table.rows]}
             for table in outcome.tables

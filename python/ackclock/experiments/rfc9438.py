@@ -67,7 +67,7 @@ class Column(NamedTuple):
     window: Callable[[float, float], float]
 
 
-def _reno(p: float, RTT: float) -> float:
+def _reno(p: float, _RTT: float) -> float:
     return float(reno_response.window(p))
 
 

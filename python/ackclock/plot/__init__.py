@@ -12,7 +12,8 @@ from ackclock.plot.sweep import sweep, swept_axis
 from ackclock.result import Result
 
 __all__ = [
-    "FORMATS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "inline", "queue", "render", "rtt", "save", "sweep", "swept_axis", "throughput",
+    "FORMATS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "inline", "queue", "render", "rtt", "save", "sweep",
+    "swept_axis", "throughput",
 ]  # fmt: skip
 
 # By name, in the order of a report.

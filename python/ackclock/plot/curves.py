@@ -78,8 +78,13 @@ def curves(
 def _draw(axes: Any, curve: Curve, looked: Any) -> None:
     if curve.drawn == "points":
         axes.plot(
-            curve.x, curve.y, linestyle="none", color=looked.color, marker=looked.marker, markerfacecolor="none",
+            curve.x,
+            curve.y,
+            linestyle="none",
+            color=looked.color,
+            marker=looked.marker,
+            markerfacecolor="none",
             label=curve.label,
-        )  # fmt: skip
+        )
     else:
         axes.plot(curve.x, curve.y, color=looked.color, linestyle=looked.linestyle, label=curve.label)

@@ -49,18 +49,25 @@ def links() -> Outcome:
     )
     claims = (
         Claim(
-            "The mean is never above the link rate", f"at most {max(highest.values()):.4f} of it",
-            max(highest.values()) <= 1 + 1e-9, origin=Origin.INFERRED,
+            "The mean is never above the link rate",
+            f"at most {max(highest.values()):.4f} of it",
+            max(highest.values()) <= 1 + 1e-9,
+            origin=Origin.INFERRED,
         ),
         Claim(
-            "A faster link gives no less", "at every p" if ordered else "not at every p", ordered, origin=Origin.INFERRED
+            "A faster link gives no less",
+            "at every p" if ordered else "not at every p",
+            ordered,
+            origin=Origin.INFERRED,
         ),
-    )  # fmt: skip
+    )
     settings = (
-        NORMAL_RTT, NEGATIVE, BY_SEGMENT,
+        NORMAL_RTT,
+        NEGATIVE,
+        BY_SEGMENT,
         Setting("window limit", "70 segments", Origin.PRINTED),
         Setting("link rates", "100, 200, 500 segments/s", Origin.PRINTED),
-    )  # fmt: skip
+    )
     return Outcome(Verdict(Kind.READING, NO_DRAWING), (swept.comparison,), swept.draw, claims, settings)
 
 
@@ -74,10 +81,12 @@ def windows() -> Outcome:
     )
     claim = Claim("Text: the curves merge for p above 0.03", f"they are at most {apart:.2%} apart", apart < 0.002)
     settings = (
-        NORMAL_RTT, NEGATIVE, BY_SEGMENT,
+        NORMAL_RTT,
+        NEGATIVE,
+        BY_SEGMENT,
         Setting("window limits", "20, 40, 60 segments", Origin.PRINTED),
         Setting("link rate", "1000 segments/s", Origin.PRINTED),
-    )  # fmt: skip
+    )
     return Outcome(Verdict(Kind.READING, NO_DRAWING), (swept.comparison,), swept.draw, (claim,), settings)
 
 
@@ -91,17 +100,17 @@ def round_trips() -> Outcome:
         for short, long in pairwise(ROUND_TRIPS)
         for p in swept.curves[short.label]
     )
-    claim = Claim(
-        "Text: throughput falls as the mean round-trip time grows", "at every p" if falling else "not at every p", falling
-    )
+    found = "at every p" if falling else "not at every p"
+    claim = Claim("Throughput falls as the mean round-trip time grows", found, falling, origin=Origin.INFERRED)
     settings = (
-        NEGATIVE, BY_SEGMENT,
+        NEGATIVE,
+        BY_SEGMENT,
         Setting("round-trip time", "normal", Origin.PRINTED),
         Setting("its standard deviation", "30 ms", Origin.GUESSED),
         Setting("mean round-trip times", "60, 90, 120, 150 ms", Origin.GUESSED),
         Setting("window limit", "30 segments", Origin.PRINTED),
         Setting("link rate", "300 segments/s", Origin.PRINTED),
-    )  # fmt: skip
+    )
     verdict = Verdict(Kind.READING, f"the mean round-trip times are guessed, since none is printed; {NO_DRAWING}")
     return Outcome(verdict, (swept.comparison,), swept.draw, (claim,), settings)
 
@@ -116,7 +125,7 @@ LINK_RATES = entry(
 WINDOW_LIMITS = entry(
     "Figure 8.8",
     "How does the window limit bound the mean throughput on a fast link?",
-    "ET against p for window limits of 20, 40 and 60 segments on a link of 1000 segments/s; the curves merge for p > 0.03.",
+    "ET against p for window limits of 20, 40 and 60 segments and L = 1000 segments/s; the curves merge for p > 0.03.",
     2.0,
     windows,
 )

@@ -22,9 +22,7 @@ FIGURE_SHARE = 0.01
 FIGURE_CRITERION = "within 1 %, or within the last digit"
 
 
-def entry(
-    shows: str, question: str, published: str, cost_s: float, compute: Callable[[], Outcome]
-) -> Experiment:
+def entry(shows: str, question: str, published: str, cost_s: float, compute: Callable[[], Outcome]) -> Experiment:
     """The record of a table or figure: `shows` is for example "Figure 8.1"."""
     kind, number = shows.lower().split()
     name = f"markov-{kind}-{number}"

@@ -41,7 +41,7 @@ GRID = np.geomspace(1e-4, 0.3, 61)
 NORMAL_RTT = Setting("round-trip time", "normal, mean 60 ms, standard deviation 30 ms", Origin.PRINTED)
 # As (5.3) says when taken by the letter.
 NEGATIVE = Setting("round-trip times below zero", "throughput is L", Origin.INFERRED)
-BY_SEGMENT = Setting("weights of the windows", "by segment", Origin.PRINTED)
+BY_SEGMENT = Setting("weights of the windows", "by segment", Origin.INFERRED)
 
 
 def throughput(case: Case, p: float) -> Any:
@@ -83,7 +83,7 @@ class Swept(NamedTuple):
     Attributes:
         curves: p to value for each case, by label.
         comparison: Some of these values beside those to be met.
-        draw: Draws the curves and marks what is compared.
+        draw: Draws the curves and marks what is to be met.
     """
 
     curves: dict[str, dict[float, float]]
@@ -130,7 +130,8 @@ def sweep(
 def _draw(curves: dict[str, dict[float, float]], cells: tuple[Cell, ...], quantity: str, title: str) -> Figure:
     drawn = []
     for position, (label, values) in enumerate(curves.items()):
-        compared = [(float(cell.row[0]), cell.ours) for cell in cells if cell.quantity == label]
+        own = [cell for cell in cells if cell.quantity == label]
         drawn.append(plot.Curve(label, list(values), list(values.values())))
-        drawn.append(plot.Curve("compared", *zip(*compared, strict=True), "points", position))
+        p = [float(cell.row[0]) for cell in own]
+        drawn.append(plot.Curve("inferred", p, [cell.theirs for cell in own], "points", position))
     return plot.curves(drawn, "loss probability p", quantity, title, log_x=True)

@@ -82,15 +82,19 @@ def laws() -> list[Law]:
         Law("three points", three_points(), L, "0.233", "0.064", "3.283"),
         Law("three points, L = 119.27", other, 119.27, "0.227", "0.063", "3.284"),
         Law(
-            "shifted Weibull, L = 118.31", frozen(stats.weibull_min(3.7609, loc=0.0307, scale=0.7177)), 118.3054,
-            "0.407", "0.130", "3.285",
+            "shifted Weibull, L = 118.31",
+            frozen(stats.weibull_min(3.7609, loc=0.0307, scale=0.7177)),
+            118.3054,
+            "0.407",
+            "0.130",
+            "3.285",
         ),
         Law("shifted beta", frozen(stats.beta(3.5955, 1.5396, loc=0.0513, scale=0.8786)), L, "0.381", "0.127", "3.285"),
         Law("Weibull, L = 119.27", frozen(stats.weibull_min(3.9794, scale=0.7501)), 119.27, "0.487", "0.215", "3.288"),
         Law("lognormal", frozen(stats.lognorm(0.288, scale=0.6416)), L, "1.45", "0.77", "3.266"),
         Law("gamma", frozen(stats.gamma(12.28, scale=0.6692 / 12.28)), L, "1.23", "0.65", "3.270"),
         Law("uniform", frozen(stats.uniform(0.372, 0.949 - 0.372)), L, "1.66", "0.88", "3.261"),
-    ]  # fmt: skip
+    ]
 
 
 def rows() -> list[list[str]]:
@@ -119,41 +123,55 @@ def compute() -> Outcome:
     solved = chains()
     ours = means(solved, three_points(), L, "segment")
     table = Comparison(
-        "Mean throughput ET", Origin.PRINTED, ("p",),
+        "Mean throughput ET",
+        Origin.PRINTED,
+        ("p",),
         tuple(
             Cell.of(
-                (row[0],), f"ET {w}, segments/s", text, ours[row[0], w], SHARE,
+                (row[0],),
+                f"ET {w}, segments/s",
+                text,
+                ours[row[0], w],
+                SHARE,
                 WHY_NOT_AT_MOST_LOSS if row[0] == "0.9" else "",
             )
             for row in rows()
             for w, text in zip(WINDOWS, row[2:], strict=True)
         ),
         "within 0.25 %, or within the last digit",
-    )  # fmt: skip
+    )
     formula = Comparison(
-        "The square-root law FF", Origin.PRINTED, ("p",),
+        "The square-root law FF",
+        Origin.PRINTED,
+        ("p",),
         tuple(
             Cell.of((row[0],), "FF, segments/s", row[1], float(square_root.rate(MEAN_RTT_S, float(row[0]))), 0.0005)
             for row in rows()
         ),
         "within 0.05 %, or within the last digit",
-    )  # fmt: skip
+    )
     worst = float(np.abs(errors(ours)).max())
     highest = ours["0.9", 80]
     claims = (
         Claim(
-            "The 36 cells up to p = 0.5 are met within 0.25 %", f"the worst is off by {worst:.3f} %", worst <= 0.25,
+            "The 36 cells up to p = 0.5 are met within 0.25 %",
+            f"the worst is off by {worst:.3f} %",
+            worst <= 0.25,
             origin=Origin.INFERRED,
         ),
         Claim(
-            "At p = 0.9 the mean throughput is 3.72 segments/s", f"it is {highest:.2f}: {WHY_NOT_AT_MOST_LOSS}",
-            abs(highest - 3.72) <= 0.01, documented=False,
+            "At p = 0.9 the mean throughput is 3.72 segments/s",
+            f"it is {highest:.2f}: {WHY_NOT_AT_MOST_LOSS}",
+            abs(highest - 3.72) <= 0.01,
+            documented=False,
         ),
         Claim(
-            "At p = 0.9 the model gives 3.28", f"it gives {highest:.3f}", abs(highest - 3.28) <= 0.01,
+            "At p = 0.9 the model gives 3.28",
+            f"it gives {highest:.3f}",
+            abs(highest - 3.28) <= 0.01,
             origin=Origin.INFERRED,
         ),
-    )  # fmt: skip
+    )
     settings = (
         Setting("window limits", "10, 40 and 80 segments", Origin.PRINTED),
         Setting("link rate L", "115 segments/s", Origin.PRINTED),
@@ -182,21 +200,29 @@ def _other_laws(solved: Mapping[tuple[str, int], Any]) -> Comparison:
             Cell.of((law.label,), "ET at p = 0.9, segments/s", law.at_most_loss, ours["0.9", 80], 0.001),
         ]
     return Comparison(
-        "Laws of the round-trip time that come near the table", Origin.INFERRED, ("law",), tuple(cells),
-        "errors within 3 % of themselves, the laws' parameters being rounded; ET within 0.1 %; or within the last digit",
-    )  # fmt: skip
+        "Laws of the round-trip time that come near the table",
+        Origin.INFERRED,
+        ("law",),
+        tuple(cells),
+        "errors within 3 % of themselves, the laws being rounded; ET within 0.1 %; or within the last digit",
+    )
 
 
 def _other_weights(solved: Mapping[tuple[str, int], Any]) -> Comparison:
     expected = {"segment": "0.233", "segment_full": "3.7", "round": "15.4", "time": "15.4", "time1": "17.7"}
     cells = tuple(
-        Cell.of((mode,), "worst error, %", text, float(np.abs(errors(means(solved, three_points(), L, mode))).max()), 0.01)
+        Cell.of(
+            (mode,), "worst error, %", text, float(np.abs(errors(means(solved, three_points(), L, mode))).max()), 0.01
+        )
         for mode, text in expected.items()
     )
     return Comparison(
-        "Other weights of the windows, with the three points", Origin.INFERRED, ("weights",), cells,
+        "Other weights of the windows, with the three points",
+        Origin.INFERRED,
+        ("weights",),
+        cells,
         "within 1 % of itself, or within the last digit",
-    )  # fmt: skip
+    )
 
 
 def _draw(table: Comparison, formula: Comparison) -> Any:
@@ -208,18 +234,24 @@ def _draw(table: Comparison, formula: Comparison) -> Any:
         curves.append(plot.Curve("printed", p, [cell.theirs for cell in cells], "points", position))
     shown = [cell for cell in formula.cells if cell.ours < 300]
     curves.append(
-        plot.Curve("square-root law FF", [float(cell.row[0]) for cell in shown], [cell.ours for cell in shown], "reference")
+        plot.Curve(
+            "square-root law FF", [float(cell.row[0]) for cell in shown], [cell.ours for cell in shown], "reference"
+        )
     )
     curves.append(plot.Curve("link rate L", [1e-8, 1], [L, L], "reference"))
     return plot.curves(
-        curves, "loss probability p", "throughput (segments/s)", "Table 7.2: mean throughput and the square-root law",
-        log_x=True, log_y=True,
-    )  # fmt: skip
+        curves,
+        "loss probability p",
+        "throughput (segments/s)",
+        "Table 7.2: mean throughput and the square-root law",
+        log_x=True,
+        log_y=True,
+    )
 
 
 EXPERIMENT = entry(
     "Table 7.2",
-    "What does TCP get on average as the loss probability changes, for three window limits, against the square-root law?",
+    "What does TCP get on average by loss probability and window limit, against the square-root law?",
     "Mean throughput ET for windows up to 10, 40 and 80 segments and the square-root law FF, for p from 1e-8 to 0.9.",
     2.0,
     compute,

@@ -17,8 +17,14 @@ COMPARED = LINKS[1]
 
 # Inferred: P(T > L/2) for L = 300; where it is a half, for each link rate; the interval that holds nine tenths.
 ABOVE = {
-    "0.001": "0.997", "0.005": "0.913", "0.01": "0.774", "0.02": "0.567", "0.03": "0.439", "0.05": "0.300", "0.1": "0.172",
-}  # fmt: skip
+    "0.001": "0.997",
+    "0.005": "0.913",
+    "0.01": "0.774",
+    "0.02": "0.567",
+    "0.03": "0.439",
+    "0.05": "0.300",
+    "0.1": "0.172",
+}
 EVEN_AT = ("0.0530", "0.0247", "0.0093")
 NINE_TENTHS = ("87.1", "300")
 
@@ -49,9 +55,7 @@ def compute() -> Outcome:
     falling = all(
         later <= earlier + 1e-12 for curve in swept.curves.values() for earlier, later in pairwise(curve.values())
     )
-    claim = Claim(
-        "It falls as p grows", "everywhere" if falling else "not everywhere", falling, origin=Origin.INFERRED
-    )
+    claim = Claim("It falls as p grows", "everywhere" if falling else "not everywhere", falling, origin=Origin.INFERRED)
     settings = (
         NORMAL_RTT,
         NEGATIVE,
@@ -65,9 +69,12 @@ def compute() -> Outcome:
 
 
 def _draw(swept: Swept) -> Figure:
-    curves = [plot.Curve(f"P(T > L/2), {label}", list(curve), list(curve.values())) for label, curve in swept.curves.items()]
-    compared = [(float(cell.row[0]), cell.ours) for cell in swept.comparison.cells]
-    curves.append(plot.Curve("compared", *zip(*compared, strict=True), "points", LINKS.index(COMPARED)))
+    curves = [
+        plot.Curve(f"P(T > L/2), {label}", list(curve), list(curve.values())) for label, curve in swept.curves.items()
+    ]
+    cells = swept.comparison.cells
+    p = [float(cell.row[0]) for cell in cells]
+    curves.append(plot.Curve("inferred", p, [cell.theirs for cell in cells], "points", LINKS.index(COMPARED)))
     curve = swept.curves[COMPARED.label]
     below = [1 - share for share in curve.values()]
     curves.append(plot.Curve(f"P(T ≤ L/2), {COMPARED.label}", list(curve), below))

@@ -4,8 +4,17 @@ from itertools import pairwise
 
 from ackclock.experiments.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
 from ackclock.experiments.markov.sweep import (
-    BY_SEGMENT, NEGATIVE, NORMAL_RTT, Case, Peak, mean, peak, sd, sweep, throughput,
-)  # fmt: skip
+    BY_SEGMENT,
+    NEGATIVE,
+    NORMAL_RTT,
+    Case,
+    Peak,
+    mean,
+    peak,
+    sd,
+    sweep,
+    throughput,
+)
 from ackclock.experiments.outcome import Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Table, Verdict
 from ackclock.models import aimd_chain
 
@@ -47,24 +56,30 @@ MEANS = {"0.001": ("230.8", "232.6", "232.0", "229.6"), "0.01": ("122.4", "124.1
 
 def links() -> Outcome:
     """Figure 8.9."""
-    swept = sweep(LINKS, sd, BY_LINK, SD, "Figure 8.9: spread of the throughput by link rate, windows of at most 50 segments")
+    swept = sweep(
+        LINKS, sd, BY_LINK, SD, "Figure 8.9: spread of the throughput by link rate, windows of at most 50 segments"
+    )
     peaks = {case: peak(case, sd) for case in LINKS}
     ratios = [found.value / mean(case, found.p) for case, found in peaks.items()]
     claim = Claim(
         "Text: at its largest the standard deviation is about one third of the mean",
-        f"it is {min(ratios):.2f} to {max(ratios):.2f} of the mean; a third needs a narrower law of the round-trip time",
-        all(0.28 <= ratio <= 0.39 for ratio in ratios), documented=False,
-    )  # fmt: skip
+        f"it is {min(ratios):.2f} to {max(ratios):.2f} of it; a third needs a narrower law of the round-trip time",
+        all(0.28 <= ratio <= 0.39 for ratio in ratios),
+        documented=False,
+    )
     settings = (
-        NORMAL_RTT, NEGATIVE, BY_SEGMENT,
+        NORMAL_RTT,
+        NEGATIVE,
+        BY_SEGMENT,
         Setting("window limit", "50 segments", Origin.PRINTED),
         Setting("link rates", "100, 200, 300 segments/s", Origin.PRINTED),
-    )  # fmt: skip
+    )
     verdict = Verdict(
-        Kind.READING, NO_DRAWING,
-        f"the text's \"about one third of the mean\", not reproduced because with the printed law of the round-trip time "
+        Kind.READING,
+        NO_DRAWING,
+        f'the text\'s "about one third of the mean", not reproduced because with the printed round-trip times '
         f"the peaks lie at {min(ratios):.2f} to {max(ratios):.2f} of it",
-    )  # fmt: skip
+    )
     return Outcome(verdict, (swept.comparison, _peaks(peaks)), swept.draw, (claim,), settings)
 
 
@@ -102,19 +117,24 @@ def window_limits() -> Outcome:
             remaining > 100 > 5 * sd(cases[2], 1e-5),
         ),
         Claim(
-            f"Caption: L is {CAPTION_L}; text: {TEXT_L}", "the two contradict each other; the text's is drawn, both are in the table",
-            CAPTION_L == TEXT_L, documented=False,
+            f"Caption: L is {CAPTION_L}; text: {TEXT_L}",
+            "the two contradict each other; the text's is drawn, both are in the table",
+            CAPTION_L == TEXT_L,
+            documented=False,
         ),
-    )  # fmt: skip
+    )
     both = Table(
-        "Standard deviation, segments/s, by text and by caption", ("p", *(f"{case.label}, L = {case.rate:g}" for case in (*cases, *by_caption))),
+        "Standard deviation, segments/s, by text and by caption",
+        ("p", *(f"{case.label}, L = {case.rate:g}" for case in (*cases, *by_caption))),
         tuple((text, *(f"{sd(case, float(text)):.1f}" for case in (*cases, *by_caption))) for text in BY_WINDOW),
-    )  # fmt: skip
+    )
     settings = (
-        NORMAL_RTT, NEGATIVE, BY_SEGMENT,
+        NORMAL_RTT,
+        NEGATIVE,
+        BY_SEGMENT,
         Setting("window limits", "30, 50, 70 segments", Origin.PRINTED),
         Setting("link rate", f"{TEXT_L} segments/s (text)", Origin.PRINTED),
-    )  # fmt: skip
+    )
     verdict = Verdict(Kind.READING, f"the text's link rate of {TEXT_L}, not the caption's {CAPTION_L}; {NO_DRAWING}")
     return Outcome(verdict, (swept.comparison, highest), swept.draw, claims, settings, (both,))
 
@@ -124,14 +144,16 @@ def spreads() -> Outcome:
     swept = sweep(SPREADS, sd, BY_SPREAD, SD, "Figure 8.12: spread of the throughput by spread of the round-trip time")
     means = {text: [mean(case, float(text)) for case in SPREADS] for text in MEANS}
     compared = Comparison(
-        "Mean throughput (segments/s)", Origin.INFERRED, ("p",),
+        "Mean throughput (segments/s)",
+        Origin.INFERRED,
+        ("p",),
         tuple(
             Cell.of((text,), case.label, value, ours, FIGURE_SHARE)
             for text, values in MEANS.items()
             for case, value, ours in zip(SPREADS, values, means[text], strict=True)
         ),
         FIGURE_CRITERION,
-    )  # fmt: skip
+    )
     rising = {text: values == sorted(values) for text, values in means.items()}
     spread_rises = all(
         swept.at(narrow, float(text)) < swept.at(wide, float(text))
@@ -140,37 +162,47 @@ def spreads() -> Outcome:
     )
     rates = [_rate(case, 0.01) for case in SPREADS]
     claims = (
-        Claim("The spread of T grows with that of the round-trip time", "at every p that is compared" if spread_rises else "not at every p", spread_rises),
+        Claim(
+            "The spread of T grows with that of the round-trip time",
+            "at every p that is compared" if spread_rises else "not at every p",
+            spread_rises,
+            origin=Origin.INFERRED,
+        ),
         Claim(
             "Text: the mean throughput grows with the spread of the round-trip time",
             f"at p = 0.01 from {means['0.01'][0]:.1f} to {means['0.01'][-1]:.1f}; at p = 0.001 from "
             f"{means['0.001'][0]:.1f} to {means['0.001'][-1]:.1f}, since the link cuts it off",
-            all(rising.values()), documented=False,
+            all(rising.values()),
+            documented=False,
         ),
         Claim(
             "What grows is an average over segments; the rate over time hardly moves",
             f"at p = 0.01 the renewal-reward rate goes from {rates[0]:.1f} to {rates[-1]:.1f}",
-            abs(rates[-1] / rates[0] - 1) < 0.02, origin=Origin.INFERRED,
+            abs(rates[-1] / rates[0] - 1) < 0.02,
+            origin=Origin.INFERRED,
         ),
-    )  # fmt: skip
+    )
     averages = Table(
-        "Three averages at p = 0.01, segments/s", ("spread of the round-trip time", "ET by segment", "ET by round", "rate over time"),
+        "Three averages at p = 0.01, segments/s",
+        ("spread of the round-trip time", "ET by segment", "ET by round", "rate over time"),
         tuple(
             (case.label, f"{mean(case, 0.01):.1f}", f"{_mean_by_round(case, 0.01):.1f}", f"{rate:.1f}")
             for case, rate in zip(SPREADS, rates, strict=True)
         ),
-    )  # fmt: skip
+    )
     settings = (
-        NEGATIVE, BY_SEGMENT,
+        NEGATIVE,
+        BY_SEGMENT,
         Setting("round-trip time", "normal, mean 120 ms", Origin.GUESSED),
         Setting("its standard deviations", "5, 15, 30, 45 ms", Origin.GUESSED),
         Setting("window limit", "30 segments", Origin.PRINTED),
         Setting("link rate", "300 segments/s", Origin.PRINTED),
-    )  # fmt: skip
+    )
     verdict = Verdict(
-        Kind.READING, f"mean and standard deviations of the round-trip time are guessed, since none is printed; {NO_DRAWING}",
-        "the text's claim that the mean grows with the spread of the round-trip time, which is not so where the link is full",
-    )  # fmt: skip
+        Kind.READING,
+        f"mean and standard deviations of the round-trip time are guessed, since none is printed; {NO_DRAWING}",
+        "the text's claim that the mean grows with the spread of the round-trip time, not so where the link is full",
+    )
     return Outcome(verdict, (swept.comparison, compared), swept.draw, claims, settings, (averages,))
 
 
@@ -189,7 +221,7 @@ def _mean_by_round(case: Case, p: float) -> float:
 BY_LINK_RATE = entry(
     "Figure 8.9",
     "How does the link rate change the spread of the throughput?",
-    "Standard deviation of T against p for link rates of 100, 200 and 300 segments/s; at most about a third of the mean.",
+    "Standard deviation of T against p for link rates of 100, 200 and 300 segments/s; at most a third of the mean.",
     3.0,
     links,
 )

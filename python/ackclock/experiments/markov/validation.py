@@ -125,8 +125,12 @@ def recovered(row: Row) -> dict[str, float]:
 
 
 _QUANTITIES = {
-    "p": "p", "p_low": "p at least", "p_high": "p at most", "mean_rtt": "mean RTT, s", "window": "mean window, segments",
-}  # fmt: skip
+    "p": "p",
+    "p_low": "p at least",
+    "p_high": "p at most",
+    "mean_rtt": "mean RTT, s",
+    "window": "mean window, segments",
+}
 
 
 def nearest_probability(number: int) -> float:
@@ -165,8 +169,8 @@ def _verdict(of: Set) -> Verdict:
     if of.worked != of.caption:
         return Verdict(
             Kind.READING,
-            f"the error probability is the text's {of.worked:g}: FF and PFTK were computed with about that, not with the "
-            f"caption's {of.caption:g}",
+            f"the error probability is the text's {of.worked:g}: FF and PFTK were computed with about that, not "
+            f"with the caption's {of.caption:g}",
         )
     if of.number == 1:
         why = "the three errors of row 1.5, not reproduced because they do not follow from the row's own rates"
@@ -184,14 +188,20 @@ def _errors(printed: list[Row]) -> Comparison:
     for row in printed:
         for metric in METRICS:
             cell = Cell.of(
-                (row["id"],), f"error against {metric}, %", row[f"error_{metric}"], error(row, metric),
+                (row["id"],),
+                f"error against {metric}, %",
+                row[f"error_{metric}"],
+                error(row, metric),
                 excepted=UNEXPLAINED.get(row["id"], ""),
-            )  # fmt: skip
+            )
             cells.append(replace(cell, within=cell.within + error_bound(row, metric)))
     return Comparison(
-        "Errors of ET, from the printed rates", Origin.PRINTED, ("connection",), tuple(cells),
+        "Errors of ET, from the printed rates",
+        Origin.PRINTED,
+        ("connection",),
+        tuple(cells),
         "within what rounding of the rates and of the error can do",
-    )  # fmt: skip
+    )
 
 
 def _recovered(printed: list[Row], behind: dict[str, dict[str, float]]) -> Comparison:
@@ -215,21 +225,20 @@ def _round_wise(printed: list[Row], behind: dict[str, dict[str, float]]) -> Comp
             ("segment", 0.025, "the authors took the smaller law for all rows without a star"),
         ):
             rate = chain.mean(mode) / found["mean_rtt"]
-            cells.append(
-                Cell.of((row["id"],), f"ET by {mode}, segments/s", row["ET"], float(rate), share, excepted)
-            )
+            cells.append(Cell.of((row["id"],), f"ET by {mode}, segments/s", row["ET"], float(rate), share, excepted))
     return Comparison(
-        "ET as mean window over mean round-trip time", Origin.PRINTED, ("connection",), tuple(cells),
+        "ET as mean window over mean round-trip time",
+        Origin.PRINTED,
+        ("connection",),
+        tuple(cells),
         "within 2.5 %, the authors' round-trip times being samples of which the mean alone is known",
-    )  # fmt: skip
+    )
 
 
 def _claims_about_probability(of: Set, used: float, behind: dict[str, dict[str, float]]) -> list[Claim]:
     lowest, highest = (pick(one["p"] for one in behind.values()) for pick in (min, max))
     found = f"FF and PFTK were computed with {lowest:.2g} to {highest:.2g}; the nearest printed value is {used:g}"
-    claims = [
-        Claim(f"Caption: error probability {of.caption:g}", found, used == of.caption, of.worked == of.caption)
-    ]
+    claims = [Claim(f"Caption: error probability {of.caption:g}", found, used == of.caption, of.worked == of.caption)]
     if of.text is not None:
         claims.append(Claim(f"Text: error probability {of.text:g}", found, used == of.text))
     return claims
@@ -247,7 +256,9 @@ def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
     if of.number in (1, 3, 4):
         above = sum(min(float(row["FF"]), float(row["PFTK"])) > of.rate for row in distinct)
         found = f"in {above} of {len(distinct)} connections"
-        claims.append(Claim("FF and PFTK, which know no link, are mostly above L", found, 2 * above > len(distinct), **ours))
+        claims.append(
+            Claim("FF and PFTK, which know no link, are mostly above L", found, 2 * above > len(distinct), **ours)
+        )
     if of.number >= 7:
         spread = max(
             max(rates) / min(rates) - 1 for rates in ([float(row[name]) for name in PREDICTIONS] for row in printed)
@@ -270,8 +281,9 @@ def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Cla
     return Claim(
         "With a bottleneck of 54 segments/s ET is within 15 % of what was measured",
         f"ET is {min(rates):.1f} to {max(rates):.1f} segments/s, measured {min(measured):g} to {max(measured):g}",
-        apart <= 0.15, origin=Origin.INFERRED,
-    )  # fmt: skip
+        apart <= 0.15,
+        origin=Origin.INFERRED,
+    )
 
 
 def _claims_about_all() -> list[Claim]:
@@ -281,14 +293,16 @@ def _claims_about_all() -> list[Claim]:
     return [
         Claim(
             "Of 35 rows, 22 have an error against ATp below 20 %, 10 of 20 to 35 %, 3 near 50 %",
-            f"{below[0]}, {below[1]} and {below[2]} of {len(errors)}", below == [22, 10, 3],
+            f"{below[0]}, {below[1]} and {below[2]} of {len(errors)}",
+            below == [22, 10, 3],
         ),
         Claim(
             "The gap between ET and ATp grows with the loss probability: timeouts are outside the model",
-            f"{gaps[0]:.0f}, {gaps[1]:.0f} and {gaps[2]:.0f} % in sets 7, 8 and 9", gaps == sorted(gaps),
+            f"{gaps[0]:.0f}, {gaps[1]:.0f} and {gaps[2]:.0f} % in sets 7, 8 and 9",
+            gaps == sorted(gaps),
             origin=Origin.INFERRED,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _measured(printed: list[Row]) -> Table:
@@ -298,25 +312,37 @@ def _measured(printed: list[Row]) -> Table:
 
 
 def _draw(of: Set, printed: list[Row]) -> Any:
-    places = list(range(len(printed)))
+    names = (*METRICS, *PREDICTIONS)
     curves = [
-        plot.Curve(f"{name}, {'measured' if name in METRICS else 'predicted'}", places, [float(row[name]) for row in printed], "points")
-        for name in (*METRICS, *PREDICTIONS)
+        plot.Curve(
+            f"{name}, {'measured' if name in METRICS else 'predicted'}",
+            # Side by side: what lies on top of each other cannot be told apart.
+            [place + 0.13 * (position - (len(names) - 1) / 2) for place in range(len(printed))],
+            [float(row[name]) for row in printed],
+            "points",
+        )
+        for position, name in enumerate(names)
     ]
     ends = [-0.5, len(printed) - 0.5]
-    curves.append(plot.Curve(f"L as printed, {of.rate:g}", ends, [of.rate] * 2, "reference"))
-    curves.append(plot.Curve(f"L with headers, {of.headers_rate:.2f}", ends, [of.headers_rate] * 2, "reference"))
+    highest = max(float(row[name]) for row in printed for name in names)
+    limits = {f"L as printed, {of.rate:g}": of.rate, f"L with headers, {of.headers_rate:.2f}": of.headers_rate}
+    # A limit far above all would press the rest together.
+    near = {label: limit for label, limit in limits.items() if limit < 2 * highest}
+    curves += [plot.Curve(label, ends, [limit, limit], "reference") for label, limit in near.items()]
     return plot.curves(
-        curves, "connection", "rate (segments/s)", f"Table {of.table}: measured and predicted, set {of.number}",
+        curves,
+        "connection",
+        "rate (segments/s)",
+        f"Table {of.table}: measured and predicted, set {of.number}",
         categories=[row["id"] for row in printed],
-    )  # fmt: skip
+    )
 
 
 def _entry(of: Set) -> Experiment:
     return entry(
         f"Table {of.table}",
         "How near are the Markov model, the square-root law and PFTK to emulated connections?",
-        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, ET, FF and PFTK, and the errors of ET.",
+        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, ET, FF, PFTK, and the errors of ET.",
         1.0,
         partial(compute, of),
     )

@@ -51,14 +51,14 @@ def largest_sd(w_max: int) -> tuple[float, float]:
 
 def compute() -> Outcome:
     """Both curves, and how the second depends on the window limit."""
-    compared = {text: moments(float(text)) for text, _, _ in POINTS}
-    curve = {p: moments(p) for p in sorted({*np.geomspace(1e-4, 0.9, 81), *(float(text) for text in compared)})}
+    every = {*np.geomspace(1e-4, 0.9, 81).tolist(), *(float(text) for text, _, _ in POINTS)}
+    curve = {p: moments(p) for p in sorted(every)}
     cells = [
         cell
         for text, mean, sd in POINTS
         for cell in (
-            Cell.of((text,), "mean, segments", mean, compared[text][0], FIGURE_SHARE),
-            Cell.of((text,), "standard deviation, segments", sd, compared[text][1], FIGURE_SHARE),
+            Cell.of((text,), "mean, segments", mean, curve[float(text)][0], FIGURE_SHARE),
+            Cell.of((text,), "standard deviation, segments", sd, curve[float(text)][1], FIGURE_SHARE),
         )
     ]
     largest = {w_max: largest_sd(w_max) for w_max in LARGEST_SD}
@@ -75,44 +75,52 @@ def compute() -> Outcome:
             "its largest value goes from "
             + " over ".join(f"{largest[w_max][1]:.2f} ({w_max})" for w_max in LARGEST_SD)
             + " segments",
-            apart < 1.1, documented=False,
+            apart < 1.1,
+            documented=False,
         ),
         Claim(
-            "It hardly depends on the limit to the right of the peak", f"at p = 0.02 {min(large_p):.2f} to {max(large_p):.2f}",
-            max(large_p) / min(large_p) < 1.02, origin=Origin.INFERRED,
+            "It hardly depends on the limit to the right of the peak",
+            f"at p = 0.02 {min(large_p):.2f} to {max(large_p):.2f}",
+            max(large_p) / min(large_p) < 1.02,
+            origin=Origin.INFERRED,
         ),
-    )  # fmt: skip
+    )
     settings = (
         Setting("window limit", f"{W_MAX} segments", Origin.PRINTED),
         Setting("limits compared", ", ".join(map(str, LARGEST_SD)), Origin.GUESSED),
     )
     verdict = Verdict(
         Kind.READING,
-        f"the second curve is the standard deviation, as the text says, and not the variance of the caption; {NO_DRAWING}",
+        f"the second curve is the standard deviation, as in the text, not the variance of the caption; {NO_DRAWING}",
         "the text's claim that it hardly depends on the window limit, which is so to the right of its peak only",
     )
     comparisons = (
         Comparison("Moments of the window", Origin.INFERRED, ("p",), tuple(cells), FIGURE_CRITERION),
-        Comparison("The largest standard deviation", Origin.INFERRED, ("window limit",), tuple(of_limits), FIGURE_CRITERION),
+        Comparison(
+            "The largest standard deviation", Origin.INFERRED, ("window limit",), tuple(of_limits), FIGURE_CRITERION
+        ),
     )
-    return Outcome(verdict, comparisons, partial(_draw, curve, compared), claims, settings)
+    return Outcome(verdict, comparisons, partial(_draw, curve), claims, settings)
 
 
-def _draw(curve: dict[float, tuple[float, float]], compared: dict[str, tuple[float, float]]) -> Any:
+def _draw(curve: dict[float, tuple[float, float]]) -> Any:
     drawn = np.array([(p, *found) for p, found in curve.items()])
-    points = np.array([(float(text), *found) for text, found in compared.items()])
+    points = np.array(POINTS, float)
     curves = [
         one
         for position, label in enumerate(("mean", "standard deviation"))
         for one in (
             plot.Curve(label, drawn[:, 0], drawn[:, position + 1]),
-            plot.Curve(f"{label}, compared", points[:, 0], points[:, position + 1], "points", position),
+            plot.Curve(f"{label}, inferred", points[:, 0], points[:, position + 1], "points", position),
         )
     ]
     return plot.curves(
-        curves, "loss probability p", "window (segments)", f"Figure 8.5: moments of the window, at most {W_MAX} segments",
+        curves,
+        "loss probability p",
+        "window (segments)",
+        f"Figure 8.5: moments of the window, at most {W_MAX} segments",
         log_x=True,
-    )  # fmt: skip
+    )
 
 
 EXPERIMENT = entry(

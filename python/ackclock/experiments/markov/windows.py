@@ -1,7 +1,7 @@
 """Figures 8.1 to 8.4 and 8.6: the law of the window, for Bernoulli loss and for loss that depends on the window.
 
-The weights are by segment, which the paper's formulas say; 8.2 shows that the figures have them too: its loss probability
-lies where the peak at the window limit is the highest under these weights and is not under weights by round.
+The weights are by segment, which the paper's formulas say; 8.2 shows that the figures have them too: its loss
+probability lies where the peak at the window limit is the highest by segment, and is not by round.
 """
 
 from functools import partial
@@ -42,16 +42,24 @@ class Law(NamedTuple):
 
 FIGURES = (
     Law(
-        "8.1", 0.00045, {"segment": ("70.07", "25.05"), "round": ("60.55", "24.19")}, {120: "0.0556", 60: "0.0166"},
-        60, highest_is_limit=True,
+        "8.1",
+        0.00045,
+        {"segment": ("70.07", "25.05"), "round": ("60.55", "24.19")},
+        {120: "0.0556", 60: "0.0166"},
+        60,
+        highest_is_limit=True,
     ),
     Law(
-        "8.2", 0.0006, {"segment": ("61.42", "22.99"), "round": ("52.68", "21.64")},
-        {120: "0.0193", 52: "0.0176", 60: "0.0172"}, 52, highest_is_limit=True,
+        "8.2",
+        0.0006,
+        {"segment": ("61.42", "22.99"), "round": ("52.68", "21.64")},
+        {120: "0.0193", 52: "0.0176", 60: "0.0172"},
+        52,
+        highest_is_limit=True,
     ),
     Law("8.3", 0.001, {"segment": ("47.72", "18.41")}, {40: "0.0227", 120: "0.0011"}, 40, highest_is_limit=False),
     Law("8.4", 0.0045, {"segment": ("22.21", "8.76")}, {19: "0.0477"}, 19, highest_is_limit=False),
-)  # fmt: skip
+)
 
 # Inferred: up to which p the peak at the limit is the highest.
 TURNING = {"segment": "0.000612", "round": "0.000506"}
@@ -59,33 +67,46 @@ TURNING = {"segment": "0.000612", "round": "0.000506"}
 # Guessed: the paper gives no values for figure 8.6.
 Q = 0.0005
 ALPHAS = {
-    1.02: ("41.25", "13.45", 37), 1.05: ("28.85", "8.73", 26), 1.1: ("20.57", "5.92", 19), 1.2: ("14.09", "3.91", 13),
-}  # fmt: skip
+    1.02: ("41.25", "13.45", 37),
+    1.05: ("28.85", "8.73", 26),
+    1.1: ("20.57", "5.92", 19),
+    1.2: ("14.09", "3.91", 13),
+}
 
 
 def compute(of: Law) -> Outcome:
     """The law of the window at one loss probability."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(of.p), W_MAX)
     laws = {mode: chain.law(mode) for mode in ("segment", "round")}
-    cells = []
-    for mode, moments in of.moments.items():
-        found = (chain.mean(mode), chain.sd(mode))
-        for quantity, text, ours in zip(("mean", "standard deviation"), moments, found, strict=True):
-            cells.append(Cell.of((f"{quantity} of the window by {mode}",), "value", text, float(ours), FIGURE_SHARE))
     segment = dict(zip(chain.windows.tolist(), laws["segment"].tolist(), strict=True))
-    for w, text in of.shares.items():
-        cells.append(Cell.of((f"P(window = {w}) by segment",), "value", text, segment[w], FIGURE_SHARE))
     peak = _peak(segment)
+    cells = [
+        Cell.of((f"{quantity} of the window by {mode}",), "value", text, float(ours), FIGURE_SHARE)
+        for mode, moments in of.moments.items()
+        for quantity, text, ours in zip(
+            ("mean", "standard deviation"), moments, (chain.mean(mode), chain.sd(mode)), strict=True
+        )
+    ]
+    cells += [
+        Cell.of((f"P(window = {w}) by segment",), "value", text, segment[w], FIGURE_SHARE)
+        for w, text in of.shares.items()
+    ]
     cells.append(Cell.of(("peak below the limit by segment",), "value", str(of.peak), float(peak)))
-    at_limit = segment[W_MAX] > max(share for w, share in segment.items() if w < W_MAX)
-    said = "The window limit is the likeliest window"
     claims = [
-        Claim(said, f"P({W_MAX}) is {segment[W_MAX]:.3g}, the peak below {segment[peak]:.3g}", at_limit, of.highest_is_limit, Origin.INFERRED)
+        Claim(
+            "The window limit is the likeliest window",
+            f"P({W_MAX}) is {segment[W_MAX]:.3g}, the peak below {segment[peak]:.3g}",
+            segment[W_MAX] > max(share for w, share in segment.items() if w < W_MAX),
+            of.highest_is_limit,
+            Origin.INFERRED,
+        )
     ]
     if of.figure == "8.2":
         claims.append(_by_round(laws["round"]))
         cells += [
-            Cell.of((f"p at which the limit stops being the likeliest, by {mode}",), "value", text, turning(mode), FIGURE_SHARE)
+            Cell.of(
+                (f"p at which the limit ceases to be likeliest, by {mode}",), "value", text, turning(mode), 0.01
+            )
             for mode, text in TURNING.items()
         ]
     settings = (
@@ -105,9 +126,12 @@ def _peak(law: dict[int, float]) -> int:
 
 def _by_round(law: Any) -> Claim:
     return Claim(
-        "By round, the limit is the likeliest window too", f"P({W_MAX}) is {law[-1]:.4f}, the peak below {max(law[:-1]):.4f}",
-        bool(law[-1] > max(law[:-1])), documented=False, origin=Origin.INFERRED,
-    )  # fmt: skip
+        "By round, the limit is the likeliest window too",
+        f"P({W_MAX}) is {law[-1]:.4f}, the peak below {max(law[:-1]):.4f}",
+        bool(law[-1] > max(law[:-1])),
+        documented=False,
+        origin=Origin.INFERRED,
+    )
 
 
 def turning(mode: str) -> float:
@@ -122,9 +146,8 @@ def turning(mode: str) -> float:
 
 def _draw(of: Law, windows: Any, laws: dict[str, Any]) -> Any:
     curves = [plot.Curve(f"by {mode}", windows, law) for mode, law in laws.items()]
-    points = list(of.shares)
-    chosen = [float(laws["segment"][list(windows).index(w)]) for w in points]
-    curves.append(plot.Curve("compared", points, chosen, "points"))
+    shares = [float(text) for text in of.shares.values()]
+    curves.append(plot.Curve("by segment, inferred", list(of.shares), shares, "points", 0))
     return plot.curves(
         curves, "window (segments)", "probability", f"Figure {of.figure}: law of the window, p = {of.p:g}"
     )
@@ -133,7 +156,7 @@ def _draw(of: Law, windows: Any, laws: dict[str, Any]) -> Any:
 def compute_window_dependent() -> Outcome:
     """Figure 8.6: loss that grows with the window."""
     cells, curves, highest = [], [], 0.0
-    for alpha, (mean, sd, peak) in ALPHAS.items():
+    for position, (alpha, (mean, sd, peak)) in enumerate(ALPHAS.items()):
         chain = aimd_chain.solve(aimd_chain.WindowDependent(Q, alpha), W_MAX)
         law = chain.law("segment")
         row = (f"{alpha:g}",)
@@ -144,10 +167,13 @@ def compute_window_dependent() -> Outcome:
         ]
         highest = max(highest, float(law[chain.windows > W_MAX - 10].sum()))
         curves.append(plot.Curve(f"alpha = {alpha:g}", chain.windows, law))
+        curves.append(plot.Curve("peak, inferred", [peak], [float(law.max())], "points", position))
     claim = Claim(
-        "No mass is near the window limit", f"at most {highest:.1e} in the last ten windows", highest < 1e-3,
+        "No mass is near the window limit",
+        f"at most {highest:.1e} in the last ten windows",
+        highest < 1e-3,
         origin=Origin.INFERRED,
-    )  # fmt: skip
+    )
     settings = (
         Setting("loss law", "p(w) = q alpha^w", Origin.PRINTED),
         Setting("alpha", "above 1", Origin.PRINTED),
@@ -158,9 +184,12 @@ def compute_window_dependent() -> Outcome:
     comparison = Comparison("The law of the window", Origin.INFERRED, ("alpha",), tuple(cells), FIGURE_CRITERION)
     verdict = Verdict(Kind.READING, f"q, alpha and the limit are guessed, since none is printed; {NO_DRAWING}")
     draw = partial(
-        plot.curves, curves, "window (segments)", "probability",
+        plot.curves,
+        curves,
+        "window (segments)",
+        "probability",
         f"Figure 8.6: law of the window, loss p(w) = {Q:g} alpha^w",
-    )  # fmt: skip
+    )
     return Outcome(verdict, (comparison,), draw, (claim,), settings)
 
 
