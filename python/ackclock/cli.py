@@ -397,7 +397,7 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
     if not (names or everything or listed):
         raise click.UsageError("NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list")
     try:
-        experiments = chosen(names)
+        experiments = chosen(names, EXPERIMENTS)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if everything or not names:

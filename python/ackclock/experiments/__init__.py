@@ -64,8 +64,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 )
 
 
-def chosen(names: Iterable[str], among: Iterable[Experiment] = EXPERIMENTS) -> list[Experiment]:
-    """The experiments that are named, or whose group is, in the catalogue's order, each once.
+def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment]:
+    """Of these experiments those that are named, or whose group is, in their order, each once.
 
     Raises:
         ValueError: Nothing is called so.
