@@ -63,7 +63,7 @@ def result(leaky_pipe: Scenario) -> Result:
 
 @pytest.fixture(scope="session")
 def predicted(result: Result) -> Result:
-    return predict(result)
+    return predict(result, "usual")
 
 
 @pytest.fixture(scope="session")

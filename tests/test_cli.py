@@ -14,6 +14,7 @@ from click.testing import Result as Outcome
 
 from ackclock import Result, __version__
 from ackclock.cli import cli
+from ackclock.models import MODELS
 from ackclock.registry import registry
 
 QUICK = ("--replicates", "2", "--set", "duration=3 s")
@@ -116,7 +117,10 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     assert re.search("does not apply +no random loss", outcome.stdout)
     assert re.search("does not apply +cubic is no AIMD", outcome.stdout)
     rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
-    assert len(rows) == 12
+    assert len(rows) == 6 * len(MODELS)
+    assert {row["verdict"] for row in rows} == {"applies", "applies with violated assumptions", "does not apply"}
+    few = json.loads(ackclock("predict", scenario_file, "--json", "--models", "pftk,mathis").stdout)
+    assert few == [row for row in rows if row["model"] in ("mathis", "pftk")]
     assert list(Path().iterdir()) == [scenario_file]
 
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ackclock import __version__
+from ackclock.asking import PredictCommand
 from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 from ackclock.scenario import Scenario, ScenarioError, load
-from ackclock.terminal import count, print_json, print_table
+from ackclock.terminal import print_json as _print_json
+from ackclock.terminal import print_table as _print_table
 
 # Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
 # it.
 if TYPE_CHECKING:
-    from ackclock.experiments import Experiment
-    from ackclock.reproduction import Record
     from ackclock.result import Result
 
 BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
@@ -131,6 +131,26 @@ def _scenario_options(command: _Command) -> _Command:
     return command
 
 
+def _models_option(default: str) -> _Command:
+    """Which models are asked; checked at once, before a run that may take an hour."""
+
+    def known(_context: click.Context, _option: click.Parameter, names: str) -> str:
+        if names not in ("all", "usual"):
+            from ackclock.models import chosen
+
+            try:
+                chosen(names)
+            except ValueError as error:
+                raise click.BadParameter(str(error)) from None
+        return names
+
+    return click.option(
+        "--models", default=default, show_default=True, metavar="NAMES", callback=known,
+        help="Which models: all, usual (a few that say different things), or names with commas between them; "
+        "see: ackclock show models.",
+    )  # fmt: skip
+
+
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, for machines.")
 
 
@@ -162,12 +182,12 @@ def check(
     checked = _read(scenario, assignments, seed, replicates)
     points = [(point.assignments, point.scenario.resolve().tree) for point in checked.expand()]
     if as_json:
-        print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
+        _print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
         return
     tree, replicates = points[0][1], points[0][1]["replicates"]
-    path = f"{count(len(tree['hops']), 'hop')}, {count(sum(flow['count'] for flow in tree['flows']), 'flow')}"
-    runs = f"{count(len(points), 'point')}, {count(replicates, 'replicate')} of each"
-    total = f"{count(len(points) * replicates, 'run')} of {tree['duration']}"
+    path = f"{_count(len(tree['hops']), 'hop')}, {_count(sum(flow['count'] for flow in tree['flows']), 'flow')}"
+    runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
+    total = f"{_count(len(points) * replicates, 'run')} of {tree['duration']}"
     click.echo(f"{scenario}: fine. {path}; {runs}: {total}")
 
 
@@ -186,10 +206,11 @@ def check(
 )
 @click.option("--packets", is_flag=True, help="Keep the table of packets, one row for each event of each packet.")
 @click.option("--pcap", is_flag=True, help="Keep a capture of each run, for Wireshark.")
+@_models_option("usual")
 @_as_json
 def simulate(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    threads: int | None, packets: bool, pcap: bool, as_json: bool,
+    threads: int | None, packets: bool, pcap: bool, models: str, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario packet by packet, print a summary and keep the result in a folder.
 
@@ -216,43 +237,52 @@ def simulate(
         result.save(folder, captures)
     for warning in result.run["warnings"]:
         click.echo(f"warning: {warning}", err=True)
-    _print_simulated(result, folder, as_json)
+    _print_simulated(result, folder, models, as_json)
     return INTERRUPTED if result.partial else 0
 
 
-def _print_simulated(result: "Result", folder: Path, as_json: bool) -> None:
+def _print_simulated(result: "Result", folder: Path, models: str, as_json: bool) -> None:
     from ackclock import summary, ways
 
-    rows = summary.flow_rows(result, ways.predict(result))
+    rows = summary.flow_rows(result, ways.predict(result, models))
     if as_json:
         hops = summary.hop_rows(result)
-        print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
+        _print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
         return
     title = f"{result.run['name']}: {summary.averaging(result.run)}"
-    print_table(title, *summary.flow_cells(rows), spare=summary.SPARE_FLOW_COLUMNS)
+    _print_table(title, *summary.flow_cells(rows), spare=summary.SPARE_FLOW_COLUMNS)
     click.echo(f"result: {folder}")
 
 
-@cli.command()
+@cli.command(cls=PredictCommand)
 @_scenario_options
+@_models_option("all")
 @_as_json
 def predict(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, models: str, as_json: bool
 ) -> None:
-    """Ask every model about every flow: what it says, or why it does not apply.
+    """Ask models about every flow of a scenario, or one model about plain numbers.
+
+    The first word says which: a path that exists, or ends in .toml, is a scenario; anything else is a model's name.
+
+    Of a scenario each model says what each flow gets, whether it applies, and which of its assumptions the flow
+    violates. A model by name takes its own options, see for example: ackclock predict pftk --help. With several values
+    of one of them it prints a table; with --solve it looks for the input that gives an output.
 
     \b
     Example:
       ackclock predict examples/leaky-pipe.toml
+      ackclock predict pftk --loss 0.1%,1%,5% --rtt 100ms --timeout 400ms
+      ackclock predict pftk --rtt 100ms --throughput 5Mbit/s --solve loss
     """
     from ackclock import summary, ways
 
-    predicted = ways.predict(_read(scenario, assignments, seed, replicates))
+    predicted = ways.predict(_read(scenario, assignments, seed, replicates), models)
     rows = summary.prediction_rows(predicted)
     if as_json:
-        print_json(rows)
+        _print_json(rows)
     else:
-        print_table(f"{predicted.run['name']}: predicted goodput", *summary.prediction_cells(rows))
+        _print_table(f"{predicted.run['name']}: predicted goodput", *summary.prediction_cells(rows))
 
 
 def _kinds() -> tuple[str, ...]:
@@ -277,8 +307,11 @@ def _kinds() -> tuple[str, ...]:
     "-o", "--output", type=click.Path(path_type=Path),
     help="A file (.svg, .png, .pdf), or a folder for all; by default RUN/figures.",
 )  # fmt: skip
+@_models_option("usual")
 @_as_json
-def plot(run: Path, kind: str, metric: str, point: int, replicate: int, output: Path | None, as_json: bool) -> None:
+def plot(
+    run: Path, kind: str, metric: str, point: int, replicate: int, output: Path | None, models: str, as_json: bool
+) -> None:
     """Draw figures of a result.
 
     \b
@@ -292,7 +325,7 @@ def plot(run: Path, kind: str, metric: str, point: int, replicate: int, output: 
     from ackclock import plot as figures
     from ackclock import ways
 
-    available = figures.figures(result, ways.predict(result), of=metric, point=point, replicate=replicate)
+    available = figures.figures(result, ways.predict(result, models), of=metric, point=point, replicate=replicate)
     if kind != "all" and kind not in available:
         raise click.UsageError(
             f"--kind {kind}: {run} sweeps no quantity; choose a figure over time, for example --kind cwnd"
@@ -304,7 +337,7 @@ def plot(run: Path, kind: str, metric: str, point: int, replicate: int, output: 
             figures.save(draw(), paths[name])
             tell((position + 1) / len(chosen))
     if as_json:
-        print_json({"figures": [str(path) for path in paths.values()]})
+        _print_json({"figures": [str(path) for path in paths.values()]})
     else:
         for path in paths.values():
             click.echo(f"figure: {path}")
@@ -346,8 +379,9 @@ def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str)
     type=click.Path(path_type=Path),
     help="The page; by default report.html in the first run's folder.",
 )
+@_models_option("usual")
 @_as_json
-def report(runs: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
+def report(runs: tuple[Path, ...], output: Path | None, models: str, as_json: bool) -> None:
     """Write one self-contained HTML page: scenario, tables, figures, versions and seeds.
 
     \b
@@ -364,11 +398,11 @@ def report(runs: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
     from ackclock.report import page
 
     with progress("report") as tell:
-        text = page([(result, ways.predict(result)) for result in results], tell)
+        text = page([(result, ways.predict(result, models)) for result in results], tell)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     if as_json:
-        print_json({"report": str(path)})
+        _print_json({"report": str(path)})
     else:
         click.echo(f"report: {path}")
 
@@ -402,69 +436,22 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
         raise click.UsageError(str(error)) from None
     if everything or not names:
         experiments = list(EXPERIMENTS)
-    if listed:
-        _list_experiments(experiments, as_json)
-        return 0
-    return _reproduce(experiments, output, as_json)
-
-
-def _list_experiments(experiments: "list[Experiment]", as_json: bool) -> None:
-    from ackclock import shown
-
-    if as_json:
-        print_json([shown.experiment(one) for one in experiments])
-        return
-    head = ["name", "shows", "CPU s", "question", "source"]
-    rows = [[one.name, one.shows, f"{one.cost_s:g}", one.question, one.source] for one in experiments]
-    print_table("experiments", head, rows)
-
-
-def _reproduce(experiments: "list[Experiment]", folder: Path, as_json: bool) -> int:
-    from ackclock import reproduction
-    from ackclock.experiments import EXPERIMENTS
+    from ackclock import reproducing, reproduction
     from ackclock.progress import progress
 
-    reproduction.prepare(folder)
-    records: list[Record] = []
-    total, done = sum(one.cost_s for one in experiments), 0.0
-    interrupted = False
+    if listed:
+        reproducing.print_catalogue(experiments, as_json)
+        return 0
+    reproduction.prepare(output)
     with progress("reproduce") as tell:
-        try:
-            for one in experiments:
-
-                def tell_part(share: float, before: float = done, cost: float = one.cost_s) -> None:
-                    tell((before + share * cost) / total)
-
-                records.append(reproduction.reproduce(one, folder, tell_part))
-                done += one.cost_s
-                tell(done / total)
-        except KeyboardInterrupt:
-            interrupted = True
-        page = reproduction.write_gallery(EXPERIMENTS, folder)
-    _print_reproduced(records, page, as_json)
-    if interrupted:
-        left = len(experiments) - len(records)
+        records = reproduction.reproduce_all(experiments, output, tell)
+        page = reproduction.write_gallery(EXPERIMENTS, output)
+    reproducing.print_records(records, page, as_json)
+    left = len(experiments) - len(records)
+    if left:
         return _complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
-    failed = [one["name"] for one in records if one["verdict"]["kind"] == "expectation failed"]
+    failed = [record["name"] for record in records if record["verdict"]["kind"] == "expectation failed"]
     return _complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY) if failed else 0
-
-
-def _print_reproduced(records: "list[Record]", page: Path, as_json: bool) -> None:
-    if as_json:
-        print_json({"gallery": str(page), "experiments": records})
-        return
-    from ackclock import compared
-
-    for record in records:
-        click.echo(f"{record['name']}: {record['shows']}. {record['question']}\n")
-        for title, note, head, cells in compared.tables(record):
-            print_table(title, head, cells)
-            click.echo(f"{note}\n" if note else "")
-        for note in compared.notes(record):
-            click.echo(note)
-        click.echo(f"verdict: {record['verdict']['text']}\n")
-    print_table("verdicts", ["experiment", "verdict"], [[one["name"], one["verdict"]["kind"]] for one in records])
-    click.echo(f"gallery: {page}")
 
 
 _SHOWN = (
@@ -489,7 +476,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     if kind == "schema":
         from ackclock.registry import schema
 
-        print_json(schema())
+        _print_json(schema())
         return
     records = shown.records(kind)
     if name is not None:
@@ -497,12 +484,12 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
             raise click.UsageError(f'"{name}" is none of the {kind}; write one of {", ".join(records)}')
         records = {name: records[name]}
     if as_json:
-        print_json(list(records.values()))
+        _print_json(list(records.values()))
     elif name is None:
-        print_table(kind, *shown.overview(records))
+        _print_table(kind, *shown.overview(records))
     else:
         for title, head, cells in shown.details(records[name]):
-            print_table(title, head, cells)
+            _print_table(title, head, cells)
 
 
 def _result(folder: Path) -> "Result":
@@ -512,6 +499,10 @@ def _result(folder: Path) -> "Result":
         return Result.load(folder)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def main() -> None:

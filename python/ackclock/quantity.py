@@ -14,8 +14,9 @@ DATA = {
     "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
 }  # fmt: skip
 COUNT = {"packets": 1.0, "packet": 1.0, "segments": 1.0, "segment": 1.0}
+COUNT_RATE = {"packets/s": 1.0, "segments/s": 1.0}
 SHARE = {"%": 0.01}
-_BASES = {"s": TIME, "bit/s": RATE, "bytes": DATA, "packets": COUNT, "": SHARE}
+_BASES = {"s": TIME, "bit/s": RATE, "bytes": DATA, "packets": COUNT, "packets/s": COUNT_RATE, "": SHARE}
 _WRITTEN = re.compile(r"\s*([-+]?[\d._]+(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
 
 
@@ -24,7 +25,7 @@ class Quantity(NamedTuple):
 
     Attributes:
         amount: In the base unit.
-        base: The base unit: `s`, `bit/s`, `bytes`, `packets`, or empty for a plain number or share.
+        base: The base unit: `s`, `bit/s`, `bytes`, `packets`, `packets/s`, or empty for a plain number or share.
         number: As written.
         unit: As written.
     """

@@ -9,7 +9,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ackclock.result import Result
     from ackclock.scenario import Scenario
 
-__all__ = ["Record", "figure_path", "prepare", "recorded", "reproduce", "write_gallery"]
+__all__ = ["Record", "figure_path", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery"]
 
 # An experiment and its outcome as plain data, as in `NAME/outcome.json`.
 Record = dict[str, Any]
@@ -81,6 +81,27 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
 
         results[name] = _result(scenario, folder / "runs" / runs[name], tell)
     return _conclude(experiment, results, address, folder)
+
+
+def reproduce_all(
+    experiments: Sequence[Experiment], folder: Path, progress: Callable[[float], None] | None = None
+) -> list[Record]:
+    """The records of experiments, one after the other; of fewer if it is interrupted."""
+    total, done = sum(one.cost_s for one in experiments), 0.0
+    records: list[Record] = []
+    for one in experiments:
+
+        def tell(share: float, before: float = done, cost: float = one.cost_s) -> None:
+            if progress is not None:
+                progress((before + share * cost) / total)
+
+        try:
+            records.append(reproduce(one, folder, tell))
+        except KeyboardInterrupt:
+            break
+        tell(1.0)
+        done += one.cost_s
+    return records
 
 
 def recorded(experiment: Experiment, folder: Path) -> Record | None:

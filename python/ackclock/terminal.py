@@ -7,16 +7,9 @@ from typing import Any
 
 import click
 
-__all__ = ["count", "print_json", "print_table"]
-
-
-def count(number: int, noun: str) -> str:
-    """So many of them, in words."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
 
 def print_json(value: Any) -> None:
-    """Prints what `summary.plain` makes of a value."""
+    """Prints plain data and intervals; what is not finite is null."""
     from ackclock.summary import plain
 
     click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
@@ -36,9 +29,6 @@ def print_table(title: str, head: list[str], cells: list[list[str]], spare: Sequ
     if terminal:
         head, cells, left_out = _fitting(head, cells, numeric, spare, console.width)
     table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
@@ -50,6 +40,8 @@ def print_table(title: str, head: list[str], cells: list[list[str]], spare: Sequ
         table.add_column(shown, justify="right" if name in numeric else "left", vertical="top")
     for row in cells:
         table.add_row(*row)
+    # Apart from the table, which would break it at its own width.
+    console.print(title, style="bold", soft_wrap=True)
     console.print(table)
     if left_out:
         click.echo(f"left out, the terminal being narrow: {', '.join(left_out)}; --json has all")

@@ -71,29 +71,32 @@ def simulate(
     return Result(run, {name: _table(columns) for name, columns in outcome["tables"].items()})
 
 
-def predict(source: "Scenario | Result") -> "Result":
-    """Asks every model about every flow of every point.
+def predict(source: "Scenario | Result", models: str = "all") -> "Result":
+    """Asks models about every flow of every point.
 
     Args:
         source: A scenario, or the result of a run of one.
+        models: Which: `all`, `usual` (what is shown beside a simulation), or names with commas between them.
 
     Returns:
         A result with the table `predictions`; see `ackclock.models.predictions` for its columns.
 
     Raises:
         ScenarioError: Bad input.
+        ValueError: There is no model of that name.
     """
     import pyarrow as pa
 
-    from ackclock import models
+    from ackclock.models import chosen, predictions
     from ackclock.result import Result
 
+    asked = chosen(models)
     if isinstance(source, Result):
         run = source.run | {"way": "predict", "partial": False, "warnings": []}
     else:
         points = source.expand()
         run = _describe("predict", source, points, [point.scenario.resolve().tree for point in points])
-    answers = models.predictions([point["scenario"] for point in run["points"]])
+    answers = predictions([point["scenario"] for point in run["points"]], asked)
     types = {"point": pa.int64(), "instances": pa.int64()}
     types |= {"goodput_bit_per_s": pa.float64(), "model_bit_per_s": pa.float64(), "violated": pa.list_(pa.string())}
     types |= dict.fromkeys(("inputs", "outputs"), pa.map_(pa.string(), pa.float64()))

@@ -3,19 +3,44 @@
 How loss rate, round-trip time and limits follow from a scenario is said in `ackclock.models.path`.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
-from ackclock.models import pftk, square_root
+from ackclock.models import (
+    cardwell,
+    cubic_response,
+    floyd_fall,
+    hstcp_response,
+    mathis,
+    pftk,
+    reno_response,
+    sawtooth,
+    square_root,
+    tfrc,
+)
 from ackclock.models.domain import Domain
+from ackclock.models.inverse import NoSolutionError, Solution, solve
 from ackclock.models.model import Assumption, Input, InputError, Model, Output, Rule, Verdict
 from ackclock.models.path import FlowPath, flow_path, flow_paths
 
 __all__ = [
-    "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model", "Output", "Rule", "Verdict",
-    "flow_path", "flow_paths", "model", "predictions",
+    "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model", "NoSolutionError", "Output", "Rule",
+    "Solution", "Verdict", "chosen", "flow_path", "flow_paths", "model", "predictions", "solve",
 ]  # fmt: skip
 
-MODELS: tuple[Model, ...] = (square_root.MODEL, pftk.MODEL)
+MODELS: tuple[Model, ...] = (
+    square_root.MODEL,
+    floyd_fall.MODEL,
+    mathis.MODEL,
+    pftk.MODEL,
+    tfrc.MODEL,
+    cardwell.MODEL,
+    sawtooth.MODEL,
+    reno_response.MODEL,
+    hstcp_response.MODEL,
+    cubic_response.MODEL,
+)
 
 # Rates that differ by less are equal: a flow at its cap is not said to be above it.
 _SAME_RATE = 1 + 1e-9
@@ -30,14 +55,34 @@ def model(name: str) -> Model:
     for one in MODELS:
         if one.name == name:
             return one
-    raise ValueError(f'"{name}" is no model; write one of {", ".join(one.name for one in MODELS)}')
+    names = [one.name for one in MODELS]
+    near = get_close_matches(name, names, 1)
+    meant = f"did you mean {near[0]}?" if near else f"write one of {', '.join(names)}"
+    raise ValueError(f'"{name}" is no model; {meant}')
 
 
-def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Every model's answer for every flow of every point.
+def chosen(names: str) -> tuple[Model, ...]:
+    """Models by a word or by their names.
+
+    Args:
+        names: `all`; `usual` for those that tables and figures show beside a simulation without being asked to; or
+            names with commas between them.
+
+    Raises:
+        ValueError: There is no model of one of the names.
+    """
+    if names in ("all", "usual"):
+        return tuple(one for one in MODELS if names == "all" or one.usual)
+    wanted = [model(name.strip()) for name in names.split(",")]
+    return tuple(one for one in MODELS if one in wanted)
+
+
+def predictions(points: list[dict[str, Any]], models: Iterable[Model] = MODELS) -> dict[str, list[Any]]:
+    """Models' answers for every flow of every point.
 
     Args:
         points: Resolved scenarios without a sweep.
+        models: Which are asked.
 
     Returns:
         Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None where the model does
@@ -58,7 +103,7 @@ def predictions(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
         | _answer(model, path)
         for index, scenario in enumerate(points)
         for path in flow_paths(scenario)
-        for model in MODELS
+        for model in models
     ]
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
@@ -74,7 +119,7 @@ def _answer(model: Model, path: FlowPath) -> dict[str, Any]:
     says = {"verdict": verdict.words, "violated": [name for name, _ in verdict.violated], "note": verdict.note}
     if not verdict.applies:
         return says | dict.fromkeys(("goodput_bit_per_s", "model_bit_per_s", "limit", "inputs", "outputs"))
-    inputs = model.inputs_of(path)
+    inputs = {name: float(value) for name, value in model.completed(**model.inputs_of(path)).items()}
     outputs = {name: float(value) for name, value in model.answer(**inputs).items()}
     alone = outputs[model.goodput] * path.mss_bytes * 8
     caps = {

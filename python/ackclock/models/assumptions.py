@@ -3,6 +3,8 @@
 An `Assumption` says nothing (an empty text) where the path keeps it, or where a scenario cannot tell.
 """
 
+from math import sqrt
+
 from ackclock.models.model import Assumption
 from ackclock.models.path import FlowPath
 
@@ -37,10 +39,49 @@ NO_LOST_ACKS = Assumption(
     "no ACK is lost",
     lambda path: unless(path.ack_loss == 0, "lost ACKs are left out"),
 )
+
+
+def _varying_rtt(path: FlowPath) -> str:
+    if path.has_jitter:
+        return "the round-trip time varies, jitter is left out"
+    # Where random loss leaves windows larger than the link needs, a queue builds up: sqrt(3/2 / p) is Reno's mean.
+    fills = path.loss > 0 and sqrt(1.5 / path.loss) > path.share_segments
+    low, high = path.round_trip_s * 1e3, path.full_queue_round_trip_s * 1e3
+    return unless(
+        not fills, f"windows fill the link, queueing takes the round-trip time from {low:.4g} up to {high:.4g} ms"
+    )
+
+
 STEADY_RTT = Assumption(
-    "steady_rtt",
-    "the round-trip time does not vary and does not depend on the window",
-    lambda path: unless(not path.has_jitter, "the round-trip time varies, jitter is left out"),
+    "steady_rtt", "the round-trip time does not vary and does not depend on the window", _varying_rtt
+)
+AN_ACK_EACH = Assumption(
+    "an_ack_each",
+    "every segment is acknowledged at once, or counted by bytes",
+    lambda path: unless(
+        path.segments_per_ack == 1,
+        f"an ACK stands for {path.segments_per_ack:g} segments: the window grows more slowly",
+    ),
+)
+NO_WINDOW_LIMIT = Assumption(
+    "no_window_limit",
+    "the window is limited by nothing but losses",
+    lambda path: unless(
+        path.loss > 0 and sqrt(1.5 / path.loss) <= path.receive_window_segments,
+        f"the receiver's window is {path.receive_window_segments:g} segments",
+    ),
+)
+
+# A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a loss. Three are needed.
+_FEW_SEGMENTS = 10
+
+FEW_TIMEOUTS = Assumption(
+    "few_timeouts",
+    "losses are few and far between: no timeouts, no loss of a retransmission",
+    lambda path: unless(
+        path.loss > 0 and sqrt(1.5 / path.loss) >= _FEW_SEGMENTS,
+        f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which it leaves out, count",
+    ),
 )
 
 # What every model of a long flow under random loss assumes of the path.

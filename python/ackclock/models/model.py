@@ -50,6 +50,7 @@ class Input:
         meaning: What it is.
         default: Where it is not given; None if it must be.
         domain: The numbers it takes.
+        on_wire: Whether its segments count with their headers: what is said of a link, not of a connection.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Input:
     meaning: str
     default: float | Rule | None = None
     domain: Domain = POSITIVE
+    on_wire: bool = False
 
 
 @dataclass(frozen=True)

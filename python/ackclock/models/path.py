@@ -1,21 +1,47 @@
 """What a resolved scenario means to a model: where round-trip time, loss and limits of a flow are worked out.
 
-For one flow instance that has the path to itself as far as queueing goes:
+Everything is of one flow instance, and what it shares with others is said so.
 
-- Round-trip time: the propagation delays of both ways and the flow's own extra delay, one data packet's serialisation
-  at every hop of the data's way, one ACK's at every hop of the way back. No queueing.
-- Loss: what strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts; a
-  full queue's is a consequence of the window and no input.
-- Segments per ACK, b: how many round trips the window needs to grow by one segment. With growth per ACK it is how
-  often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
-- First timeout, T0: what RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
-  variance term is zero.
-- Caps: the payload rate of the slowest hop, shared evenly by the flow instances that cross it, and a receiver's
-  window per round trip. A Markov link counts with the highest of its rates, a trace not at all.
+Round-trip time
+:   The propagation delays of both ways and the flow's own extra delay, one data packet's serialisation at every hop of
+    the data's way, one ACK's at every hop of the way back. No queueing: this is the base round-trip time. With a full
+    queue at the bottleneck it is longer by what the queue holds over the link's rate.
+
+Loss
+:   What strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts; a full
+    queue's is a consequence of the window and no input. Of a Gilbert-Elliott channel the long-run mean is taken. Loss
+    of ACKs is worked out in the same way along the way back.
+
+Bottleneck
+:   The hop of the data's way with the smallest share: its rate over the flow instances that cross it (an instance
+    counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are those of a
+    constant link, the highest of a Markov link; a trace does not count at all. Capacity and buffer are in full
+    segments with headers. The buffer holds what may wait, without the packet being sent: one packet less than the
+    queue's limit if the limit counts that one, what the link sends in that time if the limit is a time.
+
+Competing flows
+:   All instances that cross the bottleneck, this one included. They are alike if all are TCP with the same control and
+    the same base round-trip time.
+
+Segments per ACK, b
+:   How many round trips the window needs to grow by one segment. With growth per ACK it is how often the receiver
+    acknowledges; with byte counting an ACK of two segments counts two, and b is one.
+
+First timeout, T0
+:   What RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the variance term is zero.
+
+Transfer
+:   Its size in segments, the last one counted as full, and infinite for all traffic without an end; the timer of a
+    lost SYN, whether there is a handshake, and the initial window. A delayed ACK of the first segment costs half the
+    receiver's timer on average if the initial window is a single segment and not every segment is acknowledged.
+
+Caps
+:   The payload rate of the bottleneck's share, and a receiver's window per base round-trip time. Whatever a model says
+    of a flow's goodput, the smaller of it and these two is what `predict` shows.
 """
 
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf, nan
 from typing import Any
 
 from ackclock import quantity
@@ -47,6 +73,17 @@ class FlowPath:
         loss_is_bursty: Whether data are lost in bursts.
         ack_loss: As loss, of ACKs on the way back.
         has_jitter: Whether packets are delayed at random on either way.
+        cubic_c: CUBIC's C in segments per cubic second; not a number for other controls.
+        capacity_segments_per_s: The whole bottleneck's rate; infinite if unknown.
+        buffer_segments: The bottleneck's; infinite for none.
+        queue: Kind of the bottleneck's queue, empty if there is no bottleneck.
+        competing: Instances at the bottleneck, at least this one.
+        competing_are_alike: See above.
+        transfer_segments: See above.
+        initial_window_segments: See above.
+        syn_timer_s: See above.
+        has_handshake: See above.
+        first_delayed_ack_s: See above.
     """
 
     flow: str
@@ -70,11 +107,33 @@ class FlowPath:
     loss_is_bursty: bool
     ack_loss: float
     has_jitter: bool
+    cubic_c: float
+    capacity_segments_per_s: float
+    buffer_segments: float
+    queue: str
+    competing: int
+    competing_are_alike: bool
+    transfer_segments: float
+    initial_window_segments: float
+    syn_timer_s: float
+    has_handshake: bool
+    first_delayed_ack_s: float
 
     @property
     def window_bit_per_s(self) -> float:
         """The cap by the receiver's window."""
         return self.receive_window_segments * self.mss_bytes * 8 / self.round_trip_s if self.round_trip_s > 0 else inf
+
+    @property
+    def full_queue_round_trip_s(self) -> float:
+        """The round-trip time while the bottleneck's queue is full."""
+        waiting = self.buffer_segments / self.capacity_segments_per_s if 0 < self.capacity_segments_per_s < inf else 0.0
+        return self.round_trip_s + waiting
+
+    @property
+    def share_segments(self) -> float:
+        """This instance's share of the bandwidth-delay product without queueing."""
+        return self.capacity_segments_per_s / self.competing * self.round_trip_s
 
 
 def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:
@@ -88,35 +147,116 @@ def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
     route = [hops[name] for name in flow["route"]]
     back = [hops[name] for name in flow.get("return", [])]
     transport = flow["transport"]
-    is_tcp = transport["kind"] == "tcp"
     mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
-    round_trip = _round_trip(flow, route, back, mss + header, header)
-    control = transport["control"] if is_tcp else {"kind": ""}
     on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
-    alpha, beta = _increase_and_decrease(control)
     return FlowPath(
         flow=flow["name"],
         instances=flow["count"],
         transport=transport["kind"],
-        control=control["kind"],
-        is_aimd=control["kind"] == "reno",
-        growth_segments=alpha,
-        kept_share=beta,
-        recovery=transport["recovery"] if is_tcp else "",
         mss_bytes=mss,
-        round_trip_s=round_trip,
+        round_trip_s=_base_round_trip(scenario, flow),
         loss=_loss(route, "data"),
-        segments_per_ack=_segments_per_ack(transport) if is_tcp else 1.0,
-        first_timeout_s=_first_timeout(transport, round_trip) if is_tcp else inf,
-        receive_window_segments=quantity.window_packets(transport["receive_window"], mss) if is_tcp else inf,
-        link_bit_per_s=_link_share(scenario, route) * mss / (mss + header) if mss else 0.0,
         is_greedy=flow["traffic"]["kind"] == "bulk",
         is_always_active=flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
         link_varies=any(hop["link"]["kind"] != "constant" for hop in route),
         loss_is_bursty="gilbert_elliott" in on_data,
         ack_loss=_loss(back, "acks"),
         has_jitter="jitter" in on_data | on_acks,
+        transfer_segments=_transfer(flow["traffic"], mss),
+        **_bottleneck(scenario, route, mss, header),
+        **_of_control(transport, mss),
+        **_of_timers(transport, _base_round_trip(scenario, flow)),
     )
+
+
+def _of_control(transport: dict[str, Any], mss: float) -> dict[str, Any]:
+    """What a TCP sender and its receiver do with the window; what stands for nothing, for UDP."""
+    if transport["kind"] != "tcp":
+        return {
+            "control": "", "is_aimd": False, "growth_segments": 1.0, "kept_share": 0.5, "cubic_c": nan, "recovery": "",
+            "segments_per_ack": 1.0, "receive_window_segments": inf, "initial_window_segments": inf,
+        }  # fmt: skip
+    control = transport["control"]
+    return {
+        "control": control["kind"],
+        "is_aimd": control["kind"] == "reno",
+        "growth_segments": float(control.get("alpha", 1.0)),
+        "kept_share": float(control.get("beta", 0.5)),
+        "cubic_c": float(control.get("c", nan)),
+        "recovery": transport["recovery"],
+        "segments_per_ack": _segments_per_ack(transport),
+        "receive_window_segments": quantity.window_packets(transport["receive_window"], mss),
+        "initial_window_segments": quantity.window_packets(transport["initial_window"], mss),
+    }
+
+
+def _of_timers(transport: dict[str, Any], round_trip: float) -> dict[str, Any]:
+    if transport["kind"] != "tcp":
+        return {"first_timeout_s": inf, "syn_timer_s": inf, "has_handshake": False, "first_delayed_ack_s": 0.0}
+    delayed = transport["delayed_ack"]
+    alone = quantity.window_packets(transport["initial_window"], quantity.data_bytes(transport["mss"])) <= 1
+    at_once = quantity.packets(delayed["every"]) <= 1 or quantity.packets(delayed["quick"]) >= 1
+    return {
+        "first_timeout_s": _first_timeout(transport, round_trip),
+        "syn_timer_s": quantity.seconds(transport["rto_initial"]),
+        "has_handshake": transport["handshake"],
+        "first_delayed_ack_s": quantity.seconds(delayed["timeout"]) / 2 if alone and not at_once else 0.0,
+    }
+
+
+def _transfer(traffic: dict[str, Any], mss: float) -> float:
+    return float(ceil(quantity.data_bytes(traffic["size"]) / mss)) if traffic["kind"] == "transfer" else inf
+
+
+def _bottleneck(scenario: dict[str, Any], route: list[dict[str, Any]], mss: float, header: float) -> dict[str, Any]:
+    """The hop with the smallest share, in this flow's segments, and who competes there."""
+    shares = [(_rate(hop) / _crossings(scenario, hop, route), hop) for hop in route]
+    share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
+    known = {"link_bit_per_s": share * mss / (mss + header) if mss else 0.0}
+    if share == inf:
+        alone = {"competing": 1, "competing_are_alike": True}
+        return known | alone | {"capacity_segments_per_s": inf, "buffer_segments": inf, "queue": ""}
+    rivals = [other for other in scenario["flows"] if hop["name"] in other["route"]]
+    traits = {
+        (other["transport"]["kind"], repr(other["transport"].get("control")), _base_round_trip(scenario, other))
+        for other in rivals
+    }
+    is_shared = hop.get("scope", "shared") == "shared"
+    capacity = _rate(hop) / 8 / (mss + header) if mss + header > 0 else inf
+    return known | {
+        "capacity_segments_per_s": capacity,
+        "buffer_segments": _waiting_places(hop["queue"], capacity, mss + header),
+        "queue": hop["queue"]["kind"],
+        "competing": _crossings(scenario, hop, route),
+        "competing_are_alike": not is_shared or len(traits) == 1,
+    }
+
+
+def _waiting_places(queue: dict[str, Any], capacity: float, packet_bytes: float) -> float:
+    """How many full segments may wait for the link, without the one being sent."""
+    written = queue.get("limit", "unlimited")
+    if written == "unlimited":
+        return inf
+    limit = quantity.parse(written)
+    if limit.base == "s":
+        return limit.amount * capacity
+    places = limit.amount / packet_bytes if limit.base == "bytes" else limit.amount
+    return max(places - 1, 0.0) if queue.get("counts_packet_in_service") else places
+
+
+def _crossings(scenario: dict[str, Any], hop: dict[str, Any], route: list[dict[str, Any]]) -> int:
+    """How many times flow instances cross a hop of the route; of a hop per flow, how many times this one does."""
+    if hop.get("scope", "shared") != "shared":
+        return sum(1 for other in route if other is hop)
+    return sum(int(flow.get("count", 1)) * flow["route"].count(hop["name"]) for flow in scenario["flows"])
+
+
+def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:
+    hops = {hop["name"]: hop for hop in scenario["hops"]}
+    route = [hops[name] for name in flow["route"]]
+    back = [hops[name] for name in flow.get("return", [])]
+    header = quantity.data_bytes(flow["transport"]["header"])
+    return _round_trip(flow, route, back, quantity.data_bytes(flow["transport"]["mss"]) + header, header)
 
 
 def _middle(written: Any) -> float:
@@ -147,17 +287,6 @@ def _rate(hop: dict[str, Any]) -> float:
     if link["kind"] == "constant":
         return quantity.bit_per_s(link["rate"])
     return max((quantity.bit_per_s(rate) for rate in link.get("rates", [])), default=inf)
-
-
-def _link_share(scenario: dict[str, Any], route: list[dict[str, Any]]) -> float:
-    def crossings(name: str) -> int:
-        return sum(int(flow.get("count", 1)) * flow["route"].count(name) for flow in scenario["flows"])
-
-    def share(hop: dict[str, Any]) -> float:
-        own = hop.get("scope", "shared") != "shared"
-        return _rate(hop) / (sum(1 for other in route if other is hop) if own else crossings(hop["name"]))
-
-    return min((share(hop) for hop in route), default=inf)
 
 
 def _loss(hops: list[dict[str, Any]], packets: str) -> float:
@@ -204,8 +333,3 @@ def _first_timeout(transport: dict[str, Any], round_trip: float) -> float:
     else:
         timeout = max(minimum, round_trip + tick)
     return min(timeout, quantity.seconds(transport["rto_maximum"]))
-
-
-def _increase_and_decrease(control: dict[str, Any]) -> tuple[float, float]:
-    """Alpha and the share kept of a general AIMD; 1 and 1/2 where it does not say."""
-    return float(control.get("alpha", 1.0)), float(control.get("beta", 0.5))

@@ -29,9 +29,15 @@ def timeout_probability(p: ArrayLike, w: ArrayLike) -> Array:
     """The share of loss indications that are timeouts when the window is w segments, Q(p, w); about min(1, 3/w)."""
     p, w = np.asarray(p, float), np.asarray(w, float)
     check(p=(p, (p > 0) & (p < 1)), w=(w, w >= 1))
-    # 1 - (1-p)^n without cancellation for small p.
-    some_lost_of_three, some_lost_of_others, some_lost = (-np.expm1(n * np.log1p(-p)) for n in (3, w - 3, w))
-    q = some_lost_of_three * (1 + (1 - p) ** 3 * some_lost_of_others) / some_lost
+    return _timeout_probability(p, w)
+
+
+def _timeout_probability(p: Array, w: Array) -> Array:
+    # Sums of positive terms, so that nothing cancels for small p: 1 - (1-p)^3 = p (3 - p (3 - p)), and
+    # 1 - (1-p)^w = 1 - (1-p)^3 + (1-p)^3 (1 - (1-p)^(w-3)).
+    some_lost_of_three = p * (3 - p * (3 - p))
+    some_lost_of_others = (1 - p) ** 3 * -np.expm1((w - 3) * np.log1p(-p))
+    q = some_lost_of_three * (1 + some_lost_of_others) / (some_lost_of_three + some_lost_of_others)
     return np.where(w <= 3, 1.0, np.minimum(1.0, q))
 
 
@@ -72,14 +78,21 @@ def _with_timeouts(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike, b: 
     R, T0, Wm = _positive("R", R), _positive("T0", T0), np.asarray(Wm, float)
     check(Wm=(Wm, Wm >= 1))
     W = unlimited_window(p, b)
+    sent, got, period = _period(p, R, T0, Wm, b, W, _timeout_probability(p, np.minimum(Wm, W)))
+    return np.asarray((got if received else sent) / period)
+
+
+def _period(p: Array, R: Array, T0: Array, Wm: Array, b: Array, W: Array, Q: Array) -> tuple[Array, Array, Array]:
+    """Segments sent and received between loss indications, timeouts included, and how long that takes (s)."""
     limited = Wm <= W
-    w = np.where(limited, Wm, W)
-    Q = timeout_probability(p, w)
-    # Segments per period between loss indications that end in a timeout or not. The receiver gets half of the last
-    # window, and one segment of a series of timeouts.
-    segments = (1 - p) / p + (w / 2 + Q if received else w + Q / (1 - p))
-    rounds = np.where(limited, b * w / 8 + (1 - p) / (p * w) + 2, b * w / 2 + 1)
-    return np.asarray(segments / (R * rounds + Q * backoff(p) * T0 / (1 - p)))
+    w = np.minimum(Wm, W)
+    before = (1 - p) / p
+    # The receiver gets half of the last window, and one segment of a series of timeouts.
+    sent, got = before + w + Q / (1 - p), before + w / 2 + Q
+    rounds = b * w / 2 + 1
+    if limited.any():
+        rounds = np.where(limited, b * w / 8 + before / w + 2, rounds)
+    return sent, got, R * rounds + Q * backoff(p) * T0 / (1 - p)
 
 
 def _loss_and_b(p: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
@@ -96,14 +109,17 @@ def _positive(letter: str, value: ArrayLike) -> Array:
 
 def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array) -> dict[str, Array]:
     p, R, T0, Wm, b = loss, rtt, timeout, window, segments_per_ack
-    W = np.minimum(unlimited_window(p, b), Wm)
+    W = unlimited_window(p, b)
+    w = np.minimum(Wm, W)
+    Q = _timeout_probability(p, w)
+    sent, got, period = _period(p, R, T0, Wm, b, W, Q)
     return {
-        "throughput": full(p, R, T0, Wm, b),
-        "goodput": goodput(p, R, T0, Wm, b),
-        "triple_duplicate_only": triple_duplicate_only(p, R, b),
+        "throughput": sent / period,
+        "goodput": got / period,
+        "triple_duplicate_only": ((1 - p) / p + W) / (R * (b * W / 2 + 1)),
         "approximate": approximate(p, R, T0, Wm, b),
-        "peak_window": W,
-        "timeout_share": timeout_probability(p, W),
+        "peak_window": w,
+        "timeout_share": Q,
     }
 
 

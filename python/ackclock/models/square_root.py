@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_random_loss, unless
+from ackclock.models.assumptions import FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_random_loss, unless
 from ackclock.models.domain import AT_LEAST_ONE, Domain, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
@@ -51,23 +51,6 @@ def rate(R: ArrayLike, p: ArrayLike, C: ArrayLike = PERIODIC) -> Array:
     return np.asarray(C / (R * np.sqrt(p)))
 
 
-# A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a loss. Three are needed.
-_FEW_SEGMENTS = 10
-
-
-def _small_windows(path: FlowPath) -> str:
-    window = float(constant(path.segments_per_ack, path.growth_segments, path.kept_share)) / math.sqrt(path.loss)
-    return unless(
-        window >= _FEW_SEGMENTS,
-        f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which it leaves out, count",
-    )
-
-
-FEW_TIMEOUTS = Assumption(
-    "few_timeouts", "losses are few and far between: no timeouts, no loss of a retransmission", _small_windows
-)
-
-
 def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, increase: Array, kept: Array) -> dict[str, Array]:
     C = constant(segments_per_ack, increase, kept)
     return {"rate": rate(rtt, loss, C), "window": C / np.sqrt(loss)}
@@ -105,7 +88,7 @@ MODEL = Model(
     assumptions=(
         Assumption("aimd", "additive increase, multiplicative decrease"),
         FEW_TIMEOUTS,
-        Assumption("no_window_limit", "the window is limited by nothing but losses"),
+        NO_WINDOW_LIMIT,
         *OF_RANDOM_LOSS,
     ),
     evaluate=_evaluate,

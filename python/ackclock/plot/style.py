@@ -10,6 +10,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 # Of lines that are no control's: what models say, limits, thresholds.
 REFERENCE_COLOUR = "#444444"
 _REFERENCE_DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (2, 2)))
+_REFERENCE_MARKERS = ("", "x", "+", "1", "|")
 
 
 class Style(NamedTuple):
@@ -28,8 +29,9 @@ def style(position: int) -> Style:
 
 
 def reference_style(position: int) -> Style:
-    """The looks of a model's or a limit's line."""
-    return Style(REFERENCE_COLOUR, _REFERENCE_DASHES[position % len(_REFERENCE_DASHES)], "")
+    """The looks of a model's or a limit's line: 20 before two are alike, the first four without markers."""
+    marker = _REFERENCE_MARKERS[position // len(_REFERENCE_DASHES) % len(_REFERENCE_MARKERS)]
+    return Style(REFERENCE_COLOUR, _REFERENCE_DASHES[position % len(_REFERENCE_DASHES)], marker)
 
 
 def control_styles(run: dict[str, Any]) -> dict[str, Style]:

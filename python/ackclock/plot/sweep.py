@@ -15,6 +15,9 @@ from ackclock.plot.style import Style, control_label, control_styles, reference_
 from ackclock.result import Result
 from ackclock.summary import averaging
 
+# Where a model applies to one of the swept values only, which gives no line.
+_LONE_POINTS = "dhp*"
+
 # Swept values up to this many are the axis's ticks.
 _MOST_TICKS = 10
 
@@ -173,7 +176,17 @@ def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result, w
     for position, ((model, curve), owners) in enumerate(curves.items()):
         looked = reference_style(position)
         label = f"model: {model}" + ("" if set(owners) == whole else f" ({'; '.join(owners)})")
-        axes.plot(*zip(*curve, strict=True), color=looked.color, linestyle=looked.linestyle, linewidth=1.1, label=label)
+        if len(curve) == 1:
+            looked = looked._replace(linestyle="none", marker=_LONE_POINTS[position % len(_LONE_POINTS)])
+        axes.plot(
+            *zip(*curve, strict=True),
+            color=looked.color,
+            linestyle=looked.linestyle,
+            marker=looked.marker,
+            markersize=5,
+            linewidth=1.1,
+            label=label,
+        )
     return [[y for _, y in curve] for _, curve in curves]
 
 

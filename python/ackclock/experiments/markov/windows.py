@@ -104,9 +104,7 @@ def compute(of: Law) -> Outcome:
     if of.figure == "8.2":
         claims.append(_by_round(laws["round"]))
         cells += [
-            Cell.of(
-                (f"p at which the limit ceases to be likeliest, by {mode}",), "value", text, turning(mode), 0.01
-            )
+            Cell.of((f"p at which the limit ceases to be likeliest, by {mode}",), "value", text, turning(mode), 0.01)
             for mode, text in TURNING.items()
         ]
     settings = (

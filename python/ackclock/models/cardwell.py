@@ -1,0 +1,176 @@
+"""The time a transfer of some segments takes: handshake, slow start, the first loss, the rest.
+
+Cardwell, Savage and Anderson, "Modeling TCP latency", INFOCOM 2000, which extends PFTK to short flows.
+
+Letters: d transfer (segments), p loss rate of data, p_r of ACKs and SYN-ACKs, R round-trip time (s), T0 first
+retransmission timeout (s), Ts timer of a lost SYN (s), Wm largest window (segments), b segments acknowledged by one
+ACK, w1 initial window (segments), gamma = 1 + 1/b growth of the window per round trip in slow start.
+"""
+
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models import pftk
+from ackclock.models.assumptions import INDEPENDENT_LOSSES, STEADY_LINK, needs_tcp, unless
+from ackclock.models.domain import AT_LEAST_ONE, LIMIT, Domain, check
+from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.path import FlowPath
+
+
+def handshake_time(R: ArrayLike, Ts: ArrayLike, p: ArrayLike, p_r: ArrayLike = 0.0) -> Array:
+    """Mean time in s until the first data can be sent; a lost SYN or SYN-ACK waits for Ts, then twice that, and so on.
+
+    Both loss rates must be below a half, or the doubling timer's mean is infinite.
+    """
+    R, Ts, p, p_r = (np.asarray(value, float) for value in (R, Ts, p, p_r))
+    check(R=(R, R > 0), Ts=(Ts, Ts > 0), p=(p, (p >= 0) & (p < 0.5)), p_r=(p_r, (p_r >= 0) & (p_r < 0.5)))
+    # (1-p)/(1-2p) - 1 = p/(1-2p), which does not cancel.
+    return np.asarray(R + Ts * (p / (1 - 2 * p) + p_r / (1 - 2 * p_r)))
+
+
+def slow_start_segments(d: ArrayLike, p: ArrayLike) -> Array:
+    """E[d_ss], how many of d segments are sent before and including the first loss."""
+    d, p = np.asarray(d, float), np.asarray(p, float)
+    check(d=(d, d >= 1), p=(p, (p >= 0) & (p < 1)))
+    some = np.where(p > 0, p, 0.5)  # any: not looked at
+    until_loss = -np.expm1(d * np.log1p(-some)) * (1 - some) / some + 1
+    return np.where(p > 0, np.minimum(d, until_loss), d)
+
+
+def slow_start_window(d_ss: ArrayLike, w1: ArrayLike, b: ArrayLike) -> Array:
+    """E[W_ss], the window that slow start reaches with d_ss segments if nothing limits it."""
+    d_ss, w1, gamma = np.asarray(d_ss, float), np.asarray(w1, float), 1 + 1 / np.asarray(b, float)
+    return np.asarray(d_ss * (gamma - 1) / gamma + w1 / gamma)
+
+
+def slow_start_time(d_ss: ArrayLike, R: ArrayLike, Wm: ArrayLike, b: ArrayLike, w1: ArrayLike) -> Array:
+    """E[T_ss] in s: windows grow by gamma a round trip up to Wm, and stay there."""
+    d_ss, R, Wm, b, w1 = (np.asarray(value, float) for value in (d_ss, R, Wm, b, w1))
+    check(R=(R, R > 0), Wm=(Wm, Wm >= w1), b=(b, b >= 1), w1=(w1, w1 >= 1))
+    gamma = 1 + 1 / b
+    is_limited = slow_start_window(d_ss, w1, b) > Wm
+    top = np.where(is_limited, Wm, w1)  # finite where it is looked at
+    limited = np.log(top / w1) / np.log(gamma) + 1 + (d_ss - (gamma * top - w1) / (gamma - 1)) / top
+    rounds = np.where(is_limited, limited, np.log(d_ss * (gamma - 1) / w1 + 1) / np.log(gamma))
+    return np.asarray(R * rounds)
+
+
+def loss_time(d: ArrayLike, p: ArrayLike, w: ArrayLike, R: ArrayLike, T0: ArrayLike) -> Array:
+    """E[T_loss] in s, the recovery from the first loss, if any, at a window of w segments."""
+    d, p, w, R, T0 = (np.asarray(value, float) for value in (d, p, w, R, T0))
+    check(d=(d, d >= 1), p=(p, (p >= 0) & (p < 1)), R=(R, R > 0), T0=(T0, T0 > 0))
+    some = np.where(p > 0, p, 0.5)
+    Q = pftk.timeout_probability(some, np.maximum(w, 1.0))
+    recovery = Q * pftk.backoff(some) * T0 / (1 - some) + (1 - Q) * R
+    return np.where(p > 0, -np.expm1(d * np.log1p(-some)) * recovery, 0.0)
+
+
+def _evaluate(
+    size: Array, loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array,
+    initial_window: Array, syn_timer: Array, ack_loss: Array, handshake: Array, first_delayed_ack: Array,
+) -> dict[str, Array]:  # fmt: skip
+    d, p, R, T0, b = size, loss, rtt, timeout, segments_per_ack
+    w1 = np.minimum(initial_window, window)
+    d_ss = slow_start_segments(d, p)
+    W_ss = slow_start_window(d_ss, w1, b)
+    rest = d - d_ss
+    steady = np.where(p > 0, pftk.goodput(np.where(p > 0, p, 0.5), R, T0, window, b), inf)
+    parts = {
+        "handshake_time": handshake * handshake_time(R, syn_timer, p, ack_loss) + 0 * d,
+        "slow_start_time": slow_start_time(d_ss, R, window, b, w1),
+        "loss_time": loss_time(d, p, W_ss, R, T0),
+        "congestion_avoidance_time": rest / steady,
+        "delayed_ack_time": first_delayed_ack + 0 * d,
+    }
+    time = sum(parts.values(), np.zeros(()))
+    return {"time": time, **parts, "mean_rate": d / time, "slow_start_segments": d_ss, "slow_start_window": W_ss}
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {
+        "size": path.transfer_segments, "loss": path.loss, "rtt": path.round_trip_s, "timeout": path.first_timeout_s,
+        "window": max(path.receive_window_segments, 1.0), "segments_per_ack": path.segments_per_ack,
+        "initial_window": path.initial_window_segments, "syn_timer": path.syn_timer_s, "ack_loss": path.ack_loss,
+        "handshake": float(path.has_handshake), "first_delayed_ack": path.first_delayed_ack_s,
+    }  # fmt: skip
+
+
+def _refusal(path: FlowPath) -> str:
+    reno = path.is_aimd and path.growth_segments == 1 and path.kept_share == 0.5
+    finite = unless(path.transfer_segments < inf, "no transfer of a given size")
+    few = unless(max(path.loss, path.ack_loss) < 0.5, "half of the SYNs are lost, or more")
+    lossless = path.loss == 0  # then the control does not matter
+    return needs_tcp(path) or finite or few or unless(lossless or reno, f"{path.control} is not AIMD(1, 1/2)")
+
+
+def _filled(path: FlowPath) -> str:
+    window = slow_start_window(
+        slow_start_segments(path.transfer_segments, path.loss), path.initial_window_segments, path.segments_per_ack
+    )
+    reached = min(float(window), path.receive_window_segments)
+    return unless(
+        reached <= path.share_segments,
+        f"slow start reaches {reached:.4g} segments, the link's share holds {path.share_segments:.4g}",
+    )
+
+
+MODEL = Model(
+    name="cardwell",
+    label="Cardwell–Savage–Anderson",
+    summary="How long a transfer takes: handshake, slow start, recovery from the first loss, the rest at PFTK's rate.",
+    reference="Cardwell, Savage, Anderson 2000",
+    formula="""\
+gamma = 1 + 1/b
+d_ss   = min(d, (1 - (1-p)^d) (1-p)/p + 1),  W_ss = d_ss (gamma-1)/gamma + w1/gamma
+handshake_time  = R + Ts ((1-p_r)/(1-2 p_r) + (1-p)/(1-2 p) - 2)
+slow_start_time = R (log_gamma(Wm/w1) + 1 + (d_ss - (gamma Wm - w1)/(gamma-1))/Wm)   if W_ss > Wm
+                  R log_gamma(d_ss (gamma-1)/w1 + 1)                                 else
+loss_time       = (1 - (1-p)^d) (Q(p, W_ss) f(p) T0/(1-p) + (1 - Q(p, W_ss)) R)
+congestion_avoidance_time = (d - d_ss) / (PFTK's goodput)
+Q and f are PFTK's.""",
+    inputs=(
+        Input("size", "d", "segments", "how much is transferred", domain=AT_LEAST_ONE),
+        Input("loss", "p", "", "loss rate of data (and SYNs)", domain=Domain(0, 0.5, "[)")),
+        pftk.RTT,
+        pftk.TIMEOUT,
+        Input("window", "Wm", "segments", "largest window, unlimited for none", inf, LIMIT),
+        pftk.SEGMENTS_PER_ACK,
+        Input("initial_window", "w1", "segments", "initial window", 10, AT_LEAST_ONE),
+        Input("syn_timer", "Ts", "s", "timer of the first SYN (RFC 6298: 1 s; the paper: 3 s)", 1),
+        Input("ack_loss", "p_r", "", "loss rate of ACKs on the way back", 0, Domain(0, 0.5, "[)")),
+        Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 1, Domain(values=(0, 1))),
+        Input("first_delayed_ack", "", "s", "mean wait for the first ACK if w1 = 1", 0, Domain(0, inf, "[)")),
+    ),
+    outputs=(
+        Output("time", "", "s", "from the first SYN to the last ACK"),
+        Output("handshake_time", "", "s", "of it: the SYN exchange"),
+        Output("slow_start_time", "T_ss", "s", "of it: slow start"),
+        Output("loss_time", "T_loss", "s", "of it: recovery from the first loss"),
+        Output("congestion_avoidance_time", "T_ca", "s", "of it: what is left after that"),
+        Output("delayed_ack_time", "T_delack", "s", "of it: waiting for the first delayed ACK"),
+        Output("mean_rate", "", "segments/s", "the transfer over its time"),
+        Output("slow_start_segments", "d_ss", "segments", "sent in slow start"),
+        Output("slow_start_window", "W_ss", "segments", "window reached in slow start if nothing limits it"),
+    ),
+    goodput="mean_rate",
+    assumptions=(
+        Assumption("reno", "after slow start: increase by one, decrease by a half, as in PFTK"),
+        pftk.RENO_RECOVERY,
+        Assumption(
+            "link_is_not_filled", "slow start does not fill the link, so that nothing waits or overflows", _filled
+        ),
+        STEADY_LINK,
+        INDEPENDENT_LOSSES,
+        Assumption(
+            "steady_rtt",
+            "the round-trip time does not vary",
+            lambda path: unless(not path.has_jitter, "jitter is left out"),
+        ),
+    ),
+    evaluate=_evaluate,
+    inputs_of=_inputs_of,
+    refusal=_refusal,
+    usual=True,
+)

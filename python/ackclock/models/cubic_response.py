@@ -1,0 +1,97 @@
+"""CUBIC's response function, with its Reno-friendly region.
+
+RFC 9438 section 5.1 equation 5 (section 5 equation 6 of RFC 8312). With losses every 1/p segments the window goes
+through one branch of the cubic after each; where that is less than what AIMD(3 (1 - beta)/(1 + beta), beta) would have,
+the Reno-friendly region keeps it there (section 4.3).
+
+Letters: p loss rate, RTT round-trip time (s), C steepness (segments/s^3), beta_cubic what is left of the window after a
+loss.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    FEW_TIMEOUTS,
+    NO_WINDOW_LIMIT,
+    OF_RANDOM_LOSS,
+    needs_random_loss,
+    unless,
+)
+from ackclock.models.domain import Domain, check
+from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.path import FlowPath
+from ackclock.models.reno_response import LOSS, RTT
+from ackclock.models.square_root import constant
+
+
+def cubic_window(p: ArrayLike, RTT: ArrayLike, C: ArrayLike = 0.4, beta: ArrayLike = 0.7) -> Array:
+    """The mean window of the cubic alone, in segments: (C (3 + beta)/(4 (1 - beta)))^(1/4) (RTT/p)^(3/4)."""
+    p, RTT = np.asarray(p, float), np.asarray(RTT, float)
+    C, beta = np.asarray(C, float), np.asarray(beta, float)
+    check(p=(p, (p > 0) & (p <= 1)), RTT=(RTT, RTT > 0), C=(C, C > 0), beta=(beta, (beta > 0) & (beta < 1)))
+    return np.asarray((C * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (RTT / p) ** 0.75)
+
+
+def friendly_window(p: ArrayLike, beta: ArrayLike = 0.7) -> Array:
+    """The mean window of the Reno-friendly region: that of Reno, sqrt(3/2/p), for any beta."""
+    p, beta = np.asarray(p, float), np.asarray(beta, float)
+    check(p=(p, (p > 0) & (p <= 1)), beta=(beta, (beta > 0) & (beta < 1)))
+    alpha = 3 * (1 - beta) / (1 + beta)
+    return np.asarray(constant(alpha=alpha, beta=beta) / np.sqrt(p))
+
+
+def window(p: ArrayLike, RTT: ArrayLike, C: ArrayLike = 0.4, beta: ArrayLike = 0.7) -> Array:
+    """The larger of the two, in segments; the arguments are broadcast."""
+    return np.maximum(cubic_window(p, RTT, C, beta), friendly_window(p, beta))
+
+
+def _evaluate(loss: Array, rtt: Array, steepness: Array, kept: Array) -> dict[str, Array]:
+    cubic, friendly = cubic_window(loss, rtt, steepness, kept), friendly_window(loss, kept)
+    w = np.maximum(cubic, friendly)
+    return {"window": w, "rate": w / rtt, "cubic_window": cubic, "friendly_window": friendly}
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {"loss": path.loss, "rtt": path.round_trip_s, "steepness": path.cubic_c, "kept": path.kept_share}
+
+
+def _refusal(path: FlowPath) -> str:
+    return needs_random_loss(path) or unless(path.control == "cubic", f"{path.control} is not CUBIC")
+
+
+MODEL = Model(
+    name="cubic_response",
+    label="CUBIC response",
+    summary="CUBIC's mean window with evenly spaced losses, Reno's where that is larger.",
+    reference="RFC 9438 sections 4.3 and 5.1",
+    formula="""\
+W = max(W_cubic, W_friendly)
+W_cubic    = (C (3 + beta)/(4 (1 - beta)))^(1/4) (RTT/p)^(3/4)    [1.054 (RTT/p)^0.75 by default]
+W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 + beta)""",
+    inputs=(
+        LOSS,
+        Input("rtt", "RTT", "s", RTT.meaning),
+        Input("steepness", "C", "segments/s^3", "how steeply the cubic grows", 0.4),
+        Input("kept", "beta", "", "what is left of the window after a loss", 0.7, Domain(0, 1)),
+    ),
+    outputs=(
+        Output("window", "W", "segments", "mean window"),
+        Output("rate", "W/RTT", "segments/s", "sending rate"),
+        Output("cubic_window", "W_cubic", "segments", "mean window of the cubic alone"),
+        Output("friendly_window", "W_friendly", "segments", "mean window of the Reno-friendly region"),
+    ),
+    goodput="rate",
+    assumptions=(
+        Assumption("cubic", "the control is CUBIC without fast convergence; losses are evenly spaced"),
+        AN_ACK_EACH,
+        FEW_TIMEOUTS,
+        NO_WINDOW_LIMIT,
+        *OF_RANDOM_LOSS,
+    ),
+    evaluate=_evaluate,
+    inputs_of=_inputs_of,
+    refusal=_refusal,
+    usual=True,
+)

@@ -1,0 +1,53 @@
+"""Floyd and Fall's bound: the most that a conformant TCP sends at a given loss rate.
+
+Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM Transactions on
+Networking 7(4), 1999, section III-A: T <= 1.5 sqrt(2/3) B / (R sqrt p), with packets of B bytes; here B is one segment.
+
+Letters: p loss rate, R round-trip time (s).
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models.assumptions import AN_ACK_EACH, FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno
+from ackclock.models.domain import Domain, check
+from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.path import FlowPath
+
+
+def bound(p: ArrayLike, R: ArrayLike) -> Array:
+    """1.5 sqrt(2/3) / (R sqrt p) in segments per second; the arguments are broadcast."""
+    p, R = np.asarray(p, float), np.asarray(R, float)
+    check(p=(p, (p > 0) & (p <= 1)), R=(R, R > 0))
+    return np.asarray(1.5 * math.sqrt(2 / 3) / (R * np.sqrt(p)))
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {"loss": path.loss, "rtt": path.round_trip_s}
+
+
+MODEL = Model(
+    name="floyd_fall",
+    label="Floyd–Fall bound",
+    summary="The most that a TCP may send at a loss rate and still count as friendly.",
+    reference="Floyd, Fall 1999",
+    formula="T <= 1.5 sqrt(2/3) / (R sqrt(p))",
+    inputs=(
+        Input("loss", "p", "", "loss rate", domain=Domain(0, 1, "(]")),
+        Input("rtt", "R", "s", "round-trip time, the shortest there is"),
+    ),
+    outputs=(Output("rate", "T", "segments/s", "upper bound of the sending rate"),),
+    goodput="rate",
+    assumptions=(
+        Assumption("reno", "additive increase by one, multiplicative decrease by a half"),
+        AN_ACK_EACH,
+        FEW_TIMEOUTS,
+        NO_WINDOW_LIMIT,
+        *OF_RANDOM_LOSS,
+    ),
+    evaluate=lambda loss, rtt: {"rate": bound(loss, rtt)},
+    inputs_of=_inputs_of,
+    refusal=needs_reno,
+)

@@ -1,0 +1,111 @@
+"""HighSpeed TCP: its response function w(p), and the increase a(w) and decrease b(w) that give it.
+
+RFC 3649 sections 4 and 5. Up to Low_Window it is standard TCP; from there to High_Window the response function is a
+straight line on logarithmic axes, through (Low_P, Low_Window) and (High_P, High_Window).
+
+Letters: p loss rate, w window (segments), a(w) increase per round trip (segments), b(w) share given up at a loss.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    FEW_TIMEOUTS,
+    NO_WINDOW_LIMIT,
+    OF_RANDOM_LOSS,
+    needs_random_loss,
+    unless,
+)
+from ackclock.models.domain import check
+from ackclock.models.model import Array, Assumption, Model, Output
+from ackclock.models.path import FlowPath
+from ackclock.models.reno_response import LOSS, RATE, RTT, WINDOW
+
+LOW_WINDOW, HIGH_WINDOW = 38.0, 83000.0
+LOW_P, HIGH_P = 1e-3, 1e-7
+HIGH_DECREASE = 0.1
+
+# The slope of the straight line; the RFC rounds it to -0.835.
+S = float(np.log(HIGH_WINDOW / LOW_WINDOW) / np.log(HIGH_P / LOW_P))
+
+
+def window(p: ArrayLike) -> Array:
+    """w(p) in segments: Low_Window (p/Low_P)^S; standard TCP's, through the same point, above Low_P."""
+    p = np.asarray(p, float)
+    check(p=(p, (p > 0) & (p <= 1)))
+    return np.asarray(LOW_WINDOW * (p / LOW_P) ** np.where(p <= LOW_P, S, -0.5))
+
+
+def rounded_window(p: ArrayLike) -> Array:
+    """w(p) as the RFC writes it with rounded constants, 0.12/p^0.835; its tables, and RFC 9438's, are of this.
+
+    Above Low_P it is standard TCP's 1.2/sqrt(p).
+    """
+    p = np.asarray(p, float)
+    check(p=(p, (p > 0) & (p <= 1)))
+    return np.where(p <= LOW_P, 0.12 / p**0.835, 1.2 / np.sqrt(p))
+
+
+def loss_rate(w: ArrayLike) -> Array:
+    """p(w), the inverse of `window`; about 0.078/w^1.2 above Low_Window."""
+    w = np.asarray(w, float)
+    check(w=(w, w >= 1))
+    return np.asarray(LOW_P * (w / LOW_WINDOW) ** np.where(w >= LOW_WINDOW, 1 / S, -2.0))
+
+
+def decrease(w: ArrayLike) -> Array:
+    """b(w): a half up to Low_Window, from there linear in log w to High_Decrease at High_Window."""
+    w = np.asarray(w, float)
+    check(w=(w, w >= 1))
+    along = np.log(np.maximum(w, LOW_WINDOW) / LOW_WINDOW) / np.log(HIGH_WINDOW / LOW_WINDOW)
+    return np.asarray(0.5 + (HIGH_DECREASE - 0.5) * along)
+
+
+def increase(w: ArrayLike) -> Array:
+    """a(w) in segments per round trip: one up to Low_Window, from there w^2 p(w) 2 b(w)/(2 - b(w))."""
+    w = np.asarray(w, float)
+    b = decrease(w)
+    return np.where(w <= LOW_WINDOW, 1.0, w**2 * loss_rate(w) * 2 * b / (2 - b))
+
+
+def _evaluate(loss: Array, rtt: Array) -> dict[str, Array]:
+    w = window(loss)
+    at_least_one = np.maximum(w, 1.0)
+    return {"window": w, "rate": w / rtt, "increase": increase(at_least_one), "decrease": decrease(at_least_one)}
+
+
+def _refusal(path: FlowPath) -> str:
+    return needs_random_loss(path) or unless(path.control == "hstcp", f"{path.control} is not HighSpeed TCP")
+
+
+MODEL = Model(
+    name="hstcp_response",
+    label="HSTCP response",
+    summary="HighSpeed TCP's mean window, which falls with the loss rate more steeply than Reno's.",
+    reference="RFC 3649 sections 4 and 5",
+    formula="""\
+w(p) = 38 (p/10^-3)^S,  S = ln(83000/38)/ln(10^-7/10^-3)   if p <= 10^-3
+       38 sqrt(10^-3/p)                                    else
+p(w) is its inverse, about 0.078/w^1.2
+b(w) = 0.5 - 0.4 ln(w/38)/ln(83000/38)
+a(w) = w^2 p(w) 2 b(w)/(2 - b(w))""",
+    inputs=(LOSS, RTT),
+    outputs=(
+        WINDOW,
+        RATE,
+        Output("increase", "a(w)", "segments", "growth of the mean window in a round trip"),
+        Output("decrease", "b(w)", "", "share of the mean window given up at a loss"),
+    ),
+    goodput="rate",
+    assumptions=(
+        Assumption("hstcp", "the control is HighSpeed TCP with the RFC's parameters; losses are evenly spaced"),
+        AN_ACK_EACH,
+        FEW_TIMEOUTS,
+        NO_WINDOW_LIMIT,
+        *OF_RANDOM_LOSS,
+    ),
+    evaluate=_evaluate,
+    inputs_of=lambda path: {"loss": path.loss, "rtt": path.round_trip_s},
+    refusal=_refusal,
+)

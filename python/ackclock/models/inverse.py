@@ -1,0 +1,142 @@
+"""Inverse questions: which loss rate, round-trip time, window or capacity gives this throughput.
+
+The unknown's domain is looked through on a grid, so nothing is assumed of the model but that what happens between two
+neighbours of the grid is seen at its ends; each change of sign is then closed in upon (Brent's method). On a domain of
+positive numbers both work on a logarithmic scale.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, inf, isfinite, log
+
+import numpy as np
+
+from ackclock.models.model import Array, InputError, Model
+
+
+class NoSolutionError(ValueError):
+    """No value of the unknown gives the target; the message says what the best ones give."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What was asked for.
+
+    Attributes:
+        unknown: Name of the input.
+        unit: Its unit.
+        values: Every value that gives the target, ascending; at least one.
+        output: Name of the output that was to have the target.
+        target: What was wanted of it.
+    """
+
+    unknown: str
+    unit: str
+    values: tuple[float, ...]
+    output: str
+    target: float
+
+
+# Where a domain has no end, or begins at zero, by unit.
+SEARCHED = {"": (1e-12, 1e6), "s": (1e-9, 1e6), "segments": (1e-6, 1e12), "segments/s": (1e-6, 1e15)}
+
+_GRID = 2001
+# A root is one if the output there is the target to this relative precision; else it is a jump over the target.
+_SAME = 1e-6
+
+
+def solve(model: Model, unknown: str, target: float, *, output: str = "", **known: float) -> Solution:
+    """Which values of one input give an output its target.
+
+    Args:
+        model: The record.
+        unknown: Name of the input that is asked for.
+        target: The wanted value of the output, in its unit.
+        output: Name of the output; the primary one if not given.
+        known: The other inputs by name; those with a default may be left out.
+
+    Raises:
+        InputError: An input or output is unknown, missing or out of its domain, or given although it is asked for.
+        NoSolutionError: No value gives the target.
+    """
+    wanted, asked = model.output(output), model.input(unknown)
+    if unknown in known:
+        raise InputError(unknown, "is what is asked for; leave it out")
+    if not isfinite(target):
+        raise InputError(wanted.name, f"{target:g} is no target; give a finite number")
+    if asked.domain.values:
+        return _among(model, unknown, target, wanted.name, known)
+
+    def at(points: Array) -> Array:
+        return model.answer(**known, **{unknown: points})[wanted.name]
+
+    low, high = _ends(model, unknown)
+    grid = _between(low, high, asked.domain.low == 0 and asked.domain.ends[0] == "[")
+    given = at(grid)
+    if np.isnan(given).any():
+        given = np.where(np.isnan(given), inf, given)
+    roots = _roots(lambda x: float(at(np.asarray(x))) - target, grid, given - target)
+    values = [root for root in roots if abs(float(at(np.asarray(root))) - target) <= _SAME * max(abs(target), 1e-300)]
+    if values:
+        return Solution(unknown, asked.unit, tuple(values), wanted.name, target)
+    raise NoSolutionError(_explained(unknown, wanted.name, target, grid, given, roots))
+
+
+def _among(model: Model, unknown: str, target: float, output: str, known: dict[str, float]) -> Solution:
+    """For an input that takes a few values only."""
+    choices = model.input(unknown).domain.values
+    given = model.answer(**known, **{unknown: np.array(choices)})[output]
+    values = [value for value, gives in zip(choices, given, strict=True) if abs(gives - target) <= _SAME * abs(target)]
+    if not values:
+        told = ", ".join(f"{gives:.6g} at {value:g}" for value, gives in zip(choices, given, strict=True))
+        raise NoSolutionError(f"no solution: by {unknown}, {output} is {told}; the target is {target:.6g}")
+    return Solution(unknown, model.input(unknown).unit, tuple(values), output, target)
+
+
+def _ends(model: Model, unknown: str) -> tuple[float, float]:
+    """What is looked through: the domain, within limits where it has none."""
+    asked = model.input(unknown)
+    least, most = SEARCHED.get(asked.unit, SEARCHED[""])
+    low, high = asked.domain.low, asked.domain.high
+    if low <= 0:
+        low = least
+    elif asked.domain.ends[0] == "(":
+        low = np.nextafter(low, inf)
+    if high == inf:
+        high = most
+    elif asked.domain.ends[1] == ")":
+        high = high - (high - low) * 1e-12
+    return float(low), float(high)
+
+
+def _between(low: float, high: float, zero: bool) -> Array:
+    """Logarithmic, with as many points again close to the upper end; zero comes first if it is in the domain."""
+    grid = np.geomspace(low, high, _GRID)
+    near = high - np.geomspace((high - low) * 1e-9, (high - low) * 0.5, _GRID)
+    points = np.unique(np.concatenate([grid, near]))
+    points[0], points[-1] = low, high
+    return np.concatenate([[0.0], points]) if zero else points
+
+
+def _roots(miss: Callable[[float], float], grid: Array, misses: Array) -> list[float]:
+    """Where it is zero, or changes its sign."""
+    from scipy.optimize import brentq  # slow to import, and not every use of models needs it
+
+    roots = [float(grid[position]) for position in np.flatnonzero(misses == 0)]
+    signs = np.sign(misses)
+    for position in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+        a, b = float(grid[position]), float(grid[position + 1])
+        if a > 0:
+            roots.append(exp(brentq(lambda x: miss(exp(x)), log(a), log(b), xtol=1e-15, rtol=1e-14)))
+        else:
+            roots.append(brentq(miss, a, b, xtol=1e-300, rtol=1e-14))
+    return sorted(roots)
+
+
+def _explained(unknown: str, output: str, target: float, grid: Array, given: Array, jumps: list[float]) -> str:
+    if jumps:
+        return f"no solution: at {unknown} = {jumps[0]:.6g} {output} jumps over the target {target:.6g}"
+    nearest = int(np.argmin(np.abs(given - target)))
+    side = "at least" if given[nearest] > target else "at most"
+    best = f"{output} is {side} {given[nearest]:.6g}, at {unknown} = {grid[nearest]:.6g}"
+    return f"no solution: {best}; the target is {target:.6g}"

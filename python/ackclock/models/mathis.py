@@ -1,0 +1,85 @@
+"""The macroscopic model of Mathis and others: C/(R sqrt p) with the paper's four constants.
+
+Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm", Computer
+Communication Review 27(3), 1997, table 1: C by how segments are lost and acknowledged.
+
+Letters: p loss rate, R round-trip time (s), b segments acknowledged by one ACK.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models.assumptions import FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno, unless
+from ackclock.models.domain import Domain, check
+from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.path import FlowPath
+
+# By b. Evenly spaced losses: a saw-tooth's area, exactly. Random losses: the paper's numerical values.
+PERIODIC = {1: math.sqrt(3 / 2), 2: math.sqrt(3 / 4)}
+RANDOM = {1: 1.31, 2: 0.93}
+
+
+def constant(b: ArrayLike = 1, *, random: bool = False) -> Array:
+    """C for b = 1 or 2 segments per ACK."""
+    b = np.asarray(b, float)
+    check(b=(b, (b == 1) | (b == 2)))
+    values = RANDOM if random else PERIODIC
+    return np.where(b == 1, values[1], values[2])
+
+
+def rate(p: ArrayLike, R: ArrayLike, C: ArrayLike = PERIODIC[1]) -> Array:
+    """C / (R sqrt p) in segments per second; the arguments are broadcast."""
+    p, R, C = np.asarray(p, float), np.asarray(R, float), np.asarray(C, float)
+    check(p=(p, (p > 0) & (p <= 1)), R=(R, R > 0), C=(C, C > 0))
+    return np.asarray(C / (R * np.sqrt(p)))
+
+
+def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array) -> dict[str, Array]:
+    return {
+        "periodic_losses": rate(loss, rtt, constant(segments_per_ack)),
+        "random_losses": rate(loss, rtt, constant(segments_per_ack, random=True)),
+    }
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {"loss": path.loss, "rtt": path.round_trip_s, "segments_per_ack": path.segments_per_ack}
+
+
+def _refusal(path: FlowPath) -> str:
+    known = path.segments_per_ack in PERIODIC
+    return needs_reno(path) or unless(
+        known, f"the paper has no constant for {path.segments_per_ack:g} segments per ACK"
+    )
+
+
+MODEL = Model(
+    name="mathis",
+    label="Mathis",
+    summary="C/(R sqrt p) with the paper's constants for evenly spaced and for random losses.",
+    reference="Mathis, Semke, Mahdavi, Ott 1997",
+    formula="""\
+rate = C / (R sqrt(p))
+periodic_losses: C = sqrt(3/2) = 1.22 if b = 1, sqrt(3/4) = 0.87 if b = 2
+random_losses:   C = 1.31 if b = 1, 0.93 if b = 2""",
+    inputs=(
+        Input("loss", "p", "", "loss rate", domain=Domain(0, 1, "(]")),
+        Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window"),
+        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, Domain(values=(1, 2))),
+    ),
+    outputs=(
+        Output("periodic_losses", "", "segments/s", "sending rate if losses are evenly spaced"),
+        Output("random_losses", "", "segments/s", "sending rate if each segment is lost on its own"),
+    ),
+    goodput="random_losses",
+    assumptions=(
+        Assumption("reno", "additive increase by one, multiplicative decrease by a half"),
+        FEW_TIMEOUTS,
+        NO_WINDOW_LIMIT,
+        *OF_RANDOM_LOSS,
+    ),
+    evaluate=_evaluate,
+    inputs_of=_inputs_of,
+    refusal=_refusal,
+)

@@ -1,0 +1,47 @@
+"""The response function of standard TCP as the RFCs about fast networks use it, 1.2/sqrt(p).
+
+RFC 3649 section 2 (and table 1 of RFC 9438, which takes it from there). The constant is sqrt(3/2) = 1.2247 rounded.
+
+Letters: p loss rate, w mean window (segments).
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models.assumptions import AN_ACK_EACH, FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno
+from ackclock.models.domain import Domain, check
+from ackclock.models.model import Array, Assumption, Input, Model, Output
+
+LOSS = Input("loss", "p", "", "loss rate", domain=Domain(0, 1, "(]"))
+RTT = Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window")
+WINDOW = Output("window", "w", "segments", "mean window")
+RATE = Output("rate", "w/R", "segments/s", "sending rate")
+
+
+def window(p: ArrayLike) -> Array:
+    """1.2/sqrt(p) in segments."""
+    p = np.asarray(p, float)
+    check(p=(p, (p > 0) & (p <= 1)))
+    return np.asarray(1.2 / np.sqrt(p))
+
+
+MODEL = Model(
+    name="reno_response",
+    label="Reno response",
+    summary="Standard TCP's mean window as the RFCs on fast networks tabulate it.",
+    reference="RFC 3649 section 2",
+    formula="w = 1.2 / sqrt(p)",
+    inputs=(LOSS, RTT),
+    outputs=(WINDOW, RATE),
+    goodput="rate",
+    assumptions=(
+        Assumption("reno", "additive increase by one, multiplicative decrease by a half"),
+        AN_ACK_EACH,
+        FEW_TIMEOUTS,
+        NO_WINDOW_LIMIT,
+        *OF_RANDOM_LOSS,
+    ),
+    evaluate=lambda loss, rtt: {"window": window(loss), "rate": window(loss) / rtt},
+    inputs_of=lambda path: {"loss": path.loss, "rtt": path.round_trip_s},
+    refusal=needs_reno,
+)

@@ -1,0 +1,166 @@
+"""The deterministic saw-tooth: flows that lose only when a drop-tail queue overflows.
+
+The window of all flows together rises by a = N alpha/b per round trip from beta Wm to Wm = P + B, where the queue
+overflows; P = mu T is the pipe. A round trip with window W lasts T while W < P, and W/mu after, when the link is busy
+all the time. In the fluid limit, with L = max(beta Wm, P):
+
+    segments per cycle   S = (Wm^2 - (beta Wm)^2) / (2 a)
+    length of a cycle    t = ((L - beta Wm) T + (Wm^2 - L^2)/(2 mu)) / a
+    queue x time         A = ((Wm^3 - L^3)/3 - P (Wm^2 - L^2)/2) / (a mu)
+
+For alpha = 1, beta = 1/2 these are the classical results on one flow and one buffer: Villamizar and Song, "High
+performance TCP in ANSNET", Computer Communication Review 24(5), 1994 (a buffer of P keeps the link busy); Lakshman and
+Madhow, "The performance of TCP/IP for networks with high bandwidth-delay products and random loss", IEEE/ACM
+Transactions on Networking 5(3), 1997 (the two phases of the cycle). General alpha and beta follow by the
+same integrals.
+
+Letters: mu link rate (segments/s), T base round-trip time (s), B buffer (segments), N flows in step, alpha growth per
+round trip (segments), beta what is left of the window after a loss, b segments acknowledged by one ACK.
+"""
+
+from math import inf
+
+import numpy as np
+
+from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, needs_tcp, unless
+from ackclock.models.domain import AT_LEAST_ONE, Domain
+from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.path import FlowPath
+
+
+def _evaluate(
+    rate: Array, rtt: Array, buffer: Array, flows: Array, increase: Array, kept: Array, segments_per_ack: Array
+) -> dict[str, Array]:
+    mu, T, B, beta = rate, rtt, buffer, kept
+    a, P = flows * increase / segments_per_ack, mu * T
+    Wm = P + B
+    W0 = beta * Wm
+    L = np.maximum(W0, P)
+    # Differences of squares and cubes in factors, so that nothing cancels for beta near one or small buffers.
+    squares = (Wm - L) * (Wm + L)
+    S = (Wm - W0) * (Wm + W0) / (2 * a)
+    idle = (L - W0) * T  # the link is not busy all of that time
+    t = (idle + squares / (2 * mu)) / a
+    # Integral of (W - P) W/mu over W from L to Wm, written with x = W - P from low to B.
+    low = L - P
+    A = ((B**3 - low**3) / 3 + P * (B**2 - low**2) / 2) / (a * mu)
+    queue = A / t
+    utilisation = np.where(W0 >= P, 1.0, S / (mu * t))
+    return {
+        "goodput": utilisation * mu / flows,
+        "utilisation": utilisation,
+        "mean_queue": queue,
+        "mean_rtt": T + queue / mu,
+        "largest_rtt": T + B / mu,
+        "loss_rate": flows / S,
+        "period": t,
+        "peak_window": Wm / flows,
+        "full_buffer": P * (1 - beta) / beta,
+    }
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {
+        "rate": path.capacity_segments_per_s, "rtt": path.round_trip_s, "buffer": path.buffer_segments,
+        "flows": float(path.competing), "increase": path.growth_segments, "kept": path.kept_share,
+        "segments_per_ack": path.segments_per_ack,
+    }  # fmt: skip
+
+
+def _cycle_segments(path: FlowPath) -> float:
+    """Of one flow, between overflows."""
+    Wm = path.share_segments + path.buffer_segments / path.competing
+    return float((1 - path.kept_share**2) * Wm**2 * path.segments_per_ack / (2 * path.growth_segments))
+
+
+def _refusal(path: FlowPath) -> str:
+    top = path.share_segments + path.buffer_segments / path.competing
+    reasons = {
+        f"{path.control} is no AIMD": not path.is_aimd,
+        "the bottleneck's rate varies": path.link_varies,
+        "the bottleneck has no drop-tail queue with a limit": path.queue != "droptail" or path.buffer_segments == inf,
+        "the bottleneck sends nothing": path.capacity_segments_per_s == 0,
+        "the receiver's window keeps the queue from overflowing": path.receive_window_segments <= top,
+    }
+    found = needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
+    return found or unless(path.loss * _cycle_segments(path) <= 1, "random loss strikes before the queue overflows")
+
+
+def _out_of_step(path: FlowPath) -> str:
+    alike = "" if path.competing_are_alike else "are not alike, and "
+    return unless(path.competing == 1, f"{path.competing} flows {alike}need not lose at the same time")
+
+
+MODEL = Model(
+    name="sawtooth",
+    label="saw-tooth",
+    summary="AIMD with a drop-tail queue: what it uses of the link, how long the queue is and how often it overflows.",
+    reference="Villamizar, Song 1994; Lakshman, Madhow 1997",
+    formula="""\
+a = N alpha/b,  P = mu T,  Wm = P + B,  W0 = beta Wm,  L = max(W0, P)
+S = (Wm^2 - W0^2)/(2 a)
+t = ((L - W0) T + (Wm^2 - L^2)/(2 mu))/a
+utilisation = S/(mu t),  goodput = S/(N t),  loss_rate = N/S,  period = t
+mean_queue = ((Wm^3 - L^3)/3 - P (Wm^2 - L^2)/2)/(a mu t),  mean_rtt = T + mean_queue/mu
+full_buffer = P (1 - beta)/beta""",
+    inputs=(
+        Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
+        Input("rtt", "T", "s", "round-trip time without queueing, one segment's service included"),
+        Input(
+            "buffer",
+            "B",
+            "segments",
+            "what may wait, without the segment being sent",
+            domain=Domain(0, inf, "[)"),
+            on_wire=True,
+        ),
+        Input("flows", "N", "", "how many flows, alike and in step", 1, AT_LEAST_ONE),
+        Input("increase", "alpha", "segments", "growth of a flow's window in a round trip if b = 1", 1),
+        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, Domain(0, 1)),
+        Input(
+            "segments_per_ack",
+            "b",
+            "segments",
+            "segments acknowledged by one ACK (1 with byte counting)",
+            1,
+            AT_LEAST_ONE,
+        ),
+    ),
+    outputs=(
+        Output("goodput", "", "segments/s", "what each flow gets"),
+        Output("utilisation", "", "", "share of the link's rate used by all"),
+        Output("mean_queue", "", "segments", "mean number waiting, over time"),
+        Output("mean_rtt", "", "s", "mean round-trip time, over time"),
+        Output("largest_rtt", "", "s", "round-trip time with the queue full"),
+        Output("loss_rate", "", "", "losses per segment: one of each flow in each cycle"),
+        Output("period", "t", "s", "time between overflows"),
+        Output("peak_window", "Wm/N", "segments", "a flow's window at the overflow"),
+        Output("full_buffer", "", "segments", "smallest buffer that keeps the link always busy"),
+    ),
+    goodput="goodput",
+    assumptions=(
+        Assumption(
+            "no_random_loss",
+            "segments are lost only where the queue overflows",
+            lambda path: unless(path.loss == 0, "random loss comes on top"),
+        ),
+        Assumption(
+            "in_step",
+            "all flows at the bottleneck are alike and lose at the same time",
+            _out_of_step,
+        ),
+        AN_ACK_EACH,
+        Assumption("one_loss_at_an_overflow", "an overflow costs a flow one reduction, and recovery takes no time"),
+        GREEDY,
+        LONG_RUN,
+        Assumption(
+            "steady_rtt",
+            "nothing but the bottleneck's queue varies the round-trip time",
+            lambda path: unless(not path.has_jitter, "jitter is left out"),
+        ),
+    ),
+    evaluate=_evaluate,
+    inputs_of=_inputs_of,
+    refusal=_refusal,
+    usual=True,
+)

@@ -1,0 +1,64 @@
+"""The throughput equation of TCP Friendly Rate Control.
+
+RFC 5348 section 3.1: PFTK's short form without its window limit, with t_RTO = 4 R and b = 1 recommended. Rates here are
+in segments per second; the RFC's X_Bps is that times the segment size s in bytes.
+
+Letters: p loss event rate, R round-trip time (s), t_RTO retransmission timeout (s), b segments acknowledged by one ACK.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS, needs_reno, unless
+from ackclock.models.domain import AT_LEAST_ONE, Domain, check
+from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
+from ackclock.models.path import FlowPath
+
+
+def rate(p: ArrayLike, R: ArrayLike, t_RTO: ArrayLike | None = None, b: ArrayLike = 1) -> Array:
+    """X in segments per second; t_RTO is 4 R if not given. The arguments are broadcast."""
+    p, R, b = np.asarray(p, float), np.asarray(R, float), np.asarray(b, float)
+    t_RTO = 4 * R if t_RTO is None else np.asarray(t_RTO, float)
+    check(p=(p, (p > 0) & (p <= 1)), R=(R, R > 0), t_RTO=(t_RTO, t_RTO > 0), b=(b, b >= 1))
+    timeouts = t_RTO * 3 * np.sqrt(3 * b * p / 8) * p * (1 + 32 * p**2)
+    return np.asarray(1 / (R * np.sqrt(2 * b * p / 3) + timeouts))
+
+
+# The timeout counts as the RFC's 4 R if it is no further from it than this factor.
+_ABOUT = 1.5
+
+
+def _other_timeout(path: FlowPath) -> str:
+    ratio = path.first_timeout_s / (4 * path.round_trip_s)
+    return unless(
+        1 / _ABOUT <= ratio <= _ABOUT,
+        f"the first timeout is {path.first_timeout_s:.4g} s, 4 R is {4 * path.round_trip_s:.4g} s",
+    )
+
+
+MODEL = Model(
+    name="tfrc",
+    label="RFC 5348",
+    summary="The rate at which TCP Friendly Rate Control sends at a loss event rate.",
+    reference="RFC 5348 section 3.1",
+    formula="X = 1 / (R sqrt(2 b p/3) + t_RTO 3 sqrt(3 b p/8) p (1 + 32 p^2))",
+    inputs=(
+        Input("loss", "p", "", "loss event rate: losses within a round trip count once", domain=Domain(0, 1, "(]")),
+        Input("rtt", "R", "s", "round-trip time"),
+        Input("timeout", "t_RTO", "s", "retransmission timeout", Rule("4 R", lambda known: 4 * known["rtt"])),
+        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
+    ),
+    outputs=(Output("rate", "X", "segments/s", "allowed sending rate"),),
+    goodput="rate",
+    assumptions=(
+        Assumption("reno", "the TCP to be friendly to is Reno: increase by one, decrease by a half"),
+        Assumption(
+            "timeout_of_four_round_trips", "the retransmission timeout is four round-trip times", _other_timeout
+        ),
+        AN_ACK_EACH,
+        *OF_RANDOM_LOSS,
+    ),
+    evaluate=lambda loss, rtt, timeout, segments_per_ack: {"rate": rate(loss, rtt, timeout, segments_per_ack)},
+    inputs_of=lambda path: {"loss": path.loss, "rtt": path.round_trip_s},
+    refusal=needs_reno,
+)
