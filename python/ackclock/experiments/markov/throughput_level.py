@@ -91,6 +91,6 @@ EXPERIMENT = entry(
     "Figure 8.13",
     "How often is the throughput above a level?",
     "P(T > 0.5 L) and its complement against p; window limit and link rate are not given.",
-    3.0,
+    1.0,
     compute,
 )

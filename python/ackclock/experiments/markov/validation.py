@@ -22,7 +22,7 @@ from ackclock import plot
 from ackclock.experiments.experiment import Experiment
 from ackclock.experiments.markov.paper import entry
 from ackclock.experiments.outcome import Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Table, Verdict
-from ackclock.models import aimd_chain, pftk, square_root
+from ackclock.models import aimd_chain, floyd_fall, pftk
 
 METRICS = ("ATp", "ATpXmit", "NoTOTput")
 PREDICTIONS = ("ET", "FF", "PFTK")
@@ -105,7 +105,7 @@ def loss_behind(ratio: float) -> float:
 
     def above(log_p: float) -> float:
         p = math.exp(log_p)
-        return float(pftk.triple_duplicate_only(p, 1.0, b=1) / square_root.rate(1.0, p)) - ratio
+        return float(pftk.triple_duplicate_only(p, 1.0, b=1) / floyd_fall.bound(p, 1.0)) - ratio
 
     return math.exp(brentq(above, math.log(1e-9), math.log(0.2), xtol=1e-12))
 
