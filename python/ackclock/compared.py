@@ -73,7 +73,7 @@ def _three(cell: dict[str, Any]) -> list[str]:
     digits = len(mantissa.partition(".")[2]) + 1
     ours = f"{cell['ours']:.{digits}{'e' if exponent else 'f'}}"
     off = cell["relative_difference"]
-    mark = " *" if cell["excepted"] else "" if cell["agrees"] else " FAILS"
+    mark = "\u00a0*" if cell["excepted"] else "" if cell["agrees"] else " FAILS"
     return [cell["text"], ours, ("–" if off is None else f"{off:+.2%}") + mark]
 
 

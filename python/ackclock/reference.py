@@ -190,8 +190,8 @@ def _metric_page(registered: Json) -> str:
 def _experiment_page(registered: Json) -> str:
     page = _Page("Experiments", registered)
     page.paragraph(
-        "Published tables and figures that `ackclock reproduce` computes again. How to read what it says is in the guide "
-        "`docs/guides/reproduce.md`."
+        "Published tables and figures that `ackclock reproduce` computes again. How to read what it says is in the "
+        "guide `docs/guides/reproduce.md`."
     )
     for group, source in dict.fromkeys((one.group, one.source) for one in EXPERIMENTS):
         page.heading(2, group)

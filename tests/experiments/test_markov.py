@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ackclock.experiments.markov import (
+    any_round_trip,
     mean_throughput,
     sweep,
     table_7_2,
@@ -91,6 +92,20 @@ def test_table_7_2_at_nine_tenths_is_what_the_model_says_and_not_what_is_printed
         assert table["0.9", w] == pytest.approx(3.28, abs=0.01)
         # The mean window is all that differs where the link limits nothing, whatever the round-trip times.
         assert table["0.5", w] / table["0.9", w] == pytest.approx(2.2833 / 2.0101, rel=1e-3)
+
+
+def test_no_law_of_the_round_trip_time_does_better_than_the_best() -> None:
+    """The linear programme bounds every law that has its mean from below, and a narrower choice does no better."""
+    chains, theirs = table_7_2.chains(), table_7_2.expected()
+
+    def least(mode: str = "segment", shortest_s: float = 0.02) -> float:
+        return any_round_trip.least_error(chains, theirs, table_7_2.MEAN_RTT_S, table_7_2.L, mode, shortest_s)
+
+    fitted = np.abs(table_7_2.errors(table_7_2.means(chains, table_7_2.three_points(), table_7_2.L, "segment"))).max()
+    assert least() < fitted
+    assert least() == pytest.approx(0.129, abs=0.001)
+    assert least() < least(shortest_s=0.34) < least(shortest_s=0.4)
+    assert least() < least("segment_full") < least("round")
 
 
 def test_table_7_2_falls_with_loss_and_rises_with_the_window(table: dict[tuple[str, int], float]) -> None:

@@ -71,7 +71,7 @@ def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
     assert answer.exit_code == 0, answer.stderr
     assert answer.stderr == ""
     assert re.search(r"0\.1 +7\.21 +7\.210 +[-+]0\.00%", answer.stdout)
-    assert re.search(r"0\.9 +3\.72 +3\.280 +-11\.83% \*", answer.stdout)
+    assert re.search(r"0\.9 +3\.72 +3\.280 +-11\.83%\s\*", answer.stdout)
     assert "1 of 1 within the last digit; * 1 not expected to be" in answer.stdout
     assert "* 0.9: rate: it is a misprint" in answer.stdout
     assert re.search("It <rises> +it falls +does not hold", answer.stdout)
