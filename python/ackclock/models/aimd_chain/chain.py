@@ -11,6 +11,7 @@ survives or not (`survive`, `lose`), M_w mean segments sent under w before the w
 the link (segments/s, `rate`), t0 = 1/L.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -18,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock.models.aimd_chain import compiled
-from ackclock.models.aimd_chain.growth import HALVING, Response
+from ackclock.models.aimd_chain.general_aimd import HALVING
+from ackclock.models.aimd_chain.growth import Response
 from ackclock.models.aimd_chain.loss import Loss
 from ackclock.models.aimd_chain.refusal import refuse
 from ackclock.models.aimd_chain.rtt import RoundTrip
@@ -122,8 +124,17 @@ def solve(loss: Loss, w_max: float, response: Response = HALVING) -> WindowChain
     Returns:
         The chain, every pi_w above about 1e-300 accurate to some 1e-13.
     """
+    return solve_many([loss], w_max, response)[0]
+
+
+def solve_many(losses: Sequence[Loss], w_max: float, response: Response = HALVING) -> list[WindowChain]:
+    """Solves a chain for each loss law in one go; arguments as for `solve`."""
     check_largest_window(w_max)
+    if not losses:
+        return []
     windows, down = response.path(w_max)
-    survive, lose = loss.survive(windows), loss.lose(windows)
-    law = compiled.stationary(survive, lose, down)
-    return WindowChain(windows, law, loss.segments(windows), survive, lose)
+    survive = np.stack([loss.survive(windows) for loss in losses])
+    lose = np.stack([loss.lose(windows) for loss in losses])
+    laws = compiled.stationary(survive, lose, down)
+    each = zip(losses, laws, survive, lose, strict=True)
+    return [WindowChain(windows, law, loss.segments(windows), s, f) for loss, law, s, f in each]

@@ -1,0 +1,132 @@
+"""CUBIC: a chain from loss to loss, since the window depends on the time since the last one.
+
+RFC 9438. Letters: W window at a loss and W_max the window aimed at (segments), C in segments/s^3, beta share kept,
+K = cbrt((W_max - beta W)/C) the time (s) until W_max is reached again, R round-trip time (s), p loss rate.
+
+Between losses the window of round j, at t = jR after the loss, is the larger of C (t - K)^3 + W_max and the
+Reno-friendly line beta W + alpha t/R, rounded to whole segments. Each round is survived as in the window chain; a loss
+starts the next epoch. What rounds carry and last is counted over epochs, so that all laws of the window follow.
+Bao, Wong and Leung, "A model for steady state throughput of TCP CUBIC", GLOBECOM 2010; Poojary and Sharma,
+arXiv 1510.08496.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ackclock.models.aimd_chain import compiled
+from ackclock.models.aimd_chain.chain import WindowChain, check_largest_window
+from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices
+from ackclock.models.aimd_chain.loss import Loss
+from ackclock.models.aimd_chain.refusal import refuse
+
+#: Rounds of an epoch that are less likely than this are not looked at.
+_UNLIKELY = 1e-17
+_MOST_ROUNDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Cubic:
+    """Parameters; the defaults are RFC 9438's.
+
+    Attributes:
+        C: Segments/s^3.
+        beta: Share kept after a loss.
+        reno_friendly: Whether the window follows the Reno-friendly line where that is higher.
+        alpha_reaches_one: Whether that line rises by a whole segment per round once it is at the window before the
+            loss (RFC 9438, section 4.3); by 3 (1-beta)/(1+beta) throughout otherwise.
+        fast_convergence: Whether a loss below the last W_max aims lower, at W (1+beta)/2.
+    """
+
+    C: float = 0.4
+    beta: float = 0.7
+    reno_friendly: bool = True
+    alpha_reaches_one: bool = True
+    fast_convergence: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.C < np.inf:
+            refuse("C", self.C, "must be positive, in segments/s^3; write for example 0.4")
+        if not 0 < self.beta < 1:
+            refuse("beta", self.beta, "must be between 0 and 1; write for example 0.7")
+
+    def window(self, t: float, R: float, W: Array, aim: Array) -> Array:
+        """The window at t after a loss at W, aiming at W_max; segments, not rounded."""
+        kept = self.beta * W
+        grown = self.C * (t - np.cbrt((aim - kept) / self.C)) ** 3 + aim
+        if not self.reno_friendly:
+            return np.asarray(grown)
+        alpha = 3 * (1 - self.beta) / (1 + self.beta)
+        line = kept + alpha * t / R
+        if self.alpha_reaches_one:
+            line = np.where(line > W, W + (t / R - (W - kept) / alpha), line)
+        return np.maximum(grown, line)
+
+
+def deterministic_mean(p: float, R: float, cubic: Cubic | None = None) -> float:
+    """The mean window in segments under evenly spaced losses in the region of the cubic (RFC 9438, section 5.1).
+
+    (C (3+beta)/(4 (1-beta)))^(1/4) (R/p)^(3/4).
+    """
+    cubic = cubic or Cubic()
+    return float((cubic.C * (3 + cubic.beta) / (4 * (1 - cubic.beta))) ** 0.25 * (R / p) ** 0.75)
+
+
+def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> WindowChain:
+    """Solves the chain of losses. Time and memory grow with w_max squared: meant for up to a few thousand segments.
+
+    Args:
+        loss: Loss law.
+        w_max: Largest window in segments, at least 2.
+        R: Round-trip time in s by which the window grows, the same in all rounds.
+        cubic: Parameters.
+
+    Returns:
+        The law of the window by rounds and all that goes with it, for windows 2 … w_max.
+    """
+    check_largest_window(w_max)
+    if not 0 < R < np.inf:
+        refuse("R", R, "must be positive, in s; write for example 0.1")
+    cubic = cubic or Cubic()
+    windows = np.arange(SMALLEST, np.floor(w_max) + 1)
+    survive, lose, segments = loss.survive(windows), loss.lose(windows), loss.segments(windows)
+    if lose[-1] == 0:
+        return WindowChain(windows, (windows == windows[-1]).astype(float), segments, survive, lose)
+    # States: W with W_max = W; and, with fast convergence, W with the lower aim.
+    W, aim = windows, windows
+    if cubic.fast_convergence:
+        W, aim = np.tile(windows, 2), np.concatenate([windows, windows * (1 + cubic.beta) / 2])
+    visits = _visits(cubic, R, W, aim, windows, survive, lose)
+    law = _epochs(visits * lose, aim, windows, fast_convergence=cubic.fast_convergence)
+    rounds = law @ visits
+    return WindowChain(windows, np.asarray(rounds / rounds.sum()), segments, survive, lose)
+
+
+def _visits(cubic: Cubic, R: float, W: Array, aim: Array, windows: Array, survive: Array, lose: Array) -> Array:
+    """Mean number of rounds under each window (column) until the next loss, from each state (row)."""
+    visits = np.zeros((W.size, windows.size))
+    states, alive = np.arange(W.size), np.ones(W.size)
+    top = windows.size - 1
+    j = 0
+    while alive.max() >= _UNLIKELY:
+        reached = np.rint(np.clip(cubic.window(j * R, R, W, aim), windows[0], windows[-1])) - windows[0]
+        column = reached.astype(np.int64)
+        if (column == top).all():
+            visits[:, top] += alive / lose[top]  # alive (1 + s + s^2 + ...)
+            break
+        visits[states, column] += alive
+        alive = alive * survive[column]
+        j += 1
+        if j == _MOST_ROUNDS:
+            refuse("R", R, "is so short that an epoch has more than a million rounds; take a longer one")
+    return visits
+
+
+def _epochs(reached: Array, aim: Array, windows: Array, *, fast_convergence: bool) -> Array:
+    """The law of the states at losses; `reached` is the chance of each window (column) at the next loss."""
+    row, column = np.nonzero(reached)
+    offsets: Indices = np.searchsorted(row, np.arange(aim.size + 1)).astype(np.int64)
+    target = column
+    if fast_convergence:
+        target = column + np.where(windows[column] < aim[row], windows.size, 0)
+    return compiled.stationary_of_epochs(offsets, target.astype(np.int64), reached[row, column])

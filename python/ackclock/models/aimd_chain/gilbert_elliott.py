@@ -1,0 +1,126 @@
+"""Losses that come in bursts: the window chain beside a channel of two states.
+
+The channel takes a step with each segment sent: a segment is lost with the chance of the state it meets, then the
+channel moves. Gilbert, Bell System Technical Journal 39, 1960; Elliott, ibid. 42, 1963; for AIMD: Altman, Avrachenkov
+and Barakat, "A stochastic model of TCP/IP with stationary random losses", SIGCOMM 2000.
+
+Letters: D = diag(delivered) P one segment's step that it survives, P the channel's step. A round of w segments survives
+with the matrix D^w G, G = P^idle for the channel's steps between rounds; what it loses is summed up loss by loss,
+without subtraction: F_{w+1} = F_w P + D^w diag(lost) P.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ackclock.models.aimd_chain import compiled
+from ackclock.models.aimd_chain.chain import WindowChain, check_largest_window
+from ackclock.models.aimd_chain.general_aimd import HALVING
+from ackclock.models.aimd_chain.growth import Array, Indices, Response
+from ackclock.models.aimd_chain.loss import check_probability
+from ackclock.models.aimd_chain.refusal import refuse
+
+
+@dataclass(frozen=True)
+class GilbertElliott:
+    """The channel.
+
+    Attributes:
+        good_to_bad: Chance per segment to leave the good state.
+        bad_to_good: Chance per segment to leave the bad state.
+        loss_in_good: Loss rate in the good state.
+        loss_in_bad: Loss rate in the bad state.
+    """
+
+    good_to_bad: float
+    bad_to_good: float
+    loss_in_good: float = 0.0
+    loss_in_bad: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("good_to_bad", "bad_to_good", "loss_in_good", "loss_in_bad"):
+            check_probability(name, getattr(self, name))
+        if self.good_to_bad + self.bad_to_good == 0:
+            refuse("good_to_bad", self.good_to_bad, "and bad_to_good are both zero: the channel must be able to change")
+
+    @classmethod
+    def of_bursts(cls, mean_loss: float, loss_in_bad: float, bad_sojourn: float) -> "GilbertElliott":
+        """A channel without loss in its good state.
+
+        Args:
+            mean_loss: Loss rate on the whole.
+            loss_in_bad: Loss rate in the bad state, above `mean_loss`.
+            bad_sojourn: Mean number of segments in a row that meet the bad state, at least 1.
+        """
+        if not 0 < mean_loss < loss_in_bad <= 1:
+            refuse("mean_loss", mean_loss, "must be positive and below loss_in_bad, which is at most 1")
+        if not bad_sojourn >= 1:
+            refuse("bad_sojourn", bad_sojourn, "must be at least 1, in segments")
+        bad = mean_loss / loss_in_bad
+        leave_good = bad / (1 - bad) / bad_sojourn
+        if leave_good > 1:
+            refuse("bad_sojourn", bad_sojourn, "is too short for so much loss; take a longer one")
+        return cls(leave_good, 1 / bad_sojourn, 0.0, loss_in_bad)
+
+    @property
+    def mean_loss(self) -> float:
+        """Loss rate on the whole."""
+        bad = self.good_to_bad / (self.good_to_bad + self.bad_to_good)
+        return (1 - bad) * self.loss_in_good + bad * self.loss_in_bad
+
+    @property
+    def step(self) -> Array:
+        """P: rows from good and bad, columns to them."""
+        leave, back = self.good_to_bad, self.bad_to_good
+        return np.array([[1 - leave, leave], [back, 1 - back]])
+
+
+def solve(channel: GilbertElliott, w_max: float, response: Response = HALVING, idle: int = 0) -> WindowChain:
+    """Solves the chain of (window, channel) in O(w_max) steps, and sums over the channel.
+
+    Args:
+        channel: The channel.
+        w_max: Largest window in segments, at least 2.
+        response: How the window grows and falls; a round sends the whole segments of its window.
+        idle: Steps of the channel between rounds; none means it stands still while nothing is sent.
+
+    Returns:
+        The chain. `survive`, `lose` and `segments` are means over the channel's state at the start of a round; where
+        the window is never reached they are zero.
+    """
+    check_largest_window(w_max)
+    if idle < 0 or idle != int(idle):
+        refuse("idle", idle, "must be a whole number of steps, not negative")
+    windows, down = response.path(w_max)
+    survive, lose, sent = _rounds(channel, np.floor(windows).astype(np.int64), idle)
+    law = compiled.stationary_with_channel(survive, lose, down)
+    by_round = law.sum(axis=1)
+    start = law / np.where(by_round > 0, by_round, 1)[:, None]
+    return WindowChain(
+        windows,
+        by_round,
+        (start * sent).sum(axis=1),
+        np.einsum("wi,wij->w", start, survive),
+        np.einsum("wi,wij->w", start, lose),
+    )
+
+
+def _rounds(channel: GilbertElliott, counts: Indices, idle: int) -> tuple[Array, Array, Array]:
+    """D^w G, F_w G and the mean number of segments until a loss or the round's end, from each channel state."""
+    P = channel.step
+    lost = np.array([channel.loss_in_good, channel.loss_in_bad])[:, None] * P
+    D = np.array([1 - channel.loss_in_good, 1 - channel.loss_in_bad])[:, None] * P
+    survived, failed, sent = np.eye(2), np.zeros((2, 2)), np.zeros(2)
+    kept = {}
+    for n in range(int(counts.max()) + 1):
+        kept[n] = survived, failed, sent
+        sent = sent + survived.sum(axis=1)
+        failed = failed @ P + survived @ lost
+        survived = survived @ D
+    G = np.linalg.matrix_power(P, int(idle))
+    rounds = [kept[int(n)] for n in counts]
+    return (
+        np.array([s @ G for s, _, _ in rounds]),
+        np.array([f @ G for _, f, _ in rounds]),
+        np.array([m for _, _, m in rounds]),
+    )

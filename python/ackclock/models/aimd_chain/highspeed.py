@@ -1,0 +1,42 @@
+"""HighSpeed TCP in the chain: growth and decrease depend on the window.
+
+RFC 3649, section 5. Letters: w window (segments), p(w) = 0.078/w^1.2 the loss rate at which it stands, b(w) the share
+given up at a loss, falling with log w from 0.5 at 38 to 0.1 at 83 000 segments, a(w) = 2 w^2 p(w) b(w)/(2 - b(w)) the
+growth in segments per round, at least one. Up to 38 segments it is Reno.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices, fall_to
+
+LOW_WINDOW = 38.0
+HIGH_WINDOW = 83_000.0
+HIGH_DECREASE = 0.1
+
+
+def decrease(w: Array) -> Array:
+    """b(w)."""
+    share = np.log(np.maximum(w, LOW_WINDOW) / LOW_WINDOW) / np.log(HIGH_WINDOW / LOW_WINDOW)
+    return np.asarray(0.5 + (HIGH_DECREASE - 0.5) * np.minimum(share, 1))
+
+
+def increase(w: Array) -> Array:
+    """a(w)."""
+    b = decrease(w)
+    grown = 2 * w**2 * (0.078 / w**1.2) * b / (2 - b)
+    return np.where(w <= LOW_WINDOW, 1, np.maximum(grown, 1))
+
+
+@dataclass(frozen=True)
+class HighSpeed:
+    """The response of RFC 3649."""
+
+    def path(self, w_max: float) -> tuple[Array, Indices]:
+        """The windows w_{j+1} = w_j + a(w_j) up to `w_max`, and what each falls to."""
+        visited = [SMALLEST]
+        while (following := visited[-1] + float(increase(np.asarray(visited[-1])))) <= w_max:
+            visited.append(following)
+        windows = np.array(visited)
+        return windows, fall_to(windows, (1 - decrease(windows)) * windows)

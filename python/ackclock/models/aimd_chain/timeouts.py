@@ -1,0 +1,52 @@
+"""Timeouts beside the chain: what a round carries and lasts if its loss leads to a timeout.
+
+The window's law by rounds stays as it is, since the window falls to a half either way: after a timeout slow start
+brings it there. What changes is the account, a semi-Markov reward:
+
+- A loss under w is a timeout with probability Q(p, w), and duplicate ACKs reveal it otherwise (Padhye, Firoiu, Towsley
+  and Kurose, 2000).
+- Revealed by duplicate ACKs, it costs `recovery_rounds` round trips that carry nothing new. One is what recovery takes
+  (RFC 6582); how much new data is sent meanwhile the formula does not say, here it is none.
+- A timeout costs f(p) T0/(1-p) of silence, the backed-off series of PFTK, and then log2(w/2) rounds of slow start that
+  carry w/2 - 1 segments.
+
+Letters: p loss rate, T0 first timeout (s), R round-trip time (s), Q and f as in `pftk`, f_w chance that a round loses.
+"""
+
+from math import inf
+
+import numpy as np
+
+from ackclock.models import pftk
+from ackclock.models.aimd_chain.chain import WindowChain, round_lasts
+from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.aimd_chain.rtt import RoundTrip
+
+
+def renewal_rate(
+    chain: WindowChain, p: float, rtt: RoundTrip, T0: float, rate: float = inf, recovery_rounds: float = 1.0
+) -> float:
+    """The long-run rate of new segments per second, with timeouts.
+
+    Args:
+        chain: A solved chain, of whatever loss law and response.
+        p: Loss rate of a segment, for Q and f; between 0 and 1, both excluded.
+        rtt: Law of the round-trip time.
+        T0: First retransmission timeout in s.
+        rate: L in segments/s.
+        recovery_rounds: See the module.
+    """
+    if not 0 < T0 < inf:
+        refuse("T0", T0, "must be positive, in s; write for example 1")
+    if not 0 <= recovery_rounds < inf:
+        refuse("recovery_rounds", recovery_rounds, "must not be negative; write for example 1")
+    w = chain.windows
+    Q = pftk.timeout_probability(p, w)
+    lasts = round_lasts(chain, rtt, rate)
+    mean_rtt = rtt.mean_at_least(np.zeros_like(w), w)
+    half = np.maximum(w / 2, 1)
+    silence = pftk.backoff(p) * T0 / (1 - p)
+    after_timeout = silence + np.log2(half) * mean_rtt
+    carried = w + chain.lose * Q * (half - 1)
+    spent = lasts + chain.lose * (Q * after_timeout + (1 - Q) * recovery_rounds * mean_rtt)
+    return float(chain.round @ carried / (chain.round @ spent))
