@@ -119,6 +119,11 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
     assert len(rows) == 6 * len(MODELS)
     assert {row["verdict"] for row in rows} == {"applies", "applies with violated assumptions", "does not apply"}
+    [one] = [row for row in rows if (row["point"], row["model"]) == (1, "pftk")]
+    assert one["inputs"]["loss"] == pytest.approx(0.005)
+    assert one["inputs"]["window"] == "unlimited"
+    assert one["outputs"]["goodput"] * 8000 == pytest.approx(one["model_bit_per_s"])
+    assert one["violated"] == ["reno_recovery"]
     few = json.loads(ackclock("predict", scenario_file, "--json", "--models", "pftk,mathis").stdout)
     assert few == [row for row in rows if row["model"] in ("mathis", "pftk")]
     assert list(Path().iterdir()) == [scenario_file]

@@ -30,7 +30,7 @@ class PredictCommand(click.Command):
     ) -> click.Context:
         """As of any command, but perhaps of another one."""
         word = next((one for one in args if one != "--json"), "-")
-        if word.startswith("-") or word.endswith(".toml") or Path(word).exists():
+        if word.startswith("-") or word.endswith(".toml") or Path(word).is_file():
             return super().make_context(info_name, args, parent, **extra)
         from ackclock.models import model
 

@@ -263,7 +263,7 @@ def predict(
 ) -> None:
     """Ask models about every flow of a scenario, or one model about plain numbers.
 
-    The first word says which: a path that exists, or ends in .toml, is a scenario; anything else is a model's name.
+    The first word says which: a file that exists, or ends in .toml, is a scenario; anything else is a model's name.
 
     Of a scenario each model says what each flow gets, whether it applies, and which of its assumptions the flow
     violates. A model by name takes its own options, see for example: ackclock predict pftk --help. With several values
@@ -282,7 +282,8 @@ def predict(
     if as_json:
         _print_json(rows)
     else:
-        _print_table(f"{predicted.run['name']}: predicted goodput", *summary.prediction_cells(rows))
+        title = f"{predicted.run['name']}: predicted goodput"
+        _print_table(title, *summary.prediction_cells(rows), spare=summary.SPARE_PREDICTION_COLUMNS)
 
 
 def _kinds() -> tuple[str, ...]:

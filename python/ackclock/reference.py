@@ -5,15 +5,18 @@ writes them.
 """
 
 import argparse
+import inspect
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from ackclock.experiments import EXPERIMENTS
 from ackclock.metrics import METRICS
 from ackclock.models import MODELS
+from ackclock.models import path as scenario_terms
 from ackclock.registry import registry, schema
 
 __all__ = ["differences", "main", "pages"]
@@ -81,10 +84,10 @@ def differences(root: Path, texts: Mapping[str, str]) -> list[str]:
     """One line for each file below `root` that is missing or has another text."""
     lines = []
     for name, text in texts.items():
-        path = root / name
-        if not path.is_file():
+        file = root / name
+        if not file.is_file():
             lines.append(f"{name}: is missing; run `{REPAIR}` and commit what it writes")
-        elif path.read_text(encoding="utf-8") != text:
+        elif file.read_text(encoding="utf-8") != text:
             lines.append(f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it writes")
     return lines
 
@@ -109,9 +112,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(*lines, sep="\n", end="\n" if lines else "", file=sys.stderr)
         return 1 if lines else 0
     for name, text in texts.items():
-        path = options.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        file = options.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
     return 0
 
 
@@ -152,13 +155,19 @@ def _preset_page(registered: Json, described: Json) -> str:
 def _model_page(registered: Json) -> str:
     page = _Page("Models", registered)
     page.paragraph(
-        "What `ackclock predict` asks. A model says for which flows it has no answer, and which of its assumptions a "
-        "flow does not meet. What it says is capped by the slowest hop's share and by the receiver's window."
+        "What `ackclock predict` asks, of the flows of a scenario or of plain numbers "
+        "(`ackclock predict pftk --loss 1% --rtt 100ms`). A model says for which flows it has no answer, and which of "
+        "its assumptions a flow violates. Tables and figures of simulations show the usual ones beside what was "
+        "simulated; `--models` chooses others."
     )
-    page.table(("model", "what it is"), [(f"[`{one.name}`](#{_anchor(one.name)})", one.summary) for one in MODELS])
+    rows = [(f"[`{one.name}`](#{_anchor(one.name)})", "yes" if one.usual else "", one.summary) for one in MODELS]
+    page.table(("model", "usual", "what it is"), rows)
+    page.title("From a scenario to a model")
+    page.paragraph(_after_the_first_line(scenario_terms))
     for model in MODELS:
         page.heading(2, model.name)
         page.paragraph(f"**{model.label}.** {model.summary}")
+        page.paragraph(_after_the_first_line(sys.modules[model.evaluate.__module__]))
         record = model.described()
         page.paragraph(f"```text\n{record['formula']}\n```")
         head = ("input", "letter", "unit", "default", "domain", "meaning")
@@ -168,6 +177,11 @@ def _model_page(registered: Json) -> str:
         page.paragraph("\n".join(f"- `{one['name']}`: {one['sentence']}" for one in record["assumptions"]))
         page.paragraph(f"Reference: {model.reference}.")
     return page.finish()
+
+
+def _after_the_first_line(module: ModuleType) -> str:
+    """What a module's docstring says after its summary."""
+    return inspect.cleandoc(module.__doc__ or "").partition("\n\n")[2]
 
 
 def _quantity(one: Json, more: Sequence[str] = ()) -> tuple[str, ...]:
@@ -254,6 +268,9 @@ class _Page:
 
     def heading(self, level: int, code: str) -> None:
         self._parts.append(f"{'#' * level} `{code}`")
+
+    def title(self, text: str) -> None:
+        self._parts.append(f"## {text}")
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         lines = [head, ["---"] * len(head), *rows]

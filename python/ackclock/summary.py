@@ -12,6 +12,7 @@ HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
 # What a narrow terminal goes without, the first of them first.
 SPARE_FLOW_COLUMNS = ("dropped %", "timeouts", "retransmitted %", "Jain's index", "utilisation %", "RTT ms")
+SPARE_PREDICTION_COLUMNS = ("says", "model alone Mbit/s")
 
 Rows = list[dict[str, Any]]
 
@@ -64,13 +65,19 @@ def hop_rows(result: Result) -> Rows:
 
 
 def prediction_rows(predicted: Result) -> Rows:
-    """The rows of the table `predictions`, with `assignments`; inputs and outputs are dicts."""
+    """The rows of the table `predictions`, with `assignments`; inputs and outputs as dicts, infinite as `unlimited`."""
     return [
         row
         | {"assignments": predicted.points[row["point"]]["assignments"]}
-        | {name: None if row[name] is None else dict(row[name]) for name in ("inputs", "outputs")}
+        | {name: _by_name(row[name]) for name in ("inputs", "outputs")}
         for row in predicted.tables["predictions"].to_pylist()
     ]
+
+
+def _by_name(pairs: Iterable[tuple[str, float]] | None) -> dict[str, float | str] | None:
+    if pairs is None:
+        return None
+    return {name: "unlimited" if value == math.inf else value for name, value in pairs}
 
 
 def plain(value: Any) -> Any:
@@ -139,7 +146,17 @@ def hop_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
 def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """Head and cells of `prediction_rows` as text."""
     swept = swept_paths(rows)
-    head = [*short(swept), "flow", "control", "model", "goodput Mbit/s", "model alone Mbit/s", "verdict", "note"]
+    head = [
+        *short(swept),
+        "flow",
+        "control",
+        "model",
+        "goodput Mbit/s",
+        "model alone Mbit/s",
+        "says",
+        "verdict",
+        "note",
+    ]
     cells = [
         [
             *(str(row["assignments"][path]) for path in swept),
@@ -148,6 +165,7 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
             row["label"],
             number(row["goodput_bit_per_s"], 1e-6),
             number(row["model_bit_per_s"], 1e-6),
+            row["says"] or "–",
             row["verdict"],
             row["note"],
         ]

@@ -46,6 +46,8 @@ def test_flows_share_a_link_evenly(resolved) -> None:
     assert path_of(resolved(**{"flows.main.count": 4})).link_bit_per_s == pytest.approx(11e6 / 4 * 1000 / 1040)
 
 
+MARKOV = {"kind": "markov", "rates": ["9 Mbit/s", "4 Mbit/s"], "mean_sojourn": "1 s"}
+
 # Models of random loss that are Reno's.
 OF_RENO = {"square_root", "floyd_fall", "mathis", "pftk", "tfrc", "reno_response"}
 
@@ -133,3 +135,133 @@ def test_assumptions_that_are_not_met_are_named(leaky_pipe: Scenario, changes: d
 def test_the_square_root_says_where_timeouts_matter(leaky_pipe: Scenario) -> None:
     notes = [predict(leaky_pipe.expand()[point].scenario).tables["predictions"]["note"][0].as_py() for point in (1, 2)]
     assert ["timeouts" in note for note in notes] == [False, True]
+
+
+def test_the_bottleneck_in_the_terms_of_the_models(resolved) -> None:
+    path = path_of(resolved())
+    assert path.capacity_segments_per_s == pytest.approx(11e6 / 8 / 1040)
+    assert (path.buffer_segments, path.queue) == (93, "droptail")
+    assert (path.competing, path.competing_are_alike) == (1, True)
+    assert path.full_queue_round_trip_s == pytest.approx(path.round_trip_s + 93 * 1040 * 8 / 11e6)
+    assert path.share_segments == pytest.approx(11e6 / 8 / 1040 * path.round_trip_s)
+    assert path.transfer_segments == path.receive_window_segments == math.inf
+
+
+@pytest.mark.parametrize(
+    ("queue", "places"),
+    [
+        ({"limit": "93 packets", "counts_packet_in_service": True}, 92),
+        ({"limit": "10400 bytes"}, 10),
+        ({"limit": "10 ms"}, 0.01 * 11e6 / 8 / 1040),
+        ({"limit": "unlimited"}, math.inf),
+    ],
+)
+def test_a_queues_limit_in_packets(resolved, queue: dict, places: float) -> None:
+    path = path_of(resolved(**{"hops.wireless.queue": {"kind": "droptail"} | queue}))
+    assert path.buffer_segments == pytest.approx(places)
+    assert ("drop-tail" in models.model("sawtooth").applies(path).note) == (places == math.inf)
+
+
+def test_competing_flows_are_counted_and_compared(leaky_pipe: Scenario) -> None:
+    point = leaky_pipe.expand()[0].scenario
+    flow = point.tree["flows"][0]
+    alike = point.replace(flows=[flow | {"count": 2}, flow | {"name": "other"}])
+    unlike = point.replace(flows=[flow, flow | {"name": "far", "extra_delay": "50 ms"}])
+    verdicts = []
+    for scenario in (alike, unlike):
+        tree = scenario.resolve().tree
+        path = models.flow_paths(tree)[0]
+        verdicts.append((path.competing, path.competing_are_alike, models.model("sawtooth").applies(path).note))
+    assert verdicts == [
+        (3, True, "in_step: 3 flows need not lose at the same time"),
+        (2, False, "in_step: 2 flows are not alike, and need not lose at the same time"),
+    ]
+    per_flow = point.replace(flows=[flow | {"count": 3}], **{"hops.wireless.scope": "per_flow"})
+    # Three instances share 45 Mbit/s on the wire, each has 11 Mbit/s of the air to itself.
+    assert models.flow_paths(per_flow.resolve().tree)[0].competing == 1
+
+
+def test_a_transfer_in_the_terms_of_the_models(resolved) -> None:
+    tree = resolved(**{"flows.main.transport.initial_window": "1 packet"})
+    tree["flows"][0]["traffic"] = {"kind": "transfer", "size": "100500 bytes"}
+    path = path_of(tree)
+    assert (path.transfer_segments, path.initial_window_segments) == (101, 1)
+    assert (path.syn_timer_s, path.has_handshake) == (1, True)
+    assert path.first_delayed_ack_s == pytest.approx(0.1)  # half of the receiver's 200 ms
+    answers = models.predictions([tree])
+    [of_cardwell] = [index for index, name in enumerate(answers["model"]) if name == "cardwell"]
+    inputs, outputs = answers["inputs"][of_cardwell], answers["outputs"][of_cardwell]
+    assert inputs["size"] == 101
+    assert inputs["loss"] == pytest.approx(0.005)
+    alone = models.model("cardwell").answer(**inputs)
+    assert outputs == {name: float(value) for name, value in alone.items()}
+    assert answers["goodput_bit_per_s"][of_cardwell] == pytest.approx(outputs["mean_rate"] * 8000)
+    # More than one segment at first, or an ACK for each: nobody waits for the receiver's timer.
+    for change in (
+        {"flows.main.transport.initial_window": "2 packets"},
+        {"flows.main.transport.delayed_ack.every": "1 packet"},
+    ):
+        assert (
+            path_of(resolved(**({"flows.main.transport.initial_window": "1 packet"} | change))).first_delayed_ack_s == 0
+        )
+
+
+def test_a_bulk_flow_has_no_transfer_time(resolved) -> None:
+    assert models.model("cardwell").applies(path_of(resolved())).note == "no transfer of a given size"
+
+
+@pytest.mark.parametrize(
+    ("change", "why_not"),
+    [
+        ({}, "random loss strikes before the queue overflows"),
+        ({"hops.wireless.impairments": [], "flows.main.transport.receive_window": "20 packets"}, "receiver's window"),
+        ({"flows.main.transport.control": {"kind": "cubic"}}, "cubic is no AIMD"),
+        (
+            {"hops.wireless.link": {"kind": "markov", "rates": ["9 Mbit/s", "4 Mbit/s"], "mean_sojourn": "1 s"}},
+            "varies",
+        ),
+    ],
+)
+def test_where_there_is_no_saw_tooth(resolved, change: dict, why_not: str) -> None:
+    verdict = models.model("sawtooth").applies(path_of(resolved(**change)))
+    assert not verdict.applies
+    assert verdict.words == "does not apply"
+    assert why_not in verdict.note
+
+
+def test_the_saw_tooth_of_a_scenario(resolved) -> None:
+    path = path_of(resolved(**{"hops.wireless.impairments": []}))
+    verdict = models.model("sawtooth").applies(path)
+    assert (verdict.words, verdict.violated) == ("applies", ())
+    answers = models.predictions([resolved(**{"hops.wireless.impairments": []})])
+    [goodput] = [
+        one for one, name in zip(answers["goodput_bit_per_s"], answers["model"], strict=True) if name == "sawtooth"
+    ]
+    assert 0.99 * path.link_bit_per_s < goodput <= path.link_bit_per_s
+
+
+def test_windows_that_fill_the_link_violate_a_steady_round_trip(resolved) -> None:
+    # At 0.01 % loss Reno's mean window is 122 segments, the link holds 94.
+    path = path_of(resolved(**{"hops.wireless.impairments.0.probability": "0.01 %"}))
+    violated = dict(models.model("pftk").applies(path).violated)
+    assert violated["steady_rtt"].startswith(
+        "windows fill the link, queueing takes the round-trip time from 70.95 up to "
+    )
+    assert "steady_rtt" not in dict(models.model("pftk").applies(path_of(resolved())).violated)
+
+
+def test_what_a_formula_does_not_take_is_a_verdict(resolved) -> None:
+    # The engine refuses such a control; a tree from elsewhere may have it all the same.
+    tree = resolved(**{"hops.wireless.impairments": []})
+    tree["flows"][0]["transport"]["control"]["beta"] = 0.0
+    verdict = models.model("sawtooth").applies(path_of(tree))
+    assert verdict.note == "kept: 0 is out of its domain; give 0 < kept < 1"
+    assert models.predictions([tree])["goodput_bit_per_s"] == [None] * len(models.MODELS)
+
+
+def test_udp_has_a_path_but_no_model(resolved) -> None:
+    tree = resolved()
+    [flow] = tree["flows"]
+    flow["transport"] = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes"}
+    flow["traffic"] = {"kind": "cbr", "rate": "1 Mbit/s"}
+    assert set(models.predictions([tree])["note"]) == {"no TCP"}

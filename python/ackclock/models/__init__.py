@@ -89,7 +89,8 @@ def predictions(points: list[dict[str, Any]], models: Iterable[Model] = MODELS) 
         not apply; `model_bit_per_s` is the model's alone (both are sums over the flow's instances, like the metric
         goodput); `limit` says which of the two it is. `verdict` is one of `Verdict.words`, `violated` holds the names
         of the assumptions that the flow violates, `note` why the model does not apply, or how they are violated.
-        `inputs` and `outputs` are the model's own, for one instance, by name.
+        `says` is the model's primary output in words; `inputs` and `outputs` are all of its own, by name. These three
+        are of one instance and without caps.
     """
     rows = [
         {
@@ -110,7 +111,7 @@ def predictions(points: list[dict[str, Any]], models: Iterable[Model] = MODELS) 
 
 COLUMNS = (
     "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit",
-    "verdict", "violated", "note", "inputs", "outputs",
+    "says", "verdict", "violated", "note", "inputs", "outputs",
 )  # fmt: skip
 
 
@@ -118,9 +119,11 @@ def _answer(model: Model, path: FlowPath) -> dict[str, Any]:
     verdict = model.applies(path)
     says = {"verdict": verdict.words, "violated": [name for name, _ in verdict.violated], "note": verdict.note}
     if not verdict.applies:
-        return says | dict.fromkeys(("goodput_bit_per_s", "model_bit_per_s", "limit", "inputs", "outputs"))
+        return says | dict.fromkeys(("goodput_bit_per_s", "model_bit_per_s", "limit", "says", "inputs", "outputs"))
     inputs = {name: float(value) for name, value in model.completed(**model.inputs_of(path)).items()}
     outputs = {name: float(value) for name, value in model.answer(**inputs).items()}
+    primary = model.output()
+    says["says"] = f"{primary.name} {outputs[primary.name]:.4g} {primary.unit}"
     alone = outputs[model.goodput] * path.mss_bytes * 8
     caps = {
         "model": alone,

@@ -25,7 +25,8 @@ class Solution:
     Attributes:
         unknown: Name of the input.
         unit: Its unit.
-        values: Every value that gives the target, ascending; at least one.
+        values: Every value that gives the target, ascending; at least one. Of a stretch of values that all give it,
+            the smallest.
         output: Name of the output that was to have the target.
         target: What was wanted of it.
     """
@@ -41,7 +42,8 @@ class Solution:
 SEARCHED = {"": (1e-12, 1e6), "s": (1e-9, 1e6), "segments": (1e-6, 1e12), "segments/s": (1e-6, 1e15)}
 
 _GRID = 2001
-# A root is one if the output there is the target to this relative precision; else it is a jump over the target.
+# A root is one if the output there is the target to this precision, relative to the target and to how far off the
+# grid's neighbours are; else it is a jump over the target.
 _SAME = 1e-6
 
 
@@ -75,11 +77,15 @@ def solve(model: Model, unknown: str, target: float, *, output: str = "", **know
     given = at(grid)
     if np.isnan(given).any():
         given = np.where(np.isnan(given), inf, given)
-    roots = _roots(lambda x: float(at(np.asarray(x))) - target, grid, given - target)
-    values = [root for root in roots if abs(float(at(np.asarray(root))) - target) <= _SAME * max(abs(target), 1e-300)]
+
+    def miss(x: float) -> float:
+        return float(at(np.asarray(x))) - target
+
+    found = _roots(miss, grid, given - target)
+    values = [root for root, around in found if abs(miss(root)) <= _SAME * max(abs(target), around)]
     if values:
         return Solution(unknown, asked.unit, tuple(values), wanted.name, target)
-    raise NoSolutionError(_explained(unknown, wanted.name, target, grid, given, roots))
+    raise NoSolutionError(_explained(unknown, wanted.name, target, grid, given, [root for root, _ in found]))
 
 
 def _among(model: Model, unknown: str, target: float, output: str, known: dict[str, float]) -> Solution:
@@ -118,19 +124,36 @@ def _between(low: float, high: float, zero: bool) -> Array:
     return np.concatenate([[0.0], points]) if zero else points
 
 
-def _roots(miss: Callable[[float], float], grid: Array, misses: Array) -> list[float]:
-    """Where it is zero, or changes its sign."""
+def _roots(miss: Callable[[float], float], grid: Array, misses: Array) -> list[tuple[float, float]]:
+    """Where it is zero, or changes its sign, each with the largest it is at the neighbours on the grid."""
     from scipy.optimize import brentq  # slow to import, and not every use of models needs it
 
-    roots = [float(grid[position]) for position in np.flatnonzero(misses == 0)]
-    signs = np.sign(misses)
+    roots = []
+    is_zero, signs = misses == 0, np.sign(misses)
+    for position in np.flatnonzero(is_zero & ~np.concatenate([[False], is_zero[:-1]])):
+        roots.append((_first_zero(miss, grid, int(position)), 0.0))
     for position in np.flatnonzero(signs[:-1] * signs[1:] < 0):
         a, b = float(grid[position]), float(grid[position + 1])
         if a > 0:
-            roots.append(exp(brentq(lambda x: miss(exp(x)), log(a), log(b), xtol=1e-15, rtol=1e-14)))
+            root = exp(brentq(lambda x: miss(exp(x)), log(a), log(b), xtol=1e-15, rtol=1e-14))
         else:
-            roots.append(brentq(miss, a, b, xtol=1e-300, rtol=1e-14))
+            root = brentq(miss, a, b, xtol=1e-300, rtol=1e-14)
+        roots.append((root, float(np.abs(misses[position : position + 2]).max())))
     return sorted(roots)
+
+
+def _first_zero(miss: Callable[[float], float], grid: Array, position: int) -> float:
+    """The smallest of a stretch of zeros, of which the grid's at `position` is the first."""
+    if position == 0 or position + 1 == len(grid) or miss(float(grid[position + 1])) != 0:
+        return float(grid[position])
+    below, zero = float(grid[position - 1]), float(grid[position])
+    while zero - below > 1e-14 * zero:
+        middle = (below + zero) / 2
+        if miss(middle) == 0:
+            zero = middle
+        else:
+            below = middle
+    return zero
 
 
 def _explained(unknown: str, output: str, target: float, grid: Array, given: Array, jumps: list[float]) -> str:

@@ -218,13 +218,17 @@ class Model:
         known = self.completed(**inputs)
         shape = np.broadcast_shapes(*(value.shape for value in known.values()))
         given = self.evaluate(**known)
-        return {one.name: np.broadcast_to(np.asarray(given[one.name], float), shape) for one in self.outputs}
+        return {one.name: _shaped(np.asarray(given[one.name], float), shape) for one in self.outputs}
 
     def applies(self, path: FlowPath) -> Verdict:
         """Whether it can be asked about a flow, and which of its assumptions the flow violates."""
         why_not = self.refusal(path)
         if why_not:
             return Verdict(why_not)
+        try:
+            self.completed(**self.inputs_of(path))
+        except InputError as error:
+            return Verdict(str(error))
         told = ((one.name, one.violation(path)) for one in self.assumptions)
         return Verdict(violated=tuple((name, how) for name, how in told if how))
 
@@ -236,6 +240,11 @@ class Model:
             "outputs": [_described(one) for one in self.outputs],
             "assumptions": [{"name": one.name, "sentence": one.sentence} for one in self.assumptions],
         }
+
+
+def _shaped(values: Array, shape: tuple[int, ...]) -> Array:
+    """Broadcast to the shape, and writable."""
+    return values if values.shape == shape else np.array(np.broadcast_to(values, shape))
 
 
 def _described(one: Input | Output) -> dict[str, str]:

@@ -2,47 +2,35 @@
 
 Everything is of one flow instance, and what it shares with others is said so.
 
-Round-trip time
-:   The propagation delays of both ways and the flow's own extra delay, one data packet's serialisation at every hop of
-    the data's way, one ACK's at every hop of the way back. No queueing: this is the base round-trip time. With a full
-    queue at the bottleneck it is longer by what the queue holds over the link's rate.
-
-Loss
-:   What strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts; a full
-    queue's is a consequence of the window and no input. Of a Gilbert-Elliott channel the long-run mean is taken. Loss
-    of ACKs is worked out in the same way along the way back.
-
-Bottleneck
-:   The hop of the data's way with the smallest share: its rate over the flow instances that cross it (an instance
-    counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are those of a
-    constant link, the highest of a Markov link; a trace does not count at all. Capacity and buffer are in full
-    segments with headers. The buffer holds what may wait, without the packet being sent: one packet less than the
-    queue's limit if the limit counts that one, what the link sends in that time if the limit is a time.
-
-Competing flows
-:   All instances that cross the bottleneck, this one included. They are alike if all are TCP with the same control and
-    the same base round-trip time.
-
-Segments per ACK, b
-:   How many round trips the window needs to grow by one segment. With growth per ACK it is how often the receiver
-    acknowledges; with byte counting an ACK of two segments counts two, and b is one.
-
-First timeout, T0
-:   What RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the variance term is zero.
-
-Transfer
-:   Its size in segments, the last one counted as full, and infinite for all traffic without an end; the timer of a
-    lost SYN, whether there is a handshake, and the initial window. A delayed ACK of the first segment costs half the
-    receiver's timer on average if the initial window is a single segment and not every segment is acknowledged.
-
-Caps
-:   The payload rate of the bottleneck's share, and a receiver's window per base round-trip time. Whatever a model says
-    of a flow's goodput, the smaller of it and these two is what `predict` shows.
+- **Round-trip time**: The propagation delays of both ways and the flow's own extra delay, one data packet's
+  serialisation at every hop of the data's way, one ACK's at every hop of the way back. No queueing: this is the
+  base round-trip time. With a full queue at the bottleneck it is longer by what the queue holds over the link's
+  rate.
+- **Loss**: What strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts;
+  a full queue's is a consequence of the window and no input. Of a Gilbert-Elliott channel the long-run mean is
+  taken. Loss of ACKs is worked out in the same way along the way back.
+- **Bottleneck**: The hop of the data's way with the smallest share: its rate over the flow instances that cross it
+  (an instance counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are
+  those of a constant link, the highest of a Markov link; a trace does not count at all. Capacity and buffer are in
+  full segments with headers. The buffer holds what may wait, without the packet being sent: one packet less than
+  the queue's limit if the limit counts that one, what the link sends in that time if the limit is a time.
+- **Competing flows**: All instances that cross the bottleneck, this one included. They are alike if all have the
+  same transport with the same control and the same base round-trip time.
+- **Segments per ACK, b**: How many round trips the window needs to grow by one segment. With growth per ACK it is
+  how often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
+- **First timeout, T0**: What RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
+  variance term is zero.
+- **Transfer**: Its size in segments, the last one counted as full, and infinite for all traffic without an end; the
+  timer of a lost SYN, whether there is a handshake, and the initial window. A delayed ACK of the first segment
+  costs half the receiver's timer on average if the initial window is a single segment and not every segment is
+  acknowledged.
+- **Caps**: The payload rate of the bottleneck's share, and a receiver's window per base round-trip time. Whatever a
+  model says of a flow's goodput, the smaller of it and these two is what `predict` shows.
 """
 
 from dataclasses import dataclass
 from math import ceil, inf, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from ackclock import quantity
 
@@ -136,25 +124,56 @@ class FlowPath:
         return self.capacity_segments_per_s / self.competing * self.round_trip_s
 
 
+class _Crowd(NamedTuple):
+    """Who crosses a shared hop.
+
+    Attributes:
+        crossings: How many times flow instances do.
+        traits: What makes them alike: transport, control and base round-trip time of each.
+    """
+
+    crossings: int
+    traits: frozenset[tuple[str, str, float]]
+
+
 def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:
     """The paths of all flows of a resolved scenario without a sweep."""
-    return [flow_path(scenario, flow) for flow in scenario.get("flows", [])]
+    crowds = _crowds(scenario)
+    return [_flow_path(scenario, flow, crowds) for flow in scenario.get("flows", [])]
 
 
 def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
     """One flow's path. `scenario` is resolved and without a sweep, `flow` one of its flows."""
+    return _flow_path(scenario, flow, _crowds(scenario))
+
+
+def _crowds(scenario: dict[str, Any]) -> dict[str, _Crowd]:
+    """By the hop's name."""
+    crossings: dict[str, int] = {}
+    traits: dict[str, set[tuple[str, str, float]]] = {}
+    for flow in scenario.get("flows", []):
+        transport = flow["transport"]
+        trait = (transport["kind"], repr(transport.get("control")), _base_round_trip(scenario, flow))
+        for name in flow["route"]:
+            crossings[name] = crossings.get(name, 0) + int(flow.get("count", 1))
+            traits.setdefault(name, set()).add(trait)
+    return {name: _Crowd(count, frozenset(traits[name])) for name, count in crossings.items()}
+
+
+def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str, _Crowd]) -> FlowPath:
     hops = {hop["name"]: hop for hop in scenario["hops"]}
     route = [hops[name] for name in flow["route"]]
     back = [hops[name] for name in flow.get("return", [])]
     transport = flow["transport"]
     mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
+    round_trip = _base_round_trip(scenario, flow)
     on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
     return FlowPath(
         flow=flow["name"],
         instances=flow["count"],
         transport=transport["kind"],
         mss_bytes=mss,
-        round_trip_s=_base_round_trip(scenario, flow),
+        round_trip_s=round_trip,
         loss=_loss(route, "data"),
         is_greedy=flow["traffic"]["kind"] == "bulk",
         is_always_active=flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
@@ -163,9 +182,9 @@ def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
         ack_loss=_loss(back, "acks"),
         has_jitter="jitter" in on_data | on_acks,
         transfer_segments=_transfer(flow["traffic"], mss),
-        **_bottleneck(scenario, route, mss, header),
+        **_bottleneck(crowds, route, mss, header),
         **_of_control(transport, mss),
-        **_of_timers(transport, _base_round_trip(scenario, flow)),
+        **_of_timers(transport, round_trip),
     )
 
 
@@ -208,27 +227,26 @@ def _transfer(traffic: dict[str, Any], mss: float) -> float:
     return float(ceil(quantity.data_bytes(traffic["size"]) / mss)) if traffic["kind"] == "transfer" else inf
 
 
-def _bottleneck(scenario: dict[str, Any], route: list[dict[str, Any]], mss: float, header: float) -> dict[str, Any]:
+def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: float, header: float) -> dict[str, Any]:
     """The hop with the smallest share, in this flow's segments, and who competes there."""
-    shares = [(_rate(hop) / _crossings(scenario, hop, route), hop) for hop in route]
+
+    def crossings(hop: dict[str, Any]) -> int:
+        shared = hop.get("scope", "shared") == "shared"
+        return crowds[hop["name"]].crossings if shared else sum(1 for other in route if other is hop)
+
+    shares = [(_rate(hop) / crossings(hop), hop) for hop in route]
     share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
     known = {"link_bit_per_s": share * mss / (mss + header) if mss else 0.0}
     if share == inf:
         alone = {"competing": 1, "competing_are_alike": True}
         return known | alone | {"capacity_segments_per_s": inf, "buffer_segments": inf, "queue": ""}
-    rivals = [other for other in scenario["flows"] if hop["name"] in other["route"]]
-    traits = {
-        (other["transport"]["kind"], repr(other["transport"].get("control")), _base_round_trip(scenario, other))
-        for other in rivals
-    }
-    is_shared = hop.get("scope", "shared") == "shared"
     capacity = _rate(hop) / 8 / (mss + header) if mss + header > 0 else inf
     return known | {
         "capacity_segments_per_s": capacity,
         "buffer_segments": _waiting_places(hop["queue"], capacity, mss + header),
         "queue": hop["queue"]["kind"],
-        "competing": _crossings(scenario, hop, route),
-        "competing_are_alike": not is_shared or len(traits) == 1,
+        "competing": crossings(hop),
+        "competing_are_alike": hop.get("scope", "shared") != "shared" or len(crowds[hop["name"]].traits) == 1,
     }
 
 
@@ -242,13 +260,6 @@ def _waiting_places(queue: dict[str, Any], capacity: float, packet_bytes: float)
         return limit.amount * capacity
     places = limit.amount / packet_bytes if limit.base == "bytes" else limit.amount
     return max(places - 1, 0.0) if queue.get("counts_packet_in_service") else places
-
-
-def _crossings(scenario: dict[str, Any], hop: dict[str, Any], route: list[dict[str, Any]]) -> int:
-    """How many times flow instances cross a hop of the route; of a hop per flow, how many times this one does."""
-    if hop.get("scope", "shared") != "shared":
-        return sum(1 for other in route if other is hop)
-    return sum(int(flow.get("count", 1)) * flow["route"].count(hop["name"]) for flow in scenario["flows"])
 
 
 def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:

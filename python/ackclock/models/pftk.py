@@ -133,7 +133,9 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 RENO_RECOVERY = Assumption(
     "reno_recovery",
     "Reno's recovery: losses that leave fewer than three duplicate ACKs end in a timeout",
-    lambda path: unless(path.recovery == "reno", f"loss recovery is {path.recovery}, the formula's is Reno's"),
+    lambda path: unless(
+        path.recovery == "reno" or path.loss == 0, f"loss recovery is {path.recovery}, the formula's is Reno's"
+    ),
 )
 
 LOSS = Input("loss", "p", "", "loss rate: the share of segments that begin a loss indication", domain=PROPER_SHARE)

@@ -1,0 +1,153 @@
+"""What every model's record keeps, whichever model it is."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ackclock import models
+from ackclock.models import Domain, Input, InputError, Model, Output, Rule
+
+# Something in the domain of each input that has no default.
+GIVEN = {"loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0}
+
+
+def given_of(model: Model) -> dict[str, float]:
+    return {one.name: GIVEN[one.name] for one in model.inputs if one.default is None}
+
+
+every_model = pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
+
+
+@every_model
+def test_a_record_says_everything(model: Model) -> None:
+    record = model.described()
+    assert record["name"].isidentifier()
+    assert record["name"] == record["name"].lower()
+    assert all(record[name].strip() == record[name] != "" for name in ("label", "summary", "reference", "formula"))
+    for one in (*record["inputs"], *record["outputs"], *record["assumptions"]):
+        assert one["name"].isidentifier()
+        assert one.get("meaning", "x")
+        assert one.get("sentence", "x")
+    assert len({one.name for one in model.assumptions}) == len(model.assumptions)
+    assert model.output(model.goodput).unit == "segments/s"
+    assert model.output() == model.outputs[0]
+
+
+def test_names_and_labels_are_different() -> None:
+    assert len({one.name for one in models.MODELS}) == len({one.label for one in models.MODELS}) == len(models.MODELS)
+
+
+@every_model
+def test_defaults_are_in_their_domains(model: Model) -> None:
+    known = model.completed(**given_of(model))
+    assert list(known) == [one.name for one in model.inputs]
+    for one in model.inputs:
+        assert one.domain.holds(known[one.name]).all()
+
+
+@every_model
+def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> None:
+    known = given_of(model)
+    scalars = model.answer(**known)
+    assert list(scalars) == [one.name for one in model.outputs]
+    assert all(value.shape == () and np.isfinite(value) for value in scalars.values())
+    arrays = model.answer(**(known | {"rtt": np.full((3, 1, 2), known["rtt"])}))
+    for name, value in arrays.items():
+        assert value.shape == (3, 1, 2)
+        np.testing.assert_allclose(value, scalars[name], rtol=1e-14)
+
+
+@every_model
+def test_each_input_matters_to_an_output(model: Model) -> None:
+    base = given_of(model)
+    if any(one.name == "timeout" for one in model.inputs):
+        base["timeout"] = 0.4
+    before = model.answer(**base)
+    for one in model.inputs:
+        known = model.completed(**base)[one.name]
+        others = one.domain.values or (float(known) * 0.9, float(known) * 1.1, 3.0, 0.25)
+        others = [value for value in others if value != known and one.domain.holds(value)]
+        after = [model.answer(**(base | {one.name: value})) for value in others]
+        assert any(changed[name] != before[name] for changed in after for name in before), one.name
+
+
+@every_model
+def test_twice_the_round_trip_is_half_the_rate(model: Model) -> None:
+    # Of all times together, where there are others; of capacity the inverse.
+    known = {name: float(value) for name, value in model.completed(**given_of(model)).items()}
+    units = {one.name: one.unit for one in (*model.inputs, *model.outputs)}
+    powers = {"s": 1, "segments/s": -1, "segments/s^3": -3}
+    slow = {name: value * 2.0 ** powers.get(units[name], 0) for name, value in known.items()}
+    before, after = model.answer(**known), model.answer(**slow)
+    for name, value in before.items():
+        assert after[name] == pytest.approx(float(value) * 2.0 ** powers.get(units[name], 0), rel=1e-12), name
+
+
+@every_model
+def test_what_is_missing_unknown_or_out_of_domain_is_refused(model: Model) -> None:
+    known = given_of(model)
+    for name in known:
+        with pytest.raises(InputError, match=f"^{name}: is missing; {model.name} needs it"):
+            model.answer(**{other: value for other, value in known.items() if other != name})
+    with pytest.raises(InputError, match=rf"^los: is no input of {model.name}; use "):
+        model.answer(los=0.1, **known)
+    for one in model.inputs:
+        for bad in (math.nan, -1.0, [*np.atleast_1d(model.completed(**known)[one.name]), math.nan]):
+            with pytest.raises(InputError, match=f"^{one.name}: .* is out of its domain; give "):
+                model.answer(**(known | {one.name: bad}))
+
+
+def test_the_first_of_an_array_that_is_out_of_its_domain_is_named() -> None:
+    with pytest.raises(InputError, match=r"^loss: 1.5 is out of its domain; give 0 < loss < 1$"):
+        models.model("pftk").answer(loss=[0.1, 1.5, 2], rtt=0.1)
+
+
+@given(st.floats(allow_nan=False), st.floats(-1e3, 1e3), st.floats(0, 1e3), st.sampled_from(["()", "[]", "(]", "[)"]))
+def test_a_domain_is_an_interval(number: float, low: float, width: float, ends: str) -> None:
+    high = low + width
+    above = number > low or (ends[0] == "[" and number == low)
+    below = number < high or (ends[1] == "]" and number == high)
+    assert Domain(low, high, ends).holds(number) == (above and below)
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        (Domain(), "p > 0"), (Domain(1, math.inf, "[]"), "p ≥ 1"), (Domain(0, 1), "0 < p < 1"),
+        (Domain(0, 0.5, "[)"), "0 ≤ p < 0.5"), (Domain(0, 1, "(]"), "0 < p ≤ 1"), (Domain(values=(1, 2)), "p = 1 or 2"),
+    ],
+)  # fmt: skip
+def test_a_domain_in_words(domain: Domain, words: str) -> None:
+    assert domain.words("p") == words
+    assert not domain.holds(math.nan)
+
+
+def test_a_default_may_follow_from_other_inputs() -> None:
+    timeout = models.model("tfrc").input("timeout").default
+    assert isinstance(timeout, Rule)
+    known = models.model("tfrc").completed(loss=0.1, rtt=[0.1, 0.2])
+    np.testing.assert_array_equal(known["timeout"], [0.4, 0.8])
+
+
+def test_a_record_that_contradicts_itself_is_none() -> None:
+    model = models.model("mathis")
+    twice = (*model.inputs, Input("loss", "q", "", "again"))
+    with pytest.raises(ValueError, match="mathis: inputs and outputs need different names"):
+        Model(**(vars(model) | {"inputs": twice}))
+    with pytest.raises(InputError, match="is no output of mathis"):
+        Model(**(vars(model) | {"goodput": "time"}))
+    with pytest.raises(ValueError, match="goodput is an output's in segments/s"):
+        Model(**(vars(model) | {"goodput": "w", "outputs": (Output("w", "w", "segments", "window"),)}))
+
+
+def test_models_are_chosen_by_a_word_or_by_name() -> None:
+    assert models.chosen("all") == models.MODELS
+    assert {one.name for one in models.chosen("usual")} == {one.name for one in models.MODELS if one.usual}
+    assert [one.name for one in models.chosen("pftk, mathis")] == ["mathis", "pftk"]  # in the list's order
+    with pytest.raises(ValueError, match=r'^"pftc" is no model; did you mean pftk'):
+        models.chosen("mathis,pftc")
+    with pytest.raises(ValueError, match=r'^"zzz" is no model; write one of square_root, '):
+        models.model("zzz")

@@ -1,0 +1,160 @@
+"""`ackclock predict MODEL`: plain numbers and inverse questions on the command line."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock.cli import cli
+from ackclock.models import MODELS, pftk
+
+
+def predict(*arguments: str) -> Outcome:
+    return CliRunner().invoke(cli, ["predict", *arguments])
+
+
+def answers(*arguments: str) -> list[dict]:
+    outcome = predict(*arguments, "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    return json.loads(outcome.stdout)["answers"]
+
+
+def refused(outcome: Outcome) -> str:
+    """The one line about bad input."""
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    [line] = outcome.stderr.splitlines()
+    assert line.startswith("ackclock: ")
+    return line.removeprefix("ackclock: ")
+
+
+def test_plain_numbers() -> None:
+    outcome = predict("pftk", "--loss", "1%", "--rtt", "100ms", "--timeout", "400ms", "--window", "64")
+    assert outcome.exit_code == 0, outcome.stderr
+    title, head, _, throughput, *_ = outcome.stdout.splitlines()
+    assert title.startswith("PFTK: loss 0.01, rtt 100 ms, timeout 400 ms, window 64 segments")
+    assert head.split() == ["output", "value", "in", "segments", "meaning"]
+    assert re.match(r"throughput +0\.9092 Mbit/s +77\.8465 segments/s +sending rate", throughput)
+
+
+def test_as_json_in_the_models_units() -> None:
+    outcome = predict("--json", "pftk", "--loss", "0.01", "--rtt", "0.1 s", "--timeout", "0.4s", "--window", "93440 B")
+    told = json.loads(outcome.stdout)
+    assert (told["model"], told["mss_bytes"], told["units"]["throughput"]) == ("pftk", 1460, "segments/s")
+    [one] = told["answers"]
+    assert one["inputs"] == {"loss": 0.01, "rtt": 0.1, "timeout": 0.4, "window": 64, "segments_per_ack": 2}
+    assert one["outputs"]["throughput"] == float(pftk.full(0.01, 0.1, 0.4, 64))
+
+
+def test_several_values_give_every_combination() -> None:
+    rows = answers("pftk", "--loss", "0.1%,1%, 5%", "--rtt", "100ms,20ms")
+    asked = [(row["inputs"]["loss"], row["inputs"]["rtt"]) for row in rows]
+    assert asked == [(loss, rtt) for loss in (0.001, 0.01, 0.05) for rtt in (0.1, 0.02)]
+    assert rows[0]["inputs"]["window"] == "unlimited"
+    lines = predict("pftk", "--loss", "0.1%,1%,5%", "--rtt", "100ms,20ms").stdout.splitlines()
+    assert lines[1].split()[:4] == ["loss", "rtt", "throughput", "goodput"]
+    assert len(lines) == 3 + 6
+
+
+def test_a_links_rate_carries_headers() -> None:
+    [plain] = answers("sawtooth", "--rate", "1000 segments/s", "--rtt", "100ms", "--buffer", "100")
+    [on_wire] = answers("sawtooth", "--rate", "12 Mbit/s", "--rtt", "100ms", "--buffer", "150 kB")
+    assert on_wire == plain  # 1460 + 40 bytes
+
+
+def test_the_loss_rate_that_gives_a_throughput() -> None:
+    [found] = answers("pftk", "--rtt", "100ms", "--timeout", "400ms", "--throughput", "5 Mbit/s", "--solve", "loss")
+    [loss] = found["values"]
+    [there] = answers("pftk", "--rtt", "100ms", "--timeout", "400ms", "--loss", repr(loss))
+    assert there["outputs"]["throughput"] * 1460 * 8 == pytest.approx(5e6)
+    table = predict("pftk", "--rtt", "100ms", "--throughput", "5Mbit/s,50Mbit/s", "--solve", "loss").stdout
+    assert [line.split()[-1] for line in table.splitlines()[1:2]] == ["loss"]
+    assert len(table.splitlines()) == 5
+
+
+def test_no_solution_is_one_line_or_one_row() -> None:
+    asked = ("sawtooth", "--rate", "100Mbit/s", "--rtt", "50ms", "--solve", "buffer", "--utilisation")
+    complaint = "--utilisation: no solution: utilisation is at least 0.75, at buffer = 0; the target is 0.4"
+    assert refused(predict(*asked, "40%")) == complaint
+    rows = answers(*asked, "40%,98%")
+    assert [len(row["values"]) for row in rows] == [0, 1]
+    assert "no solution: utilisation is at least 0.75" in predict(*asked, "40%,98%").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("pftk --loss 1%", "--rtt: is missing; pftk needs it"),
+        ("pftk --loss 150% --rtt 1s", "--loss: 1.5 is out of its domain; give 0 < loss < 1"),
+        ("pftk --loss nan --rtt 1s", '--loss: "nan" is no quantity; write for example 1%'),
+        ("pftk --loss 1% --rtt 100", '--rtt: "100" has no unit; write for example 100ms'),
+        ("pftk --loss 1% --rtt 1%", '--rtt: "1%" is in another unit; write for example 100ms'),
+        ("pftk --loss 1s --rtt 1s", '--loss: "1s" is in another unit; write for example 1%'),
+        ("pftk --loss 1%,, --rtt 1s", '--loss: "" is no quantity; write for example 1%'),
+        ("pftk --los 1% --rtt 1s", "No such option '--los'"),
+        ("pftk --loss 1% --rtt 1s extra", "Got unexpected extra argument (extra)"),
+        ("pftk --loss 1% --rtt 1s --mss 0B", "--mss: 0B with --header 0 bytes is no segment"),
+        ("pftk --loss 1% --rtt 1s --mss wide", '--mss: "wide" is no amount of data; write for example 1460 bytes'),
+        ("pftk --loss 1% --rtt 1s --goodput 1Mbit/s", "--goodput: is an output; say with --solve what to look for"),
+        ("pftk --rtt 1s --solve loss", "--solve: needs the value of one output, one of --throughput, --goodput, "),
+        ("pftk --rtt 1s --solve los --goodput 1Mbit/s", "--solve: los is no input; write one of loss, rtt, timeout, "),
+        ("pftk --rtt 1s --solve loss --goodput 1", '--goodput: "1" has no unit; write for example 5Mbit/s'),
+        ("pftk --rtt 1s --loss 1% --solve loss --goodput 1Mbit/s", "--loss: is what is asked for; leave it out"),
+        ("pftk --solve loss --goodput 1Mbit/s", "--rtt: is missing; pftk needs it"),
+        ("pftc --loss 1%", '"pftc" is no model; did you mean pftk? A scenario\'s file must exist or end in .toml'),
+        ("nowhere.toml", "nowhere.toml: no such file"),
+        ("zzz", '"zzz" is no model; write one of square_root, floyd_fall, '),
+    ],
+)
+def test_bad_questions_are_one_line(arguments: str, complaint: str) -> None:
+    assert refused(predict(*arguments.split(" "))).startswith(complaint)
+
+
+def test_a_folder_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pftk").mkdir()
+    assert predict("pftk", "--loss", "1%", "--rtt", "1s").exit_code == 0
+
+
+def test_a_file_that_exists_is_a_scenario_whatever_its_name(scenario_file: Path) -> None:
+    scenario_file.rename("pftk")
+    assert predict("pftk").stdout.startswith("leaky pipe: predicted goodput")
+    assert refused(predict("pftk", "--loss", "1%")).startswith("No such option")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_help_lists_what_a_model_takes(model) -> None:
+    outcome = predict(model.name, "--help")
+    assert outcome.exit_code == 0
+    shown = " ".join(outcome.stdout.split())
+    for one in (*model.inputs, *model.outputs):
+        assert f"--{one.name.replace('_', '-')} " in shown
+    for one in model.described()["inputs"]:
+        assert one["domain"] in shown
+        assert one["default"] in shown
+    assert model.formula.splitlines()[-1] in outcome.stdout
+
+
+def test_unknown_models_are_refused_before_a_run(scenario_file: Path) -> None:
+    for command in ("simulate", "predict"):
+        outcome = CliRunner().invoke(cli, [command, str(scenario_file), "--models", "pftk,pftc"])
+        assert refused(outcome) == '--models: "pftc" is no model; did you mean pftk?'
+    assert list(Path().iterdir()) == [scenario_file]
+
+
+def test_a_simulation_shows_the_models_asked_for(scenario_file: Path) -> None:
+    arguments = [
+        "simulate",
+        str(scenario_file),
+        "--set",
+        "duration=3 s",
+        "--replicates",
+        "1",
+        "--models",
+        "mathis",
+        "--json",
+    ]
+    rows = json.loads(CliRunner().invoke(cli, arguments).stdout)["flows"]
+    assert {label for row in rows for label in row["predicted"]} == {"Mathis"}
