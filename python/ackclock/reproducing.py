@@ -19,9 +19,9 @@ def print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
     if as_json:
         print_json([shown.experiment(one) for one in experiments])
         return
-    head = ["name", "shows", "CPU s", "question", "source"]
-    rows = [[one.name, one.shows, f"{one.cost_s:g}", one.question, one.source] for one in experiments]
-    print_table("experiments", head, rows)
+    head = ["name", "shows", "CPU s", "source", "question"]
+    rows = [[one.name, one.shows, f"{one.cost_s:g}", one.source, one.question] for one in experiments]
+    print_table("experiments", head, rows, spare=("question",))
 
 
 def print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
