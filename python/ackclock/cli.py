@@ -427,7 +427,7 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
       ackclock reproduce --list
       ackclock reproduce markov-table-7.2 rfc9438
     """
-    from ackclock.experiments import EXPERIMENTS, chosen
+    from ackclock.experiments import EXPERIMENTS, Kind, chosen
 
     if not (names or everything or listed):
         raise click.UsageError("NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list")
@@ -451,7 +451,7 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
     left = len(experiments) - len(records)
     if left:
         return _complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
-    failed = [record["name"] for record in records if record["verdict"]["kind"] == "expectation failed"]
+    failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
     return _complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY) if failed else 0
 
 

@@ -5,6 +5,7 @@ The folder holds `NAME/` for each experiment (its record and its figure), `runs/
 they were made of. Each appears as a whole or not at all, so that an interrupted command, given again, goes on.
 """
 
+import contextlib
 import hashlib
 import json
 import platform
@@ -28,6 +29,9 @@ __all__ = ["Record", "figure_path", "prepare", "recorded", "reproduce", "reprodu
 
 # An experiment and its outcome as plain data, as in `NAME/outcome.json`.
 Record = dict[str, Any]
+
+# Of a record; changes with its shape.
+SCHEMA = 1
 
 GALLERY = Contents(
     "gallery",
@@ -105,12 +109,13 @@ def reproduce_all(
 
 
 def recorded(experiment: Experiment, folder: Path) -> Record | None:
-    """The record that is in the folder, of this version or another; None if there is none."""
+    """The record that is in the folder, whenever it was made; None if there is none that can be read."""
     try:
         record: Record = json.loads((folder / experiment.name / "outcome.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None
-    return record
+    usable = record.get("schema") == SCHEMA and figure_path(experiment, folder).exists()
+    return record if usable else None
 
 
 def figure_path(experiment: Experiment, folder: Path, ending: str = "svg") -> Path:
@@ -133,7 +138,8 @@ def _conclude(experiment: Experiment, results: "Mapping[str, Result]", address: 
     outcome = experiment.conclude(results)
     named = {name: getattr(experiment, name) for name in ("name", "group", "source", "shows", "question", "published")}
     # As it will be read again.
-    record: Record = json.loads(_json(named | {"address": address, "version": ways.version()} | plain(outcome)))
+    made = {"schema": SCHEMA, "address": address, "version": ways.version()}
+    record: Record = json.loads(_json(made | named | plain(outcome)))
     with staged(folder / experiment.name) as staging:
         drawn = outcome.draw()
         for ending in ("svg", "png"):
@@ -147,7 +153,8 @@ def _result(scenario: "Scenario", folder: Path, progress: Callable[[float], None
     from ackclock.result import Result
 
     if folder.exists():
-        return Result.load(folder)
+        with contextlib.suppress(ValueError):  # damaged, or of another version
+            return Result.load(folder)
     result = ways.simulate(scenario, progress=progress)
     if result.partial:
         raise KeyboardInterrupt

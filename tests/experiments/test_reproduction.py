@@ -138,6 +138,21 @@ def test_a_drawing_that_fails_leaves_nothing(computed: dict[str, Counted], monke
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.parametrize("spoil", ["outcome.json", "figure.svg"])
+def test_what_is_damaged_is_done_again(computed: dict[str, Counted], spoil: str) -> None:
+    assert ackclock("reproduce", "toy-table-1").exit_code == 0
+    spoiled = Path("out/reproduce/toy-table-1") / spoil
+    if spoil == "figure.svg":
+        spoiled.unlink()
+    else:
+        spoiled.write_text("{", encoding="utf-8")
+    # The gallery of others does without it.
+    assert ackclock("reproduce", "toy-figure-2.1").exit_code == 0
+    assert 'id="toy-table-1"' not in Path("out/reproduce/index.html").read_text(encoding="utf-8")
+    assert ackclock("reproduce", "toy-table-1").exit_code == 0
+    assert computed["toy-table-1"].times == 2
+
+
 def test_list_says_name_source_figure_and_cost(computed: dict[str, Counted]) -> None:
     answer = ackclock("reproduce", "--list")
     assert answer.exit_code == 0
@@ -260,8 +275,13 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     made.scenario = made.scenario.replace({"seed": 2})
     reproduction.reproduce(one, tmp_path)
     assert len(run) == 2
-    reproduction.prepare(tmp_path / "fresh")
     assert len(list((tmp_path / "runs").iterdir())) == 2
+    # A result that cannot be read is none.
+    for run_json in tmp_path.glob("runs/*/run.json"):
+        run_json.write_text("{", encoding="utf-8")
+    monkeypatch.setattr(reproduction, "_package", lambda: "a third")
+    reproduction.reproduce(one, tmp_path)
+    assert len(run) == 3
 
 
 def test_an_interrupted_simulation_is_not_kept(

@@ -136,7 +136,7 @@ def _draw_windows(cells: tuple[Cell, ...], title: str) -> Figure:
 
 
 def required_loss(window: Callable[[float, float], float], W: float) -> float:
-    """The p at which the average window is W segments."""
+    """The p at which the average window falls to W segments."""
     found = brentq(lambda log_p: math.log(window(math.exp(log_p), RTT_S) / W), math.log(1e-12), 0.0, xtol=1e-13)
     return math.exp(found)
 

@@ -100,6 +100,7 @@ def laws() -> list[Law]:
         ),
         Law("shifted beta", frozen(stats.beta(3.5955, 1.5396, loc=0.0513, scale=0.8786)), L, "0.381", "0.127", "3.285"),
         Law("Weibull, L = 119.27", frozen(stats.weibull_min(3.9794, scale=0.7501)), 119.27, "0.487", "0.215", "3.288"),
+        Law("normal", aimd_chain.rtt.normal(0.6682, 0.1745, negative="cap"), L, "0.551", "0.210", "3.296"),
         Law("lognormal", frozen(stats.lognorm(0.288, scale=0.6416)), L, "1.45", "0.77", "3.266"),
         Law("gamma", frozen(stats.gamma(12.28, scale=0.6692 / 12.28)), L, "1.23", "0.65", "3.270"),
         Law("uniform", frozen(stats.uniform(0.372, 0.949 - 0.372)), L, "1.66", "0.88", "3.261"),

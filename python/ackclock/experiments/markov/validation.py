@@ -261,6 +261,10 @@ def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
         Claim("ATp ≤ ATpXmit ≤ NoTOTput", f"in {in_order} of {len(printed)} rows", in_order == len(printed), **ours),
         Claim("ET is never above L", f"at most {highest:g} of {of.rate:g} segments/s", highest <= of.rate, **ours),
     ]
+    if of.number in (3, 4):
+        shares = [float(row["ATp"]) / of.headers_rate for row in printed]
+        found = f"ATp is {min(shares):.1%} to {max(shares):.1%} of what passes with headers"
+        claims.append(Claim("The link is full: the rows say little of the model", found, min(shares) > 0.975, **ours))
     distinct = [row for row in printed if not row["id"].endswith("*")]
     if of.number in (1, 3, 4):
         above = sum(min(float(row["FF"]), float(row["PFTK"])) > of.rate for row in distinct)

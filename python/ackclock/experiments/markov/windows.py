@@ -27,16 +27,16 @@ class Law(NamedTuple):
         figure: Its number.
         p: Loss probability, printed.
         moments: Mean and standard deviation by segment and by round, inferred.
-        shares: P(w) by segment for some w, inferred.
-        peak: The window of the highest P(w) below the limit, by segment, inferred.
+        shares: P(w) by segment and by round for some w, inferred.
+        peaks: The window of the highest P(w) below the limit, inferred.
         highest_is_limit: Whether P(w_max) is the highest of all, by segment.
     """
 
     figure: str
     p: float
     moments: dict[str, tuple[str, str]]
-    shares: dict[int, str]
-    peak: int
+    shares: dict[str, dict[int, str]]
+    peaks: dict[str, int]
     highest_is_limit: bool
 
 
@@ -45,20 +45,34 @@ FIGURES = (
         "8.1",
         0.00045,
         {"segment": ("70.07", "25.05"), "round": ("60.55", "24.19")},
-        {120: "0.0556", 60: "0.0166"},
-        60,
+        {"segment": {120: "0.0556", 60: "0.0166"}, "round": {120: "0.0284"}},
+        {"segment": 60},
         highest_is_limit=True,
     ),
     Law(
         "8.2",
         0.0006,
         {"segment": ("61.42", "22.99"), "round": ("52.68", "21.64")},
-        {120: "0.0193", 52: "0.0176", 60: "0.0172"},
-        52,
+        {"segment": {120: "0.0193", 52: "0.0176", 60: "0.0172"}},
+        {"segment": 52, "round": 42},
         highest_is_limit=True,
     ),
-    Law("8.3", 0.001, {"segment": ("47.72", "18.41")}, {40: "0.0227", 120: "0.0011"}, 40, highest_is_limit=False),
-    Law("8.4", 0.0045, {"segment": ("22.21", "8.76")}, {19: "0.0477"}, 19, highest_is_limit=False),
+    Law(
+        "8.3",
+        0.001,
+        {"segment": ("47.72", "18.41")},
+        {"segment": {40: "0.0227", 120: "0.0011"}},
+        {"segment": 40},
+        highest_is_limit=False,
+    ),
+    Law(
+        "8.4",
+        0.0045,
+        {"segment": ("22.21", "8.76")},
+        {"segment": {19: "0.0477"}},
+        {"segment": 19},
+        highest_is_limit=False,
+    ),
 )
 
 # Inferred: up to which p the peak at the limit is the highest.
@@ -78,8 +92,8 @@ def compute(of: Law) -> Outcome:
     """The law of the window at one loss probability."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(of.p), W_MAX)
     laws = {mode: chain.law(mode) for mode in ("segment", "round")}
-    segment = dict(zip(chain.windows.tolist(), laws["segment"].tolist(), strict=True))
-    peak = _peak(segment)
+    by_window = {mode: dict(zip(chain.windows.tolist(), law.tolist(), strict=True)) for mode, law in laws.items()}
+    segment, peak = by_window["segment"], _peak(by_window["segment"])
     cells = [
         Cell.of((f"{quantity} of the window by {mode}",), "value", text, float(ours), FIGURE_SHARE)
         for mode, moments in of.moments.items()
@@ -88,10 +102,14 @@ def compute(of: Law) -> Outcome:
         )
     ]
     cells += [
-        Cell.of((f"P(window = {w}) by segment",), "value", text, segment[w], FIGURE_SHARE)
-        for w, text in of.shares.items()
+        Cell.of((f"P(window = {w}) by {mode}",), "value", text, by_window[mode][w], FIGURE_SHARE)
+        for mode, shares in of.shares.items()
+        for w, text in shares.items()
     ]
-    cells.append(Cell.of(("peak below the limit by segment",), "value", str(of.peak), float(peak)))
+    cells += [
+        Cell.of((f"peak below the limit by {mode}",), "value", str(w), float(_peak(by_window[mode])))
+        for mode, w in of.peaks.items()
+    ]
     claims = [
         Claim(
             "The window limit is the likeliest window",
@@ -144,8 +162,9 @@ def turning(mode: str) -> float:
 
 def _draw(of: Law, windows: Any, laws: dict[str, Any]) -> Any:
     curves = [plot.Curve(f"by {mode}", windows, law) for mode, law in laws.items()]
-    shares = [float(text) for text in of.shares.values()]
-    curves.append(plot.Curve("by segment, inferred", list(of.shares), shares, "points", 0))
+    for position, (mode, shares) in enumerate(of.shares.items()):
+        heights = [float(text) for text in shares.values()]
+        curves.append(plot.Curve(f"by {mode}, inferred", list(shares), heights, "points", position))
     return plot.curves(
         curves, "window (segments)", "probability", f"Figure {of.figure}: law of the window, p = {of.p:g}"
     )
