@@ -109,6 +109,8 @@ class Continuous:
     def _integral(self, integrand: Callable[[Array], Array], start: Array) -> Array:
         """Integrals of one function from each start to the far right of the law."""
         start = np.asarray(start, float)
+        if start.size == 0:
+            return start
         distinct, of = np.unique(np.minimum(start, self._end), return_inverse=True)
         first = max(distinct[0], self._quantiles[0])
         steps = np.ceil(np.log(self._end / first) / np.log(_GROWTH))

@@ -22,7 +22,9 @@ from ackclock.models.aimd_chain.refusal import refuse
 
 #: Rounds of an epoch that are less likely than this are not looked at.
 _UNLIKELY = 1e-17
-_MOST_ROUNDS = 1_000_000
+#: An epoch is walked round by round, for all windows at once.
+_MOST_ROUNDS = 100_000
+_LARGEST_WINDOW = 10_000
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class Cubic:
             line = np.where(line > W, W + (t / R - (W - kept) / alpha), line)
         return np.maximum(grown, line)
 
+    def longest_climb(self, R: float, w_max: float) -> float:
+        """Rounds after which every window has reached `w_max`, at most."""
+        along_cubic = (np.cbrt(w_max * (1 - self.beta) / self.C) + np.cbrt(w_max / self.C)) / R
+        along_line = w_max * (1 + self.beta) / (3 * (1 - self.beta))
+        return float(min(along_cubic, along_line) if self.reno_friendly else along_cubic)
+
 
 def deterministic_mean(p: float, R: float, cubic: Cubic | None = None) -> float:
     """The mean window in segments under evenly spaced losses in the region of the cubic (RFC 9438, section 5.1).
@@ -87,7 +95,11 @@ def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> Windo
     check_largest_window(w_max)
     if not 0 < R < np.inf:
         refuse("R", R, "must be positive, in s; write for example 0.1")
+    if w_max > _LARGEST_WINDOW:
+        refuse("w_max", w_max, f"is too large for a chain of losses; take at most {_LARGEST_WINDOW}")
     cubic = cubic or Cubic()
+    if cubic.longest_climb(R, w_max) > _MOST_ROUNDS:
+        refuse("R", R, f"is so short that a window climbs for more than {_MOST_ROUNDS} rounds; take a longer one")
     windows = np.arange(SMALLEST, np.floor(w_max) + 1)
     survive, lose, segments = loss.survive(windows), loss.lose(windows), loss.segments(windows)
     if lose[-1] == 0:
@@ -117,8 +129,6 @@ def _visits(cubic: Cubic, R: float, W: Array, aim: Array, windows: Array, surviv
         visits[states, column] += alive
         alive = alive * survive[column]
         j += 1
-        if j == _MOST_ROUNDS:
-            refuse("R", R, "is so short that an epoch has more than a million rounds; take a longer one")
     return visits
 
 

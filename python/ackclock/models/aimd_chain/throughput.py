@@ -157,7 +157,7 @@ class Throughput:
         flat = x.ravel()
         result = np.where(flat >= self.rate, 0.0 if reaching else 1.0, 1.0 if reaching else 0.0)
         inner = np.flatnonzero((flat > 0) & (flat < self.rate) & (flat < inf))
-        for block in np.array_split(inner, max(1, inner.size * self.chain.windows.size // _BLOCK)):
+        for block in np.array_split(inner, inner.size * self.chain.windows.size // _BLOCK + 1):
             result[block] = self._mixture(flat[block, None], reaching=reaching)
         result[flat == inf] = 0.0 if reaching else 1.0
         return result.reshape(x.shape)

@@ -8,7 +8,7 @@ brings it there. What changes is the account, a semi-Markov reward:
 - Revealed by duplicate ACKs, it costs `recovery_rounds` round trips that carry nothing new. One is what recovery takes
   (RFC 6582); how much new data is sent meanwhile the formula does not say, here it is none.
 - A timeout costs f(p) T0/(1-p) of silence, the backed-off series of PFTK, and then log2(w/2) rounds of slow start that
-  carry w/2 - 1 segments.
+  carry w/2 - 1 segments, the retransmitted one included.
 
 Letters: p loss rate, T0 first timeout (s), R round-trip time (s), Q and f as in `pftk`, f_w chance that a round loses.
 """
