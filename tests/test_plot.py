@@ -1,4 +1,5 @@
 import math
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -170,3 +171,46 @@ def test_what_has_no_window_is_not_in_the_legend(leaky_pipe: Scenario) -> None:
     result = simulate(alone.replace(flows=[flow, udp], replicates=1, duration="2 s"))
     assert "udp (UDP)" in looks(plot.throughput(result))
     assert not any("udp" in label for figure in (plot.cwnd, plot.rtt) for label in looks(figure(result)))
+
+
+def test_curves_are_told_apart_and_points_look_like_their_line() -> None:
+    figure = plot.curves(
+        [
+            plot.Curve("law", [1, 10], [0.5, 1.0]),
+            plot.Curve("law, measured", [1, 10], [0.4, 1.1], "points", 0),
+            plot.Curve("other law", [1, 10], [0.2, 0.3]),
+            plot.Curve("other, measured", [5], [0.25], "points"),
+            plot.Curve("limit", [1, 10], [1.2, 1.2], "reference"),
+        ],
+        "loss probability p", "rate (segments/s)", "Laws", log_x=True,
+    )  # fmt: skip
+    [axes] = figure.axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert len(set(looks(figure).values())) == 5
+    assert lines["law, measured"].get_color() == lines["law"].get_color()
+    assert lines["law, measured"].get_linestyle() == "None"
+    assert lines["other, measured"].get_color() not in (lines["law"].get_color(), lines["other law"].get_color())
+    assert lines["limit"].get_color() == reference_style(0).color
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
+    assert axes.get_ylim()[0] == 0
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_title(loc="left")) == (
+        "loss probability p", "rate (segments/s)", "Laws",
+    )  # fmt: skip
+
+
+def test_curves_below_zero_and_over_categories() -> None:
+    [axes] = plot.curves(
+        [plot.Curve("gap", [0, 1], [-1.0, 2.0])], "connection", "gap (s)", "Gaps", categories=["a", "b"]
+    ).axes
+    assert axes.get_ylim()[0] < -1
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["a", "b"]
+
+
+def test_an_inlined_drawing_has_ids_of_its_own() -> None:
+    drawn = plot.render(plot.curves([plot.Curve("law", [1, 2], [1, 2])], "x (s)", "y (s)", "Law"), "svg")
+    first, second = plot.inline(drawn, "a-"), plot.inline(drawn, "b-")
+    assert first.startswith("<svg")
+    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', first)) <= ids[0]

@@ -409,7 +409,56 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, as_json: bo
         click.echo(f"report: {path}")
 
 
-_SHOWN = ("controls", "queues", "links", "impairments", "traffic", "models", "metrics", "presets", "schema")
+@cli.command()
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Reproduce all there is.")
+@click.option("--list", "listed", is_flag=True, help="List what there is, and about how long it takes.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,
+    help="The gallery's folder. What is in it and made of the same is not computed again.",
+)  # fmt: skip
+@_as_json
+def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Path, as_json: bool) -> int:
+    """Compute published tables and figures again: their numbers beside ours, a verdict, a gallery.
+
+    NAMES are experiments, or groups of them. Exits with 4 if something that we claim is not so any more.
+
+    \b
+    Example:
+      ackclock reproduce --list
+      ackclock reproduce markov-table-7.2 rfc9438
+    """
+    from ackclock.experiments import EXPERIMENTS, Kind, chosen
+
+    if not (names or everything or listed):
+        raise click.UsageError("NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list")
+    try:
+        experiments = chosen(names, EXPERIMENTS)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if everything or not names:
+        experiments = list(EXPERIMENTS)
+    from ackclock import reproducing, reproduction
+    from ackclock.progress import progress
+
+    if listed:
+        reproducing.print_catalogue(experiments, as_json)
+        return 0
+    reproduction.prepare(output)
+    with progress("reproduce") as tell:
+        records = reproduction.reproduce_all(experiments, output, tell)
+        page = reproduction.write_gallery(EXPERIMENTS, output)
+    reproducing.print_records(records, page, as_json)
+    left = len(experiments) - len(records)
+    if left:
+        return _complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
+    failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
+    return _complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY) if failed else 0
+
+
+_SHOWN = (
+    "controls", "queues", "links", "impairments", "traffic", "models", "metrics", "experiments", "presets", "schema",
+)  # fmt: skip
 
 
 @cli.command()

@@ -1,4 +1,4 @@
-"""The folder that holds a result: what may be in it, and how it is replaced as a whole.
+"""The folder that holds a result or a gallery: what may be in it, and how it is replaced as a whole.
 
 Apart from `result`, so that a place can be refused before anything heavy is imported or run.
 """
@@ -10,15 +10,34 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["refuse_foreign_folder", "refuse_unwritable_folder", "staged"]
-
-# What a result folder may hold. A folder with anything else in it is never overwritten.
-_OURS = re.compile(r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?")
+__all__ = ["RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "staged"]
 
 
-def refuse_foreign_folder(folder: str | Path) -> None:
-    """Raises `FileExistsError` if writing a result to `folder` would destroy something that is not ackclock's."""
+class Contents(NamedTuple):
+    """What a folder of ours may hold. A folder with anything else in it is never overwritten.
+
+    Attributes:
+        noun: What the folder is.
+        mark: The file that says that it is one.
+        names: Every name in it.
+    """
+
+    noun: str
+    mark: str
+    names: re.Pattern[str]
+
+
+RESULT = Contents(
+    "result",
+    "run.json",
+    re.compile(r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"),
+)
+
+
+def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> None:
+    """Raises `FileExistsError` if writing to `folder` would destroy something that is not ackclock's."""
     folder = Path(folder)
     for parent in folder.parents:
         if parent.exists() and not parent.is_dir():
@@ -28,9 +47,9 @@ def refuse_foreign_folder(folder: str | Path) -> None:
     if not folder.is_dir():
         raise FileExistsError(f"{folder}: is a file; choose another folder")
     contents = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    if contents and "run.json" not in contents:
-        raise FileExistsError(f"{folder}: is not empty and no result of ackclock's; choose another folder")
-    foreign = next((name for name in contents if not _OURS.fullmatch(name)), None)
+    if contents and may_hold.mark not in contents:
+        raise FileExistsError(f"{folder}: is not empty and no {may_hold.noun} of ackclock's; choose another folder")
+    foreign = next((name for name in contents if not may_hold.names.fullmatch(name)), None)
     if foreign is not None:
         raise FileExistsError(
             f"{folder}: holds {foreign}, which is not ackclock's; move it away or choose another folder"

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from ackclock.experiments import EXPERIMENTS
 from ackclock.metrics import METRICS
 from ackclock.models import MODELS
 from ackclock.models import path as scenario_terms
@@ -72,6 +73,7 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     texts["docs/reference/scenario.md"] = _scenario_page(registered, described)
     texts["docs/reference/models.md"] = _model_page(registered)
     texts["docs/reference/metrics.md"] = _metric_page(registered)
+    texts["docs/reference/experiments.md"] = _experiment_page(registered)
     texts["docs/reference/results.md"] = _result_page(registered)
     texts["docs/reference/README.md"] = _index(texts)
     texts["schema/scenario.schema.json"] = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
@@ -196,6 +198,20 @@ def _metric_page(registered: Json) -> str:
     )
     rows = [(f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS]
     page.table(("metric", "label", "shown in", "what it is"), rows)
+    return page.finish()
+
+
+def _experiment_page(registered: Json) -> str:
+    page = _Page("Experiments", registered)
+    page.paragraph(
+        "Published tables and figures that `ackclock reproduce` computes again. How to read what it says is in the "
+        "guide `docs/guides/reproduce.md`."
+    )
+    for group, source in dict.fromkeys((one.group, one.source) for one in EXPERIMENTS):
+        page.heading(2, group)
+        page.paragraph(f"{source}.")
+        rows = [(f"`{one.name}`", one.question, one.published) for one in EXPERIMENTS if one.group == group]
+        page.table(("experiment", "question", "what is published"), rows)
     return page.finish()
 
 

@@ -1,6 +1,9 @@
 """What `ackclock show` shows: the registries of the engine, the models and the metrics, as tables."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ackclock.experiments import Experiment
 
 Table = tuple[str, list[str], list[list[str]]]
 
@@ -18,6 +21,10 @@ def records(kind: str) -> dict[str, dict[str, Any]]:
             one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary}
             for one in METRICS
         }
+    if kind == "experiments":
+        from ackclock.experiments import EXPERIMENTS
+
+        return {one.name: experiment(one) for one in EXPERIMENTS}
     from ackclock.registry import registry, schema
 
     if kind == "presets":
@@ -28,6 +35,19 @@ def records(kind: str) -> dict[str, dict[str, Any]]:
             for name, values in registry()["presets"].items()
         }
     return {entry["name"]: entry for entry in registry()[kind]}
+
+
+def experiment(record: "Experiment") -> dict[str, Any]:
+    """An experiment's record as plain data, without what it computes."""
+    return {
+        "name": record.name,
+        "label": record.shows,
+        "summary": record.question,
+        "reference": record.source,
+        "group": record.group,
+        "published": record.published,
+        "cost_s": record.cost_s,
+    }
 
 
 def overview(listed: dict[str, dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
@@ -43,7 +63,8 @@ def overview(listed: dict[str, dict[str, Any]]) -> tuple[list[str], list[list[st
 def details(record: dict[str, Any]) -> list[Table]:
     """The tables about one record."""
     tables: list[Table] = []
-    words = [[name, str(record[name])] for name in ("label", "summary", "reference", "unit") if record.get(name)]
+    told = ("label", "summary", "published", "reference", "unit", "group", "cost_s")
+    words = [[name, str(record[name])] for name in told if record.get(name)]
     if words:
         tables.append((record["name"], ["", ""], words))
     if "parameters" in record:

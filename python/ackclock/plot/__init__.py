@@ -5,13 +5,15 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock.plot.canvas import FORMATS, render, save
+from ackclock.plot.canvas import FORMATS, inline, render, save
+from ackclock.plot.curves import Curve, curves
 from ackclock.plot.series import cwnd, queue, rtt, throughput
 from ackclock.plot.sweep import sweep, swept_axis
 from ackclock.result import Result
 
 __all__ = [
-    "FORMATS", "OVER_TIME", "cwnd", "figures", "queue", "render", "rtt", "save", "sweep", "swept_axis", "throughput",
+    "FORMATS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "inline", "queue", "render", "rtt", "save", "sweep",
+    "swept_axis", "throughput",
 ]  # fmt: skip
 
 # By name, in the order of a report.

@@ -1,5 +1,6 @@
 """Figures and files: the same figure gives the same bytes."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -78,3 +79,13 @@ def render(figure: Figure, kind: str) -> bytes:
     with looks():
         figure.savefig(data, format=kind, metadata=_METADATA[kind])
     return data.getvalue()
+
+
+def inline(svg: bytes, prefix: str) -> str:
+    """A drawing to stand within a page: without the XML head, its ids made the page's only ones of their name."""
+    text = svg.decode()
+    text = text[text.index("<svg") :]
+    text = re.sub(r'(\bid="|(?:xlink:)?href="#|url\(#)', lambda match: match[1] + prefix, text)
+    # Its box says the proportions; how large it is, the page says.
+    head, rest = text.split(">", 1)
+    return re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest

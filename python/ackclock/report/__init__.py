@@ -1,11 +1,11 @@
 """One self-contained HTML page about one or more results: scenario, tables, figures, versions and seeds."""
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ackclock import plot, summary
+from ackclock.report.environment import environment
 from ackclock.result import Result
 
 __all__ = ["page"]
@@ -18,15 +18,6 @@ def page(results: Sequence[tuple[Result, Result | None]], progress: Callable[[fl
         results: Each with what models say of it, or None.
         progress: Is told the share done.
     """
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("ackclock", "report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     sections = []
     for number, (result, predicted) in enumerate(results):
 
@@ -36,7 +27,7 @@ def page(results: Sequence[tuple[Result, Result | None]], progress: Callable[[fl
 
         sections.append(_section(number, result, predicted, tell))
     title = ", ".join(dict.fromkeys(result.run["name"] for result, _ in results))
-    return environment.get_template("page.html.jinja").render(title=title, sections=sections)
+    return environment().get_template("page.html.jinja").render(title=title, sections=sections)
 
 
 def _section(
@@ -58,7 +49,7 @@ def _section(
     figures = []
     available = plot.figures(result, predicted)
     for position, (name, draw) in enumerate(available.items()):
-        figures.append((name, _inline(plot.render(draw(), "svg"), f"r{number}-{name}-")))
+        figures.append((name, plot.inline(plot.render(draw(), "svg"), f"r{number}-{name}-")))
         progress((position + 1) / len(available))
     return {
         "run": result.run,
@@ -90,13 +81,3 @@ def _value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _inline(svg: bytes, prefix: str) -> str:
-    """A drawing to stand within a page: without the XML head, its ids made the page's only ones of their name."""
-    text = svg.decode()
-    text = text[text.index("<svg") :]
-    text = re.sub(r'(\bid="|(?:xlink:)?href="#|url\(#)', lambda match: match[1] + prefix, text)
-    # Its box says the proportions; how large it is, the page says.
-    head, rest = text.split(">", 1)
-    return re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest

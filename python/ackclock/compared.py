@@ -1,0 +1,82 @@
+"""The tables that people read of a reproduced experiment: head and cells as text, for a terminal or a page."""
+
+from typing import Any, NamedTuple
+
+
+class Shown(NamedTuple):
+    """A table of text: what it is, what is to be known of it (may be empty), head and cells."""
+
+    title: str
+    note: str
+    head: list[str]
+    cells: list[list[str]]
+
+
+def tables(record: dict[str, Any]) -> list[Shown]:
+    """Title, head and cells of every table of an experiment's record."""
+    listed = [_comparison(one) for one in record["comparisons"]]
+    if record["claims"]:
+        rows = [[one["said"], one["found"], _standing(one)] for one in record["claims"]]
+        listed.append(Shown("What is said, and what is found", "", ["said", "found", ""], rows))
+    listed += [Shown(one["title"], "", one["head"], one["rows"]) for one in record["tables"]]
+    if record["settings"]:
+        rows = [[one["name"], one["value"], one["origin"]] for one in record["settings"]]
+        listed.append(Shown("What went in", "", ["", "value", "origin"], rows))
+    return listed
+
+
+def notes(record: dict[str, Any]) -> list[str]:
+    """Why cells are not expected to agree, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for comparison in record["comparisons"]:
+        for cell in comparison["cells"]:
+            if cell["excepted"]:
+                named = f"{', '.join(cell['row'])}: {cell['quantity'].split(',')[0]}"
+                reasons.setdefault(cell["excepted"], []).append(named)
+    return [f"* {'; '.join(cells)}: {reason}" for reason, cells in reasons.items()]
+
+
+def _comparison(comparison: dict[str, Any]) -> Shown:
+    """Each quantity takes three columns: theirs, ours, the difference."""
+    theirs = comparison["origin"]
+    quantities = list(dict.fromkeys(cell["quantity"] for cell in comparison["cells"]))
+    by_row: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    for cell in comparison["cells"]:
+        by_row.setdefault(tuple(cell["row"]), {})[cell["quantity"]] = cell
+    head = [*comparison["keys"]]
+    for quantity in quantities:
+        head += [f"{quantity}: {theirs}" if len(quantities) > 1 else theirs, "ours", "off by"]
+    rows = []
+    for keys, cells in by_row.items():
+        row = [*keys]
+        for quantity in quantities:
+            row += _three(cells[quantity]) if quantity in cells else ["", "", ""]
+        rows.append(row)
+    title = comparison["title"]
+    if len(quantities) == 1 and quantities[0] != "value":
+        title = f"{title}: {quantities[0]}"
+    return Shown(title, _note(comparison), head, rows)
+
+
+def _note(comparison: dict[str, Any]) -> str:
+    """How near is near enough, and how many cells are not expected to be."""
+    cells = comparison["cells"]
+    excepted = sum(1 for cell in cells if cell["excepted"])
+    agreeing = sum(1 for cell in cells if cell["agrees"] and not cell["excepted"])
+    words = f"{agreeing} of {len(cells) - excepted} {comparison['criterion']}"
+    return f"{words}; * {excepted} not expected to be" if excepted else words
+
+
+def _three(cell: dict[str, Any]) -> list[str]:
+    """The number to be met as written, ours with a digit more, the difference."""
+    mantissa, _, exponent = cell["text"].partition("e")
+    digits = len(mantissa.partition(".")[2]) + 1
+    ours = f"{cell['ours']:.{digits}{'e' if exponent else 'f'}}"
+    off = cell["relative_difference"]
+    mark = "\u00a0*" if cell["excepted"] else "" if cell["agrees"] else " FAILS"
+    return [cell["text"], ours, ("–" if off is None else f"{off:+.2%}") + mark]
+
+
+def _standing(claim: dict[str, Any]) -> str:
+    words = "holds" if claim["holds"] else "does not hold"
+    return words if claim["holds"] == claim["documented"] else f"{words}: FAILS"

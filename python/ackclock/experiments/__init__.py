@@ -1,0 +1,80 @@
+"""Published experiments, each with the question, the numbers as published, the computation and a verdict.
+
+One record for each table or figure. Append new ones to `EXPERIMENTS`; the order is that of `ackclock reproduce --list`.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+from ackclock.experiments import rfc9438
+from ackclock.experiments.experiment import Experiment, analytic
+from ackclock.experiments.markov import (
+    mean_throughput,
+    table_7_2,
+    throughput_level,
+    throughput_spread,
+    validation,
+    window_moments,
+    windows,
+)
+from ackclock.experiments.outcome import (
+    Cell,
+    Claim,
+    Comparison,
+    Kind,
+    Origin,
+    Outcome,
+    Setting,
+    Table,
+    Verdict,
+    plain,
+)
+
+__all__ = [
+    "EXPERIMENTS",
+    "Cell",
+    "Claim",
+    "Comparison",
+    "Experiment",
+    "Kind",
+    "Origin",
+    "Outcome",
+    "Setting",
+    "Table",
+    "Verdict",
+    "analytic",
+    "chosen",
+    "plain",
+]
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    table_7_2.EXPERIMENT,
+    *validation.EXPERIMENTS,
+    *windows.EXPERIMENTS,
+    window_moments.EXPERIMENT,
+    windows.WINDOW_DEPENDENT,
+    mean_throughput.LINK_RATES,
+    mean_throughput.WINDOW_LIMITS,
+    throughput_spread.BY_LINK_RATE,
+    throughput_spread.BY_WINDOW_LIMIT,
+    mean_throughput.MEAN_ROUND_TRIPS,
+    throughput_spread.BY_SPREAD_OF_RTT,
+    throughput_level.EXPERIMENT,
+    *rfc9438.EXPERIMENTS,
+)
+
+
+def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment]:
+    """Of these experiments those that are named, or whose group is, in their order, each once.
+
+    Raises:
+        ValueError: Nothing is called so.
+    """
+    among = list(among)
+    wanted = set(names)
+    known = {experiment.name for experiment in among} | {experiment.group for experiment in among}
+    for name in sorted(wanted - known):
+        near = difflib.get_close_matches(name, sorted(known), n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "see ackclock reproduce --list"
+        raise ValueError(f'"{name}" is no experiment or group of them; {hint}')
+    return [experiment for experiment in among if {experiment.name, experiment.group} & wanted]

@@ -1,0 +1,1 @@
+"""The Markov model of AIMD: Bogoiavlenskaia, Kojo, Mutka, Alanko 2002."""

@@ -1,0 +1,260 @@
+"""What an experiment finds: published numbers beside ours, claims, a verdict, a figure of the same numbers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Origin(StrEnum):
+    """Where a number comes from."""
+
+    PRINTED = "printed"
+    """It stands in the publication."""
+    INFERRED = "inferred"
+    """It is not printed, but follows from what is; worked out apart from this program."""
+    GUESSED = "guessed"
+    """The publication does not say; it is our choice."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value that went into the computation.
+
+    Attributes:
+        name: What it is.
+        value: With its unit.
+        origin: Who says so.
+    """
+
+    name: str
+    value: str
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number, twice.
+
+    Attributes:
+        row: What tells its row from others; as many words as the comparison has keys.
+        quantity: What it is, with its unit; the column.
+        text: The number to be met, as it is written.
+        ours: What we compute.
+        within: How far the two may be apart, in the quantity's unit.
+        excepted: Why they are not expected to agree; empty if they are.
+    """
+
+    row: tuple[str, ...]
+    quantity: str
+    text: str
+    ours: float
+    within: float
+    excepted: str = ""
+
+    @classmethod
+    def of(
+        cls, row: tuple[str, ...], quantity: str, text: str, ours: float, share: float = 0.0, excepted: str = ""
+    ) -> "Cell":
+        """A cell whose numbers may be half of the last digit that is written apart, or that share of the number."""
+        last_digit = 10.0 ** int(Decimal(text).as_tuple().exponent)
+        return cls(row, quantity, text, ours, max(last_digit / 2, share * abs(float(text))), excepted)
+
+    @property
+    def theirs(self) -> float:
+        """The number to be met."""
+        return float(self.text)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two are as near as they may be."""
+        # Not a number agrees with nothing. The last part is for bounds that are met exactly but for rounding.
+        return abs(self.ours - self.theirs) <= self.within * (1 + 1e-9)
+
+    @property
+    def relative_difference(self) -> float:
+        """Ours above theirs, as a share of theirs."""
+        return self.ours / self.theirs - 1 if self.theirs else float("nan")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table of numbers, each beside the one to be met.
+
+    Attributes:
+        title: What is compared.
+        origin: Where the numbers to be met come from.
+        keys: What tells rows apart.
+        cells: Row by row.
+        criterion: How near is near enough, in words.
+    """
+
+    title: str
+    origin: Origin
+    keys: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    criterion: str
+
+    @property
+    def expected(self) -> tuple[Cell, ...]:
+        """The cells that we claim to meet."""
+        return tuple(cell for cell in self.cells if not cell.excepted)
+
+    @property
+    def worst(self) -> Cell:
+        """Of the expected cells, the one that is farthest off for what it may be."""
+        return max(self.expected, key=lambda cell: abs(cell.ours - cell.theirs) / cell.within)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of words: what there is to know beside the comparison. Each row is as long as the head."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that is said, and whether it is so.
+
+    Attributes:
+        said: By the publication; by us, where `origin` says so.
+        found: What the numbers say.
+        holds: Whether it is so.
+        documented: Whether we say that it is so. Where the two differ, numbers have changed.
+        origin: Who says it.
+    """
+
+    said: str
+    found: str
+    holds: bool
+    documented: bool = True
+    origin: Origin = Origin.PRINTED
+
+
+class Kind(StrEnum):
+    """The kinds of verdict."""
+
+    REPRODUCED = "reproduced"
+    READING = "reproduced with reading"
+    NOT = "not reproduced"
+    CHANGED = "expectation failed"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What we say about a published table or figure.
+
+    Attributes:
+        kind: In short.
+        reason: The reading; or why it is not reproduced, or what failed.
+        exceptions: What is not reproduced of something that otherwise is, and why.
+    """
+
+    kind: Kind
+    reason: str = ""
+    exceptions: str = ""
+
+    def __str__(self) -> str:
+        because = "because " if self.kind is Kind.NOT else ""
+        words = f"{self.kind}: {because}{self.reason}" if self.reason else str(self.kind)
+        return f"{words}; except {self.exceptions}" if self.exceptions else words
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an experiment.
+
+    Attributes:
+        documented: The verdict if everything that we claim is so.
+        comparisons: Numbers beside ours.
+        claims: Of the text, and our own.
+        settings: What went in.
+        tables: What else there is to know.
+        draw: Draws the figure from the numbers that were compared.
+    """
+
+    documented: Verdict
+    comparisons: tuple[Comparison, ...]
+    draw: "Callable[[], Figure]"
+    claims: tuple[Claim, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+    @property
+    def failures(self) -> list[str]:
+        """What we claim and is not so, one sentence each."""
+        failed = [
+            f"{comparison.title}: {', '.join(cell.row)}: {cell.quantity} is {cell.ours:.6g}, not {cell.theirs:.6g}"
+            for comparison in self.comparisons
+            for cell in comparison.expected
+            if not cell.agrees
+        ]
+        return failed + [
+            f'"{claim.said}" was documented to {"hold" if claim.documented else "fail"}, but {claim.found}'
+            for claim in self.claims
+            if claim.holds != claim.documented
+        ]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The documented one, unless something failed that we claim."""
+        failed = self.failures
+        return Verdict(Kind.CHANGED, "; ".join(failed)) if failed else self.documented
+
+
+def plain(outcome: Outcome) -> dict[str, Any]:
+    """Everything but the drawing, for JSON."""
+    return {
+        "verdict": {
+            "kind": str(outcome.verdict.kind),
+            "reason": outcome.verdict.reason,
+            "exceptions": outcome.verdict.exceptions,
+            "text": str(outcome.verdict),
+        },
+        "comparisons": [_plain_comparison(comparison) for comparison in outcome.comparisons],
+        "claims": [
+            {
+                "said": claim.said,
+                "found": claim.found,
+                "holds": claim.holds,
+                "documented": claim.documented,
+                "origin": str(claim.origin),
+            }
+            for claim in outcome.claims
+        ],
+        "settings": [{"name": one.name, "value": one.value, "origin": str(one.origin)} for one in outcome.settings],
+        "tables": [
+            {"title": table.title, "head": list(table.head), "rows": [list(row) for row in table.rows]}
+            for table in outcome.tables
+        ],
+    }
+
+
+def _plain_comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "title": comparison.title,
+        "origin": str(comparison.origin),
+        "criterion": comparison.criterion,
+        "keys": list(comparison.keys),
+        "cells": [
+            {
+                "row": list(cell.row),
+                "quantity": cell.quantity,
+                "text": cell.text,
+                "theirs": cell.theirs,
+                "ours": cell.ours,
+                "relative_difference": cell.relative_difference,
+                "within": cell.within,
+                "agrees": cell.agrees,
+                "excepted": cell.excepted,
+            }
+            for cell in comparison.cells
+        ],
+    }

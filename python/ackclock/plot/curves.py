@@ -1,0 +1,90 @@
+"""Curves that no run made: what formulas say, measured points beside them."""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from ackclock.plot.canvas import looks, new
+from ackclock.plot.style import reference_style, style
+
+
+class Curve(NamedTuple):
+    """One line, or one set of points.
+
+    Attributes:
+        label: In the legend.
+        x: To the right.
+        y: Upwards.
+        drawn: `line`; `points`, unconnected; or `reference`, a grey line for limits and thresholds.
+        of: Which line's looks points share, 0 being the first that is no reference; by default they have their own.
+    """
+
+    label: str
+    x: ArrayLike
+    y: ArrayLike
+    drawn: str = "line"
+    of: int | None = None
+
+
+def curves(
+    drawn: Sequence[Curve],
+    x_label: str,
+    y_label: str,
+    title: str,
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    categories: Sequence[str] = (),
+) -> Figure:
+    """Curves in one pair of axes, told apart without colour.
+
+    Args:
+        drawn: In the order of the legend.
+        x_label: With its unit.
+        y_label: With its unit.
+        title: Of the figure.
+        log_x: Whether the axis to the right is logarithmic.
+        log_y: Whether the other one is.
+        categories: The names of x = 0, 1, ... where x is no quantity.
+    """
+    with looks():
+        figure, [axes] = new(height=3.8)
+        references, others = count(), count()
+        for curve in drawn:
+            if curve.drawn == "reference":
+                looked = reference_style(next(references))
+            else:
+                looked = style(next(others) if curve.of is None else curve.of)
+            _draw(axes, curve, looked)
+        if log_x:
+            axes.set_xscale("log")
+        if log_y:
+            axes.set_yscale("log")
+        elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
+            axes.set_ylim(bottom=0)
+        if categories:
+            axes.set_xticks(range(len(categories)), categories)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.set_title(title)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+    return figure
+
+
+def _draw(axes: Any, curve: Curve, looked: Any) -> None:
+    if curve.drawn == "points":
+        axes.plot(
+            curve.x,
+            curve.y,
+            linestyle="none",
+            color=looked.color,
+            marker=looked.marker,
+            markerfacecolor="none",
+            label=curve.label,
+        )
+    else:
+        axes.plot(curve.x, curve.y, color=looked.color, linestyle=looked.linestyle, label=curve.label)

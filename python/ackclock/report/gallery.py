@@ -1,0 +1,28 @@
+"""One self-contained HTML page about reproduced experiments: figure, published statement, numbers, verdict."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ackclock import compared, plot
+from ackclock.report.environment import environment
+
+__all__ = ["gallery"]
+
+
+def gallery(experiments: Sequence[tuple[dict[str, Any], bytes]]) -> str:
+    """The page's text. The same experiments give the same text.
+
+    Args:
+        experiments: Each with its record and its figure, a drawing in SVG.
+    """
+    sections = [
+        {
+            "record": record,
+            "figure": plot.inline(figure, f"{record['name'].replace('.', '-')}-"),
+            "tables": compared.tables(record),
+            "notes": compared.notes(record),
+        }
+        for record, figure in experiments
+    ]
+    sources = list(dict.fromkeys((record["group"], record["source"]) for record, _ in experiments))
+    return environment().get_template("gallery.html.jinja").render(sections=sections, sources=sources)

@@ -1,0 +1,41 @@
+"""What `ackclock reproduce` prints."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ackclock import compared, shown
+from ackclock.experiments import Experiment
+from ackclock.terminal import print_json, print_table
+
+if TYPE_CHECKING:
+    from ackclock.reproduction import Record
+
+
+def print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
+    """Prints what can be reproduced, and at what cost."""
+    if as_json:
+        print_json([shown.experiment(one) for one in experiments])
+        return
+    head = ["name", "shows", "CPU s", "source", "question"]
+    rows = [[one.name, one.shows, f"{one.cost_s:g}", one.source, one.question] for one in experiments]
+    print_table("experiments", head, rows, spare=("question",))
+
+
+def print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
+    """Prints the tables and the verdict of each experiment, then all verdicts."""
+    if as_json:
+        print_json({"gallery": str(page), "experiments": records})
+        return
+    for record in records:
+        click.echo(f"{record['name']}: {record['shows']}. {record['question']}\n")
+        for title, note, head, cells in compared.tables(record):
+            print_table(title, head, cells)
+            click.echo(f"{note}\n" if note else "")
+        for note in compared.notes(record):
+            click.echo(note)
+        click.echo(f"verdict: {record['verdict']['text']}\n")
+    print_table("verdicts", ["experiment", "verdict"], [[one["name"], one["verdict"]["kind"]] for one in records])
+    click.echo(f"gallery: {page}")

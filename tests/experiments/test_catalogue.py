@@ -1,0 +1,230 @@
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from ackclock.experiments import (
+    EXPERIMENTS,
+    Cell,
+    Claim,
+    Comparison,
+    Experiment,
+    Kind,
+    Origin,
+    Outcome,
+    Table,
+    Verdict,
+    analytic,
+    chosen,
+    plain,
+)  # fmt: skip
+
+# What we say of each: changed on purpose only.
+VERDICTS = {
+    "markov-table-7.2": Kind.READING,
+    "markov-table-7.1": Kind.REPRODUCED,
+    **{f"markov-table-8.{number}": Kind.READING for number in range(1, 9)},
+    **{f"markov-figure-8.{number}": Kind.READING for number in range(1, 14)},
+    "rfc9438-table-1": Kind.REPRODUCED,
+    "rfc9438-table-2": Kind.REPRODUCED,
+    "rfc9438-table-3": Kind.READING,
+}
+
+# Words of the verdict that a reader must not miss.
+SAID = {
+    "markov-table-7.2": "three cells at p = 0.9, not reproduced because",
+    "markov-table-7.1": "row 1.5",
+    "markov-table-8.1": "the text's 0.025",
+    "markov-table-8.2": "the text's 0.005",
+    "markov-table-8.3": "the text's 0.0025",
+    "markov-figure-8.5": "not the variance of the caption",
+    "markov-figure-8.6": "guessed",
+    "markov-figure-8.9": "about one third",
+    "markov-figure-8.10": "550, not the caption's 500",
+    "markov-figure-8.11": "guessed",
+    "markov-figure-8.12": "guessed",
+    "markov-figure-8.13": "guessed",
+    "rfc9438-table-3": "cut off",
+}
+
+# Claims of a publication that are not so.
+REFUTED = {
+    "markov-table-7.2": 1,
+    "markov-table-8.1": 1,
+    "markov-table-8.2": 1,
+    "markov-table-8.3": 1,
+    "markov-figure-8.5": 1,
+    "markov-figure-8.9": 1,
+    "markov-figure-8.10": 1,
+    "markov-figure-8.12": 1,
+}
+
+every_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
+
+
+@cache
+def outcome(experiment: Experiment) -> Outcome:
+    return experiment.conclude({})
+
+
+@cache
+def figure(experiment: Experiment) -> Figure:
+    return outcome(experiment).draw()
+
+
+def test_every_table_and_figure_is_there_once() -> None:
+    assert [one.name for one in EXPERIMENTS] == list(dict.fromkeys(one.name for one in EXPERIMENTS))
+    assert {one.name for one in EXPERIMENTS} == set(VERDICTS)
+
+
+@every_experiment
+def test_a_record_says_what_it_is(experiment: Experiment) -> None:
+    kind, number = experiment.shows.split()
+    assert experiment.name == f"{experiment.group}-{kind.lower()}-{number}"
+    assert re.fullmatch(r"[a-z0-9]+-(table|figure)-[0-9.]+", experiment.name)
+    assert experiment.question.endswith("?")
+    assert experiment.published.endswith(".")
+    assert re.search(r"\b(19|20)\d\d$", experiment.source)
+    assert experiment.cost_s > 0
+    assert not experiment.runs()
+
+
+@every_experiment
+def test_the_verdict_is_the_documented_one(experiment: Experiment) -> None:
+    found = outcome(experiment)
+    assert found.failures == []
+    assert found.verdict == found.documented
+    assert found.verdict.kind is VERDICTS[experiment.name]
+    assert SAID.get(experiment.name, "") in str(found.verdict)
+    refuted = [claim for claim in found.claims if claim.origin is Origin.PRINTED and not claim.holds]
+    assert len(refuted) == REFUTED.get(experiment.name, 0)
+
+
+@every_experiment
+def test_every_number_is_compared_and_agrees_unless_it_is_excepted(experiment: Experiment) -> None:
+    for comparison in outcome(experiment).comparisons:
+        assert comparison.expected, comparison.title
+        for cell in comparison.cells:
+            assert len(cell.row) == len(comparison.keys)
+            # An exception that agrees is none.
+            assert cell.agrees != bool(cell.excepted), (comparison.title, cell)
+
+
+@every_experiment
+def test_what_was_guessed_is_called_so(experiment: Experiment) -> None:
+    found = outcome(experiment)
+    guessed = [one for one in found.settings if one.origin is Origin.GUESSED and "compared" not in one.name]
+    assert bool(guessed) == ("guessed" in str(found.verdict))
+
+
+@every_experiment
+def test_tables_are_rectangular(experiment: Experiment) -> None:
+    for table in outcome(experiment).tables:
+        assert {len(row) for row in table.rows} == {len(table.head)}
+
+
+@every_experiment
+def test_the_figure_can_be_read_without_colour(experiment: Experiment) -> None:
+    [axes] = figure(experiment).axes
+    lines = [line for line in axes.get_lines() if line.get_label()]
+    looks = [(str(line._dash_pattern), str(line.get_marker()), line.get_linestyle()) for line in lines]
+    assert len(set(looks)) == len(looks)
+    assert axes.get_legend() is not None
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {line.get_label() for line in lines}
+    for label in (axes.get_xlabel(), axes.get_ylabel()):
+        assert label
+        unitless = ("loss probability p", "probability", "connection")
+        assert label in unitless or re.search(r"\(.+\)$", label), label
+
+
+@every_experiment
+def test_the_figure_shows_what_is_compared(experiment: Experiment) -> None:
+    """Of what is compared by the quantity to the right, both numbers are drawn where they belong."""
+    comparison = outcome(experiment).comparisons[0]
+    if comparison.keys not in (("p",), ("Mbit/s",)):
+        return
+    drawn = [np.column_stack(line.get_data()) for line in figure(experiment).axes[0].get_lines()]
+    points = np.concatenate(drawn)
+    for cell in comparison.cells:
+        if cell.quantity == "W, segments":
+            continue  # what follows from the rate
+        for value in (cell.ours, cell.theirs):
+            near = np.isclose(points, (float(cell.row[0]), value), rtol=1e-12).all(axis=1)
+            assert near.any(), (cell, value)
+
+
+def test_names_and_groups_choose_in_the_catalogues_order() -> None:
+    names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
+    assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
+    assert len(chosen(["markov", "rfc9438"], EXPERIMENTS)) == len(EXPERIMENTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("markov-figure-8.14", "markov-figure-8."), ("rfc9439", "rfc9438"), ("wombat", "ackclock reproduce --list")],
+)
+def test_a_wrong_name_gets_the_nearest(name: str, near: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f'"{name}" is no experiment')) as refused:
+        chosen([name], EXPERIMENTS)
+    assert near in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def of(*cells: Cell, claims: tuple[Claim, ...] = ()) -> Outcome:
+    comparison = Comparison("Rates", Origin.PRINTED, ("p",), cells, "within the last digit")
+    return Outcome(Verdict(Kind.REPRODUCED), (comparison,), Figure, claims)
+
+
+def test_a_number_that_moved_fails_the_expectation() -> None:
+    assert of(Cell.of(("0.1",), "rate", "7.21", 7.214)).verdict.kind is Kind.REPRODUCED
+    moved = of(Cell.of(("0.1",), "rate", "7.21", 7.22))
+    assert moved.verdict.kind is Kind.CHANGED
+    assert moved.failures == ["Rates: 0.1: rate is 7.22, not 7.21"]
+    assert of(Cell.of(("0.1",), "rate", "7.21", 9.0, excepted="a misprint")).failures == []
+    assert of(Cell.of(("0.1",), "rate", "7.21", float("nan"))).verdict.kind is Kind.CHANGED
+
+
+@pytest.mark.parametrize(("holds", "documented"), [(True, True), (True, False), (False, True), (False, False)])
+def test_a_claim_fails_if_it_changes_sides(holds: bool, documented: bool) -> None:
+    found = of(claims=(Claim("it rises", "it does something", holds, documented),))
+    assert (found.verdict.kind is Kind.CHANGED) == (holds != documented)
+
+
+@given(st.decimals(min_value=-1000, max_value=1000, places=3), st.floats(-1.5, 1.5))
+def test_numbers_agree_up_to_half_of_the_last_digit(number: object, digits: float) -> None:
+    ours = float(str(number)) + digits * 1e-3
+    cell = Cell.of((), "rate", str(number), ours)
+    if abs(abs(digits) - 0.5) > 1e-6:
+        assert cell.agrees == (abs(digits) < 0.5)
+
+
+def test_a_share_counts_where_it_is_more_than_the_last_digit() -> None:
+    assert Cell.of((), "rate", "100", 100.9, 0.01).agrees
+    assert not Cell.of((), "rate", "100", 101.1, 0.01).agrees
+    assert Cell.of((), "rate", "1.0e-10", 1.04e-10).agrees
+    assert not Cell.of((), "rate", "1.0e-10", 1.06e-10).agrees
+
+
+def test_a_verdict_reads_as_a_sentence() -> None:
+    assert str(Verdict(Kind.NOT, "the data are lost")) == "not reproduced: because the data are lost"
+    assert str(Verdict(Kind.READING, "b = 1", "one cell")) == "reproduced with reading: b = 1; except one cell"
+
+
+def test_the_plain_form_has_everything() -> None:
+    table = Table("More", ("a",), (("1",),))
+    found = Outcome(
+        Verdict(Kind.REPRODUCED),
+        (Comparison("Rates", Origin.INFERRED, ("p",), (Cell.of(("0.1",), "rate", "7.20", 7.21),), "near"),),
+        Figure,
+        tables=(table,),
+    )
+    [cell] = plain(found)["comparisons"][0]["cells"]
+    assert cell["text"] == "7.20"
+    assert cell["relative_difference"] == pytest.approx(7.21 / 7.2 - 1)
+    assert not cell["agrees"]
+    assert plain(found)["tables"] == [{"title": "More", "head": ["a"], "rows": [["1"]]}]
+    assert analytic(lambda: found)({}) is found

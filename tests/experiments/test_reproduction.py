@@ -1,0 +1,324 @@
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Answer
+
+from ackclock import Result, Scenario, experiments, plot, reproduction, ways
+from ackclock.cli import cli
+from ackclock.experiments import Cell, Claim, Comparison, Experiment, Kind, Origin, Outcome, Setting, Verdict, analytic
+
+
+def ackclock(*arguments: object) -> Answer:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def refused(answer: Answer) -> str:
+    assert answer.exit_code == 2
+    assert answer.stdout == ""
+    [line] = answer.stderr.splitlines()
+    return line.removeprefix("ackclock: ")
+
+
+class Counted:
+    """A computation that says how often it was done."""
+
+    def __init__(self, ours: float = 7.21) -> None:
+        self.ours = ours
+        self.times = 0
+        self.interrupt = False
+
+    def __call__(self) -> Outcome:
+        if self.interrupt:
+            raise KeyboardInterrupt
+        self.times += 1
+        cell = Cell.of(("0.1",), "rate, segments/s", "7.21", self.ours)
+        excepted = Cell.of(("0.9",), "rate, segments/s", "3.72", 3.28, excepted="it is a misprint")
+        comparison = Comparison("Rates", Origin.PRINTED, ("p",), (cell, excepted), "within the last digit")
+        return Outcome(
+            Verdict(Kind.READING, "b = 1"), (comparison,), self.draw,
+            (Claim("It <rises>", "it falls", holds=False, documented=False),), (Setting("b", "1", Origin.GUESSED),),
+        )  # fmt: skip
+
+    def draw(self) -> object:
+        return plot.curves([plot.Curve("ours", [0.1, 0.9], [self.ours, 3.28])], "p", "rate (segments/s)", "Toy")
+
+
+def experiment(name: str, compute: object, **values: object) -> Experiment:
+    group, kind, number = name.split("-")
+    record = Experiment(
+        name, group, "A. Toy, 1999", f"{kind.title()} {number}", "Does it rise?", "Rates.", 1.0, analytic(compute)
+    )
+    return replace(record, **values)
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Counted]:
+    """A catalogue of two, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    counted = {name: Counted() for name in ("toy-table-1", "toy-figure-2.1")}
+    catalogue = tuple(experiment(name, compute) for name, compute in counted.items())
+    monkeypatch.setattr(experiments, "EXPERIMENTS", catalogue)
+    return counted
+
+
+def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
+    answer = ackclock("reproduce", "toy-table-1")
+    assert answer.exit_code == 0, answer.stderr
+    assert answer.stderr == ""
+    assert re.search(r"0\.1 +7\.21 +7\.210 +[-+]0\.00%", answer.stdout)
+    assert re.search(r"0\.9 +3\.72 +3\.280 +-11\.83%\s\*", answer.stdout)
+    assert "1 of 1 within the last digit; * 1 not expected to be" in answer.stdout
+    assert "* 0.9: rate: it is a misprint" in answer.stdout
+    assert re.search("It <rises> +it falls +does not hold", answer.stdout)
+    assert "verdict: reproduced with reading: b = 1" in answer.stdout
+    folder = Path("out/reproduce")
+    assert answer.stdout.endswith(f"gallery: {folder / 'index.html'}\n")
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert names == {"gallery.json", "index.html"} | {
+        f"toy-table-1/{name}" for name in ("outcome.json", "figure.svg", "figure.png")
+    }
+    assert computed["toy-figure-2.1"].times == 0
+
+
+def test_what_is_done_is_not_done_again(computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = ackclock("reproduce", "--all", "-o", "gallery")
+    again = ackclock("reproduce", "toy", "-o", "gallery")
+    assert again.stdout == first.stdout
+    assert {name: one.times for name, one in computed.items()} == {"toy-table-1": 1, "toy-figure-2.1": 1}
+    # A line of code is different.
+    monkeypatch.setattr(reproduction, "_package", lambda: "another")
+    assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
+    assert {name: one.times for name, one in computed.items()} == {"toy-table-1": 2, "toy-figure-2.1": 2}
+
+
+def test_json_has_the_same_as_the_folder(computed: dict[str, Counted]) -> None:
+    answer = json.loads(ackclock("reproduce", "toy", "--json").stdout)
+    assert answer["gallery"] == str(Path("out/reproduce/index.html"))
+    assert [one["name"] for one in answer["experiments"]] == list(computed)
+    assert json.loads(Path("out/reproduce/gallery.json").read_text(encoding="utf-8")) == answer["experiments"]
+    [comparison] = answer["experiments"][0]["comparisons"]
+    assert comparison["cells"][1]["excepted"] == "it is a misprint"
+
+
+def test_a_number_that_moved_is_an_exit_code(computed: dict[str, Counted]) -> None:
+    computed["toy-table-1"].ours = 7.3
+    answer = ackclock("reproduce", "--all")
+    assert answer.exit_code == 4
+    assert answer.stderr == "ackclock: numbers have changed: toy-table-1\n"
+    assert "FAILS" in answer.stdout
+    assert "verdict: expectation failed: Rates: 0.1: rate, segments/s is 7.3, not 7.21" in answer.stdout
+    assert Path("out/reproduce/toy-figure-2.1/figure.svg").exists()
+    assert ackclock("reproduce", "--all").exit_code == 4  # and stays so
+
+
+def test_an_interrupted_command_goes_on(computed: dict[str, Counted]) -> None:
+    computed["toy-figure-2.1"].interrupt = True
+    answer = ackclock("reproduce", "--all")
+    assert answer.exit_code == 130
+    assert answer.stderr == "ackclock: interrupted; 1 done, 1 left: the same command goes on\n"
+    assert "toy-table-1" in Path("out/reproduce/index.html").read_text(encoding="utf-8")
+    assert not Path("out/reproduce/toy-figure-2.1").exists()
+    computed["toy-figure-2.1"].interrupt = False
+    assert ackclock("reproduce", "--all").exit_code == 0
+    assert {name: one.times for name, one in computed.items()} == {"toy-table-1": 1, "toy-figure-2.1": 1}
+
+
+def test_a_drawing_that_fails_leaves_nothing(computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> object:
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr(computed["toy-table-1"], "draw", fail)
+    with pytest.raises(RuntimeError, match="no ink"):
+        reproduction.reproduce(experiments.EXPERIMENTS[0], Path.cwd())
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("spoil", ["outcome.json", "figure.svg"])
+def test_what_is_damaged_is_done_again(computed: dict[str, Counted], spoil: str) -> None:
+    assert ackclock("reproduce", "toy-table-1").exit_code == 0
+    spoiled = Path("out/reproduce/toy-table-1") / spoil
+    if spoil == "figure.svg":
+        spoiled.unlink()
+    else:
+        spoiled.write_text("{", encoding="utf-8")
+    # The gallery of others does without it.
+    assert ackclock("reproduce", "toy-figure-2.1").exit_code == 0
+    assert 'id="toy-table-1"' not in Path("out/reproduce/index.html").read_text(encoding="utf-8")
+    assert ackclock("reproduce", "toy-table-1").exit_code == 0
+    assert computed["toy-table-1"].times == 2
+
+
+def test_list_says_name_source_figure_and_cost(computed: dict[str, Counted]) -> None:
+    answer = ackclock("reproduce", "--list")
+    assert answer.exit_code == 0
+    for name in computed:
+        assert re.search(rf"{re.escape(name)} +(Table|Figure) [\d.]+ +1 +A\. Toy, 1999 +Does it rise\?", answer.stdout)
+    [one] = json.loads(ackclock("reproduce", "toy-table-1", "--list", "--json").stdout)
+    assert (one["name"], one["reference"], one["label"], one["cost_s"]) == ("toy-table-1", "A. Toy, 1999", "Table 1", 1)
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.usefixtures("computed")
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ((), "NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list"),
+        (
+            ("toy-table-2",),
+            '"toy-table-2" is no experiment or group of them; did you mean toy-table-1?',
+        ),
+        (("--all", "wombat"), '"wombat" is no experiment or group of them; see ackclock reproduce --list'),
+    ],
+)
+def test_bad_names(arguments: tuple[str, ...], line: str) -> None:
+    assert refused(ackclock("reproduce", *arguments)) == line
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.usefixtures("computed")
+def test_a_folder_of_somebody_elses_is_left_alone() -> None:
+    Path("page").mkdir()
+    Path("page/index.html").write_text("mine", encoding="utf-8")
+    line = refused(ackclock("reproduce", "toy", "-o", "page"))
+    assert line == "page: is not empty and no gallery of ackclock's; choose another folder"
+    assert [path.name for path in Path("page").iterdir()] == ["index.html"]
+    assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
+    Path("gallery/toy-table-1/notes.txt").write_text("mine", encoding="utf-8")
+    line = refused(ackclock("reproduce", "toy", "-o", "gallery"))
+    assert line.startswith("gallery: holds toy-table-1/notes.txt, which is not ackclock's")
+    Path("file").touch()
+    assert refused(ackclock("reproduce", "toy", "-o", "file")).startswith("file: is a file")
+
+
+@pytest.mark.usefixtures("computed")
+def test_the_gallery_is_one_page_with_everything_in_it() -> None:
+    assert ackclock("reproduce", "--all").exit_code == 0
+    text = Path("out/reproduce/index.html").read_text(encoding="utf-8")
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    references = re.findall(r'(?:src|href)="([^"]+)"', text)
+    assert references
+    assert all(one.startswith("#") and one[1:] in ids for one in references)
+    assert text.count("<svg") == 2
+    assert "It &lt;rises&gt;" in text
+    for words in (
+        "Rates.",
+        "reproduced with reading: b = 1",
+        "Does it rise?",
+        "7.21",
+        "A. Toy, 1999",
+        "it is a misprint",
+    ):
+        assert words in text
+
+
+@pytest.mark.usefixtures("computed")
+def test_the_gallery_keeps_what_was_reproduced_before() -> None:
+    for name in ("toy-figure-2.1", "toy-table-1"):
+        assert ackclock("reproduce", name).exit_code == 0
+    text = Path("out/reproduce/index.html").read_text(encoding="utf-8")
+    assert 0 < text.index('<h2 id="toy-table-1"') < text.index('<h2 id="toy-figure-2.1"')
+
+
+class Simulated:
+    """An experiment over one scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.seen: list[Result] = []
+
+    def runs(self) -> Mapping[str, Scenario]:
+        return {"loss": self.scenario}
+
+    def conclude(self, results: Mapping[str, Result]) -> Outcome:
+        self.seen.append(results["loss"])
+        return Counted()()
+
+
+@pytest.fixture
+def simulated(leaky_pipe: Scenario, monkeypatch: pytest.MonkeyPatch) -> tuple[Simulated, list[Scenario]]:
+    """A short simulated experiment, and the scenarios that are really run."""
+    run: list[Scenario] = []
+
+    def counting(scenario: Scenario, **options: object) -> Result:
+        run.append(scenario)
+        return simulate(scenario, **options)
+
+    simulate = ways.simulate
+    monkeypatch.setattr(ways, "simulate", counting)
+    short = leaky_pipe.replace({"duration": "2 s", "replicates": 2})
+    return Simulated(short), run
+
+
+def test_a_simulated_experiment_runs_its_scenarios_once(
+    simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, run = simulated
+    one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
+    shares: list[float] = []
+    reproduction.reproduce(one, tmp_path, shares.append)
+    assert shares == sorted(shares)
+    # The outcome is computed anew when code changes, and so for another experiment; the run is not.
+    monkeypatch.setattr(reproduction, "_package", lambda: "another")
+    reproduction.reproduce(one, tmp_path)
+    reproduction.reproduce(replace(one, name="toy-figure-4"), tmp_path)
+    assert len(run) == 1
+    assert len(made.seen) == 3
+    assert made.seen[0].tables["flows"].equals(made.seen[2].tables["flows"])
+    assert made.seen[0].run == made.seen[2].run
+    # Another seed is another run.
+    made.scenario = made.scenario.replace({"seed": 2})
+    reproduction.reproduce(one, tmp_path)
+    assert len(run) == 2
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+    # A result that cannot be read is none.
+    for run_json in tmp_path.glob("runs/*/run.json"):
+        run_json.write_text("{", encoding="utf-8")
+    monkeypatch.setattr(reproduction, "_package", lambda: "a third")
+    reproduction.reproduce(one, tmp_path)
+    assert len(run) == 3
+
+
+def test_an_interrupted_simulation_is_not_kept(
+    simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _ = simulated
+
+    def interrupted(scenario: Scenario, **options: object) -> Result:
+        whole = simulate(scenario, **options)
+        return Result(whole.run | {"partial": True}, whole.tables)
+
+    simulate = ways.simulate
+    monkeypatch.setattr(ways, "simulate", interrupted)
+    one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
+    assert reproduction.reproduce_all([one], tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(ways, "simulate", simulate)
+    assert len(reproduction.reproduce_all([one], tmp_path)) == 1
+
+
+def test_a_trace_counts_with_its_content(tmp_path: Path) -> None:
+    text = """
+schema = 1
+name = "trace"
+duration = "1 s"
+[[hops]]
+name = "radio"
+link = { kind = "trace", file = "rates.csv", format = "csv" }
+queue = { kind = "droptail", limit = "10 packets" }
+[[flows]]
+name = "main"
+route = ["radio"]
+return = ["radio"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+"""
+    addresses = []
+    for rate in (1_000_000, 2_000_000):
+        (tmp_path / "rates.csv").write_text(f"time_s,rate_bit_per_s\n0,{rate}\n1,{rate}\n", encoding="utf-8")
+        addresses.append(reproduction._run_address(Scenario.from_toml(text, tmp_path)))
+    assert addresses[0] != addresses[1]
