@@ -250,7 +250,8 @@ def _print_simulated(result: "Result", folder: Path, models: str, as_json: bool)
         _print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
         return
     title = f"{result.run['name']}: {summary.averaging(result.run)}"
-    _print_table(title, *summary.flow_cells(rows), spare=summary.SPARE_FLOW_COLUMNS)
+    head, cells = summary.flow_cells(rows)
+    _print_table(title, head, cells, spare=summary.spare_flow_columns(head))
     click.echo(f"result: {folder}")
 
 

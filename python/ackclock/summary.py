@@ -10,8 +10,8 @@ from ackclock.result import Result
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "drops", "timeouts")
 HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
-# What a narrow terminal goes without, the first of them first.
-SPARE_FLOW_COLUMNS = ("dropped %", "timeouts", "retransmitted %", "Jain's index", "utilisation %", "RTT ms")
+# What a narrow terminal goes without, the first of them first; then what models say, the last of them first.
+_SPARE_FLOW_COLUMNS = ("dropped %", "timeouts", "retransmitted %", "Jain's index", "utilisation %", "RTT ms")
 SPARE_PREDICTION_COLUMNS = ("says", "model alone Mbit/s")
 
 Rows = list[dict[str, Any]]
@@ -126,6 +126,12 @@ def flow_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
         for row in rows
     ]
     return head, cells
+
+
+def spare_flow_columns(head: list[str]) -> list[str]:
+    """What of the head of `flow_cells` a narrow terminal goes without, the first of them first."""
+    of_models = [name for name in head if name.endswith(" Mbit/s") and name != "goodput Mbit/s"]
+    return [*_SPARE_FLOW_COLUMNS, *reversed(of_models)]
 
 
 def hop_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
