@@ -1,0 +1,261 @@
+//! A host as its supervisor has it: a process in namespaces of its own, asked over a pair of sockets.
+//!
+//! Nothing of a host has a name outside or outlives its processes: killing any of them, or the supervisor, ends it. The
+//! supervisor starts a program, which enters the namespaces and forks once; the child is the first process of the PID
+//! namespace, and when it ends the kernel ends whatever is in there.
+
+use crate::device::Device;
+use crate::protocol::{
+    Channel, Configuration, DeviceChoice, DeviceStatistics, HostFacts, Refusal, ReportEntry, Request,
+    Response, Step, connected, readable,
+};
+use crate::settings::Outcome;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{fmt, io};
+
+/// The name of a host's device, in the host.
+pub const DEVICE: &str = "ackclock";
+/// Packets a device's transmit queue holds: that of a TUN is the ring between host and emulator, and the window of every
+/// flow may be in it at once, since a packet in it no longer counts against the sender's socket.
+pub const TRANSMIT_QUEUE: u32 = 10_000;
+/// For how long a host may be silent before it is given up: longer than any machine takes to start a program.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The program that becomes a host: it calls [`crate::inside::serve_standard_input`] at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostProgram {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+}
+
+/// Why a host did not do what it was asked.
+#[derive(Debug)]
+pub enum HostError {
+    /// This machine does not let it start.
+    Refused(Refusal),
+    /// It could not do that; it goes on.
+    Failed(String),
+    /// It is gone, or the connection to it is broken.
+    Lost(io::Error),
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostError::Refused(refusal) => refusal.fmt(formatter),
+            HostError::Failed(reason) => reason.fmt(formatter),
+            HostError::Lost(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                formatter.write_str("the host has ended")
+            }
+            HostError::Lost(error) => write!(formatter, "the connection to the host is broken: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for HostError {}
+
+impl From<io::Error> for HostError {
+    fn from(error: io::Error) -> HostError {
+        HostError::Lost(error)
+    }
+}
+
+/// A running host. Dropping it kills it.
+#[derive(Debug)]
+pub struct Host {
+    channel: Channel,
+    process: Process,
+    first_process: i32,
+    facts: HostFacts,
+}
+
+impl Host {
+    /// Starts a host and gives its device to the caller.
+    ///
+    /// The host lives no longer than the calling *thread* (prctl(2), `PR_SET_PDEATHSIG`): call it from one that stays. It
+    /// is in a process group of its own, so that Ctrl-C reaches the supervisor alone; standard error is the supervisor's.
+    ///
+    /// # Errors
+    /// [`HostError::Refused`] with the step and the remedy, or what befell the program.
+    pub fn start(program: &HostProgram, choice: DeviceChoice) -> Result<(Host, Device), HostError> {
+        let (channel, theirs) = connected()?;
+        let process = Command::new(&program.program)
+            .args(&program.arguments)
+            .stdin(theirs)
+            .stdout(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| program_refused(program, &error))?;
+        let process = Process(process);
+        channel.send(&Request::Start(choice), None)?;
+        let mut first_process = 0;
+        loop {
+            let (response, descriptor) = channel.receive::<Response>(Some(PATIENCE)).map_err(|error| {
+                if first_process == 0 {
+                    program_refused(program, &error)
+                } else {
+                    HostError::Lost(error)
+                }
+            })?;
+            match (response, descriptor) {
+                (Response::Started(id), _) => first_process = id,
+                (Response::Ready(facts), Some(descriptor)) => {
+                    let device = Device::new(descriptor, facts.device.clone());
+                    return Ok((
+                        Host {
+                            channel,
+                            process,
+                            first_process,
+                            facts,
+                        },
+                        device,
+                    ));
+                }
+                (response, _) => return Err(unexpected(response)),
+            }
+        }
+    }
+
+    /// What it is.
+    pub fn facts(&self) -> &HostFacts {
+        &self.facts
+    }
+
+    /// The id of the process that was started, outside of the PID namespace.
+    pub fn process_id(&self) -> u32 {
+        self.process.0.id()
+    }
+
+    /// The id of the first process of the PID namespace, as it is seen from outside.
+    pub fn first_process_id(&self) -> i32 {
+        self.first_process
+    }
+
+    fn ask(&mut self, request: &Request, limit: Option<Duration>) -> Result<Response, HostError> {
+        // A host that has ended does not take the request; what it said last is more telling than that.
+        let sent = self.channel.send(request, None);
+        let (response, _) = self.channel.receive(limit).map_err(|error| match sent {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => error,
+            _ => error,
+        })?;
+        Ok(response)
+    }
+
+    /// Sets kernel settings, MTU, addresses and routes, and reports what the kernel took and what it did not.
+    ///
+    /// # Errors
+    /// The host is gone. What the kernel refuses is no error but in the report.
+    pub fn configure(&mut self, configuration: Configuration) -> Result<Vec<ReportEntry>, HostError> {
+        match self.ask(&Request::Configure(configuration), Some(PATIENCE))? {
+            Response::Report(entries) => Ok(entries),
+            response => Err(unexpected(response)),
+        }
+    }
+
+    /// Everything the kernel was asked for so far, and what became of it.
+    ///
+    /// # Errors
+    /// The host is gone.
+    pub fn report(&mut self) -> Result<Vec<ReportEntry>, HostError> {
+        match self.ask(&Request::Report, Some(PATIENCE))? {
+            Response::Report(entries) => Ok(entries),
+            response => Err(unexpected(response)),
+        }
+    }
+
+    /// The counters of the host's device, and of the other end if it is a pair.
+    ///
+    /// # Errors
+    /// The host is gone, or its device.
+    pub fn statistics(&mut self) -> Result<Vec<DeviceStatistics>, HostError> {
+        match self.ask(&Request::Statistics, Some(PATIENCE))? {
+            Response::Statistics(statistics) => Ok(statistics),
+            response => Err(unexpected(response)),
+        }
+    }
+
+    /// Which of these congestion controls a socket in the host may use, tried with a socket each.
+    ///
+    /// # Errors
+    /// The host is gone.
+    pub fn congestion_controls(&mut self, names: &[String]) -> Result<Vec<(String, Outcome)>, HostError> {
+        match self.ask(&Request::CongestionControls(names.to_vec()), Some(PATIENCE))? {
+            Response::CongestionControls(outcomes) => Ok(outcomes),
+            response => Err(unexpected(response)),
+        }
+    }
+
+    /// Asks what the host's program adds to the protocol, and waits for the answer, at most for `limit`.
+    ///
+    /// # Errors
+    /// The program refuses, or the host is gone.
+    pub fn call(&mut self, request: Value, limit: Option<Duration>) -> Result<Value, HostError> {
+        match self.ask(&Request::Extension(request), limit)? {
+            Response::Extension(answer) => Ok(answer),
+            response => Err(unexpected(response)),
+        }
+    }
+
+    /// Ends the host and waits until its processes are gone.
+    ///
+    /// # Errors
+    /// It was gone before, or did not end by itself and was killed.
+    pub fn exit(mut self) -> Result<(), HostError> {
+        match self.ask(&Request::Exit, Some(PATIENCE))? {
+            Response::Ending => {}
+            response => return Err(unexpected(response)),
+        }
+        let process = Pid::from_child(&self.process.0);
+        let process = pidfd_open(process, PidfdFlags::empty()).map_err(io::Error::from)?;
+        match readable([process.as_fd()], Some(PATIENCE))? {
+            [true] => Ok(()), // and reaped when dropped
+            [false] => Err(HostError::Lost(io::ErrorKind::TimedOut.into())),
+        }
+    }
+}
+
+/// A program that was started. Dropping it kills it, and with it its PID namespace, and takes it off the process table.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only if the process has been waited for already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn unexpected(response: Response) -> HostError {
+    match response {
+        Response::Refused(refusal) => HostError::Refused(refusal),
+        Response::Failed(reason) => HostError::Failed(reason),
+        other => HostError::Failed(format!("an answer to another question: {other:?}")),
+    }
+}
+
+fn program_refused(program: &HostProgram, error: &io::Error) -> HostError {
+    let what = if error.kind() == io::ErrorKind::UnexpectedEof {
+        "it ended at once".into()
+    } else {
+        error.to_string()
+    };
+    HostError::Refused(Refusal {
+        step: Step::Program,
+        reason: format!(
+            "the host's program {} does not start ({what})",
+            program.program.display()
+        ),
+        error: error.raw_os_error(),
+        remedy: "see above what it says, if anything; install ackclock again".into(),
+    })
+}

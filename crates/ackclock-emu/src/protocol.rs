@@ -1,0 +1,362 @@
+//! What the supervisor and a host say to each other, and how: JSON over a pair of connected sockets.
+
+use crate::device::DeviceFacts;
+use crate::netlink::{Counters, Route};
+use crate::settings::{Outcome, Setting};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// How a host's device shall be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceChoice {
+    /// A TUN interface if its node can be opened, else a veth pair.
+    #[default]
+    Automatic,
+    /// A TUN interface or nothing.
+    Tun,
+    /// A veth pair and a packet socket, or nothing.
+    PacketSocket,
+}
+
+/// Which step of a host's start was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The program of the host was started and spoke.
+    Program,
+    /// The process made itself end with the supervisor, and forked.
+    Process,
+    /// Without privileges: the user namespace.
+    UserNamespace,
+    /// The network and PID namespaces.
+    Namespaces,
+    /// The loopback interface and what every host is set to.
+    Settings,
+    /// The device.
+    Device,
+}
+
+/// Why something cannot be had on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// Where it failed.
+    pub step: Step,
+    /// What was tried and what the kernel said.
+    pub reason: String,
+    /// The error's number, if the kernel said it.
+    pub error: Option<i32>,
+    /// What would help, one thing.
+    pub remedy: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}; {}", self.reason, self.remedy)
+    }
+}
+
+/// What a host shall be; what is absent stays as it is. May be sent again, to add.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Configuration {
+    /// Kernel settings of the namespace, in this order.
+    pub settings: Vec<Setting>,
+    /// The device's largest IP packet, in bytes.
+    pub mtu_bytes: Option<u32>,
+    /// Addresses to give to the device.
+    pub addresses: Vec<Ipv4Addr>,
+    /// Routes out of the device.
+    pub routes: Vec<Route>,
+}
+
+/// One thing the kernel was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportEntry {
+    /// Its name: of a setting as in sysctl(8), `mtu_bytes`, `address 10.66.0.1`, `route 10.77.0.1/32`, or
+    /// `route 10.77.0.1/32 rto_min_ms` for a metric.
+    pub name: String,
+    /// What it was asked to be.
+    pub asked: String,
+    /// What became of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+impl ReportEntry {
+    /// Whether the kernel has now what it was asked for.
+    pub fn is_as_asked(&self) -> bool {
+        matches!(&self.outcome, Outcome::Accepted { value } if *value == self.asked)
+    }
+}
+
+/// What an interface has counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceStatistics {
+    /// The interface's name.
+    pub name: String,
+    /// The name of its queueing discipline.
+    pub discipline: String,
+    /// Its counters, as its own end sees them.
+    pub counters: Counters,
+}
+
+/// A host that is ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostFacts {
+    /// Whether it is in a user namespace of its own, for want of privileges.
+    pub user_namespace: bool,
+    /// Whether no process in it can gain privileges, prctl(2) `PR_SET_NO_NEW_PRIVS`.
+    pub no_new_privileges: bool,
+    /// Its device.
+    pub device: DeviceFacts,
+    /// Why its device is no TUN interface although one was tried.
+    pub tun_refused: Option<String>,
+}
+
+/// What the supervisor asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// The first request: become a host. Answered by `Started`, then `Ready` with the device's descriptor.
+    Start(DeviceChoice),
+    /// Set things; answered by `Report` of these things.
+    Configure(Configuration),
+    /// Answered by `Report` of everything configured so far.
+    Report,
+    /// Answered by `Statistics`.
+    Statistics,
+    /// Which of these congestion controls a socket may use; answered by `CongestionControls`.
+    CongestionControls(Vec<String>),
+    /// Whatever the program of the host adds; answered by `Extension`.
+    Extension(Value),
+    /// End; answered by `Ending`.
+    Exit,
+}
+
+/// What a host answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Response {
+    /// The host's first process exists; its id as the supervisor sees it.
+    Started(i32),
+    Ready(HostFacts),
+    Report(Vec<ReportEntry>),
+    Statistics(Vec<DeviceStatistics>),
+    CongestionControls(Vec<(String, Outcome)>),
+    Extension(Value),
+    Ending,
+    /// The host cannot start, and ends.
+    Refused(Refusal),
+    /// The request failed; the host goes on.
+    Failed(String),
+}
+
+/// A part of a message is preceded by a byte that says whether another follows.
+const LAST: u8 = 0;
+const MORE: u8 = 1;
+/// Bytes of a message per packet, well below what the kernel lets an unprivileged socket send at once.
+const PART: usize = 60_000;
+
+/// One end of the connection. The other end's closing, for whatever reason, is an error of kind `UnexpectedEof`.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    socket: OwnedFd,
+}
+
+impl From<OwnedFd> for Channel {
+    fn from(socket: OwnedFd) -> Channel {
+        Channel { socket }
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Two connected ends, the second to be given away.
+pub(crate) fn connected() -> io::Result<(Channel, OwnedFd)> {
+    let (ours, theirs) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    Ok((Channel { socket: ours }, theirs))
+}
+
+impl Channel {
+    /// Sends a message, and a descriptor with it.
+    pub(crate) fn send(
+        &self,
+        message: &impl Serialize,
+        descriptor: Option<BorrowedFd<'_>>,
+    ) -> io::Result<()> {
+        let text = serde_json::to_vec(message)?;
+        let mut parts = text.chunks(PART).peekable();
+        let mut descriptor = descriptor;
+        while let Some(part) = parts.next() {
+            let mark = [if parts.peek().is_some() { MORE } else { LAST }];
+            let passed: Vec<BorrowedFd<'_>> = descriptor.take().into_iter().collect();
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut control = SendAncillaryBuffer::new(&mut space);
+            if !passed.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&passed)) {
+                return Err(io::Error::other("no space for a descriptor"));
+            }
+            let slices = [IoSlice::new(&mark), IoSlice::new(part)];
+            rustix::io::retry_on_intr(|| sendmsg(&self.socket, &slices, &mut control, SendFlags::NOSIGNAL))?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a message, and for the descriptor that came with it. With a limit, `TimedOut` if nothing has come for
+    /// that long.
+    pub(crate) fn receive<M: DeserializeOwned>(
+        &self,
+        limit: Option<Duration>,
+    ) -> io::Result<(M, Option<OwnedFd>)> {
+        let mut text = Vec::new();
+        let mut descriptor = None;
+        loop {
+            self.wait(limit)?;
+            let mut mark = [LAST];
+            let mut part = vec![0; PART];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut control = RecvAncillaryBuffer::new(&mut space);
+            let mut slices = [IoSliceMut::new(&mut mark), IoSliceMut::new(&mut part)];
+            let flags = RecvFlags::CMSG_CLOEXEC;
+            let received = match recvmsg(&self.socket, &mut slices, &mut control, flags) {
+                Err(Errno::INTR) => continue,
+                Err(Errno::CONNRESET) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                received => received?,
+            };
+            for message in control.drain() {
+                if let RecvAncillaryMessage::ScmRights(passed) = message {
+                    descriptor = passed.last().or(descriptor);
+                }
+            }
+            if received.bytes == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            text.extend_from_slice(&part[..received.bytes - 1]);
+            if mark[0] == LAST {
+                return Ok((serde_json::from_slice(&text)?, descriptor));
+            }
+        }
+    }
+
+    fn wait(&self, limit: Option<Duration>) -> io::Result<()> {
+        if readable([self.socket.as_fd()], limit)?[0] {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::TimedOut.into())
+        }
+    }
+}
+
+/// Waits until one of the descriptors can be read or is at its end, and says which; none if `limit` has passed.
+pub(crate) fn readable<const N: usize>(
+    descriptors: [BorrowedFd<'_>; N],
+    limit: Option<Duration>,
+) -> io::Result<[bool; N]> {
+    let mut polled: [PollFd<'_>; N] =
+        std::array::from_fn(|index| PollFd::from_borrowed_fd(descriptors[index], PollFlags::IN));
+    let limit = limit.map(|limit| Timespec {
+        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(limit.subsec_nanos()),
+    });
+    rustix::io::retry_on_intr(|| poll(&mut polled, limit.as_ref()))?;
+    Ok(std::array::from_fn(|index| !polled[index].revents().is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    fn pair() -> (Channel, Channel) {
+        let (ours, theirs) = connected().unwrap();
+        (ours, Channel::from(theirs))
+    }
+
+    #[test]
+    fn a_message_longer_than_a_packet_arrives_whole() {
+        let (ours, theirs) = pair();
+        let addresses: Vec<Ipv4Addr> = (0..20_000u32)
+            .map(|index| Ipv4Addr::from(0x0a42_0000 + index))
+            .collect();
+        let request = Request::Configure(Configuration {
+            addresses,
+            ..Configuration::default()
+        });
+        let sent = request.clone();
+        let sender = std::thread::spawn(move || ours.send(&sent, None));
+        let (received, descriptor) = theirs.receive::<Request>(None).unwrap();
+        sender.join().unwrap().unwrap();
+        assert!(received == request && descriptor.is_none());
+    }
+
+    #[test]
+    fn a_descriptor_comes_with_its_message() {
+        let (ours, theirs) = pair();
+        let (mut read, write) = io::pipe().unwrap();
+        ours.send(&Response::Started(7), Some(write.as_fd())).unwrap();
+        ours.send(&Response::Ending, None).unwrap();
+        drop(write);
+        let (first, descriptor) = theirs.receive::<Response>(None).unwrap();
+        assert_eq!(first, Response::Started(7));
+        std::fs::File::from(descriptor.unwrap()).write_all(b"x").unwrap();
+        let mut told = String::new();
+        read.read_to_string(&mut told).unwrap();
+        assert_eq!(told, "x");
+        let (second, none) = theirs.receive::<Response>(None).unwrap();
+        assert!(second == Response::Ending && none.is_none());
+    }
+
+    #[test]
+    fn closing_and_silence_are_told_apart() {
+        let (ours, theirs) = pair();
+        let silence = theirs
+            .receive::<Request>(Some(Duration::from_millis(1)))
+            .unwrap_err();
+        assert_eq!(silence.kind(), io::ErrorKind::TimedOut);
+        drop(ours);
+        let closed = theirs.receive::<Request>(None).unwrap_err();
+        assert_eq!(closed.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_report_reads_as_it_is_written() {
+        let accepted = Outcome::Accepted { value: "1".into() };
+        let entry = ReportEntry {
+            name: "net.ipv4.tcp_sack".into(),
+            asked: "1".into(),
+            outcome: accepted,
+        };
+        let text = serde_json::to_string(&entry).unwrap();
+        assert_eq!(
+            text,
+            r#"{"name":"net.ipv4.tcp_sack","asked":"1","outcome":"accepted","value":"1"}"#
+        );
+        assert_eq!(serde_json::from_str::<ReportEntry>(&text).unwrap(), entry);
+        assert!(entry.is_as_asked());
+    }
+}

@@ -1,0 +1,50 @@
+//! Real-time priority of the emulator's thread.
+
+use crate::system::real_time;
+use std::fs;
+use std::io;
+
+/// Makes the calling thread real-time (SCHED_FIFO, sched(7)) with a priority of 1 to 99. Threads and processes it starts
+/// from then on are ordinary ones.
+///
+/// Ask before entering a user namespace: within one even root is refused.
+///
+/// # Errors
+/// What sched_setscheduler(2) says: EPERM without CAP_SYS_NICE in the initial user namespace and without RLIMIT_RTPRIO,
+/// or in a control group without real-time budget.
+pub fn become_real_time(priority: i32) -> io::Result<()> {
+    real_time::first_in_first_out(priority)
+}
+
+/// The share of a second that all real-time threads of a processor may have, sched(7); the rest they are stopped. 1 if
+/// they never are; `None` if this kernel does not say.
+pub fn real_time_share() -> Option<f64> {
+    let number = |name: &str| -> Option<i64> {
+        fs::read_to_string(format!("/proc/sys/kernel/sched_rt_{name}_us"))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    share_of(number("runtime")?, number("period")?)
+}
+
+fn share_of(runtime: i64, period: i64) -> Option<f64> {
+    match runtime {
+        -1 => Some(1.0),
+        _ if period > 0 => Some((runtime as f64 / period as f64).min(1.0)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares() {
+        assert_eq!(share_of(950_000, 1_000_000), Some(0.95));
+        assert_eq!(share_of(-1, 1_000_000), Some(1.0));
+        assert_eq!(share_of(0, 0), None);
+    }
+}
