@@ -44,6 +44,12 @@ def simulate(
 ) -> dict[str, Any]:
     """Runs every replicate of every point; `{"complete": bool, "tables": {name: {column: array}}}`."""
 
+def serve_host() -> int:
+    """Becomes a host of an emulation, if a supervisor is at standard input; the status to exit with."""
+
+def doctor(host_command: list[str]) -> str:
+    """What this machine can do of an emulation, as JSON; the command is one that calls `serve_host`."""
+
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.
 
 def climbing_chains(survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]) -> bytes:

@@ -456,6 +456,29 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
     return _complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY) if failed else 0
 
 
+@cli.command()
+@_as_json
+def doctor(as_json: bool) -> int:
+    """Say what this machine can do of an emulation, and what would help.
+
+    Tries everything for a moment, in namespaces of its own. Exits with 3 if no emulation is possible.
+
+    \b
+    Example:
+      ackclock doctor --json
+    """
+    from ackclock import doctor
+
+    examination = doctor.examine()
+    if as_json:
+        _print_json(examination)
+    else:
+        _print_table(*doctor.table(examination))
+    if examination["emulation"]:
+        return 0
+    return _complain(doctor.complaint(examination), LACKING)
+
+
 _SHOWN = (
     "controls", "queues", "links", "impairments", "traffic", "models", "metrics", "experiments", "presets", "schema",
 )  # fmt: skip

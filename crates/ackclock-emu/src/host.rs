@@ -5,6 +5,7 @@
 //! namespace, and when it ends the kernel ends whatever is in there.
 
 use crate::device::Device;
+use crate::program::HostProgram;
 use crate::protocol::{
     Channel, Configuration, DeviceChoice, DeviceStatistics, HostFacts, Refusal, ReportEntry, Request,
     Response, Step, connected, readable,
@@ -12,10 +13,8 @@ use crate::protocol::{
 use crate::settings::Outcome;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
-use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
@@ -27,15 +26,6 @@ pub const DEVICE: &str = "ackclock";
 pub const TRANSMIT_QUEUE: u32 = 10_000;
 /// For how long a host may be silent before it is given up: longer than any machine takes to start a program.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The program that becomes a host: it calls [`crate::inside::serve_standard_input`] at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostProgram {
-    /// The executable.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-}
 
 /// Why a host did not do what it was asked.
 #[derive(Debug)]
@@ -96,7 +86,9 @@ impl Host {
             .spawn()
             .map_err(|error| program_refused(program, &error))?;
         let process = Process(process);
-        channel.send(&Request::Start(choice), None)?;
+        channel
+            .send(&Request::Start(choice), None)
+            .map_err(|error| program_refused(program, &error))?;
         let mut first_process = 0;
         loop {
             let (response, descriptor) = channel.receive::<Response>(Some(PATIENCE)).map_err(|error| {

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`host`] | a host as its supervisor has it: start, configure, ask, end |
+//! | [`program`] | which program becomes a host |
 //! | [`inside`] | what runs in the host |
 //! | [`protocol`] | what the two say to each other |
 //! | [`namespace`] | from a fresh process to the first one of its own namespaces |
@@ -28,6 +29,7 @@ mod namespace;
 pub mod netlink;
 #[cfg(target_os = "linux")]
 mod packet_socket;
+pub mod program;
 #[cfg(target_os = "linux")]
 pub mod protocol;
 #[cfg(target_os = "linux")]

@@ -32,8 +32,8 @@ pub enum DeviceChoice {
     PacketSocket,
 }
 
-/// Which step of a host's start was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Which step of a host's start was refused, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// The program of the host was started and spoke.

@@ -122,7 +122,7 @@ fn file_of(name: &str) -> Option<PathBuf> {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
-    (parts.len() > 2 && parts[0] == "net" && parts.iter().all(|part| fine(&part)))
+    (parts.len() > 2 && parts[0] == "net" && parts.iter().all(fine))
         .then(|| PathBuf::from("/proc/sys").join(parts.join("/")))
 }
 

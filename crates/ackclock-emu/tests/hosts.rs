@@ -6,8 +6,9 @@
 #![cfg(target_os = "linux")]
 
 use ackclock_emu::device::{Device, DeviceKind};
-use ackclock_emu::host::{DEVICE, Host, HostError, HostProgram};
+use ackclock_emu::host::{DEVICE, Host, HostError};
 use ackclock_emu::netlink::{Metrics, Route};
+use ackclock_emu::program::HostProgram;
 use ackclock_emu::protocol::{Configuration, DeviceChoice, ReportEntry};
 use ackclock_emu::settings::{Outcome, TcpSettings};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -1,6 +1,7 @@
 //! The Python binding and nothing else: trees, tables and arrays cross the border as JSON text and raw columns.
 
 mod capture;
+mod emulate;
 mod markov;
 mod simulate;
 mod tables;
@@ -113,6 +114,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(json_schema, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate::serve_host, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chains, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chain_with_channel, module)?)?;
     module.add_function(wrap_pyfunction!(markov::epoch_chain, module)?)?;

@@ -10,8 +10,9 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use ackclock_emu::host::{Host, HostProgram};
+    use ackclock_emu::host::Host;
     use ackclock_emu::inside::serve_standard_input;
+    use ackclock_emu::program::HostProgram;
     use ackclock_emu::protocol::DeviceChoice;
     use serde_json::{Value, json};
     use std::io::{self, BufRead, Read, Write};

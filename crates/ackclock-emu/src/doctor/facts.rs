@@ -1,0 +1,134 @@
+//! What can be found out about this machine, unjudged.
+
+use crate::host::{Host, HostError};
+use crate::program::HostProgram;
+use crate::protocol::{DeviceChoice, HostFacts, Refusal, Step};
+use crate::schedule;
+use crate::settings::Outcome;
+use rustix::thread::{CapabilitySet, capabilities};
+use rustix::time::{ClockId, clock_getres};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A priority as the emulator's thread would have.
+const PRIORITY: i32 = 1;
+
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) kernel: String,
+    /// Ticks per second.
+    pub(super) tick_hz: u64,
+    pub(super) timer_resolution_ns: u64,
+    pub(super) processors: usize,
+    pub(super) tun: Result<HostFacts, Refusal>,
+    pub(super) packet_socket: Result<HostFacts, Refusal>,
+    /// What the kernel says to a thread that wants real-time priority.
+    pub(super) real_time: Result<(), String>,
+    pub(super) real_time_share: Option<f64>,
+    /// The controls the kernel has, and what it says to a socket in a host that wants them.
+    pub(super) controls: Vec<(String, Outcome)>,
+    /// Controls that are modules and not loaded.
+    pub(super) loadable_controls: Vec<String>,
+    pub(super) type_information: bool,
+    pub(super) may_load_programs: bool,
+    pub(super) virtual_machine: Option<PathBuf>,
+}
+
+impl Facts {
+    pub(super) fn gather(program: &HostProgram) -> Facts {
+        let known = registered_controls();
+        let mut controls = None;
+        let mut try_host = |choice| {
+            Host::start(program, choice)
+                .map_err(as_refusal)
+                .map(|(mut host, _device)| {
+                    let answered = host.congestion_controls(&known).ok();
+                    controls = controls.take().or(answered);
+                    host.facts().clone()
+                })
+        };
+        let (tun, packet_socket) = (try_host(DeviceChoice::Tun), try_host(DeviceChoice::PacketSocket));
+        let system = rustix::system::uname();
+        let release = system.release().to_string_lossy();
+        Facts {
+            kernel: format!("{} {release}", system.sysname().to_string_lossy()),
+            tick_hz: 1_000_000_000 / resolution_ns(ClockId::MonotonicCoarse).max(1),
+            timer_resolution_ns: resolution_ns(ClockId::Monotonic),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            tun,
+            packet_socket,
+            real_time: try_real_time(),
+            real_time_share: schedule::real_time_share(),
+            loadable_controls: loadable_controls(&Path::new("/lib/modules").join(&*release), &known),
+            controls: controls.unwrap_or_default(),
+            type_information: Path::new("/sys/kernel/btf/vmlinux").exists(),
+            may_load_programs: capabilities(None).is_ok_and(|sets| {
+                sets.effective.contains(CapabilitySet::SYS_ADMIN)
+                    || sets
+                        .effective
+                        .contains(CapabilitySet::BPF | CapabilitySet::NET_ADMIN)
+            }),
+            virtual_machine: in_search_path(&format!("qemu-system-{}", std::env::consts::ARCH)),
+        }
+    }
+}
+
+/// The coarse clock moves once per tick, clock_getres(2).
+fn resolution_ns(clock: ClockId) -> u64 {
+    let resolution = clock_getres(clock);
+    resolution.tv_sec.cast_unsigned() * 1_000_000_000 + resolution.tv_nsec.cast_unsigned()
+}
+
+fn as_refusal(error: HostError) -> Refusal {
+    match error {
+        HostError::Refused(refusal) => refusal,
+        other => Refusal {
+            step: Step::Program,
+            reason: other.to_string(),
+            error: None,
+            remedy: "try again; if it stays so, please report it".into(),
+        },
+    }
+}
+
+/// Asks in a thread of its own, which ends with the priority it got.
+fn try_real_time() -> Result<(), String> {
+    let asked = std::thread::spawn(|| schedule::become_real_time(PRIORITY));
+    asked
+        .join()
+        .map_err(|_| "the thread panicked".to_owned())?
+        .map_err(|error| error.to_string())
+}
+
+fn registered_controls() -> Vec<String> {
+    let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    let names: BTreeSet<&str> = list.split_whitespace().collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Files `tcp_NAME.ko`, perhaps compressed, of which some are no controls.
+fn loadable_controls(modules: &Path, registered: &[String]) -> Vec<String> {
+    let files = fs::read_dir(modules.join("kernel/net/ipv4"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names: BTreeSet<String> = files
+        .filter_map(|file| {
+            let name = file.file_name().into_string().ok()?;
+            Some(name.strip_prefix("tcp_")?.split_once(".ko")?.0.to_owned())
+        })
+        .collect();
+    let others = ["diag", "probe", "sigpool"];
+    names
+        .into_iter()
+        .filter(|name| !registered.contains(name) && !others.contains(&&**name))
+        .collect()
+}
+
+fn in_search_path(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}

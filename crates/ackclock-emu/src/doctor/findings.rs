@@ -1,0 +1,432 @@
+//! What facts about a machine mean for an emulation: pure.
+
+use super::facts::Facts;
+use super::{Examination, Finding, State};
+use crate::protocol::{HostFacts, Refusal, Step};
+use crate::settings::Outcome;
+
+/// Timers coarser than this make every delay late, in nanoseconds.
+const COARSE_TIMER_NS: u64 = 1000;
+/// A receive buffer that a burst of some hundred packets does not overflow, in bytes as the kernel counts them.
+const ENOUGH_BUFFER_BYTES: u64 = 2 << 20;
+/// Controls that scenarios are likely to ask for.
+const USUAL_CONTROLS: [&str; 2] = ["reno", "cubic"];
+
+pub(super) fn judge(facts: &Facts) -> Examination {
+    let (namespaces, tun, packet_socket) = (
+        namespaces(facts),
+        device("tun", "TUN device", &facts.tun),
+        packet_socket(facts),
+    );
+    let emulation = facts.tun.is_ok() || facts.packet_socket.is_ok();
+    let findings = vec![
+        namespaces,
+        tun,
+        packet_socket,
+        real_time(facts),
+        controls(facts),
+        kernel(facts),
+        processors(facts),
+        programs(facts),
+        virtual_machine(facts),
+    ];
+    Examination { emulation, findings }
+}
+
+fn finding(name: &'static str, label: &'static str, state: State, found: String) -> Finding {
+    Finding {
+        name,
+        label,
+        state,
+        found,
+        remedy: None,
+    }
+}
+
+impl Finding {
+    fn with_remedy(self, remedy: impl Into<String>) -> Finding {
+        Finding {
+            remedy: Some(remedy.into()),
+            ..self
+        }
+    }
+}
+
+/// Namespaces were had if any host came as far as its device.
+fn namespaces(facts: &Facts) -> Finding {
+    let (name, label) = ("namespaces", "network namespaces");
+    let hosts = [&facts.tun, &facts.packet_socket];
+    if let Some(host) = hosts.iter().find_map(|host| host.as_ref().ok()) {
+        let found = if host.user_namespace {
+            "with a user namespace, without root"
+        } else {
+            "with privileges"
+        };
+        return finding(name, label, State::Yes, found.into());
+    }
+    match hosts.map(|host| host.as_ref().err()) {
+        [Some(refusal), _] | [_, Some(refusal)] if refusal.step < Step::Settings => {
+            finding(name, label, State::No, refusal.reason.clone()).with_remedy(&refusal.remedy)
+        }
+        _ => finding(name, label, State::Yes, "they can be made".into()),
+    }
+}
+
+fn device(name: &'static str, label: &'static str, host: &Result<HostFacts, Refusal>) -> Finding {
+    match host {
+        Ok(_) => finding(name, label, State::Yes, "a host with one was started".into()),
+        Err(refusal) if refusal.step < Step::Settings => finding(
+            name,
+            label,
+            State::No,
+            "not tried without network namespaces".into(),
+        ),
+        Err(refusal) => finding(name, label, State::No, refusal.reason.clone()).with_remedy(&refusal.remedy),
+    }
+}
+
+fn packet_socket(facts: &Facts) -> Finding {
+    let (name, label) = ("packet_socket", "veth pair with a packet socket");
+    let Some(bytes) = facts
+        .packet_socket
+        .as_ref()
+        .ok()
+        .and_then(|host| host.device.receive_buffer_bytes)
+    else {
+        return device(name, label, &facts.packet_socket);
+    };
+    let found = format!(
+        "a host with one was started; its receive buffer holds {} kB",
+        bytes / 1000
+    );
+    if bytes >= ENOUGH_BUFFER_BYTES {
+        finding(name, label, State::Yes, found)
+    } else {
+        finding(
+            name,
+            label,
+            State::Partly,
+            format!("{found}, which bursts may overflow"),
+        )
+        .with_remedy("set the sysctl net.core.rmem_max to 16777216, or run as root")
+    }
+}
+
+fn real_time(facts: &Facts) -> Finding {
+    let (name, label) = ("real_time", "real-time priority");
+    match (&facts.real_time, facts.real_time_share) {
+        (Err(reason), _) => {
+            let found = format!(
+                "SCHED_FIFO is refused ({reason}): delays may be late by milliseconds when the machine is busy"
+            );
+            finding(name, label, State::No, found)
+                .with_remedy("run as root, or give the user a limit rtprio of 1 in /etc/security/limits.conf")
+        }
+        (Ok(()), None) => finding(name, label, State::Yes, "SCHED_FIFO".into()),
+        (Ok(()), Some(share)) if share < 0.5 => {
+            let found = format!(
+                "SCHED_FIFO, but stopped after {:.0} % of each period",
+                share * 100.0
+            );
+            finding(name, label, State::Partly, found)
+                .with_remedy("set the sysctl kernel.sched_rt_runtime_us to 950000")
+        }
+        (Ok(()), Some(share)) => {
+            let throttling = if share < 1.0 {
+                format!("for at most {:.0} % of each second", share * 100.0)
+            } else {
+                "without limit".into()
+            };
+            finding(name, label, State::Yes, format!("SCHED_FIFO, {throttling}"))
+        }
+    }
+}
+
+fn controls(facts: &Facts) -> Finding {
+    let (name, label) = ("congestion_controls", "congestion controls");
+    let usable: Vec<&str> = facts
+        .controls
+        .iter()
+        .filter(|(_, outcome)| matches!(outcome, Outcome::Accepted { .. }))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if usable.is_empty() {
+        return finding(name, label, State::No, "not tried without a host".into());
+    }
+    let mut found = format!("a socket in a host may use {}", usable.join(", "));
+    if !facts.loadable_controls.is_empty() {
+        found += &format!("; not loaded: {}", facts.loadable_controls.join(", "));
+    }
+    let modules = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| format!(" tcp_{name}"))
+            .collect::<String>()
+    };
+    let missing: Vec<&str> = USUAL_CONTROLS
+        .into_iter()
+        .filter(|name| !usable.contains(name))
+        .collect();
+    if !missing.is_empty() {
+        let remedy = format!("as root: modprobe -a{}", modules(&missing));
+        finding(name, label, State::Partly, found).with_remedy(remedy)
+    } else if let Some(first) = facts.loadable_controls.first() {
+        finding(name, label, State::Yes, found)
+            .with_remedy(format!("for more, as root: modprobe -a{} …", modules(&[first])))
+    } else {
+        finding(name, label, State::Yes, found)
+    }
+}
+
+fn kernel(facts: &Facts) -> Finding {
+    let coarse = facts.timer_resolution_ns > COARSE_TIMER_NS;
+    let timers = if coarse {
+        "timers at ticks only"
+    } else {
+        "high-resolution timers"
+    };
+    let found = format!("{}, {} ticks per second, {timers}", facts.kernel, facts.tick_hz);
+    if coarse {
+        finding("kernel", "kernel", State::Partly, found)
+            .with_remedy("use a kernel with CONFIG_HIGH_RES_TIMERS, started without highres=off")
+    } else {
+        finding("kernel", "kernel", State::Yes, found)
+    }
+}
+
+fn processors(facts: &Facts) -> Finding {
+    let (name, label) = ("processors", "processors");
+    match facts.processors {
+        0 | 1 => finding(
+            name,
+            label,
+            State::Partly,
+            "one, which emulator and hosts share".into(),
+        )
+        .with_remedy("give this machine a second one, or stay below 100 Mbit/s"),
+        many => finding(name, label, State::Yes, format!("{many} for this process")),
+    }
+}
+
+/// Congestion controls of one's own in the running kernel.
+fn programs(facts: &Facts) -> Finding {
+    let (name, label) = ("bpf", "BPF (nothing uses it yet)");
+    match (facts.type_information, facts.may_load_programs) {
+        (true, true) => finding(
+            name,
+            label,
+            State::Yes,
+            "type information (BTF), and the privilege to load".into(),
+        ),
+        (true, false) => finding(
+            name,
+            label,
+            State::Partly,
+            "type information (BTF), but not the privilege to load".into(),
+        )
+        .with_remedy("run as root, or with CAP_BPF and CAP_NET_ADMIN"),
+        (false, _) => finding(
+            name,
+            label,
+            State::No,
+            "no type information: /sys/kernel/btf/vmlinux is not there".into(),
+        )
+        .with_remedy("use a kernel with CONFIG_DEBUG_INFO_BTF"),
+    }
+}
+
+fn virtual_machine(facts: &Facts) -> Finding {
+    let (name, label) = ("qemu", "QEMU (nothing uses it yet)");
+    match &facts.virtual_machine {
+        Some(path) => finding(name, label, State::Yes, path.display().to_string()),
+        None => finding(
+            name,
+            label,
+            State::No,
+            format!("no qemu-system-{} in the search path", std::env::consts::ARCH),
+        )
+        .with_remedy("install QEMU, on Debian and Ubuntu for example: apt install qemu-system-x86"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{DeviceFacts, DeviceKind};
+
+    fn host(kind: DeviceKind, buffer: Option<u64>) -> HostFacts {
+        HostFacts {
+            user_namespace: true,
+            no_new_privileges: true,
+            device: DeviceFacts {
+                kind,
+                ethernet: None,
+                receive_buffer_bytes: buffer,
+            },
+            tun_refused: None,
+        }
+    }
+
+    fn refusal(step: Step) -> Refusal {
+        Refusal {
+            step,
+            reason: "the reason".into(),
+            error: Some(1),
+            remedy: "the remedy".into(),
+        }
+    }
+
+    fn accepted(name: &str) -> (String, Outcome) {
+        (name.into(), Outcome::Accepted { value: name.into() })
+    }
+
+    fn good() -> Facts {
+        Facts {
+            kernel: "Linux 6.18".into(),
+            tick_hz: 250,
+            timer_resolution_ns: 1,
+            processors: 2,
+            tun: Ok(host(DeviceKind::Tun, None)),
+            packet_socket: Ok(host(DeviceKind::PacketSocket, Some(32 << 20))),
+            real_time: Ok(()),
+            real_time_share: Some(0.95),
+            controls: vec![accepted("cubic"), accepted("reno")],
+            loadable_controls: vec![],
+            type_information: true,
+            may_load_programs: true,
+            virtual_machine: Some("/usr/bin/qemu".into()),
+        }
+    }
+
+    fn of<'a>(examination: &'a Examination, name: &str) -> &'a Finding {
+        examination
+            .findings
+            .iter()
+            .find(|finding| finding.name == name)
+            .unwrap()
+    }
+
+    #[test]
+    fn a_good_machine_needs_no_remedy() {
+        let examination = judge(&good());
+        assert!(examination.emulation);
+        for finding in &examination.findings {
+            assert_eq!(
+                (finding.state, &finding.remedy),
+                (State::Yes, &None),
+                "{}",
+                finding.name
+            );
+        }
+        assert_eq!(
+            of(&examination, "real_time").found,
+            "SCHED_FIFO, for at most 95 % of each second"
+        );
+        assert_eq!(
+            of(&examination, "kernel").found,
+            "Linux 6.18, 250 ticks per second, high-resolution timers"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_has_a_remedy() {
+        let poor = Facts {
+            timer_resolution_ns: 4_000_000,
+            processors: 1,
+            packet_socket: Ok(host(DeviceKind::PacketSocket, Some(425_984))),
+            tun: Err(refusal(Step::Device)),
+            real_time: Err("EPERM".into()),
+            controls: vec![
+                accepted("reno"),
+                (
+                    "bbr".into(),
+                    Outcome::Refused {
+                        reason: "EPERM".into(),
+                    },
+                ),
+            ],
+            type_information: false,
+            virtual_machine: None,
+            ..good()
+        };
+        let examination = judge(&poor);
+        assert!(examination.emulation, "the packet socket is there");
+        for finding in &examination.findings {
+            assert_eq!(
+                finding.state == State::Yes,
+                finding.name == "namespaces",
+                "{finding:?}"
+            );
+            assert_eq!(
+                finding.state != State::Yes,
+                finding.remedy.is_some(),
+                "{finding:?}"
+            );
+        }
+        assert_eq!(of(&examination, "tun").remedy.as_deref(), Some("the remedy"));
+        assert_eq!(
+            of(&examination, "congestion_controls").remedy.as_deref(),
+            Some("as root: modprobe -a tcp_cubic")
+        );
+        assert!(!of(&examination, "congestion_controls").found.contains("bbr"));
+        assert!(of(&examination, "packet_socket").found.contains("425 kB"));
+    }
+
+    #[test]
+    fn without_namespaces_nothing_else_is_blamed() {
+        let refused = || Err(refusal(Step::UserNamespace));
+        let examination = judge(&Facts {
+            tun: refused(),
+            packet_socket: refused(),
+            controls: vec![],
+            ..good()
+        });
+        assert!(!examination.emulation);
+        let namespaces = of(&examination, "namespaces");
+        assert_eq!(
+            (namespaces.state, namespaces.found.as_str()),
+            (State::No, "the reason")
+        );
+        assert_eq!(namespaces.remedy.as_deref(), Some("the remedy"));
+        for name in ["tun", "packet_socket", "congestion_controls"] {
+            let finding = of(&examination, name);
+            assert!(
+                finding.found.starts_with("not tried without") && finding.remedy.is_none(),
+                "{finding:?}"
+            );
+        }
+        let refused = || Err(refusal(Step::Device));
+        let examination = judge(&Facts {
+            tun: refused(),
+            packet_socket: refused(),
+            controls: vec![],
+            ..good()
+        });
+        assert!(!examination.emulation && of(&examination, "namespaces").state == State::Yes);
+    }
+
+    #[test]
+    fn throttling_and_modules() {
+        let facts = Facts {
+            real_time_share: Some(0.1),
+            loadable_controls: vec!["vegas".into()],
+            ..good()
+        };
+        let examination = judge(&facts);
+        assert_eq!(of(&examination, "real_time").state, State::Partly);
+        let controls = of(&examination, "congestion_controls");
+        assert_eq!(
+            controls.found,
+            "a socket in a host may use cubic, reno; not loaded: vegas"
+        );
+        assert_eq!(
+            controls.remedy.as_deref(),
+            Some("for more, as root: modprobe -a tcp_vegas …")
+        );
+        let endless = judge(&Facts {
+            real_time_share: Some(1.0),
+            ..good()
+        });
+        assert_eq!(of(&endless, "real_time").found, "SCHED_FIFO, without limit");
+    }
+}

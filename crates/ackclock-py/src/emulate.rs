@@ -1,0 +1,36 @@
+//! What the emulator needs of Python: a program that becomes a host, and a look at this machine.
+
+use ackclock_emu::doctor::examine;
+use ackclock_emu::program::HostProgram;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// Becomes a host and returns, once it has ended, with the status to exit with.
+#[pyfunction]
+#[cfg(target_os = "linux")]
+pub fn serve_host() -> i32 {
+    let mut no_requests = |_| Err("this host has no requests of its own".to_owned());
+    ackclock_emu::inside::serve_standard_input(&mut no_requests)
+}
+
+/// Says that there are no hosts here; the status to exit with.
+#[pyfunction]
+#[cfg(not(target_os = "linux"))]
+pub fn serve_host() -> i32 {
+    eprintln!("ackclock: hosts are made of Linux's network namespaces");
+    3
+}
+
+/// What this machine can do of an emulation; the command becomes a host.
+#[pyfunction]
+pub fn doctor(py: Python<'_>, host_command: Vec<String>) -> PyResult<String> {
+    let [program, arguments @ ..] = &host_command[..] else {
+        return Err(PyValueError::new_err("the command of a host is empty"));
+    };
+    let program = HostProgram {
+        program: program.into(),
+        arguments: arguments.iter().map(Into::into).collect(),
+    };
+    let examination = py.detach(|| examine(&program));
+    serde_json::to_string(&examination).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}

@@ -1,0 +1,97 @@
+"""`ackclock doctor`: what this machine can do of an emulation."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import doctor
+from ackclock.cli import cli
+
+ON_LINUX = [
+    "namespaces", "tun", "packet_socket", "real_time", "congestion_controls", "kernel", "processors", "bpf", "qemu",
+]  # fmt: skip
+
+
+def ask(*arguments: str) -> Outcome:
+    return CliRunner().invoke(cli, ["doctor", *arguments])
+
+
+def finding(name: str, state: str, remedy: str | None = None) -> dict:
+    return {"name": name, "label": f"the {name}", "state": state, "found": f"{name} found", "remedy": remedy}
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, emulation: bool, *findings: dict) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda: {"emulation": emulation, "findings": list(findings)})
+
+
+def test_this_machine() -> None:
+    outcome = ask("--json")
+    examination = json.loads(outcome.stdout)
+    assert outcome.exit_code == (0 if examination["emulation"] else 3)
+    for one in examination["findings"]:
+        assert one["state"] in ("yes", "partly", "no")
+        assert one["found"]
+    names = [one["name"] for one in examination["findings"]]
+    assert names == (ON_LINUX if sys.platform == "linux" else ["system"])
+    states = {one["name"]: one["state"] for one in examination["findings"]}
+    devices = {states.get("tun"), states.get("packet_socket")}
+    assert examination["emulation"] == bool(devices & {"yes", "partly"})
+    if examination["emulation"]:
+        assert states["namespaces"] == "yes"
+        assert states["congestion_controls"] != "no"
+
+
+def test_a_table_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, True, finding("tun", "yes"), finding("real_time", "no", "run as root"))
+    outcome = ask()
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    title, head, _, tun, real_time = outcome.stdout.splitlines()
+    assert title == "emulation on this machine: possible"
+    assert head.split() == ["what", "there", "found", "remedy"]
+    assert tun.split() == ["the", "tun", "yes", "tun", "found"]
+    assert real_time.endswith("run as root")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--json",)])
+def test_no_emulation_is_one_line_with_one_cure(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]) -> None:
+    pretend(
+        monkeypatch, False,
+        finding("namespaces", "no", "run as root"), finding("tun", "no"), finding("qemu", "no", "install it"),
+    )  # fmt: skip
+    outcome = ask(*arguments)
+    assert outcome.exit_code == 3
+    assert outcome.stderr == "ackclock: no emulation on this machine: namespaces found; run as root\n"
+    assert outcome.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="hosts are made of Linux's network namespaces")
+def test_a_host_is_started_by_nobody_else(run_python: Callable[..., subprocess.CompletedProcess]) -> None:
+    ended = run_python("-m", "ackclock.host", stdin=subprocess.DEVNULL)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "ackclock starts it by itself" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can become somebody else")
+def test_without_root(tmp_path: Path) -> None:
+    script = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534); from ackclock.cli import main; main()"
+    probe = "import os, sys; os.setuid(65534); import ackclock; sys.exit(not os.access(sys.executable, os.X_OK))"
+    if subprocess.run([sys.executable, "-c", probe], capture_output=True, check=False).returncode != 0:
+        pytest.skip("Python or ackclock is installed where user 65534 may not run it")
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "doctor", "--json"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    examination = json.loads(ended.stdout)
+    assert ended.returncode == (0 if examination["emulation"] else 3)
+    found = {one["name"]: one for one in examination["findings"]}
+    if examination["emulation"]:
+        assert found["namespaces"]["found"] == "with a user namespace, without root"
+    else:
+        assert found["namespaces"]["remedy"].startswith("run as root, or ")
+    assert found["bpf"]["state"] != "yes"
