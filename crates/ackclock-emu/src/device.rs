@@ -5,6 +5,11 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+/// The name of a host's device, in the host.
+pub const NAME: &str = "ackclock";
+/// Packets a device's transmit queue holds: that of a TUN is the ring between host and emulator, and the window of every
+/// flow may be in it at once, since a packet in it no longer counts against the sender's socket.
+pub const TRANSMIT_QUEUE: u32 = 10_000;
 /// An Ethernet header: destination, source, EtherType.
 pub(crate) const ETHERNET_HEADER: usize = 14;
 /// EtherType of IPv4.

@@ -13,17 +13,12 @@ use crate::protocol::{
 use crate::settings::Outcome;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
 
-/// The name of a host's device, in the host.
-pub const DEVICE: &str = "ackclock";
-/// Packets a device's transmit queue holds: that of a TUN is the ring between host and emulator, and the window of every
-/// flow may be in it at once, since a packet in it no longer counts against the sender's socket.
-pub const TRANSMIT_QUEUE: u32 = 10_000;
 /// For how long a host may be silent before it is given up: longer than any machine takes to start a program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -212,6 +207,13 @@ impl Host {
             [true] => Ok(()), // and reaped when dropped
             [false] => Err(HostError::Lost(io::ErrorKind::TimedOut.into())),
         }
+    }
+}
+
+/// Readable once the host has ended, for whatever reason: it says nothing unasked.
+impl AsFd for Host {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What runs inside of a host: the process that becomes one, and serves the supervisor's requests until it is left alone.
 
-use crate::host::{DEVICE, TRANSMIT_QUEUE};
+use crate::device::{NAME, TRANSMIT_QUEUE};
 use crate::namespace::{self, Entered};
 use crate::netlink::{Metrics, Netlink, Route};
 use crate::protocol::{
@@ -131,13 +131,13 @@ impl Inside {
         settings::forbid_ipv6().map_err(settings_refused)?;
         let tun = match choice {
             DeviceChoice::PacketSocket => None,
-            DeviceChoice::Tun | DeviceChoice::Automatic => Some(tun::create(DEVICE)),
+            DeviceChoice::Tun | DeviceChoice::Automatic => Some(tun::create(NAME)),
         };
         let (descriptor, facts, other_namespace, tun_refused) = match tun {
             Some(Ok((node, facts))) => (node, facts, None, None),
             Some(Err(error)) if choice == DeviceChoice::Tun => return Err(tun_refusal(&error)),
             not_to_be_had => {
-                let pair = packet_socket::create(DEVICE).map_err(|error| {
+                let pair = packet_socket::create(NAME).map_err(|error| {
                     refused(
                         Step::Device,
                         "a veth pair with a packet socket cannot be made",
@@ -154,7 +154,7 @@ impl Inside {
             let mut namespace = Netlink::open()?;
             let loopback = namespace.interface("lo")?;
             namespace.set_up(loopback.index, true)?;
-            let device = namespace.interface(DEVICE)?;
+            let device = namespace.interface(NAME)?;
             namespace.set_transmit_queue(device.index, TRANSMIT_QUEUE)?;
             namespace.set_up(device.index, false)?;
             Ok((namespace, device.index))
@@ -234,7 +234,7 @@ impl Inside {
             let end = other.interface(packet_socket::OTHER_END)?;
             other.set_mtu(end.index, bytes)?;
         }
-        Ok(self.namespace.interface(DEVICE)?.mtu.to_string())
+        Ok(self.namespace.interface(NAME)?.mtu.to_string())
     }
 
     /// The kernel takes a route whole or not at all. If it takes it not, it is asked again without metrics, then with one
@@ -296,7 +296,7 @@ impl Inside {
     }
 
     fn statistics(&mut self) -> io::Result<Vec<DeviceStatistics>> {
-        let mut interfaces = vec![self.namespace.interface(DEVICE)?];
+        let mut interfaces = vec![self.namespace.interface(NAME)?];
         if let Some(other) = &mut self.other_namespace {
             interfaces.push(other.interface(packet_socket::OTHER_END)?);
         }

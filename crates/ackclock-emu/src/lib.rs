@@ -6,9 +6,9 @@
 //! | [`program`] | which program becomes a host |
 //! | [`inside`] | what runs in the host |
 //! | [`protocol`] | what the two say to each other |
-//! | [`namespace`] | from a fresh process to the first one of its own namespaces |
+//! | `namespace` | from a fresh process to the first one of its own namespaces |
 //! | [`device`] | the emulator's end of a host's network device: IP packets out and in |
-//! | [`tun`], [`packet_socket`] | what such a device is made of |
+//! | `tun`, `packet_socket` | what such a device is made of |
 //! | [`netlink`] | interfaces, addresses, routes |
 //! | [`settings`] | kernel settings of a network namespace |
 //! | [`schedule`] | real-time priority |

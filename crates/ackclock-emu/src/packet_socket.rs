@@ -3,11 +3,11 @@
 //! The emulator's end is in a network namespace of its own that has no address, so that the kernel does nothing there
 //! with what the socket reads.
 
-use crate::device::{DeviceFacts, DeviceKind, IPV4};
+use crate::device::{DeviceFacts, DeviceKind, IPV4, TRANSMIT_QUEUE};
 use crate::netlink::Netlink;
+use crate::settings;
 use crate::system::interface_request::{Offload, switch_off};
 use crate::system::{packet_address, socket_option, unshare};
-use crate::{host, settings};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::net::sockopt::{
     set_socket_recv_buffer_size, set_socket_recv_buffer_size_force, socket_recv_buffer_size,
@@ -71,7 +71,7 @@ pub(crate) fn create(name: &str) -> io::Result<Pair> {
         switch_off_if_there(&other_namespace, OTHER_END, offload)?;
     }
     let (end, other) = (namespace.interface(name)?, other_namespace.interface(OTHER_END)?);
-    other_namespace.set_transmit_queue(other.index, host::TRANSMIT_QUEUE)?;
+    other_namespace.set_transmit_queue(other.index, TRANSMIT_QUEUE)?;
     other_namespace.set_up(other.index, false)?;
     // Since Linux 4.20; before, a socket of one protocol does not see what is sent either.
     match socket_option::set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1) {

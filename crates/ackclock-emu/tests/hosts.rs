@@ -5,11 +5,11 @@
 //! user without privileges.
 #![cfg(target_os = "linux")]
 
-use ackclock_emu::device::{Device, DeviceKind};
-use ackclock_emu::host::{DEVICE, Host, HostError};
+use ackclock_emu::device::{self, Device, DeviceKind};
+use ackclock_emu::host::{Host, HostError};
 use ackclock_emu::netlink::{Metrics, Route};
 use ackclock_emu::program::HostProgram;
-use ackclock_emu::protocol::{Configuration, DeviceChoice, ReportEntry};
+use ackclock_emu::protocol::{Configuration, DeviceChoice, ReportEntry, Step};
 use ackclock_emu::settings::{Outcome, TcpSettings};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, kill_process, pidfd_open};
@@ -403,7 +403,7 @@ fn a_host_is_alone_in_its_namespaces() {
             .filter_map(|line| Some(line.split_once(':')?.0.trim()))
             .collect();
         assert!(
-            names.contains("lo") && names.contains(DEVICE) && !names.contains("emulator"),
+            names.contains("lo") && names.contains(device::NAME) && !names.contains("emulator"),
             "{names:?}"
         );
         let controls = host
@@ -418,6 +418,21 @@ fn a_host_is_alone_in_its_namespaces() {
         );
         host.exit().unwrap();
     }
+}
+
+#[test]
+fn a_tun_interface_goes_with_its_descriptor() {
+    let Some((mut host, device)) = start(DeviceChoice::Tun) else {
+        return;
+    };
+    assert_eq!(host.statistics().unwrap()[0].name, device::NAME);
+    drop(device);
+    let error = host.statistics().unwrap_err();
+    assert!(
+        matches!(&error, HostError::Failed(reason) if reason.contains("No such device")),
+        "{error}"
+    );
+    host.exit().unwrap();
 }
 
 #[test]
@@ -468,9 +483,9 @@ fn a_host_without_supervisor_says_what_it_is() {
     );
 }
 
-/// What a process is in: its network namespace, its PID namespace, and that of its children.
+/// What a process is in: its user, network and PID namespaces, and the PID namespace of its children.
 fn namespaces(process: &str) -> BTreeSet<PathBuf> {
-    ["net", "pid", "pid_for_children"]
+    ["user", "net", "pid", "pid_for_children"]
         .iter()
         .filter_map(|kind| fs::read_link(format!("/proc/{process}/ns/{kind}")).ok())
         .collect()
@@ -577,7 +592,8 @@ enum Victim {
 /// Two hosts with an orphan each; one process is killed; what depends on it must be gone, the rest with the supervisor.
 fn nothing_is_left_after(victim: Victim, choice: DeviceChoice) {
     let mut supervised = Supervised::start(choice);
-    let count = if choice == DeviceChoice::Tun { 2 } else { 3 };
+    // PID, network, perhaps that of a pair's other end, and perhaps user.
+    let count = 2 + usize::from(choice == DeviceChoice::PacketSocket) + usize::from(geteuid().as_raw() != 0);
     for host in &supervised.namespaces {
         assert_eq!(host.len(), count, "{host:?}");
         // The process that was started, the first process, the orphan.
@@ -615,7 +631,7 @@ fn nothing_is_left_after(victim: Victim, choice: DeviceChoice) {
     }
     let interfaces = fs::read_to_string("/proc/self/net/dev").unwrap();
     assert!(
-        !interfaces.contains(DEVICE) && !interfaces.contains("emulator"),
+        !interfaces.contains(device::NAME) && !interfaces.contains("emulator"),
         "{interfaces}"
     );
 }
@@ -638,15 +654,64 @@ fn nothing_is_left_whatever_is_killed() {
 }
 
 #[test]
-fn a_device_tells_when_its_interface_is_gone_with_the_host() {
-    let Some((host, device)) = start(DeviceChoice::Tun) else {
-        return;
+fn a_host_that_was_killed_is_noticed_and_its_device_stays_silent() {
+    for choice in BOTH {
+        let Some((mut host, device)) = start(choice) else {
+            continue;
+        };
+        let first_process = Pid::from_raw(host.first_process_id()).unwrap();
+        let mut polled = [PollFd::new(&host, PollFlags::IN)];
+        assert_eq!(
+            poll(&mut polled, Some(&Timespec::default())).unwrap(),
+            0,
+            "it says something unasked"
+        );
+        kill_process(first_process, Signal::KILL).unwrap();
+        let mut polled = [PollFd::new(&host, PollFlags::IN)];
+        assert_eq!(poll(&mut polled, Some(&PATIENCE)).unwrap(), 1);
+        let error = host.statistics().unwrap_err();
+        assert_eq!(error.to_string(), "the host has ended");
+        // The device keeps the namespace; nobody is in it.
+        assert_eq!(device.read(&mut [0; 2000]).unwrap(), None);
+    }
+}
+
+/// A host whose TUN node is something else, in a mount namespace of its own.
+#[test]
+fn without_the_tun_node_a_packet_socket_does() {
+    let script = "mount --bind /dev/null /dev/net/tun && exec \"$0\" host";
+    let namespaces = if geteuid().as_raw() == 0 {
+        "--mount"
+    } else {
+        "--map-root-user --mount"
     };
-    let handle = handle_of(&host.first_process_id().to_string());
-    drop(host);
-    wait_for_end(&handle);
-    // The device keeps the namespace; nobody is in it.
-    assert_eq!(device.read(&mut [0; 2000]).unwrap(), None);
+    let arguments = [namespaces.split(' ').collect(), vec!["sh", "-c", script]].concat();
+    let program = HostProgram {
+        program: "unshare".into(),
+        arguments: arguments
+            .into_iter()
+            .map(Into::into)
+            .chain([program().program.into()])
+            .collect(),
+    };
+    let (host, device) = match Host::start(&program, DeviceChoice::Automatic) {
+        Err(HostError::Refused(refusal)) if refusal.step == Step::Program => {
+            return skip(&format!("the TUN node cannot be hidden: {refusal}"));
+        }
+        started => started.unwrap(),
+    };
+    assert_eq!(device.facts().kind, DeviceKind::PacketSocket);
+    let reason = host.facts().tun_refused.clone().unwrap();
+    assert!(
+        reason.starts_with("/dev/net/tun gives no interface ("),
+        "{reason}"
+    );
+    host.exit().unwrap();
+    let error = Host::start(&program, DeviceChoice::Tun).unwrap_err();
+    assert!(
+        matches!(&error, HostError::Refused(refusal) if refusal.step == Step::Device),
+        "{error}"
+    );
 }
 
 #[test]
