@@ -378,6 +378,75 @@ fn the_kernel_takes_what_it_knows_and_the_rest_is_reported() {
     }
 }
 
+/// The maximum segment size that a SYN carries.
+fn segment_size_of_syn(packet: &[u8]) -> Option<u16> {
+    let tcp = packet.get(usize::from(packet[0] & 15) * 4..)?;
+    if packet[9] != libc::IPPROTO_TCP as u8 || tcp[13] & 0x12 != 0x02 {
+        return None;
+    }
+    let options = &tcp[20..usize::from(tcp[12] >> 4) * 4];
+    (options[0] == 2).then(|| u16::from_be_bytes([options[2], options[3]])) // Linux writes it first
+}
+
+#[test]
+fn metrics_of_a_route_reach_its_connections() {
+    let Some((mut sender, mut receiver, devices)) = two(DeviceChoice::Automatic).map(split) else {
+        return;
+    };
+    let (seen, sizes) = std::sync::mpsc::channel();
+    let forwarder = Forwarder::start(devices, move |packet| {
+        if let Some(size) = segment_size_of_syn(packet) {
+            seen.send(size).unwrap();
+        }
+    });
+    ask(
+        &mut receiver,
+        json!({"do": "tcp_listen", "address": "10.77.0.1:6000"}),
+    );
+    let controls: Vec<String> = ["reno", "cubic"].map(String::from).into();
+    for (name, outcome) in sender.congestion_controls(&controls).unwrap() {
+        if outcome != (Outcome::Accepted { value: name.clone() }) {
+            skip(&format!("this kernel has no {name}"));
+            continue;
+        }
+        let size = 500 + name.len() as u32;
+        let metrics = Metrics {
+            advertised_mss: Some(size),
+            congestion_control: Some(name.clone()),
+            ..Metrics::default()
+        };
+        let route = Route {
+            destination: RECEIVER,
+            prefix: 32,
+            source: Some(SENDER),
+            metrics,
+        };
+        // In the place of the route that is there.
+        let report = sender
+            .configure(Configuration {
+                routes: vec![route],
+                ..Configuration::default()
+            })
+            .unwrap();
+        assert!(
+            report.len() == 3 && report.iter().all(ReportEntry::is_as_asked),
+            "{report:?}"
+        );
+        std::thread::scope(|scope| {
+            let sending = scope.spawn(|| {
+                ask(
+                    &mut sender,
+                    json!({"do": "tcp_send", "to": "10.77.0.1:6000", "bytes": 5000}),
+                )
+            });
+            assert_eq!(ask(&mut receiver, json!({"do": "tcp_count"})), json!(5000));
+            assert_eq!(sending.join().unwrap(), json!(name));
+        });
+        assert_eq!(u32::from(sizes.recv().unwrap()), size);
+    }
+    forwarder.finish();
+}
+
 #[test]
 fn a_host_is_alone_in_its_namespaces() {
     for choice in BOTH {
