@@ -11,7 +11,7 @@
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
 //! | [`network`], [`routes`] | from a scenario to hops, and the ways through them |
 //! | [`scenario`] | from text to checked, resolved values |
-//! | [`result`] | the tables every way fills |
+//! | [`result`], [`sampling`] | the tables every way fills, and how one of them is |
 //! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global.
@@ -28,6 +28,7 @@ pub mod queue;
 pub mod registry;
 pub mod result;
 pub mod routes;
+pub mod sampling;
 pub mod scenario;
 pub mod streams;
 pub mod traffic;

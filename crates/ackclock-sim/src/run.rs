@@ -556,10 +556,9 @@ impl<T: Trace> Run<T> {
         let mut inside = 0;
         for (Station { hop, .. }, losses) in self.stations.iter().zip(&self.ledger.hops) {
             let counters = hop.counters();
-            let drops = losses.queue + losses.aqm + losses.impairment;
             assert_eq!(
                 counters.arrivals + counters.duplicates,
-                counters.departures + drops + hop.inside(&self.packets),
+                counters.departures + losses.drops() + hop.inside(&self.packets),
                 "packets are conserved"
             );
             inside += hop.inside(&self.packets);
