@@ -1,0 +1,4 @@
+//! The driver that sleeps: two hosts with the kernel's own network stack, joined by the laboratory's hops in real time.
+//!
+//! Linux only: elsewhere nothing but [`doctor`] is there, and it says so.
+
