@@ -1,7 +1,5 @@
 //! What the driver alone costs per packet: its bytes taken in, through the hops, its decisions recorded, its bytes given out.
 
-#![expect(missing_docs, reason = "criterion's macros write functions without comments")]
-
 use ackclock_core::network::{self, Network};
 use ackclock_core::packet::FlowId;
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};

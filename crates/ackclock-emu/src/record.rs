@@ -163,9 +163,15 @@ impl Chunk {
     /// Forgets the rows, and keeps their memory and the digest.
     pub fn clear(&mut self) {
         let (times, flows, sizes, traits) = &mut self.arrivals;
-        (times.clear(), flows.clear(), sizes.clear(), traits.clear());
+        times.clear();
+        flows.clear();
+        sizes.clear();
+        traits.clear();
         let (times, hops, packets, outcomes) = &mut self.decisions;
-        (times.clear(), hops.clear(), packets.clear(), outcomes.clear());
+        times.clear();
+        hops.clear();
+        packets.clear();
+        outcomes.clear();
     }
 
     fn encode(&self, body: &mut Vec<u8>) {
