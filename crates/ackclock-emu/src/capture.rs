@@ -100,3 +100,26 @@ impl Captures {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_files_of_a_folder() {
+        let folder = std::env::temp_dir().join(format!("ackclock-captures-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut captures = Captures::in_folder(&folder).unwrap();
+        for (number, point) in (1..).zip(Point::ALL) {
+            for _ in 0..number {
+                captures.write(point, Time::ZERO, &[0x45; 1500]).unwrap();
+            }
+        }
+        captures.finish().unwrap();
+        let lengths = Point::ALL.map(|point| std::fs::read(folder.join(point.file_name())).unwrap().len());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(lengths, [1, 2, 3, 4].map(|packets| 24 + packets * (16 + 96)));
+        assert_eq!(format!("{captures:?}"), "[]");
+        captures.write(Point::ToSenders, Time::ZERO, &[0x45; 40]).unwrap();
+    }
+}

@@ -227,6 +227,28 @@ traffic = {{ kind = "cbr", rate = "3 Mbit/s" }}
     }
 
     impl Description {
+        /// One hop of 12 Mbit/s, a millisecond for 1500 bytes, and one flow both ways through it.
+        pub fn one_hop(impairments: &str) -> Self {
+            let text = format!(
+                r#"
+schema = 1
+name = "one hop"
+duration = "1 s"
+[[hops]]
+name = "only"
+link = {{ kind = "constant", rate = "12 Mbit/s" }}
+queue = {{ kind = "droptail", limit = "100 packets" }}
+impairments = [{impairments}]
+[[flows]]
+name = "one"
+route = ["only"]
+return = ["only"]
+transport = {{ kind = "tcp", control = {{ kind = "reno" }} }}
+traffic = {{ kind = "bulk" }}
+"#
+            );
+            Description { text, marks: false }
+        }
         pub fn network(&self) -> Network {
             let files: BTreeMap<String, String> = [
                 (

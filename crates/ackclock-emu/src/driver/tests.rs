@@ -2,10 +2,13 @@
 
 use super::*;
 use crate::decision::Outcome;
-use crate::testing::networks::{Coming, Description, END, arrivals, counters, descriptions, drive, lateness};
+use crate::testing::networks::{
+    Coming, Description, END, INTERVAL, arrivals, counters, descriptions, drive, lateness,
+};
 use ackclock_core::hop::Arrival;
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::PacketPool;
+use ackclock_core::result::Column;
 use ackclock_core::routes::Routes;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,27 +221,7 @@ proptest! {
 /// In a steady state a packet finds the buffer of one that has gone.
 #[test]
 fn buffers_are_used_again() {
-    let text = r#"
-schema = 1
-name = "one hop"
-duration = "1 s"
-[[hops]]
-name = "only"
-link = { kind = "constant", rate = "12 Mbit/s" }
-queue = { kind = "droptail", limit = "100 packets" }
-impairments = [{ kind = "duplicate", probability = "50 %" }]
-[[flows]]
-name = "one"
-route = ["only"]
-return = ["only"]
-transport = { kind = "tcp", control = { kind = "reno" } }
-traffic = { kind = "bulk" }
-"#;
-    let description = Description {
-        text: text.into(),
-        marks: false,
-    };
-    let mut driver = description.driver();
+    let mut driver = Description::one_hop(r#"{ kind = "duplicate", probability = "50 %" }"#).driver();
     let bytes = [0x45; 1500];
     let mut addresses = BTreeSet::new();
     for number in 0..2000 {
@@ -261,15 +244,7 @@ traffic = { kind = "bulk" }
 
 #[test]
 fn a_stamp_that_lies_behind_is_brought_up_and_recorded_so() {
-    let text = "schema = 1\nname = \"nothing\"\nduration = \"1 s\"\n[[hops]]\nname = \"only\"\n\
-        link = { kind = \"constant\", rate = \"12 Mbit/s\" }\nqueue = { kind = \"droptail\", limit = \"9 packets\" }\n\
-        [[flows]]\nname = \"one\"\nroute = [\"only\"]\nreturn = [\"only\"]\n\
-        transport = { kind = \"tcp\", control = { kind = \"reno\" } }\ntraffic = { kind = \"bulk\" }\n";
-    let description = Description {
-        text: text.into(),
-        marks: false,
-    };
-    let mut driver = description.driver();
+    let mut driver = Description::one_hop("").driver();
     let (early, late) = (Time::from_nanos(5), Time::from_nanos(900));
     assert!(driver.poll_departure(late).is_none());
     driver.handle_packet(early, FlowId(0), Direction::Back, &[0x45; 60]);
@@ -278,4 +253,30 @@ fn a_stamp_that_lies_behind_is_brought_up_and_recorded_so() {
         Some(late)
     );
     assert_eq!(driver.poll_timeout(), late + Span::from_micros(40));
+}
+
+/// Also if somebody was there at that moment before the packet came, and whenever somebody comes next.
+#[test]
+fn a_sample_sees_what_happens_at_its_moment() {
+    for looks in [false, true] {
+        let mut driver = Description::one_hop("").driver();
+        let at = |nanos| Time::ZERO + Span::from_nanos(nanos);
+        let interval = INTERVAL.as_nanos();
+        // The second leaves at the moment of a sample, the third comes then.
+        for moment in [0, interval - 1_000_000, interval] {
+            if looks {
+                assert!(driver.poll_departure(at(moment)).is_none() || moment > 0);
+            }
+            driver.handle_packet(at(moment), FlowId(0), Direction::Forward, &[0x45; 1500]);
+        }
+        driver.finish(at(2 * interval + 5));
+        let Table(columns) = driver.take_table();
+        let column = |name: &str| match &columns.iter().find(|(column, _)| *column == name).unwrap().1 {
+            Column::Integer(rows) => rows.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(column("arrivals"), [1, 3, 3, 3]);
+        assert_eq!(column("departures"), [0, 2, 3, 3]);
+        assert_eq!(column("served_bytes"), [0, 3000, 4500, 4500]);
+    }
 }

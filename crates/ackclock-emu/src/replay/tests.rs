@@ -129,3 +129,30 @@ fn a_difference_says_what_was_recorded_and_what_was_replayed() {
         "decision 2: recorded packet 3 QueueFull at 7 ns, hop 1, replayed nothing"
     );
 }
+
+#[test]
+fn arrivals_that_cannot_have_come_are_named() {
+    let row = |at, flow| ArrivalRow {
+        at: Time::from_nanos(at),
+        flow: FlowId(flow),
+        size: 1500,
+        kind: PacketKind::Data,
+        ecn: Ecn::NotCapable,
+    };
+    let difference = |second| {
+        let mut chunk = Chunk::default();
+        chunk.push_arrival(&row(900, 0));
+        chunk.push_arrival(&second);
+        replayed(&Description::one_hop(""), &[chunk]).difference
+    };
+    let at = Time::from_nanos(5);
+    assert_eq!(
+        difference(row(5, 0)),
+        Some(Difference::OutOfOrder { packet: 1, at })
+    );
+    assert_eq!(
+        difference(row(901, 1)),
+        Some(Difference::UnknownFlow { packet: 1, flow: 1 })
+    );
+    assert_eq!(difference(row(900, 0)), None);
+}
