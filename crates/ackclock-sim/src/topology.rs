@@ -1,4 +1,4 @@
-//! From a scenario to hops and flows: the [network](ackclock_core::network), and on it instances expanded, endpoints built, each with its own
+//! From a scenario to hops and flows: the [`network`], and on it instances expanded, endpoints built, each with its own
 //! named stream.
 
 use crate::flow::{Flow, Protocol};
