@@ -12,7 +12,7 @@ from ackclock.models import Assumption, Domain, Input, InputError, Model, NoSolu
 
 PFTK, SQUARE_ROOT, SAWTOOTH = (models.model(name) for name in ("pftk", "square_root", "sawtooth"))
 
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 @few

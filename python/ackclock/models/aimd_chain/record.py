@@ -23,7 +23,7 @@ from ackclock.models.aimd_chain.chain import WindowChain, solve
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.loss import Bernoulli
 from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_random_loss, unless
-from ackclock.models.domain import AT_LEAST_ONE, PROPER_SHARE, Domain
+from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, PROPER_SHARE, Domain
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath
 
@@ -130,7 +130,7 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
         ),
         Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
         Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, Domain(0, 1, "[)")),
+        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
     ),
     outputs=OUTPUTS,
     goodput="throughput",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.models.aimd_chain.continuous import Continuous
-from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.refusal import refuse
 
 Array = NDArray[np.float64]
 
