@@ -129,6 +129,18 @@ def test_a_law_per_window_is_each_of_them() -> None:
     assert Throughput(alone.chain, same, 90).quantile([0.2, 0.9]) == pytest.approx(alone.quantile([0.2, 0.9]))
 
 
+def test_a_law_per_window_is_asked_for_once() -> None:
+    asked: list[float] = []
+
+    def law(w: float) -> rtt.RoundTrip:
+        asked.append(w)
+        return rtt.gamma(2, 0.01 * w)
+
+    T = Throughput(solve(Bernoulli(0.05), 20), rtt.per_window(law), 90)
+    assert 0 < T.interval(0.9)[0] < T.mean() < 90
+    assert sorted(asked) == T.chain.windows.tolist()
+
+
 def test_check_values_with_a_constant_round_trip() -> None:
     chain, constant = solve(Bernoulli(0.001), 40), rtt.constant(0.1)
     means = {mode: Throughput(chain, constant, 300, mode).mean() for mode in ALL_MODES}

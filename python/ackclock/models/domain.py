@@ -44,6 +44,11 @@ class Domain:
             return f"{above}{name}{below}" if self.low > -inf else f"{name}{below}"
         return f"{name} {'≥' if self.ends[0] == '[' else '>'} {self.low:g}"
 
+    def refusal(self, name: str, number: float) -> str:
+        """What is wrong with a number that is not in it, and what to give instead."""
+        finite = "a finite " if number == inf and not self.values else ""
+        return f"is out of its domain; give {finite}{self.words(name)}"
+
 
 def check(**arguments: tuple[ArrayLike, Domain]) -> None:
     """Refuses the first argument that is out of its domain: `p = 1.5 is out of its domain; give 0 < p < 1`.
@@ -58,7 +63,7 @@ def check(**arguments: tuple[ArrayLike, Domain]) -> None:
         inside = domain.holds(value)
         if not inside.all():
             bad = float(np.asarray(value, float)[~inside].flat[0])
-            refuse(letter, bad, f"is out of its domain; give {domain.words(letter)}")
+            refuse(letter, bad, domain.refusal(letter, bad))
 
 
 POSITIVE = Domain()
