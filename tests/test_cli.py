@@ -391,15 +391,15 @@ def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.cli import _print_table
     from ackclock.summary import flow_cells, flow_rows, spare_flow_columns
+    from ackclock.terminal import print_table
 
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     result = Result.load("run")
     head, cells = flow_cells(flow_rows(result, predict(result, "usual")))
-    _print_table("title", head, cells, spare_flow_columns(head))
+    print_table("title", head, cells, spare_flow_columns(head))
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert max(map(len, text.partition("left out")[0].splitlines())) <= columns
     assert all(row[head.index("goodput Mbit/s")] in text for row in cells)

@@ -98,7 +98,7 @@ def test_no_solution_is_one_line_or_one_row() -> None:
         ("pftk --loss 1% --rtt 1%", '--rtt: "1%" is in another unit; write for example 100ms'),
         ("pftk --loss 1s --rtt 1s", '--loss: "1s" is in another unit; write for example 1%'),
         ("pftk --loss 1%,, --rtt 1s", '--loss: "" is no quantity; write for example 1%'),
-        ("pftk --los 1% --rtt 1s", "No such option '--los'"),
+        ("pftk --los 1% --rtt 1s", "--los: no such option; did you mean --loss"),
         ("pftk --loss 1% --rtt 1s extra", "Got unexpected extra argument (extra)"),
         ("pftk --loss 1% --rtt 1s --mss 0B", "--mss: 0B with --header 0 bytes is no segment"),
         ("pftk --loss 1% --rtt 1s --mss wide", '--mss: "wide" is no amount of data; write for example 1460 bytes'),
@@ -126,7 +126,7 @@ def test_a_folder_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_exists_is_a_scenario_whatever_its_name(scenario_file: Path) -> None:
     scenario_file.rename("pftk")
     assert predict("pftk").stdout.startswith("leaky pipe: predicted goodput")
-    assert refused(predict("pftk", "--loss", "1%")).startswith("No such option")
+    assert refused(predict("pftk", "--loss", "1%")).startswith("--loss: no such option; see ")
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
