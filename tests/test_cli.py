@@ -387,6 +387,24 @@ def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
     assert (answer["flows"][0]["goodput"]["low"], answer["flows"][0]["goodput"]["high"]) == (None, None)
 
 
+@pytest.mark.parametrize(("columns", "parts"), [(40, 3), (80, 2), (200, 1)])
+def test_a_comparison_that_is_too_wide_goes_on_below(
+    columns: int, parts: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ackclock.terminal import print_table
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    head = ["p", *(name for quantity in ("mean", "spread", "atom") for name in (quantity, "ours", "off by"))]
+    cells = [["0.01", *(f"{10 * row + column}.12345" for column in range(9))] for row in (1, 2)]
+    print_table("title", head, cells, keys=1, together=3)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert sum(line.startswith("0.01") for line in lines) == 2 * parts
+    assert all(cell in text for row in cells for cell in row)
+
+
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -196,7 +196,8 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
             for one, says in zip(known, answers, strict=True)
         ]
         fixed = {name: value for name, value in known[0].items() if name not in varied}
-        print_table(_title(model, fixed, units), varied + [one.name for one in model.outputs], cells)
+        head = varied + [one.name for one in model.outputs]
+        print_table(_title(model, fixed, units), head, cells, keys=len(varied))
 
 
 def _in_segments(one: "Input | Output", value: float) -> str:

@@ -33,9 +33,9 @@ def print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
         return
     for record in records:
         click.echo(f"{record['name']}: {record['shows']}. {record['question']}\n")
-        for title, note, head, cells in compared.tables(record):
-            print_table(title, head, cells)
-            click.echo(f"{note}\n" if note else "")
+        for table in compared.tables(record):
+            print_table(table.title, table.head, table.cells, keys=table.keys, together=compared.TOGETHER)
+            click.echo(f"{table.note}\n" if table.note else "")
         for note in compared.notes(record):
             click.echo(note)
         click.echo(f"verdict: {record['verdict']['text']}\n")
