@@ -16,6 +16,7 @@ from ackclock.asking import PredictCommand
 from ackclock.exits import INTERRUPTED, UNTRUSTWORTHY, Commands, complain
 from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 from ackclock.scenario import Scenario, load
+from ackclock.suggestion import suggestion
 from ackclock.terminal import print_json, print_table
 
 # Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
@@ -407,7 +408,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     records = shown.records(kind)
     if name is not None:
         if name not in records:
-            raise click.UsageError(f'"{name}" is none of the {kind}; write one of {", ".join(records)}')
+            raise click.UsageError(f'"{name}" is none of the {kind}; {suggestion(name, records)}')
         records = {name: records[name]}
     if as_json:
         print_json(list(records.values()))
