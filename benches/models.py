@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""How long models take through Python: a million points of each formula, and the chain of windows.
+"""How long models take: closed forms for a million points, and the window chain, through Python as a user calls them.
 
-    .venv/bin/python benches/models.py
+    .venv/bin/python benches/models.py      # writes the section "Models" of BENCHMARKS.md
 
-Formulas are asked through their records (all outputs) for loss rates from 1e-6 to 0.4, logarithmically spaced; what
-else a model needs is one number. The chain is solved for 10 000 windows, and a thousand times for 1000; its kernel
-alone is timed by `cargo bench -p ackclock-markov`. Of several repeats the fastest counts: what disturbs a run only ever
-makes it slower.
+Closed forms: loss rates from 1e-6 to 0.4, logarithmically spaced, all outputs of the record; what else a model needs
+is one number. Of several repeats the fastest counts: what disturbs a run only ever makes it slower. The chain's kernel
+alone is timed by `cargo bench -p ackclock-markov`.
 """
 
+import os
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -17,48 +19,61 @@ from ackclock.models import MODELS, aimd_chain, solve
 from ackclock.models import model as named
 
 POINTS = 1_000_000
-REPEATS = 5
-#: Of inputs without a default, besides the loss rate.
+REPEATS = 7
+#: Of inputs without a default, besides the loss rate and the rate.
 GIVEN = {"rtt": 0.1, "size": 100.0, "buffer": 50.0}
+PAGE = Path(__file__).resolve().parent.parent / "BENCHMARKS.md"
+BEGIN, END = "<!-- models: begin -->", "<!-- models: end -->"
 
 
-def fastest(work) -> float:
-    """Seconds of the fastest of some repeats."""
+def fastest(work: Callable[[], object]) -> float:
+    """Milliseconds of the fastest of some repeats."""
     taken = []
     for _ in range(REPEATS):
         start = time.perf_counter()
         work()
         taken.append(time.perf_counter() - start)
-    return min(taken)
+    return min(taken) * 1e3
 
 
-def formulas() -> None:
-    """Prints the table of formulas, and how long a question backwards takes."""
+def closed_forms() -> list[str]:
+    """A row for each model but the chain, which solves one for each point."""
     varied = {"loss": np.geomspace(1e-6, 0.4, POINTS), "rate": np.geomspace(1, 1e6, POINTS)}
-    print("| model | a million points |")
-    print("|---|---:|")
+    rows = []
     for model in MODELS:
-        if model.name == "aimd_chain":
-            continue  # it solves a chain for each point
-        given = {one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None}
-        print(f"| {model.name} | {fastest(lambda model=model, given=given: model.answer(**given)) * 1e3:.0f} ms |")
-    question = fastest(lambda: solve(named("pftk"), "loss", 100.0, rtt=0.1, timeout=0.4))
-    print(f"\nThe loss rate at which PFTK gives a throughput: {question * 1e3:.1f} ms.")
+        if model.name != aimd_chain.MODEL.name:
+            given = {one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None}
+            rows.append(
+                f"| {model.name}, a million points | {fastest(lambda m=model, g=given: m.answer(**g)):.0f} ms |"
+            )
+    return rows
 
 
-def chains() -> None:
-    """Prints the table of chains."""
-    print("| largest window | loss rates | time |")
-    print("|---:|---|---:|")
-    for p in (1e-8, 1e-6, 1e-4, 0.01, 0.1, 0.9):
-        taken = fastest(lambda p=p: aimd_chain.solve(aimd_chain.Bernoulli(p), 10_000))
-        print(f"| 10,000 | {p:g} | {taken * 1e3:.2f} ms |")
+def chains() -> list[str]:
+    """One chain of 10 000 windows, and a thousand of 1000."""
+    one = max(
+        fastest(lambda p=p: aimd_chain.solve(aimd_chain.Bernoulli(p), 10_000))
+        for p in (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9)
+    )
     losses = [aimd_chain.Bernoulli(float(p)) for p in np.geomspace(1e-8, 0.9, 1000)]
-    taken = fastest(lambda: aimd_chain.solve_many(losses, 1000))
-    print(f"| 1,000 | 1,000 of them, 1e-08 to 0.9 | {taken * 1e3:.0f} ms |")
+    many = fastest(lambda: aimd_chain.solve_many(losses, 1000))
+    return [
+        f"| the chain of 10,000 windows, the slowest of eight loss rates from 1e-8 to 0.9 | {one:.1f} ms |",
+        f"| chains of 1,000 windows for 1,000 loss rates | {many:.0f} ms |",
+    ]
+
+
+def main() -> None:
+    """Prints the table and writes it into BENCHMARKS.md."""
+    question = fastest(lambda: solve(named("pftk"), "loss", 100.0, rtt=0.1, timeout=0.4))
+    rows = ["| | |", "|---|---:|", *closed_forms(), *chains()]
+    rows += [f"| the loss rate at which PFTK gives a throughput | {question:.1f} ms |"]
+    measured = "\n".join([f"Load average {os.getloadavg()[1]:.1f}.", "", *rows])
+    print(measured)
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{measured}\n\n{END}{after}")
 
 
 if __name__ == "__main__":
-    formulas()
-    print()
-    chains()
+    main()
