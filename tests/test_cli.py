@@ -150,9 +150,10 @@ def test_show_names_parameters() -> None:
     assert "title" in json.loads(ackclock("show", "schema").stdout)
 
 
-def test_show_refuses_an_unknown_name_with_the_known() -> None:
-    line = refused(ackclock("show", "controls", "rneo"))
-    assert '"rneo"' in line
+def test_show_refuses_an_unknown_name_with_the_nearest_or_the_known() -> None:
+    assert refused(ackclock("show", "controls", "rneo")) == '"rneo" is none of the controls; did you mean reno?'
+    line = refused(ackclock("show", "controls", "zzz"))
+    assert '"zzz"' in line
     assert all(entry["name"] in line for entry in registry()["controls"])
 
 
