@@ -1,12 +1,12 @@
 """A flow's rounds, one by one, from samples taken once in a round trip.
 
-The link takes no time to speak of, so a window is sent at one moment, and again a round-trip time later. The flow starts
-half a round-trip time after time zero and samples are a round-trip time apart, so that every sample lies between two
-such moments, and two samples enclose one round. It stays so: whatever takes another time than that, in a run of some ten
-thousand rounds, adds up to less than half a round-trip time; `read` checks it.
+The link takes no time to speak of, so a window is sent at one moment, and again a round-trip time later. The flow
+starts half a round-trip time after time zero and samples are a round-trip time apart, so that every sample lies between
+two such moments, and two samples enclose one round. It stays so: whatever takes another time than that, in a run of
+some ten thousand rounds, adds up to less than half a round-trip time; `read` checks it.
 
-A round is *congestion avoidance*, which is all that the chain is about, up to the round in which a segment is lost, that
-one included. What follows is the reaction: the round in which the loss is noticed (two of them if fewer than three
+A round is *congestion avoidance*, which is all that the chain is about, up to the round in which a segment is lost,
+that one included. What follows is the reaction: the round in which the loss is noticed (two of them if fewer than three
 segments were sent behind the lost one), fast recovery, or the silence before a timeout and the slow start behind it. A
 reaction to a loss during a reaction belongs to it.
 """
