@@ -1,5 +1,6 @@
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from ackclock import simulate
+from ackclock import plot, simulate
 from ackclock.experiments import (
     EXPERIMENTS,
     Cell,
@@ -22,7 +23,10 @@ from ackclock.experiments import (
     analytic,
     chosen,
     plain,
+    which_formula,
 )  # fmt: skip
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 # What we say of each: changed on purpose only.
 VERDICTS = {
@@ -162,6 +166,19 @@ def test_the_figure_shows_what_is_compared(experiment: Experiment) -> None:
         for value in (cell.ours, cell.theirs):
             near = np.isclose(points, (float(cell.row[0]), value), rtol=1e-12).all(axis=1)
             assert near.any(), (cell, value)
+
+
+def test_the_guide_to_formulas_shows_this_figure_and_these_numbers() -> None:
+    [experiment] = chosen(["formulas-figure-1"], EXPERIMENTS)
+    shown = (DOCS / "images" / "which-formula.svg").read_text(encoding="utf-8")
+    drawn = plot.render(figure(experiment), "svg").decode("utf-8")
+    # Coordinates in points; the least may depend on the version of what draws.
+    then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
+    assert then == pytest.approx(now, abs=1), "make it anew: ackclock reproduce formulas"
+    guide = (DOCS / "guides" / "which-formula.md").read_text(encoding="utf-8")
+    for sender, rows in which_formula.SAID.items():
+        for p, texts in rows.items():
+            assert f"| {' | '.join((sender, p, *texts))} |" in guide.splitlines()
 
 
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:

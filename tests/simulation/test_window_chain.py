@@ -15,7 +15,9 @@ What makes the comparison fair:
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +33,7 @@ from .paths import Tree, flow, loss, path, scenario, tcp
 from .rounds import Rounds
 from .rows import column
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "which-formula.md"
 ROUND_TRIP = 0.1
 #: Losses per replicate. They are cheap where they are frequent, and few will do where a cap leaves little to chance.
 LOSSES = {0.0005: 500, 0.001: 500, 0.002: 600, 0.005: 1000, 0.01: 1500, 0.02: 2000, 0.05: 3000}
@@ -93,6 +96,11 @@ def in_avoidance(p: float, cap: int | None, *, per_segment: bool = False) -> Int
     """Segments sent in a round of congestion avoidance over the chain's."""
     runs = simulated(p, cap, per_segment=per_segment)
     return interval([one.avoidance.mean() / segments_per_round(one.loss, cap) for one in runs])
+
+
+def with_reactions(p: float) -> Interval:
+    """Segments sent in any round over the chain's; without a cap."""
+    return interval([one.sent.mean() / segments_per_round(one.loss, None) for one in simulated(p, None)])
 
 
 def distance(p: float, cap: int | None, *, per_segment: bool = False) -> float:
@@ -161,13 +169,27 @@ WITH_REACTIONS = {
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
     """A round or two for each loss, in which less than the mean window is sent; silence where it ends in a timeout."""
-    runs = simulated(p, None)
-    whole = interval([one.sent.mean() / segments_per_round(one.loss, None) for one in runs])
+    whole = with_reactions(p)
     low, high = WITH_REACTIONS[p]
     assert low < whole.mean < high
     assert whole.high < in_avoidance(p, None).mean
-    timeouts = np.mean([one.share(rounds.TIMEOUT) for one in runs])
+    timeouts = np.mean([one.share(rounds.TIMEOUT) for one in simulated(p, None)])
     assert timeouts < 0.003 if p <= 0.002 else timeouts > 0.003
+
+
+@pytest.mark.parametrize("p", PROBABILITIES)
+def test_the_guide_says_what_is_measured(p: float) -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    [row] = [line for line in text.splitlines() if re.match(rf"\| {100 * p:g} % \| [0-9.]+ \|", line)]
+    segments, alone, capped, differs, counted = row.strip("| ").split(" | ")[1:]
+    assert float(segments) == pytest.approx(segments_per_round(p, None), abs=0.06)
+    for said, cap in ((alone, None), (capped, CAPS[1])):
+        mean, half_width = (float(number) for number in said.split(" ± "))
+        measured = in_avoidance(p, cap)
+        assert mean == pytest.approx(measured.mean, abs=0.001)
+        assert half_width == pytest.approx(measured.half_width, abs=0.001)
+    assert float(differs) == pytest.approx(distance(p, None), abs=0.001)
+    assert float(counted) == pytest.approx(with_reactions(p).mean, abs=0.006)
 
 
 class Steps(NamedTuple):
