@@ -189,6 +189,29 @@ def test_a_channel_whose_states_are_alike_is_bernoulli(leave: float, back: float
     np.testing.assert_allclose(ours.segments[seen], theirs.segments[seen], rtol=1e-9)
 
 
+CERTAIN = (0, 0.3, 1)
+#: Both never or both always is refused, see below.
+MIXING = [(leave, back) for leave in CERTAIN for back in CERTAIN if leave != back or leave == 0.3]
+
+
+@pytest.mark.parametrize(("leave", "back"), MIXING)
+@pytest.mark.parametrize("good", CERTAIN)
+@pytest.mark.parametrize("bad", CERTAIN)
+def test_states_never_left_or_without_loss_or_with_nothing_else(
+    leave: float, back: float, good: float, bad: float
+) -> None:
+    chain = gilbert_elliott.solve(gilbert_elliott.GilbertElliott(leave, back, good, bad), 9)
+    P = np.array([[1 - leave, leave], [back, 1 - back]])
+    D, dense = np.diag([1 - good, 1 - bad]) @ P, np.zeros((16, 16))
+    for w in range(2, 10):
+        here, up, down = (slice(2 * k, 2 * k + 2) for k in (w - 2, min(w - 1, 7), max(w // 2, 2) - 2))
+        survive = np.linalg.matrix_power(D, w)
+        dense[here, up] += survive
+        dense[here, down] += np.linalg.matrix_power(P, w) - survive
+    half = np.linalg.matrix_power((np.eye(16) + dense) / 2, 4000)  # has forgotten where it started
+    np.testing.assert_allclose(chain.round, half[0].reshape(-1, 2).sum(axis=1), atol=1e-9)
+
+
 def test_a_channel_without_loss_goes_to_the_top() -> None:
     chain = gilbert_elliott.solve(gilbert_elliott.GilbertElliott(0.1, 0.2, 0, 0), 30)
     assert chain.round[-1] == pytest.approx(1)
@@ -284,6 +307,7 @@ def test_a_buffer_that_never_fills_changes_nothing() -> None:
         ),
         (lambda: gilbert_elliott.GilbertElliott(-1, 0.5), "good_to_bad = -1 must be a probability"),
         (lambda: gilbert_elliott.GilbertElliott(0, 0), "the channel must be able to change"),
+        (lambda: gilbert_elliott.GilbertElliott(1, 1), "so that the channel mixes"),
         (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.5, 0.1, 2), "mean_loss = 0.5 must be positive and below"),
         (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.1, 0.5, 0), "bad_sojourn = 0 must be at least 1"),
         (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.4, 0.5, 1), "bad_sojourn = 1 is too short"),

@@ -49,6 +49,7 @@ fn inverse(returns: Matrix, leaving: Vector) -> Option<Matrix> {
     let size = leaving[0].max(leaving[1]).max(returns[1]).max(returns[2]);
     let [v, w, b, c] = [leaving[0], leaving[1], returns[1], returns[2]].map(|value| value / size);
     let determinant = v * w + v * c + w * b;
+    // Also where all are zero, and nothing can be said of their size.
     (determinant > 0.0).then(|| [w + c, b, c, v + b].map(|value| value / determinant / size))
 }
 
@@ -134,24 +135,24 @@ pub fn stationary(survive: &[Matrix], lose: &[Matrix], down: &[usize]) -> Result
         .iter()
         .position(|s| *s == [0.0; 4])
         .unwrap_or(down.len() - 1);
-    descend(survive, lose, down, top)?.climb(down.len())
+    descend(survive, lose, down, top).climb(down.len())
 }
 
 /// What the walk down finds.
 struct Descent {
     /// The lowest level that is ever returned to.
     bottom: usize,
-    /// U of that level.
-    returns: Matrix,
+    /// The law of the channel at that level.
+    channel: Option<Vector>,
     /// R of the levels from there to below the top.
     visits: Vec<Matrix>,
 }
 
-fn descend(survive: &[Matrix], lose: &[Matrix], down: &[usize], top: usize) -> Result<Descent, Refused> {
+fn descend(survive: &[Matrix], lose: &[Matrix], down: &[usize], top: usize) -> Descent {
     let mut bottom = bottom(down, top);
     let mut visits = vec![[0.0; 4]; top];
     let mut products = Products::new(top, row_sums(lose[top]));
-    let mut returns = [0.0; 4];
+    let mut channel = None;
     // The highest that falls to the level or below it, and the highest that falls below it.
     let (mut highest, mut leaves) = (top, top);
     for level in (bottom..=top).rev() {
@@ -165,39 +166,47 @@ fn descend(survive: &[Matrix], lose: &[Matrix], down: &[usize], top: usize) -> R
         if leaves < products.anchor || !is_left {
             products.move_anchor(level, highest, &visits, lose);
         }
-        returns = if level == top { survive[top] } else { [0.0; 4] };
+        let mut returns = if level == top { survive[top] } else { [0.0; 4] };
         let first = if is_left { leaves + 1 } else { level };
         for (w, &fall) in (first..).zip(&lose[first..=highest]) {
             returns = plus(returns, times(products.product(w), fall));
         }
-        let inverse = if is_left {
-            inverse(returns, products.leaving(leaves))
+        let leaving = if is_left {
+            products.leaving(leaves)
         } else {
-            None
+            [0.0; 2]
         };
-        let Some(inverse) = inverse else {
-            bottom = level;
+        let Some(inverse) = inverse(returns, leaving) else {
+            (bottom, channel) = (level, settled(returns, leaving));
             break;
         };
         visits[level - 1] = times(survive[level - 1], inverse);
         highest = leaves;
     }
     visits.drain(..bottom);
-    Ok(Descent {
+    Descent {
         bottom,
-        returns,
+        channel,
         visits,
-    })
+    }
+}
+
+/// The channel's law at a level that is never left for good from at least one of its states; none if it depends on where
+/// the channel starts.
+fn settled(returns: Matrix, leaving: Vector) -> Option<Vector> {
+    let changes = returns[1] + returns[2];
+    match leaving {
+        _ if changes > 0.0 => Some([returns[2] / changes, returns[1] / changes]),
+        [0.0, 0.0] => None,
+        [0.0, _] => Some([1.0, 0.0]),
+        _ => Some([0.0, 1.0]),
+    }
 }
 
 impl Descent {
     fn climb(self, levels: usize) -> Result<Vec<Vector>, Refused> {
         let mut law = vec![[0.0; 2]; levels];
-        let changes = self.returns[1] + self.returns[2];
-        if changes == 0.0 {
-            return Err(Refused::Reducible);
-        }
-        law[self.bottom] = [self.returns[2] / changes, self.returns[1] / changes];
+        law[self.bottom] = self.channel.ok_or(Refused::Reducible)?;
         for (level, visits) in (self.bottom..).zip(&self.visits) {
             let [x, y] = law[level];
             let next = [x * visits[0] + y * visits[2], x * visits[1] + y * visits[3]];

@@ -24,7 +24,7 @@ from ackclock.models.aimd_chain.refusal import refuse
 _UNLIKELY = 1e-17
 #: An epoch is walked round by round, for all windows at once.
 _MOST_ROUNDS = 100_000
-_LARGEST_WINDOW = 10_000
+_LARGEST_WINDOW = 5_000
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,12 @@ class GilbertElliott:
     def __post_init__(self) -> None:
         for name in ("good_to_bad", "bad_to_good", "loss_in_good", "loss_in_bad"):
             check_probability(name, getattr(self, name))
-        if self.good_to_bad + self.bad_to_good == 0:
+        if self.good_to_bad == self.bad_to_good == 0:
             refuse("good_to_bad", self.good_to_bad, "and bad_to_good are both zero: the channel must be able to change")
+        if self.good_to_bad == self.bad_to_good == 1:
+            refuse(
+                "good_to_bad", self.good_to_bad, "and bad_to_good are both one: take less, so that the channel mixes"
+            )
 
     @classmethod
     def of_bursts(cls, mean_loss: float, loss_in_bad: float, bad_sojourn: float) -> "GilbertElliott":
