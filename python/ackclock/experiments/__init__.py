@@ -5,7 +5,7 @@ One record for each table or figure. Append new ones to `EXPERIMENTS`; the order
 
 from collections.abc import Iterable
 
-from ackclock.experiments import rfc9438
+from ackclock.experiments import rfc9438, which_formula
 from ackclock.experiments.experiment import Experiment, analytic
 from ackclock.experiments.markov import (
     mean_throughput,
@@ -61,6 +61,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     throughput_spread.BY_SPREAD_OF_RTT,
     throughput_level.EXPERIMENT,
     *rfc9438.EXPERIMENTS,
+    which_formula.EXPERIMENT,
 )
 
 
