@@ -174,9 +174,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "The formula's rate over the simulated one", Origin.PRINTED, ("sender", "p"), cells, criterion
     )
     settings = (
-        Setting("path", f"{ROUND_TRIP * 1000:.0f} ms, nothing queues, independent loss of data", Origin.PRINTED),
-        Setting("sender", "Reno control, preset rfc; SACK, or Reno's recovery", Origin.PRINTED),
-        Setting("first timeout T0", f"{answers.path.first_timeout_s:.0f} s", Origin.PRINTED),
+        Setting("path", f"{ROUND_TRIP * 1000:.0f} ms, nothing queues, independent loss of data", Origin.CHOSEN),
+        Setting("sender", "Reno control, preset rfc; SACK, or Reno's recovery", Origin.CHOSEN),
+        Setting("first timeout T0", f"{answers.path.first_timeout_s:.0f} s", Origin.CHOSEN),
     )
     draw = partial(_draw, answers)
     return Outcome(Verdict(Kind.REPRODUCED), (comparison,), draw, _claims(answers), settings, (_table(answers),))
