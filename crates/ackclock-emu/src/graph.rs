@@ -136,7 +136,7 @@ impl<L: Listener> Graph<L> {
         self.arrivals += 1;
         let id = self.packets.insert(packet);
         tell(&mut self.ledger.listener, at, id, &self.packets[id]);
-        self.travel(at, id);
+        self.enter(at, id);
     }
 
     /// Carries out what is due by `until`.
@@ -189,24 +189,21 @@ impl<L: Listener> Graph<L> {
     }
 
     /// A packet has come to the stop of its route that it is to enter next.
-    fn travel(&mut self, mut at: Time, id: PacketId) {
-        loop {
-            let packet = &self.packets[id];
-            let begin = self.routes.begin(packet.flow.0 as usize, packet.is_forward());
-            let (position, size) = (usize::from(packet.position), packet.size);
-            let Some(hop) = self.routes.stop(begin + position).as_hop() else {
-                return self.depart(at, id, begin, position);
-            };
-            self.ledger.hop = hop;
-            let mut context = Context {
-                packets: &mut self.packets,
-                observer: &mut self.ledger,
-            };
-            match self.hops[hop].handle_packet(at, (id, size), Time::ZERO, &mut context) {
-                Arrival::Kept(next) => return self.wake(hop, next),
-                Arrival::Released(left) => at = left,
-            }
-            self.packets[id].position += 1;
+    fn enter(&mut self, at: Time, id: PacketId) {
+        let packet = &self.packets[id];
+        let begin = self.routes.begin(packet.flow.0 as usize, packet.is_forward());
+        let (position, size) = (usize::from(packet.position), packet.size);
+        let Some(hop) = self.routes.stop(begin + position).as_hop() else {
+            return self.depart(at, id, begin, position);
+        };
+        self.ledger.hop = hop;
+        let mut context = Context {
+            packets: &mut self.packets,
+            observer: &mut self.ledger,
+        };
+        match self.hops[hop].handle_packet(at, (id, size), None, &mut context) {
+            // Nothing is asked to be released: it is in there until the hop is looked at.
+            Arrival::Kept(next) | Arrival::Released(next) => self.wake(hop, next),
         }
     }
 
@@ -252,7 +249,7 @@ impl<L: Listener> Graph<L> {
                 return;
             };
             self.packets[id].position += 1;
-            self.travel(at, id);
+            self.enter(at, id);
             if done {
                 return;
             }

@@ -15,7 +15,7 @@ use crate::ipv4::{Direction, Header};
 use crate::port::Port;
 use crate::record::MAGIC;
 use crate::timing::Timing;
-use crate::wait::{Stop, Waiter};
+use crate::wait::{Stop, wait};
 use ackclock_core::units::{Span, Time};
 use rustix::thread::set_current_timer_slack;
 use std::fmt;
@@ -164,7 +164,6 @@ impl<S: Port, R: Port> RealTime<S, R> {
         set_current_timer_slack(NonZeroU64::new(1))?;
         let processor = thread_time();
         let begin = clock.now();
-        let mut waiter = Waiter::new([self.senders.as_fd(), self.receivers.as_fd(), stop.as_fd()])?;
         let (mut planned, mut stopped) = (begin, false);
         loop {
             let now = clock.now();
@@ -182,7 +181,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
             } else {
                 self.driver.poll_timeout().min(end)
             };
-            self.wait_until(planned, clock, &mut waiter, stop)?;
+            self.wait_until(planned, clock, stop)?;
             planned = planned.min(after + LONGEST_SLEEP);
         }
         let last = clock.now();
@@ -275,14 +274,14 @@ impl<S: Port, R: Port> RealTime<S, R> {
     }
 
     /// Sleeps until then, or until a packet comes; not at all if that is now.
-    fn wait_until(&mut self, at: Time, clock: &Clock, waiter: &mut Waiter, stop: &Stop) -> io::Result<()> {
+    fn wait_until(&mut self, at: Time, clock: &Clock, stop: &Stop) -> io::Result<()> {
         let now = clock.now();
         let awake = self.spin_before(now);
         let sleep = at.since(now).min(LONGEST_SLEEP);
         if sleep > awake {
             self.timing.sleeps += 1;
             let descriptors = [self.senders.as_fd(), self.receivers.as_fd(), stop.as_fd()];
-            waiter.wait(descriptors, sleep - awake)?;
+            wait(descriptors, sleep - awake)?;
         }
         let begin = clock.now();
         if awake == Span::ZERO || at.since(begin) > awake {

@@ -389,7 +389,7 @@ impl<T: Trace> Run<T> {
         }
         let station = &mut self.stations[hop];
         let until = station.until(self.now, self.ahead);
-        let release = if follow { until } else { Time::ZERO };
+        let release = follow.then_some(until);
         let passed = station
             .hop
             .pass_idle(at, (id, leg.size), release, &mut self.packets);

@@ -135,19 +135,14 @@ impl Engine {
             return self.told.tell(at, last, &packet, Outcome::Departed);
         };
         let what = (id, packet.size);
-        let short = self.hops[hop].pass_idle(at, what, Time::ZERO, &mut self.packets);
+        let short = self.hops[hop].pass_idle(at, what, None, &mut self.packets);
         self.told.hop = hop;
         let mut context = Context {
             packets: &mut self.packets,
             observer: &mut self.told,
         };
-        match short.unwrap_or_else(|| self.hops[hop].handle_packet(at, what, Time::ZERO, &mut context)) {
-            Arrival::Kept(next) => self.wake(hop, next),
-            Arrival::Released(left) => {
-                // Only at the very beginning, where a link takes no time at all.
-                self.packets[id].position += 1;
-                self.enter(left, id);
-            }
+        match short.unwrap_or_else(|| self.hops[hop].handle_packet(at, what, None, &mut context)) {
+            Arrival::Kept(next) | Arrival::Released(next) => self.wake(hop, next),
         }
     }
 }
