@@ -1,47 +1,78 @@
 #!/usr/bin/env python3
-"""How long the closed-form models take for a million points each, through their records (all outputs).
+"""How long models take: closed forms for a million points, and the window chain, through Python as a user calls them.
 
-    .venv/bin/python benches/models.py
+    .venv/bin/python benches/models.py      # writes the section "Models" of BENCHMARKS.md
 
-Loss rates from 1e-6 to 0.4, logarithmically spaced; what else a model needs is one number. Of several repeats the
-fastest counts: what disturbs a run only ever makes it slower.
+Closed forms: loss rates from 1e-6 to 0.4, logarithmically spaced, all outputs of the record; what else a model needs
+is one number. Of several repeats the fastest counts: what disturbs a run only ever makes it slower. The chain's kernel
+alone is timed by `cargo bench -p ackclock-markov`.
 """
 
+import os
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
-from ackclock.models import MODELS, solve
+from ackclock.models import MODELS, aimd_chain, solve
 from ackclock.models import model as named
 
 POINTS = 1_000_000
-REPEATS = 5
-#: Of inputs without a default, besides the loss rate.
+REPEATS = 7
+#: Of inputs without a default, besides the loss rate and the rate.
 GIVEN = {"rtt": 0.1, "size": 100.0, "buffer": 50.0}
+PAGE = Path(__file__).resolve().parent.parent / "BENCHMARKS.md"
+BEGIN, END = "<!-- models: begin -->", "<!-- models: end -->"
 
 
-def fastest(work) -> float:
-    """Seconds of the fastest of some repeats."""
+def fastest(work: Callable[[], object]) -> float:
+    """Milliseconds of the fastest of some repeats."""
     taken = []
     for _ in range(REPEATS):
         start = time.perf_counter()
         work()
         taken.append(time.perf_counter() - start)
-    return min(taken)
+    return min(taken) * 1e3
+
+
+def closed_forms() -> list[str]:
+    """A row for each model but the chain, which solves one for each point."""
+    varied = {"loss": np.geomspace(1e-6, 0.4, POINTS), "rate": np.geomspace(1, 1e6, POINTS)}
+    rows = []
+    for model in MODELS:
+        if model.name != aimd_chain.MODEL.name:
+            given = {one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None}
+            rows.append(
+                f"| {model.name}, a million points | {fastest(lambda m=model, g=given: m.answer(**g)):.0f} ms |"
+            )
+    return rows
+
+
+def chains() -> list[str]:
+    """One chain of 10 000 windows, and a thousand of 1000."""
+    one = max(
+        fastest(lambda p=p: aimd_chain.solve(aimd_chain.Bernoulli(p), 10_000))
+        for p in (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9)
+    )
+    losses = [aimd_chain.Bernoulli(float(p)) for p in np.geomspace(1e-8, 0.9, 1000)]
+    many = fastest(lambda: aimd_chain.solve_many(losses, 1000))
+    return [
+        f"| the chain of 10,000 windows, the slowest of eight loss rates from 1e-8 to 0.9 | {one:.1f} ms |",
+        f"| chains of 1,000 windows for 1,000 loss rates | {many:.0f} ms |",
+    ]
 
 
 def main() -> None:
-    """Prints the table."""
-    varied = {"loss": np.geomspace(1e-6, 0.4, POINTS), "rate": np.geomspace(1, 1e6, POINTS)}
-    print("| model | a million points |")
-    print("|---|---:|")
-    for model in MODELS:
-        if model.name == "aimd_chain":
-            continue  # it solves a chain for each point: see window_chain.py
-        given = {one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None}
-        print(f"| {model.name} | {fastest(lambda model=model, given=given: model.answer(**given)) * 1e3:.0f} ms |")
+    """Prints the table and writes it into BENCHMARKS.md."""
     question = fastest(lambda: solve(named("pftk"), "loss", 100.0, rtt=0.1, timeout=0.4))
-    print(f"\nThe loss rate at which PFTK gives a throughput: {question * 1e3:.1f} ms.")
+    rows = ["| | |", "|---|---:|", *closed_forms(), *chains()]
+    rows += [f"| the loss rate at which PFTK gives a throughput | {question:.1f} ms |"]
+    measured = "\n".join([f"Load average {os.getloadavg()[1]:.1f}.", "", *rows])
+    print(measured)
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{measured}\n\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ackclock import Result, Scenario, predict, simulate
+
+# Speed is measured in benchmarks: a busy machine fails no test.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 LEAKY_PIPE = """\
 schema = 1

@@ -150,9 +150,10 @@ def test_show_names_parameters() -> None:
     assert "title" in json.loads(ackclock("show", "schema").stdout)
 
 
-def test_show_refuses_an_unknown_name_with_the_known() -> None:
-    line = refused(ackclock("show", "controls", "rneo"))
-    assert '"rneo"' in line
+def test_show_refuses_an_unknown_name_with_the_nearest_or_the_known() -> None:
+    assert refused(ackclock("show", "controls", "rneo")) == '"rneo" is none of the controls; did you mean reno?'
+    line = refused(ackclock("show", "controls", "zzz"))
+    assert '"zzz"' in line
     assert all(entry["name"] in line for entry in registry()["controls"])
 
 
@@ -387,19 +388,37 @@ def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
     assert (answer["flows"][0]["goodput"]["low"], answer["flows"][0]["goodput"]["high"]) == (None, None)
 
 
+@pytest.mark.parametrize(("columns", "parts"), [(40, 3), (80, 2), (200, 1)])
+def test_a_comparison_that_is_too_wide_goes_on_below(
+    columns: int, parts: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ackclock.terminal import print_table
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    head = ["p", *(name for quantity in ("mean", "spread", "atom") for name in (quantity, "ours", "off by"))]
+    cells = [["0.01", *(f"{10 * row + column}.12345" for column in range(9))] for row in (1, 2)]
+    print_table("title", head, cells, keys=1, together=3)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert sum(line.startswith("0.01") for line in lines) == 2 * parts
+    assert all(cell in text for row in cells for cell in row)
+
+
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.cli import _print_table
     from ackclock.summary import flow_cells, flow_rows, spare_flow_columns
+    from ackclock.terminal import print_table
 
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     result = Result.load("run")
     head, cells = flow_cells(flow_rows(result, predict(result, "usual")))
-    _print_table("title", head, cells, spare_flow_columns(head))
+    print_table("title", head, cells, spare_flow_columns(head))
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert max(map(len, text.partition("left out")[0].splitlines())) <= columns
     assert all(row[head.index("goodput Mbit/s")] in text for row in cells)

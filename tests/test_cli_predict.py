@@ -76,7 +76,7 @@ def test_the_loss_rate_that_gives_a_throughput() -> None:
 
 def test_no_solution_is_one_line_or_one_row() -> None:
     asked = ("sawtooth", "--rate", "100Mbit/s", "--rtt", "50ms", "--solve", "buffer", "--utilisation")
-    complaint = "--utilisation: no solution: utilisation is at least 0.75, at buffer = 0; the target is 0.4"
+    complaint = "--utilisation: no solution: utilisation is at least 0.75, at buffer = 0 segments; the target is 0.4"
     assert refused(predict(*asked, "40%")) == complaint
     rows = answers(*asked, "40%,98%")
     assert [len(row["values"]) for row in rows] == [0, 1]
@@ -89,11 +89,16 @@ def test_no_solution_is_one_line_or_one_row() -> None:
         ("pftk --loss 1%", "--rtt: is missing; pftk needs it"),
         ("pftk --loss 150% --rtt 1s", "--loss: 1.5 is out of its domain; give 0 < loss < 1"),
         ("pftk --loss nan --rtt 1s", '--loss: "nan" is no quantity; write for example 1%'),
+        ("pftk --loss 1% --rtt 1e999s", "--rtt: inf is out of its domain; give a finite rtt > 0"),
+        (
+            "cardwell --size 9 --loss 0 --rtt 1s --handshake yes",
+            '--handshake: "yes" is no quantity; write for example 0 or 1',
+        ),
         ("pftk --loss 1% --rtt 100", '--rtt: "100" has no unit; write for example 100ms'),
         ("pftk --loss 1% --rtt 1%", '--rtt: "1%" is in another unit; write for example 100ms'),
         ("pftk --loss 1s --rtt 1s", '--loss: "1s" is in another unit; write for example 1%'),
         ("pftk --loss 1%,, --rtt 1s", '--loss: "" is no quantity; write for example 1%'),
-        ("pftk --los 1% --rtt 1s", "No such option '--los'"),
+        ("pftk --los 1% --rtt 1s", "--los: no such option; did you mean --loss"),
         ("pftk --loss 1% --rtt 1s extra", "Got unexpected extra argument (extra)"),
         ("pftk --loss 1% --rtt 1s --mss 0B", "--mss: 0B with --header 0 bytes is no segment"),
         ("pftk --loss 1% --rtt 1s --mss wide", '--mss: "wide" is no amount of data; write for example 1460 bytes'),
@@ -121,7 +126,7 @@ def test_a_folder_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_exists_is_a_scenario_whatever_its_name(scenario_file: Path) -> None:
     scenario_file.rename("pftk")
     assert predict("pftk").stdout.startswith("leaky pipe: predicted goodput")
-    assert refused(predict("pftk", "--loss", "1%")).startswith("No such option")
+    assert refused(predict("pftk", "--loss", "1%")).startswith("--loss: no such option; see ")
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)

@@ -16,7 +16,7 @@ from ackclock.terminal import print_json, print_table
 
 # Imported where a model is named: NumPy is not needed to say that a file does not exist.
 if TYPE_CHECKING:
-    from ackclock.models import Input, Model, Output
+    from ackclock.models import Domain, Input, Model, Output
 
 # As in the preset "rfc".
 _MSS, _HEADER = "1460 bytes", "40 bytes"
@@ -114,7 +114,10 @@ class _Units:
         return [self._number(one, part.strip()) for part in written.split(",")]
 
     def _number(self, one: "Input | Output", written: str) -> float:
+        domain: Domain | None = getattr(one, "domain", None)
         example = {"": "1%", "s": "100ms", "segments": "64", "segments/s": "5Mbit/s"}.get(one.unit, "0.4")
+        if domain is not None and domain.values:
+            example = " or ".join(f"{value:g}" for value in domain.values)
         if written == "unlimited" and one.unit == "segments":
             return inf
         try:
@@ -193,7 +196,8 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
             for one, says in zip(known, answers, strict=True)
         ]
         fixed = {name: value for name, value in known[0].items() if name not in varied}
-        print_table(_title(model, fixed, units), varied + [one.name for one in model.outputs], cells)
+        head = varied + [one.name for one in model.outputs]
+        print_table(_title(model, fixed, units), head, cells, keys=len(varied))
 
 
 def _in_segments(one: "Input | Output", value: float) -> str:

@@ -4,103 +4,28 @@ Answers go to standard output, progress, warnings and errors (one line each) to 
 bad input, 3 this machine lacks what is needed, 4 the result is not to be trusted, 130 interrupted.
 """
 
-import errno
-import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ackclock import __version__
 from ackclock.asking import PredictCommand
+from ackclock.exits import INTERRUPTED, UNTRUSTWORTHY, Commands, complain
 from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
-from ackclock.scenario import Scenario, ScenarioError, load
-from ackclock.terminal import print_json as _print_json
-from ackclock.terminal import print_table as _print_table
+from ackclock.scenario import Scenario, load
+from ackclock.suggestion import suggestion
+from ackclock.terminal import print_json, print_table
 
 # Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
 # it.
 if TYPE_CHECKING:
     from ackclock.result import Result
 
-BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
 
-# A file cannot be read or written there, which another path remedies; the rest is the machine's.
-_BAD_PATH = frozenset(
-    {
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ENOENT,
-        errno.EEXIST,
-        errno.ENOTDIR,
-        errno.EISDIR,
-        errno.ENAMETOOLONG,
-    }
-)
-
-
-class _Commands(click.Group):
-    """A group whose errors are one line and an exit code."""
-
-    def main(self, *arguments: Any, **options: Any) -> NoReturn:
-        options["standalone_mode"] = False
-        try:
-            code = super().main(*arguments, **options)
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message())
-            code = BAD_INPUT
-        except click.ClickException as error:
-            code = _complain(_worded(error), BAD_INPUT)
-        except ScenarioError as error:
-            code = _complain(str(error), BAD_INPUT)
-        except (KeyboardInterrupt, click.Abort):
-            code = _complain("interrupted; nothing was written", INTERRUPTED)
-        except BrokenPipeError:  # the reader of our output has seen enough
-            sys.stderr.close()
-            code = 0
-        except ImportError as error:
-            code = _complain(f"{error.name} cannot be imported; install it: pip install {error.name}", LACKING)
-        except OSError as error:
-            code = _complain_of_system(error)
-        except BaseException as error:
-            # The engine's own assertions (conservation, causality) arrive as a panic.
-            if type(error).__name__ != "PanicException":
-                raise
-            code = _complain(f"the engine contradicts itself, please report it: {error}", UNTRUSTWORTHY)
-        sys.exit(code if isinstance(code, int) else 0)
-
-
-def _worded(error: click.ClickException) -> str:
-    """Click's complaints in our form: what, what is wrong with it; what to do."""
-    if isinstance(error, click.MissingParameter) and error.param is not None:
-        command = error.ctx.command_path if error.ctx else "ackclock"
-        return f"{error.param.human_readable_name.upper()}: is missing; see {command} --help"
-    if isinstance(error, click.BadParameter) and error.param is not None:
-        known = error.param
-        name = known.opts[0] if isinstance(known, click.Option) else known.human_readable_name.upper()
-        return f"{name}: {error.message}"
-    return error.format_message()
-
-
-def _complain_of_system(error: OSError) -> int:
-    if error.errno is None:  # one of ours, worded already
-        return _complain(str(error), BAD_INPUT)
-    plainer = {errno.EEXIST: "is a file", errno.ENOTDIR: "leads through a file"}  # where a folder was wanted
-    reason = f"{error.filename or 'this machine'}: {plainer.get(error.errno, error.strerror)}"
-    if error.filename and error.errno in _BAD_PATH:
-        return _complain(f"{reason}; choose another place", BAD_INPUT)
-    return _complain(reason, LACKING)
-
-
-def _complain(message: str, code: int) -> int:
-    click.echo(f"ackclock: {' '.join(message.split())}", err=True)
-    return code
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ackclock")
 def cli() -> None:
     """A congestion-control laboratory.
@@ -182,7 +107,7 @@ def check(
     checked = _read(scenario, assignments, seed, replicates)
     points = [(point.assignments, point.scenario.resolve().tree) for point in checked.expand()]
     if as_json:
-        _print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
+        print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
         return
     tree, replicates = points[0][1], points[0][1]["replicates"]
     path = f"{_count(len(tree['hops']), 'hop')}, {_count(sum(flow['count'] for flow in tree['flows']), 'flow')}"
@@ -247,11 +172,11 @@ def _print_simulated(result: "Result", folder: Path, models: str, as_json: bool)
     rows = summary.flow_rows(result, ways.predict(result, models))
     if as_json:
         hops = summary.hop_rows(result)
-        _print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
+        print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
         return
     title = f"{result.run['name']}: {summary.averaging(result.run)}"
     head, cells = summary.flow_cells(rows)
-    _print_table(title, head, cells, spare=summary.spare_flow_columns(head))
+    print_table(title, head, cells, spare=summary.spare_flow_columns(head))
     click.echo(f"result: {folder}")
 
 
@@ -281,10 +206,10 @@ def predict(
     predicted = ways.predict(_read(scenario, assignments, seed, replicates), models)
     rows = summary.prediction_rows(predicted)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
     else:
         title = f"{predicted.run['name']}: predicted goodput"
-        _print_table(title, *summary.prediction_cells(rows), spare=summary.SPARE_PREDICTION_COLUMNS)
+        print_table(title, *summary.prediction_cells(rows), spare=summary.SPARE_PREDICTION_COLUMNS)
 
 
 def _kinds() -> tuple[str, ...]:
@@ -339,7 +264,7 @@ def plot(
             figures.save(draw(), paths[name])
             tell((position + 1) / len(chosen))
     if as_json:
-        _print_json({"figures": [str(path) for path in paths.values()]})
+        print_json({"figures": [str(path) for path in paths.values()]})
     else:
         for path in paths.values():
             click.echo(f"figure: {path}")
@@ -404,7 +329,7 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, as_json: bo
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     if as_json:
-        _print_json({"report": str(path)})
+        print_json({"report": str(path)})
     else:
         click.echo(f"report: {path}")
 
@@ -451,9 +376,9 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
     reproducing.print_records(records, page, as_json)
     left = len(experiments) - len(records)
     if left:
-        return _complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
+        return complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
     failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
-    return _complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY) if failed else 0
+    return complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY) if failed else 0
 
 
 @cli.command()
@@ -501,20 +426,20 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     if kind == "schema":
         from ackclock.registry import schema
 
-        _print_json(schema())
+        print_json(schema())
         return
     records = shown.records(kind)
     if name is not None:
         if name not in records:
-            raise click.UsageError(f'"{name}" is none of the {kind}; write one of {", ".join(records)}')
+            raise click.UsageError(f'"{name}" is none of the {kind}; {suggestion(name, records)}')
         records = {name: records[name]}
     if as_json:
-        _print_json(list(records.values()))
+        print_json(list(records.values()))
     elif name is None:
-        _print_table(kind, *shown.overview(records))
+        print_table(kind, *shown.overview(records))
     else:
         for title, head, cells in shown.details(records[name]):
-            _print_table(title, head, cells)
+            print_table(title, head, cells)
 
 
 def _result(folder: Path) -> "Result":

@@ -2,14 +2,26 @@
 
 from typing import Any, NamedTuple
 
+#: Theirs, ours, the difference.
+TOGETHER = 3
+
 
 class Shown(NamedTuple):
-    """A table of text: what it is, what is to be known of it (may be empty), head and cells."""
+    """A table of text.
+
+    Attributes:
+        title: What it is.
+        note: What is to be known of it; may be empty.
+        head: The columns' names.
+        cells: Row by row.
+        keys: How many columns tell the rows of a comparison apart; `TOGETHER` more for each quantity follow.
+    """
 
     title: str
     note: str
     head: list[str]
     cells: list[list[str]]
+    keys: int = 0
 
 
 def tables(record: dict[str, Any]) -> list[Shown]:
@@ -37,7 +49,7 @@ def notes(record: dict[str, Any]) -> list[str]:
 
 
 def _comparison(comparison: dict[str, Any]) -> Shown:
-    """Each quantity takes three columns: theirs, ours, the difference."""
+    """Each quantity takes `TOGETHER` columns."""
     theirs = comparison["origin"]
     quantities = list(dict.fromkeys(cell["quantity"] for cell in comparison["cells"]))
     by_row: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
@@ -55,7 +67,7 @@ def _comparison(comparison: dict[str, Any]) -> Shown:
     title = comparison["title"]
     if len(quantities) == 1 and quantities[0] != "value":
         title = f"{title}: {quantities[0]}"
-    return Shown(title, _note(comparison), head, rows)
+    return Shown(title, _note(comparison), head, rows, len(comparison["keys"]))
 
 
 def _note(comparison: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """What `ackclock reproduce` prints."""
 
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,10 @@ def print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
     if as_json:
         print_json([shown.experiment(one) for one in experiments])
         return
-    head = ["name", "shows", "CPU s", "source", "question"]
-    rows = [[one.name, one.shows, f"{one.cost_s:g}", one.source, one.question] for one in experiments]
-    print_table("experiments", head, rows, spare=("question",))
+    head = ["name", "shows", "CPU s", "question"]
+    for source, group in groupby(experiments, key=lambda one: one.source):
+        rows = [[one.name, one.shows, f"{one.cost_s:g}", one.question] for one in group]
+        print_table(source, head, rows)
 
 
 def print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
@@ -31,9 +33,9 @@ def print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
         return
     for record in records:
         click.echo(f"{record['name']}: {record['shows']}. {record['question']}\n")
-        for title, note, head, cells in compared.tables(record):
-            print_table(title, head, cells)
-            click.echo(f"{note}\n" if note else "")
+        for table in compared.tables(record):
+            print_table(table.title, table.head, table.cells, keys=table.keys, together=compared.TOGETHER)
+            click.echo(f"{table.note}\n" if table.note else "")
         for note in compared.notes(record):
             click.echo(note)
         click.echo(f"verdict: {record['verdict']['text']}\n")

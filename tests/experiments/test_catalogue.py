@@ -1,5 +1,6 @@
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from ackclock import plot, simulate
 from ackclock.experiments import (
     EXPERIMENTS,
     Cell,
@@ -21,7 +23,10 @@ from ackclock.experiments import (
     analytic,
     chosen,
     plain,
+    which_formula,
 )  # fmt: skip
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 # What we say of each: changed on purpose only.
 VERDICTS = {
@@ -32,7 +37,11 @@ VERDICTS = {
     "rfc9438-table-1": Kind.REPRODUCED,
     "rfc9438-table-2": Kind.REPRODUCED,
     "rfc9438-table-3": Kind.READING,
+    "formulas-figure-1": Kind.REPRODUCED,
 }
+
+# Those for which something is simulated.
+SIMULATED = {"formulas-figure-1"}
 
 # Words of the verdict that a reader must not miss.
 SAID = {
@@ -68,7 +77,7 @@ every_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda
 
 @cache
 def outcome(experiment: Experiment) -> Outcome:
-    return experiment.conclude({})
+    return experiment.conclude({name: simulate(scenario) for name, scenario in experiment.runs().items()})
 
 
 @cache
@@ -90,7 +99,9 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     assert experiment.published.endswith(".")
     assert re.search(r"\b(19|20)\d\d$", experiment.source)
     assert experiment.cost_s > 0
-    assert not experiment.runs()
+    assert bool(experiment.runs()) == (experiment.name in SIMULATED)
+    for scenario in experiment.runs().values():
+        scenario.check()
 
 
 @every_experiment
@@ -157,10 +168,23 @@ def test_the_figure_shows_what_is_compared(experiment: Experiment) -> None:
             assert near.any(), (cell, value)
 
 
+def test_the_guide_to_formulas_shows_this_figure_and_these_numbers() -> None:
+    [experiment] = chosen(["formulas-figure-1"], EXPERIMENTS)
+    shown = (DOCS / "images" / "which-formula.svg").read_text(encoding="utf-8")
+    drawn = plot.render(figure(experiment), "svg").decode("utf-8")
+    # Coordinates in points; the least may depend on the version of what draws.
+    then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
+    assert then == pytest.approx(now, abs=1), "make it anew: ackclock reproduce formulas"
+    guide = (DOCS / "guides" / "which-formula.md").read_text(encoding="utf-8")
+    for sender, rows in which_formula.SAID.items():
+        for p, texts in rows.items():
+            assert f"| {' | '.join((sender, p, *texts))} |" in guide.splitlines()
+
+
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
     names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
-    assert len(chosen(["markov", "rfc9438"], EXPERIMENTS)) == len(EXPERIMENTS)
+    assert len(chosen(["markov", "rfc9438", "formulas"], EXPERIMENTS)) == len(EXPERIMENTS)
 
 
 @pytest.mark.parametrize(

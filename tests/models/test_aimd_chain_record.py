@@ -14,7 +14,7 @@ from ackclock.models.aimd_chain import Bernoulli, GeneralAimd, Throughput, rtt, 
 MODEL = models.model("aimd_chain")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.floats(1e-4, 0.9), st.floats(0.01, 1), st.integers(2, 200), st.floats(5, 5000), st.floats(0.2, 5),
     st.sampled_from([1.0, 2.0]), st.sampled_from([(1.0, 0.5), (0.5, 0.7)]),

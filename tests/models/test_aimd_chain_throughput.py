@@ -129,6 +129,18 @@ def test_a_law_per_window_is_each_of_them() -> None:
     assert Throughput(alone.chain, same, 90).quantile([0.2, 0.9]) == pytest.approx(alone.quantile([0.2, 0.9]))
 
 
+def test_a_law_per_window_is_asked_for_once() -> None:
+    asked: list[float] = []
+
+    def law(w: float) -> rtt.RoundTrip:
+        asked.append(w)
+        return rtt.gamma(2, 0.01 * w)
+
+    T = Throughput(solve(Bernoulli(0.05), 20), rtt.per_window(law), 90)
+    assert 0 < T.interval(0.9)[0] < T.mean() < 90
+    assert sorted(asked) == T.chain.windows.tolist()
+
+
 def test_check_values_with_a_constant_round_trip() -> None:
     chain, constant = solve(Bernoulli(0.001), 40), rtt.constant(0.1)
     means = {mode: Throughput(chain, constant, 300, mode).mean() for mode in ALL_MODES}
@@ -204,7 +216,7 @@ def test_figures_of_the_paper_with_its_normal_law(
     assert sd is None or law.sd() == pytest.approx(sd, abs=0.051)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(loss_rates, st.integers(2, 80), round_trips, st.floats(5, 5000), st.sampled_from(ALL_MODES))
 def test_the_law_is_a_law(p: float, w_max: int, law: rtt.RoundTrip, rate: float, mode: str) -> None:
     T = Throughput(solve(Bernoulli(p), w_max), law, rate, mode)
@@ -242,7 +254,7 @@ def test_both_forms_of_the_moments_agree(name: str, mode: str) -> None:
         assert T.moment(m) == pytest.approx(by_parts, rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(loss_rates, st.integers(2, 60), round_trips, st.sampled_from(ALL_MODES), st.floats(0.001, 0.999))
 def test_a_quantile_is_the_smallest_rate_that_is_enough(
     p: float, w_max: int, law: rtt.RoundTrip, mode: str, q: float
@@ -286,7 +298,7 @@ def test_time_weights_make_the_mean_the_renewal_rate() -> None:
     assert T.atom == pytest.approx(lasts[windows / lasts >= 150 * (1 - 1e-12)].sum() / lasts.sum(), abs=4e-3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(loss_rates, st.integers(2, 80), round_trips, st.floats(5, 5000), st.floats(1.01, 3))
 def test_the_rate_falls_with_loss_and_round_trip_and_rises_with_the_limits(
     p: float, w_max: int, law: rtt.RoundTrip, rate: float, more: float
@@ -299,7 +311,7 @@ def test_the_rate_falls_with_loss_and_round_trip_and_rises_with_the_limits(
     assert rate * slack >= X
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(loss_rates, st.integers(2, 60), st.floats(0.01, 1), st.floats(10, 1000), st.floats(0.01, 100))
 def test_only_the_product_of_rate_and_time_matters(p: float, w_max: int, r: float, rate: float, scale: float) -> None:
     chain = solve(Bernoulli(p), w_max)

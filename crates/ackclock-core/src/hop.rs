@@ -164,7 +164,7 @@ impl Hop {
         &mut self,
         now: Time,
         (id, size): (PacketId, u16),
-        until: Time,
+        until: Option<Time>,
         packets: &mut PacketPool,
     ) -> Option<Arrival> {
         if self.free_at >= now || size != self.size || self.passed == CLOSED {
@@ -174,7 +174,7 @@ impl Hop {
         let done = now + Span::from_nanos(self.whole.into());
         self.free_at = done;
         let at = done + self.delay;
-        if at <= until && self.ordered.is_empty() && self.departed != u32::MAX {
+        if until.is_some_and(|until| at <= until) && self.ordered.is_empty() && self.departed != u32::MAX {
             self.departed += 1;
             return Some(Arrival::Released(at));
         }
@@ -182,13 +182,14 @@ impl Hop {
         Some(Arrival::Kept(at))
     }
 
-    /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at once.
+    /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at
+    /// once; without `until` it is kept.
     #[inline(never)] // what is common is in `pass_idle`
     pub fn handle_packet(
         &mut self,
         now: Time,
         (id, size): (PacketId, u16),
-        until: Time,
+        until: Option<Time>,
         context: &mut Context<'_>,
     ) -> Arrival {
         if self.passed != 0 {
@@ -202,7 +203,7 @@ impl Hop {
             return Arrival::Kept(Time::NEVER);
         };
         let at = done + self.delay;
-        if at <= until && self.ordered.is_empty() {
+        if until.is_some_and(|until| at <= until) && self.ordered.is_empty() {
             self.rest.counts.departures += 1;
             return Arrival::Released(at);
         }

@@ -9,8 +9,9 @@
 //! | [`hop`] | impairments, queue, link, propagation delay: one element driven by any clock |
 //! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`] | one file per kind of element, one registry per folder |
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
+//! | [`network`], [`routes`] | from a scenario to hops, and the ways through them |
 //! | [`scenario`] | from text to checked, resolved values |
-//! | [`result`] | the tables every way fills |
+//! | [`result`], [`sampling`] | the tables every way fills, and how one of them is |
 //! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global.
@@ -20,11 +21,14 @@ pub mod endpoint;
 pub mod hop;
 pub mod impairment;
 pub mod link;
+pub mod network;
 pub mod observe;
 pub mod packet;
 pub mod queue;
 pub mod registry;
 pub mod result;
+pub mod routes;
+pub mod sampling;
 pub mod scenario;
 pub mod streams;
 pub mod traffic;

@@ -32,6 +32,38 @@ pub trait Observer {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
     /// `packet` was marked "congestion experienced" at `now`.
     fn marked(&mut self, now: Time, packet: &Packet);
+    /// `copy` is now a second packet like `original`; for a driver that keeps more of a packet than the pool does.
+    fn duplicated(&mut self, original: PacketId, copy: PacketId) {
+        let _ = (original, copy);
+    }
+}
+
+/// Drops and marks of one hop since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HopLosses {
+    /// The queue was full.
+    pub queue: u64,
+    /// A queue discipline decided to.
+    pub aqm: u64,
+    /// An impairment lost it.
+    pub impairment: u64,
+    /// Marked instead.
+    pub marks: u64,
+}
+
+impl HopLosses {
+    /// Counts a drop.
+    pub const fn count(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::QueueFull => self.queue += 1,
+            DropReason::Aqm => self.aqm += 1,
+            DropReason::Impairment => self.impairment += 1,
+        }
+    }
+    /// All drops.
+    pub const fn drops(&self) -> u64 {
+        self.queue + self.aqm + self.impairment
+    }
 }
 
 /// What an element may touch besides itself.
@@ -49,6 +81,15 @@ impl Context<'_> {
     pub fn drop_packet(&mut self, now: Time, id: PacketId, reason: DropReason) {
         self.observer.dropped(now, &self.packets[id], reason);
         self.packets.remove(id);
+    }
+
+    /// A second packet like the first, in no list; the observer is told.
+    #[cold]
+    #[inline(never)]
+    pub fn duplicate_packet(&mut self, id: PacketId) -> PacketId {
+        let copy = self.packets.duplicate(id);
+        self.observer.duplicated(id, copy);
+        copy
     }
 
     /// Marks an ECN-capable packet and reports it; `false` if the packet is not ECN-capable (drop it instead,
@@ -75,6 +116,7 @@ mod tests {
     struct Told {
         drops: Vec<(u64, DropReason)>,
         marks: Vec<u64>,
+        copies: Vec<(PacketId, PacketId)>,
     }
     impl Observer for Told {
         fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
@@ -82,6 +124,9 @@ mod tests {
         }
         fn marked(&mut self, _now: Time, packet: &Packet) {
             self.marks.push(packet.sequence);
+        }
+        fn duplicated(&mut self, original: PacketId, copy: PacketId) {
+            self.copies.push((original, copy));
         }
     }
 
@@ -102,6 +147,34 @@ mod tests {
         context.drop_packet(Time::ZERO, id, DropReason::Aqm);
         assert_eq!(packets.live(), 0);
         assert_eq!(told.drops, [(7, DropReason::Aqm)]);
+    }
+
+    #[test]
+    fn a_copy_is_told_with_its_original() {
+        let (mut packets, mut told) = (PacketPool::new(), Told::default());
+        let id = packets.insert(packet(7, Ecn::NotCapable));
+        let mut context = Context {
+            packets: &mut packets,
+            observer: &mut told,
+        };
+        let copy = context.duplicate_packet(id);
+        assert_eq!((packets.live(), packets[copy].sequence), (2, 7));
+        assert_eq!(told.copies, [(id, copy)]);
+    }
+
+    #[test]
+    fn losses_are_counted_by_reason() {
+        let mut losses = HopLosses::default();
+        for reason in [
+            DropReason::QueueFull,
+            DropReason::Aqm,
+            DropReason::Aqm,
+            DropReason::Impairment,
+        ] {
+            losses.count(reason);
+        }
+        assert_eq!((losses.queue, losses.aqm, losses.impairment), (1, 2, 1));
+        assert_eq!((losses.drops(), losses.marks), (4, 0));
     }
 
     #[test]

@@ -13,30 +13,58 @@
 //! | [`settings`] | kernel settings of a network namespace |
 //! | [`schedule`] | real-time priority |
 //! | [`doctor`] | what this machine can do, and what would help |
+//! | [`addresses`], [`ipv4`] | whose a packet is, from its header |
+//! | [`driver`], [`graph`] | packets through the hops of a scenario, at scheduled times, without clock or descriptor |
+//! | [`real_time`], [`wait`], [`clock`], [`port`] | the loop that reads, waits and writes |
+//! | [`record`], [`replay`], [`decision`] | what came and what was decided, and whether the engine's hops decide the same |
+//! | [`timing`], [`fidelity`] | how late it was, and whether the run can be trusted |
+//! | [`capture`], [`background`] | packets to disk, beside the loop |
 //!
-//! Linux only: elsewhere nothing but [`doctor`] is there, and it says so.
+//! Linux only: elsewhere there is [`doctor`], which says so, and what needs no kernel.
 
+pub mod addresses;
+pub mod background;
+pub mod capture;
+#[cfg(target_os = "linux")]
+pub mod clock;
+pub mod decision;
 #[cfg(target_os = "linux")]
 pub mod device;
 pub mod doctor;
+pub mod driver;
+pub mod fidelity;
+pub mod graph;
 #[cfg(target_os = "linux")]
 pub mod host;
 #[cfg(target_os = "linux")]
 pub mod inside;
+pub mod ipv4;
 #[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]
 pub mod netlink;
 #[cfg(target_os = "linux")]
 mod packet_socket;
+#[cfg(target_os = "linux")]
+pub mod port;
 pub mod program;
 #[cfg(target_os = "linux")]
 pub mod protocol;
+#[cfg(target_os = "linux")]
+pub mod real_time;
+pub mod record;
+pub mod replay;
 #[cfg(target_os = "linux")]
 pub mod schedule;
 #[cfg(target_os = "linux")]
 pub mod settings;
 #[cfg(target_os = "linux")]
 mod system;
+pub mod timing;
 #[cfg(target_os = "linux")]
 mod tun;
+#[cfg(target_os = "linux")]
+pub mod wait;
+
+#[cfg(test)]
+mod testing;

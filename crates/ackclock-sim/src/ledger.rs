@@ -1,22 +1,9 @@
 //! Who dropped and marked what.
 
 use crate::trace::{Step, Trace};
-use ackclock_core::observe::{DropReason, Observer};
+use ackclock_core::observe::{DropReason, HopLosses, Observer};
 use ackclock_core::packet::Packet;
 use ackclock_core::units::Time;
-
-/// Drops and marks of one hop since the run began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HopLosses {
-    /// The queue was full.
-    pub queue: u64,
-    /// A queue discipline decided to.
-    pub aqm: u64,
-    /// An impairment lost it.
-    pub impairment: u64,
-    /// Marked instead.
-    pub marks: u64,
-}
 
 /// The observer of all hops of a run.
 #[derive(Debug)]
@@ -45,12 +32,7 @@ impl<T: Trace> Ledger<T> {
 
 impl<T: Trace> Observer for Ledger<T> {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
-        let losses = &mut self.hops[self.hop];
-        match reason {
-            DropReason::QueueFull => losses.queue += 1,
-            DropReason::Aqm => losses.aqm += 1,
-            DropReason::Impairment => losses.impairment += 1,
-        }
+        self.hops[self.hop].count(reason);
         self.flows[packet.flow.0 as usize] += 1;
         self.trace.record(now, Step::Drop, Some(self.hop), packet, &[]);
     }

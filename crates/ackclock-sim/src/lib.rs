@@ -1,15 +1,15 @@
 //! The driver that jumps: a deterministic packet-level engine in virtual time.
 //!
-//! [`topology`] builds hops and flows from a scenario, [`run`] moves packets between them, [`events`] says who is next, [`samples`]
+//! [`topology`] builds flows on the network of a scenario, [`run`] moves packets between them, [`events`] says who is next, [`samples`]
 //! writes the tables, [`batch`] does many runs on all cores. A run is a function of (scenario, replicate): same input, same bytes.
 
 pub mod batch;
 pub mod events;
 pub mod flow;
 pub mod ledger;
+pub mod owners;
 pub mod packet_log;
 mod prefetch;
-pub mod routes;
 pub mod run;
 pub mod samples;
 pub mod topology;

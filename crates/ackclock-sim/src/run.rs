@@ -11,8 +11,8 @@
 use crate::events::{Alarm, EventQueue, Target, Wake};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
+use crate::owners::{Own, owners};
 use crate::prefetch::prefetch;
-use crate::routes::{Own, Routes};
 use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
@@ -20,6 +20,7 @@ use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::observe::Context;
 use ackclock_core::packet::{Packet, PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
+use ackclock_core::routes::Routes;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 
@@ -164,7 +165,7 @@ impl<T: Trace> Run<T> {
         let owners = if flows.len() < MANY_FLOWS {
             Vec::new()
         } else {
-            routes.owners(stations.len())
+            owners(&routes, stations.len())
         };
         let mut run = Run {
             owners,
@@ -388,7 +389,7 @@ impl<T: Trace> Run<T> {
         }
         let station = &mut self.stations[hop];
         let until = station.until(self.now, self.ahead);
-        let release = if follow { until } else { Time::ZERO };
+        let release = follow.then_some(until);
         let passed = station
             .hop
             .pass_idle(at, (id, leg.size), release, &mut self.packets);
@@ -555,10 +556,9 @@ impl<T: Trace> Run<T> {
         let mut inside = 0;
         for (Station { hop, .. }, losses) in self.stations.iter().zip(&self.ledger.hops) {
             let counters = hop.counters();
-            let drops = losses.queue + losses.aqm + losses.impairment;
             assert_eq!(
                 counters.arrivals + counters.duplicates,
-                counters.departures + drops + hop.inside(&self.packets),
+                counters.departures + losses.drops() + hop.inside(&self.packets),
                 "packets are conserved"
             );
             inside += hop.inside(&self.packets);

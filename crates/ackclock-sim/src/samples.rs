@@ -5,8 +5,8 @@ use crate::run::Run;
 use crate::topology::Topology;
 use crate::trace::Trace;
 use ackclock_core::endpoint::{Sender, SenderEvent};
-use ackclock_core::link::Link;
-use ackclock_core::result::{EventRow, FlowRow, HopRow, SampleRow, Table};
+use ackclock_core::result::{EventRow, FlowRow, SampleRow, Table};
+use ackclock_core::sampling::HopSeries;
 use ackclock_core::scenario::{Scenario, Transport};
 use ackclock_core::units::{Bytes, Span, Time};
 
@@ -15,8 +15,7 @@ use ackclock_core::units::{Bytes, Span, Time};
 pub struct Sampler {
     point: i64,
     replicate: i64,
-    /// Name and meter of each shared hop.
-    hops: Vec<(String, Box<dyn Link>)>,
+    hops: HopSeries,
     /// Name and control of each group of flows.
     groups: Vec<(String, &'static str)>,
     interval: Span,
@@ -25,7 +24,6 @@ pub struct Sampler {
     next: Time,
     last: Option<Time>,
     samples: Table,
-    hop_samples: Table,
     events: Table,
 }
 
@@ -46,10 +44,11 @@ impl Sampler {
         Sampler {
             point,
             replicate,
-            hops: std::mem::take(&mut topology.shared)
-                .into_iter()
-                .zip(std::mem::take(&mut topology.meters))
-                .collect(),
+            hops: HopSeries::new(
+                (point, replicate),
+                std::mem::take(&mut topology.shared),
+                std::mem::take(&mut topology.meters),
+            ),
             groups: scenario
                 .flows
                 .iter()
@@ -61,7 +60,6 @@ impl Sampler {
             next: Time::ZERO,
             last: None,
             samples: SampleRow::table(),
-            hop_samples: HopRow::table(),
             events: EventRow::table(),
         }
     }
@@ -100,7 +98,7 @@ impl Sampler {
         vec![
             ("flows", flows),
             ("samples", self.samples),
-            ("hops", self.hop_samples),
+            ("hops", self.hops.take_table()),
             ("events", self.events),
         ]
     }
@@ -111,27 +109,9 @@ impl Sampler {
             self.write_events(flow);
             self.write_flow(now, flow);
         }
-        for (number, (name, meter)) in self.hops.iter().enumerate() {
-            let (hop, losses) = (run.hop(number), run.ledger().hops[number]);
-            let (counters, backlog) = (hop.counters(), hop.backlog());
-            HopRow {
-                point: self.point,
-                replicate: self.replicate,
-                hop: name,
-                time_s: now.as_seconds(),
-                backlog_packets: backlog.packets as i64,
-                backlog_bytes: backlog.bytes.0 as i64,
-                arrivals: counters.arrivals as i64,
-                departures: counters.departures as i64,
-                served_bytes: counters.served_bytes.0 as i64,
-                busy_s: hop.busy(now).as_seconds(),
-                drops_queue: losses.queue as i64,
-                drops_aqm: losses.aqm as i64,
-                drops_impairment: losses.impairment as i64,
-                marks: losses.marks as i64,
-                rate_bit_per_s: meter.rate(now).as_bit_per_s() as f64,
-            }
-            .push(&mut self.hop_samples);
+        for number in 0..self.hops.hops() {
+            self.hops
+                .write(now, number, run.hop(number), &run.ledger().hops[number]);
         }
     }
 

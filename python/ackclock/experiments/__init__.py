@@ -3,10 +3,9 @@
 One record for each table or figure. Append new ones to `EXPERIMENTS`; the order is that of `ackclock reproduce --list`.
 """
 
-import difflib
 from collections.abc import Iterable
 
-from ackclock.experiments import rfc9438
+from ackclock.experiments import rfc9438, which_formula
 from ackclock.experiments.experiment import Experiment, analytic
 from ackclock.experiments.markov import (
     mean_throughput,
@@ -29,6 +28,7 @@ from ackclock.experiments.outcome import (
     Verdict,
     plain,
 )
+from ackclock.suggestion import suggestion
 
 __all__ = [
     "EXPERIMENTS",
@@ -61,6 +61,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     throughput_spread.BY_SPREAD_OF_RTT,
     throughput_level.EXPERIMENT,
     *rfc9438.EXPERIMENTS,
+    which_formula.EXPERIMENT,
 )
 
 
@@ -74,7 +75,6 @@ def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment
     wanted = set(names)
     known = {experiment.name for experiment in among} | {experiment.group for experiment in among}
     for name in sorted(wanted - known):
-        near = difflib.get_close_matches(name, sorted(known), n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "see ackclock reproduce --list"
+        hint = suggestion(name, sorted(known), "see ackclock reproduce --list")
         raise ValueError(f'"{name}" is no experiment or group of them; {hint}')
     return [experiment for experiment in among if {experiment.name, experiment.group} & wanted]

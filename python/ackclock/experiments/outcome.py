@@ -19,6 +19,8 @@ class Origin(StrEnum):
     """It is not printed, but follows from what is; worked out apart from this program."""
     GUESSED = "guessed"
     """The publication does not say; it is our choice."""
+    CHOSEN = "chosen"
+    """There is no publication: the experiment is ours."""
 
 
 @dataclass(frozen=True)

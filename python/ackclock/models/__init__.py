@@ -4,7 +4,6 @@ How loss rate, round-trip time and limits follow from a scenario is said in `ack
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from ackclock.models import (
@@ -24,6 +23,7 @@ from ackclock.models.domain import Domain
 from ackclock.models.inverse import NoSolutionError, Solution, solve
 from ackclock.models.model import Assumption, Input, InputError, Model, Output, Rule, Verdict
 from ackclock.models.path import FlowPath, flow_path, flow_paths
+from ackclock.suggestion import suggestion
 
 __all__ = [
     "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model", "NoSolutionError", "Output", "Rule",
@@ -57,10 +57,7 @@ def model(name: str) -> Model:
     for one in MODELS:
         if one.name == name:
             return one
-    names = [one.name for one in MODELS]
-    near = get_close_matches(name, names, 1)
-    meant = f"did you mean {near[0]}?" if near else f"write one of {', '.join(names)}"
-    raise ValueError(f'"{name}" is no model; {meant}')
+    raise ValueError(f'"{name}" is no model; {suggestion(name, (one.name for one in MODELS))}')
 
 
 def chosen(names: str) -> tuple[Model, ...]:

@@ -14,18 +14,22 @@ from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
 from ackclock.models.assumptions import INDEPENDENT_LOSSES, STEADY_LINK, needs_tcp, unless
-from ackclock.models.domain import AT_LEAST_ONE, LIMIT, Domain, check
+from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, LIMIT, NOT_NEGATIVE, POSITIVE, Domain, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
+from ackclock.models.refusal import refuse
+
+# A SYN's timer doubles; with half of them lost or more its mean is infinite.
+BELOW_HALF = Domain(0, 0.5, "[)")
 
 
 def handshake_time(R: ArrayLike, Ts: ArrayLike, p: ArrayLike, p_r: ArrayLike = 0.0) -> Array:
     """Mean time in s until the first data can be sent; a lost SYN or SYN-ACK waits for Ts, then twice that, and so on.
 
-    Both loss rates must be below a half, or the doubling timer's mean is infinite.
+    Both loss rates must be below a half, see `BELOW_HALF`.
     """
     R, Ts, p, p_r = (np.asarray(value, float) for value in (R, Ts, p, p_r))
-    check(R=(R, R > 0), Ts=(Ts, Ts > 0), p=(p, (p >= 0) & (p < 0.5)), p_r=(p_r, (p_r >= 0) & (p_r < 0.5)))
+    check(R=(R, POSITIVE), Ts=(Ts, POSITIVE), p=(p, BELOW_HALF), p_r=(p_r, BELOW_HALF))
     # (1-p)/(1-2p) - 1 = p/(1-2p), which does not cancel.
     return np.asarray(R + Ts * (p / (1 - 2 * p) + p_r / (1 - 2 * p_r)))
 
@@ -33,7 +37,7 @@ def handshake_time(R: ArrayLike, Ts: ArrayLike, p: ArrayLike, p_r: ArrayLike = 0
 def slow_start_segments(d: ArrayLike, p: ArrayLike) -> Array:
     """E[d_ss], how many of d segments are sent before and including the first loss."""
     d, p = np.asarray(d, float), np.asarray(p, float)
-    check(d=(d, d >= 1), p=(p, (p >= 0) & (p < 1)))
+    check(d=(d, AT_LEAST_ONE), p=(p, BELOW_ONE))
     some = np.where(p > 0, p, 0.5)  # any: not looked at
     until_loss = -np.expm1(d * np.log1p(-some)) * (1 - some) / some + 1
     return np.where(p > 0, np.minimum(d, until_loss), d)
@@ -48,7 +52,9 @@ def slow_start_window(d_ss: ArrayLike, w1: ArrayLike, b: ArrayLike) -> Array:
 def slow_start_time(d_ss: ArrayLike, R: ArrayLike, Wm: ArrayLike, b: ArrayLike, w1: ArrayLike) -> Array:
     """E[T_ss] in s: windows grow by gamma a round trip up to Wm, and stay there."""
     d_ss, R, Wm, b, w1 = (np.asarray(value, float) for value in (d_ss, R, Wm, b, w1))
-    check(R=(R, R > 0), Wm=(Wm, Wm >= w1), b=(b, b >= 1), w1=(w1, w1 >= 1))
+    check(R=(R, POSITIVE), Wm=(Wm, LIMIT), b=(b, AT_LEAST_ONE), w1=(w1, AT_LEAST_ONE))
+    if not (Wm >= w1).all():
+        refuse("Wm", float(Wm.min()), "is below w1; give Wm ≥ w1")
     gamma = 1 + 1 / b
     is_limited = slow_start_window(d_ss, w1, b) > Wm
     top = np.where(is_limited, Wm, w1)  # finite where it is looked at
@@ -60,7 +66,7 @@ def slow_start_time(d_ss: ArrayLike, R: ArrayLike, Wm: ArrayLike, b: ArrayLike, 
 def loss_time(d: ArrayLike, p: ArrayLike, w: ArrayLike, R: ArrayLike, T0: ArrayLike) -> Array:
     """E[T_loss] in s, the recovery from the first loss, if any, at a window of w segments."""
     d, p, w, R, T0 = (np.asarray(value, float) for value in (d, p, w, R, T0))
-    check(d=(d, d >= 1), p=(p, (p >= 0) & (p < 1)), R=(R, R > 0), T0=(T0, T0 > 0))
+    check(d=(d, AT_LEAST_ONE), p=(p, BELOW_ONE), R=(R, POSITIVE), T0=(T0, POSITIVE))
     some = np.where(p > 0, p, 0.5)
     Q = pftk.timeout_probability(some, np.maximum(w, 1.0))
     recovery = Q * pftk.backoff(some) * T0 / (1 - some) + (1 - Q) * R
@@ -132,16 +138,16 @@ congestion_avoidance_time = (d - d_ss) / (PFTK's goodput)
 Q and f are PFTK's.""",
     inputs=(
         Input("size", "d", "segments", "how much is transferred", domain=AT_LEAST_ONE),
-        Input("loss", "p", "", "loss rate of data (and SYNs)", domain=Domain(0, 0.5, "[)")),
+        Input("loss", "p", "", "loss rate of data (and SYNs)", domain=BELOW_HALF),
         pftk.RTT,
         pftk.TIMEOUT,
         Input("window", "Wm", "segments", "largest window, unlimited for none", inf, LIMIT),
         pftk.SEGMENTS_PER_ACK,
         Input("initial_window", "w1", "segments", "initial window", 10, AT_LEAST_ONE),
         Input("syn_timer", "Ts", "s", "timer of the first SYN (RFC 6298: 1 s; the paper: 3 s)", 1),
-        Input("ack_loss", "p_r", "", "loss rate of ACKs on the way back", 0, Domain(0, 0.5, "[)")),
+        Input("ack_loss", "p_r", "", "loss rate of ACKs on the way back", 0, BELOW_HALF),
         Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 1, Domain(values=(0, 1))),
-        Input("first_delayed_ack", "", "s", "mean wait for the first ACK if w1 = 1", 0, Domain(0, inf, "[)")),
+        Input("first_delayed_ack", "", "s", "mean wait for the first ACK if w1 = 1", 0, NOT_NEGATIVE),
     ),
     outputs=(
         Output("time", "", "s", "from the first SYN to the last ACK"),

@@ -19,7 +19,7 @@ from ackclock.models.assumptions import (
     needs_random_loss,
     unless,
 )
-from ackclock.models.domain import Domain, check
+from ackclock.models.domain import POSITIVE, PROPER_SHARE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 from ackclock.models.reno_response import LOSS, RTT
@@ -30,14 +30,14 @@ def cubic_window(p: ArrayLike, RTT: ArrayLike, C: ArrayLike = 0.4, beta: ArrayLi
     """The mean window of the cubic alone, in segments: (C (3 + beta)/(4 (1 - beta)))^(1/4) (RTT/p)^(3/4)."""
     p, RTT = np.asarray(p, float), np.asarray(RTT, float)
     C, beta = np.asarray(C, float), np.asarray(beta, float)
-    check(p=(p, (p > 0) & (p <= 1)), RTT=(RTT, RTT > 0), C=(C, C > 0), beta=(beta, (beta > 0) & (beta < 1)))
+    check(p=(p, UP_TO_ONE), RTT=(RTT, POSITIVE), C=(C, POSITIVE), beta=(beta, PROPER_SHARE))
     return np.asarray((C * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (RTT / p) ** 0.75)
 
 
 def friendly_window(p: ArrayLike, beta: ArrayLike = 0.7) -> Array:
     """The mean window of the Reno-friendly region: that of Reno, sqrt(3/2/p), for any beta."""
     p, beta = np.asarray(p, float), np.asarray(beta, float)
-    check(p=(p, (p > 0) & (p <= 1)), beta=(beta, (beta > 0) & (beta < 1)))
+    check(p=(p, UP_TO_ONE), beta=(beta, PROPER_SHARE))
     alpha = 3 * (1 - beta) / (1 + beta)
     return np.asarray(constant(alpha=alpha, beta=beta) / np.sqrt(p))
 
@@ -74,7 +74,7 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
         LOSS,
         Input("rtt", "RTT", "s", RTT.meaning),
         Input("steepness", "C", "segments/s^3", "how steeply the cubic grows", 0.4),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.7, Domain(0, 1)),
+        Input("kept", "beta", "", "what is left of the window after a loss", 0.7, PROPER_SHARE),
     ),
     outputs=(
         Output("window", "W", "segments", "mean window"),

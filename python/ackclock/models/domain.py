@@ -2,23 +2,11 @@
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-
-def check(**arguments: tuple[Any, Any]) -> None:
-    """Raises `ValueError` naming the first argument that is out of its domain.
-
-    Args:
-        arguments: Letter to (value, whether it is in the domain); arrays are in it if all their members are.
-    """
-    for letter, (value, inside) in arguments.items():
-        inside = np.asarray(inside)
-        if not inside.all():
-            values = np.broadcast_to(np.asarray(value), inside.shape)
-            raise ValueError(f"{letter} = {values[~inside].flat[0]:g} is outside the formula's domain")
+from ackclock.models.refusal import refuse
 
 
 @dataclass(frozen=True)
@@ -56,8 +44,32 @@ class Domain:
             return f"{above}{name}{below}" if self.low > -inf else f"{name}{below}"
         return f"{name} {'≥' if self.ends[0] == '[' else '>'} {self.low:g}"
 
+    def refusal(self, name: str, number: float) -> str:
+        """What is wrong with a number that is not in it, and what to give instead."""
+        finite = "a finite " if number == inf and not self.values else ""
+        return f"is out of its domain; give {finite}{self.words(name)}"
+
+
+def check(**arguments: tuple[ArrayLike, Domain]) -> None:
+    """Refuses the first argument that is out of its domain: `p = 1.5 is out of its domain; give 0 < p < 1`.
+
+    Args:
+        arguments: Letter to (value, domain); arrays are in it if all their members are.
+
+    Raises:
+        ValueError: With the letter, the first bad value and the domain.
+    """
+    for letter, (value, domain) in arguments.items():
+        inside = domain.holds(value)
+        if not inside.all():
+            bad = float(np.asarray(value, float)[~inside].flat[0])
+            refuse(letter, bad, domain.refusal(letter, bad))
+
 
 POSITIVE = Domain()
+NOT_NEGATIVE = Domain(0, inf, "[)")
 PROPER_SHARE = Domain(0, 1)
+BELOW_ONE = Domain(0, 1, "[)")
+UP_TO_ONE = Domain(0, 1, "(]")
 AT_LEAST_ONE = Domain(1, inf, "[)")
 LIMIT = Domain(1, inf, "[]")  # infinite for none

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models.assumptions import AN_ACK_EACH, FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno
-from ackclock.models.domain import Domain, check
+from ackclock.models.domain import POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
@@ -20,7 +20,7 @@ from ackclock.models.path import FlowPath
 def bound(p: ArrayLike, R: ArrayLike) -> Array:
     """1.5 sqrt(2/3) / (R sqrt p) in segments per second; the arguments are broadcast."""
     p, R = np.asarray(p, float), np.asarray(R, float)
-    check(p=(p, (p > 0) & (p <= 1)), R=(R, R > 0))
+    check(p=(p, UP_TO_ONE), R=(R, POSITIVE))
     return np.asarray(1.5 * math.sqrt(2 / 3) / (R * np.sqrt(p)))
 
 
@@ -35,7 +35,7 @@ MODEL = Model(
     reference="Floyd, Fall 1999",
     formula="T <= 1.5 sqrt(2/3) / (R sqrt(p))",
     inputs=(
-        Input("loss", "p", "", "loss rate", domain=Domain(0, 1, "(]")),
+        Input("loss", "p", "", "loss rate", domain=UP_TO_ONE),
         Input("rtt", "R", "s", "round-trip time, the shortest there is"),
     ),
     outputs=(Output("rate", "T", "segments/s", "upper bound of the sending rate"),),

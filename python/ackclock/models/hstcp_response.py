@@ -17,7 +17,7 @@ from ackclock.models.assumptions import (
     needs_random_loss,
     unless,
 )
-from ackclock.models.domain import check
+from ackclock.models.domain import AT_LEAST_ONE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Model, Output
 from ackclock.models.path import FlowPath
 from ackclock.models.reno_response import LOSS, RATE, RTT, WINDOW
@@ -33,7 +33,7 @@ S = float(np.log(HIGH_WINDOW / LOW_WINDOW) / np.log(HIGH_P / LOW_P))
 def window(p: ArrayLike) -> Array:
     """w(p) in segments: Low_Window (p/Low_P)^S; standard TCP's, through the same point, above Low_P."""
     p = np.asarray(p, float)
-    check(p=(p, (p > 0) & (p <= 1)))
+    check(p=(p, UP_TO_ONE))
     return np.asarray(LOW_WINDOW * (p / LOW_P) ** np.where(p <= LOW_P, S, -0.5))
 
 
@@ -43,23 +43,26 @@ def rounded_window(p: ArrayLike) -> Array:
     Above Low_P it is standard TCP's 1.2/sqrt(p).
     """
     p = np.asarray(p, float)
-    check(p=(p, (p > 0) & (p <= 1)))
+    check(p=(p, UP_TO_ONE))
     return np.where(p <= LOW_P, 0.12 / p**0.835, 1.2 / np.sqrt(p))
 
 
 def loss_rate(w: ArrayLike) -> Array:
     """p(w), the inverse of `window`; about 0.078/w^1.2 above Low_Window."""
     w = np.asarray(w, float)
-    check(w=(w, w >= 1))
+    check(w=(w, AT_LEAST_ONE))
     return np.asarray(LOW_P * (w / LOW_WINDOW) ** np.where(w >= LOW_WINDOW, 1 / S, -2.0))
 
 
 def decrease(w: ArrayLike) -> Array:
-    """b(w): a half up to Low_Window, from there linear in log w to High_Decrease at High_Window."""
+    """b(w): a half up to Low_Window, from there linear in log w to High_Decrease at High_Window, and that beyond.
+
+    The RFC says nothing of larger windows; the straight line would go on to below zero.
+    """
     w = np.asarray(w, float)
-    check(w=(w, w >= 1))
+    check(w=(w, AT_LEAST_ONE))
     along = np.log(np.maximum(w, LOW_WINDOW) / LOW_WINDOW) / np.log(HIGH_WINDOW / LOW_WINDOW)
-    return np.asarray(0.5 + (HIGH_DECREASE - 0.5) * along)
+    return np.asarray(0.5 + (HIGH_DECREASE - 0.5) * np.minimum(along, 1.0))
 
 
 def increase(w: ArrayLike) -> Array:
@@ -88,7 +91,7 @@ MODEL = Model(
 w(p) = 38 (p/10^-3)^S,  S = ln(83000/38)/ln(10^-7/10^-3)   if p <= 10^-3
        38 sqrt(10^-3/p)                                    else
 p(w) is its inverse, about 0.078/w^1.2
-b(w) = 0.5 - 0.4 ln(w/38)/ln(83000/38)
+b(w) = 0.5 - 0.4 ln(w/38)/ln(83000/38) from 38 to 83000 segments, constant below and above
 a(w) = w^2 p(w) 2 b(w)/(2 - b(w))""",
     inputs=(LOSS, RTT),
     outputs=(

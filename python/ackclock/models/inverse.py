@@ -11,7 +11,7 @@ from math import exp, inf, isfinite, log
 
 import numpy as np
 
-from ackclock.models.model import Array, InputError, Model
+from ackclock.models.model import Array, Input, InputError, Model, Output
 
 
 class NoSolutionError(ValueError):
@@ -85,7 +85,7 @@ def solve(model: Model, unknown: str, target: float, *, output: str = "", **know
     values = [root for root, around in found if abs(miss(root)) <= _SAME * max(abs(target), around)]
     if values:
         return Solution(unknown, asked.unit, tuple(values), wanted.name, target)
-    raise NoSolutionError(_explained(unknown, wanted.name, target, grid, given, [root for root, _ in found]))
+    raise NoSolutionError(_explained(asked, wanted, target, grid, given, [root for root, _ in found]))
 
 
 def _among(model: Model, unknown: str, target: float, output: str, known: dict[str, float]) -> Solution:
@@ -94,8 +94,9 @@ def _among(model: Model, unknown: str, target: float, output: str, known: dict[s
     given = model.answer(**known, **{unknown: np.array(choices)})[output]
     values = [value for value, gives in zip(choices, given, strict=True) if abs(gives - target) <= _SAME * abs(target)]
     if not values:
-        told = ", ".join(f"{gives:.6g} at {value:g}" for value, gives in zip(choices, given, strict=True))
-        raise NoSolutionError(f"no solution: by {unknown}, {output} is {told}; the target is {target:.6g}")
+        unit = model.output(output).unit
+        told = ", ".join(f"{_in(gives, unit)} at {value:g}" for value, gives in zip(choices, given, strict=True))
+        raise NoSolutionError(f"no solution: by {unknown}, {output} is {told}; the target is {_in(target, unit)}")
     return Solution(unknown, model.input(unknown).unit, tuple(values), output, target)
 
 
@@ -156,10 +157,15 @@ def _first_zero(miss: Callable[[float], float], grid: Array, position: int) -> f
     return zero
 
 
-def _explained(unknown: str, output: str, target: float, grid: Array, given: Array, jumps: list[float]) -> str:
+def _explained(unknown: Input, output: Output, target: float, grid: Array, given: Array, jumps: list[float]) -> str:
+    wanted = _in(target, output.unit)
     if jumps:
-        return f"no solution: at {unknown} = {jumps[0]:.6g} {output} jumps over the target {target:.6g}"
+        return f"no solution: at {unknown.name} = {_in(jumps[0], unknown.unit)} {output.name} jumps over {wanted}"
     nearest = int(np.argmin(np.abs(given - target)))
     side = "at least" if given[nearest] > target else "at most"
-    best = f"{output} is {side} {given[nearest]:.6g}, at {unknown} = {grid[nearest]:.6g}"
-    return f"no solution: {best}; the target is {target:.6g}"
+    best = f"{side} {_in(float(given[nearest]), output.unit)}, at {unknown.name} = {_in(grid[nearest], unknown.unit)}"
+    return f"no solution: {output.name} is {best}; the target is {wanted}"
+
+
+def _in(value: float, unit: str) -> str:
+    return f"{value:.6g} {unit}".rstrip()

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models.assumptions import FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno, unless
-from ackclock.models.domain import Domain, check
+from ackclock.models.domain import POSITIVE, UP_TO_ONE, Domain, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
+
+ONE_OR_TWO = Domain(values=(1, 2))
 
 # By b. Evenly spaced losses: a saw-tooth's area, exactly. Random losses: the paper's numerical values.
 PERIODIC = {1: math.sqrt(3 / 2), 2: math.sqrt(3 / 4)}
@@ -24,7 +26,7 @@ RANDOM = {1: 1.31, 2: 0.93}
 def constant(b: ArrayLike = 1, *, random: bool = False) -> Array:
     """C for b = 1 or 2 segments per ACK."""
     b = np.asarray(b, float)
-    check(b=(b, (b == 1) | (b == 2)))
+    check(b=(b, ONE_OR_TWO))
     values = RANDOM if random else PERIODIC
     return np.where(b == 1, values[1], values[2])
 
@@ -32,7 +34,7 @@ def constant(b: ArrayLike = 1, *, random: bool = False) -> Array:
 def rate(p: ArrayLike, R: ArrayLike, C: ArrayLike = PERIODIC[1]) -> Array:
     """C / (R sqrt p) in segments per second; the arguments are broadcast."""
     p, R, C = np.asarray(p, float), np.asarray(R, float), np.asarray(C, float)
-    check(p=(p, (p > 0) & (p <= 1)), R=(R, R > 0), C=(C, C > 0))
+    check(p=(p, UP_TO_ONE), R=(R, POSITIVE), C=(C, POSITIVE))
     return np.asarray(C / (R * np.sqrt(p)))
 
 
@@ -64,9 +66,9 @@ rate = C / (R sqrt(p))
 periodic_losses: C = sqrt(3/2) = 1.22 if b = 1, sqrt(3/4) = 0.87 if b = 2
 random_losses:   C = 1.31 if b = 1, 0.93 if b = 2""",
     inputs=(
-        Input("loss", "p", "", "loss rate", domain=Domain(0, 1, "(]")),
+        Input("loss", "p", "", "loss rate", domain=UP_TO_ONE),
         Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window"),
-        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, Domain(values=(1, 2))),
+        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, ONE_OR_TWO),
     ),
     outputs=(
         Output("periodic_losses", "", "segments/s", "sending rate if losses are evenly spaced"),

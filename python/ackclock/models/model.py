@@ -201,8 +201,8 @@ class Model:
             numbers = np.asarray(value.value(known) if isinstance(value, Rule) else value, float)
             inside = one.domain.holds(numbers)
             if not inside.all():
-                bad = numbers[~inside].flat[0]
-                raise InputError(one.name, f"{bad:g} is out of its domain; give {one.domain.words(one.name)}")
+                bad = float(numbers[~inside].flat[0])
+                raise InputError(one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}")
             known[one.name] = numbers
         return known
 

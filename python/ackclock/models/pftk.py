@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_reno, unless
-from ackclock.models.domain import AT_LEAST_ONE, LIMIT, PROPER_SHARE, check
+from ackclock.models.domain import AT_LEAST_ONE, LIMIT, POSITIVE, PROPER_SHARE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath
 
@@ -28,7 +28,7 @@ def unlimited_window(p: ArrayLike, b: ArrayLike = 2) -> Array:
 def timeout_probability(p: ArrayLike, w: ArrayLike) -> Array:
     """The share of loss indications that are timeouts when the window is w segments, Q(p, w); about min(1, 3/w)."""
     p, w = np.asarray(p, float), np.asarray(w, float)
-    check(p=(p, (p > 0) & (p < 1)), w=(w, w >= 1))
+    check(p=(p, PROPER_SHARE), w=(w, LIMIT))
     return _timeout_probability(p, w)
 
 
@@ -50,8 +50,12 @@ def backoff(p: ArrayLike) -> Array:
 def triple_duplicate_only(p: ArrayLike, R: ArrayLike, b: ArrayLike = 2) -> Array:
     """Sending rate if duplicate ACKs reveal every loss (first regime)."""
     p, b = _loss_and_b(p, b)
-    R = _positive("R", R)
-    W = unlimited_window(p, b)
+    R = np.asarray(R, float)
+    check(R=(R, POSITIVE))
+    return _triple_duplicate_only(p, R, b, unlimited_window(p, b))
+
+
+def _triple_duplicate_only(p: Array, R: Array, b: Array, W: Array) -> Array:
     return np.asarray(((1 - p) / p + W) / (R * (b * W / 2 + 1)))
 
 
@@ -68,15 +72,14 @@ def goodput(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b
 def approximate(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2) -> Array:
     """The short form of `full`."""
     p, b = _loss_and_b(p, b)
-    R, T0, Wm = _positive("R", R), _positive("T0", T0), _positive("Wm", Wm)
+    R, T0, Wm = _times_and_limit(R, T0, Wm)
     timeouts = T0 * np.minimum(1, 3 * np.sqrt(3 * b * p / 8)) * p * (1 + 32 * p**2)
     return np.asarray(np.minimum(Wm / R, 1 / (R * np.sqrt(2 * b * p / 3) + timeouts)))
 
 
 def _with_timeouts(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike, b: ArrayLike, *, received: bool) -> Array:
     p, b = _loss_and_b(p, b)
-    R, T0, Wm = _positive("R", R), _positive("T0", T0), np.asarray(Wm, float)
-    check(Wm=(Wm, Wm >= 1))
+    R, T0, Wm = _times_and_limit(R, T0, Wm)
     W = unlimited_window(p, b)
     sent, got, period = _period(p, R, T0, Wm, b, W, _timeout_probability(p, np.minimum(Wm, W)))
     return np.asarray((got if received else sent) / period)
@@ -97,14 +100,14 @@ def _period(p: Array, R: Array, T0: Array, Wm: Array, b: Array, W: Array, Q: Arr
 
 def _loss_and_b(p: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
     p, b = np.asarray(p, float), np.asarray(b, float)
-    check(p=(p, (p > 0) & (p < 1)), b=(b, b >= 1))
+    check(p=(p, PROPER_SHARE), b=(b, AT_LEAST_ONE))
     return p, b
 
 
-def _positive(letter: str, value: ArrayLike) -> Array:
-    value = np.asarray(value, float)
-    check(**{letter: (value, value > 0)})
-    return value
+def _times_and_limit(R: ArrayLike, T0: ArrayLike, Wm: ArrayLike) -> tuple[Array, Array, Array]:
+    R, T0, Wm = np.asarray(R, float), np.asarray(T0, float), np.asarray(Wm, float)
+    check(R=(R, POSITIVE), T0=(T0, POSITIVE), Wm=(Wm, LIMIT))
+    return R, T0, Wm
 
 
 def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array) -> dict[str, Array]:
@@ -116,7 +119,7 @@ def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_p
     return {
         "throughput": sent / period,
         "goodput": got / period,
-        "triple_duplicate_only": ((1 - p) / p + W) / (R * (b * W / 2 + 1)),
+        "triple_duplicate_only": _triple_duplicate_only(p, R, b, W),
         "approximate": approximate(p, R, T0, Wm, b),
         "peak_window": w,
         "timeout_share": Q,

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models.assumptions import AN_ACK_EACH, FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno
-from ackclock.models.domain import Domain, check
+from ackclock.models.domain import UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 
-LOSS = Input("loss", "p", "", "loss rate", domain=Domain(0, 1, "(]"))
+LOSS = Input("loss", "p", "", "loss rate", domain=UP_TO_ONE)
 RTT = Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window")
 WINDOW = Output("window", "w", "segments", "mean window")
 RATE = Output("rate", "w/R", "segments/s", "sending rate")
@@ -21,7 +21,7 @@ RATE = Output("rate", "w/R", "segments/s", "sending rate")
 def window(p: ArrayLike) -> Array:
     """1.2/sqrt(p) in segments."""
     p = np.asarray(p, float)
-    check(p=(p, (p > 0) & (p <= 1)))
+    check(p=(p, UP_TO_ONE))
     return np.asarray(1.2 / np.sqrt(p))
 
 

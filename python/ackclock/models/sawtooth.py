@@ -23,7 +23,7 @@ from math import inf
 import numpy as np
 
 from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, needs_tcp, unless
-from ackclock.models.domain import AT_LEAST_ONE, Domain
+from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
@@ -111,12 +111,12 @@ full_buffer = P (1 - beta)/beta""",
             "B",
             "segments",
             "what may wait, without the segment being sent",
-            domain=Domain(0, inf, "[)"),
+            domain=NOT_NEGATIVE,
             on_wire=True,
         ),
         Input("flows", "N", "", "how many flows, alike and in step", 1, AT_LEAST_ONE),
         Input("increase", "alpha", "segments", "growth of a flow's window in a round trip if b = 1", 1),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, Domain(0, 1)),
+        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, PROPER_SHARE),
         Input(
             "segments_per_ack",
             "b",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models.assumptions import FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_random_loss, unless
-from ackclock.models.domain import AT_LEAST_ONE, Domain, check
+from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
@@ -31,29 +31,29 @@ def constant(b: ArrayLike = 1.0, alpha: ArrayLike = 1.0, beta: ArrayLike = 0.5) 
         beta: What is left of the window after a loss.
     """
     b, alpha, beta = np.asarray(b, float), np.asarray(alpha, float), np.asarray(beta, float)
-    check(b=(b, b >= 1), alpha=(alpha, alpha > 0), beta=(beta, (beta >= 0) & (beta < 1)))
+    check(b=(b, AT_LEAST_ONE), alpha=(alpha, POSITIVE), beta=(beta, BELOW_ONE))
     return np.asarray(np.sqrt(alpha * (1 + beta) / (2 * b * (1 - beta))))
 
 
-def rate(R: ArrayLike, p: ArrayLike, C: ArrayLike = PERIODIC) -> Array:
+def rate(p: ArrayLike, R: ArrayLike, C: ArrayLike = PERIODIC) -> Array:
     """C / (R sqrt(p)).
 
     Args:
-        R: Round-trip time in s, positive.
         p: Loss rate, in (0, 1].
+        R: Round-trip time in s, positive.
         C: See `constant`.
 
     Returns:
         Segments per second; the arguments are broadcast.
     """
-    R, p, C = np.asarray(R, float), np.asarray(p, float), np.asarray(C, float)
-    check(R=(R, R > 0), p=(p, (p > 0) & (p <= 1)), C=(C, C > 0))
+    p, R, C = np.asarray(p, float), np.asarray(R, float), np.asarray(C, float)
+    check(p=(p, UP_TO_ONE), R=(R, POSITIVE), C=(C, POSITIVE))
     return np.asarray(C / (R * np.sqrt(p)))
 
 
 def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, increase: Array, kept: Array) -> dict[str, Array]:
     C = constant(segments_per_ack, increase, kept)
-    return {"rate": rate(rtt, loss, C), "window": C / np.sqrt(loss)}
+    return {"rate": rate(loss, rtt, C), "window": C / np.sqrt(loss)}
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
@@ -74,11 +74,11 @@ MODEL = Model(
     reference="Mathis, Semke, Mahdavi, Ott 1997; Floyd, Handley, Padhye 2000",
     formula="rate = W / R,  W = C / sqrt(p),  C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))",
     inputs=(
-        Input("loss", "p", "", "loss rate", domain=Domain(0, 1, "(]")),
+        Input("loss", "p", "", "loss rate", domain=UP_TO_ONE),
         Input("rtt", "R", "s", "round-trip time without queueing"),
         Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
         Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, Domain(0, 1, "[)")),
+        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
     ),
     outputs=(
         Output("rate", "", "segments/s", "sending rate"),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS, needs_reno, unless
-from ackclock.models.domain import AT_LEAST_ONE, Domain, check
+from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath
 
@@ -19,7 +19,7 @@ def rate(p: ArrayLike, R: ArrayLike, t_RTO: ArrayLike | None = None, b: ArrayLik
     """X in segments per second; t_RTO is 4 R if not given. The arguments are broadcast."""
     p, R, b = np.asarray(p, float), np.asarray(R, float), np.asarray(b, float)
     t_RTO = 4 * R if t_RTO is None else np.asarray(t_RTO, float)
-    check(p=(p, (p > 0) & (p <= 1)), R=(R, R > 0), t_RTO=(t_RTO, t_RTO > 0), b=(b, b >= 1))
+    check(p=(p, UP_TO_ONE), R=(R, POSITIVE), t_RTO=(t_RTO, POSITIVE), b=(b, AT_LEAST_ONE))
     timeouts = t_RTO * 3 * np.sqrt(3 * b * p / 8) * p * (1 + 32 * p**2)
     return np.asarray(1 / (R * np.sqrt(2 * b * p / 3) + timeouts))
 
@@ -43,7 +43,7 @@ MODEL = Model(
     reference="RFC 5348 section 3.1",
     formula="X = 1 / (R sqrt(2 b p/3) + t_RTO 3 sqrt(3 b p/8) p (1 + 32 p^2))",
     inputs=(
-        Input("loss", "p", "", "loss event rate: losses within a round trip count once", domain=Domain(0, 1, "(]")),
+        Input("loss", "p", "", "loss event rate: losses within a round trip count once", domain=UP_TO_ONE),
         Input("rtt", "R", "s", "round-trip time"),
         Input("timeout", "t_RTO", "s", "retransmission timeout", Rule("4 R", lambda known: 4 * known["rtt"])),
         Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),

@@ -65,7 +65,9 @@ def curves(
         if log_y:
             axes.set_yscale("log")
         elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
+            # The margin is a share of what the data span; seen from zero it may be too thin for a marker.
             axes.set_ylim(bottom=0)
+            axes.set_ylim(top=max(axes.get_ylim()[1], 1.05 * max(np.nanmax(curve.y) for curve in drawn)))
         if categories:
             axes.set_xticks(range(len(categories)), categories)
         axes.set_xlabel(x_label)

@@ -80,7 +80,7 @@ pub(super) fn judge(
             }
             Verdict::Duplicate if copy.is_none() => {
                 *duplicates += 1;
-                copy = Some(context.packets.duplicate(id));
+                copy = Some(context.duplicate_packet(id));
             }
             Verdict::Duplicate => {}
             Verdict::Delay { by, overtaken } => {

@@ -113,11 +113,11 @@ impl Bench {
     fn arrive(&mut self, now: Time, sequence: u64, size: u16) {
         let packet = Packet::new(PacketKind::Data, FlowId(0), sequence, size, now);
         let id = self.pool.insert(packet);
-        let short = (self.hurry > 0).then(|| self.hop.pass_idle(now, (id, size), Time::ZERO, &mut self.pool));
+        let short = (self.hurry > 0).then(|| self.hop.pass_idle(now, (id, size), None, &mut self.pool));
         let mut context = Self::context(&mut self.pool, &mut self.drops);
         let arrival = short
             .flatten()
-            .unwrap_or_else(|| self.hop.handle_packet(now, (id, size), Time::ZERO, &mut context));
+            .unwrap_or_else(|| self.hop.handle_packet(now, (id, size), None, &mut context));
         match arrival {
             Arrival::Kept(until) => self.alarm = self.alarm.min(until),
             Arrival::Released(at) => panic!("released at {at:?} though nobody asked"),

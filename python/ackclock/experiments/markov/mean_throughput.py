@@ -42,7 +42,7 @@ BY_ROUND_TRIP = {
 
 def links() -> Outcome:
     """Figure 8.7."""
-    swept = sweep(LINKS, mean, BY_LINK, ET, "Figure 8.7: mean throughput by link rate, windows of at most 70 segments")
+    swept = sweep(LINKS, mean, BY_LINK, ET, "Figure 8.7: mean throughput by link rate L (segments/s), window ≤ 70")
     highest = {case.label: max(swept.curves[case.label].values()) / case.rate for case in LINKS}
     ordered = all(
         swept.at(slow, p) <= swept.at(fast, p) for slow, fast in pairwise(LINKS) for p in swept.curves[slow.label]
@@ -73,7 +73,9 @@ def links() -> Outcome:
 
 def windows() -> Outcome:
     """Figure 8.8."""
-    swept = sweep(WINDOWS, mean, BY_WINDOW, ET, "Figure 8.8: mean throughput by window limit, L = 1000 segments/s")
+    swept = sweep(
+        WINDOWS, mean, BY_WINDOW, ET, "Figure 8.8: mean throughput by window limit (segments), L = 1000 segments/s"
+    )
     apart = max(
         max(swept.at(case, p) for case in WINDOWS) / min(swept.at(case, p) for case in WINDOWS) - 1
         for p in swept.curves[WINDOWS[0].label]

@@ -82,7 +82,7 @@ def _draw(swept: Swept) -> Figure:
         curves,
         "loss probability p",
         "probability",
-        "Figure 8.13: how often the throughput is above half of the link rate",
+        "Figure 8.13: how often the throughput is above half of the link rate L (segments/s)",
         log_x=True,
     )
 

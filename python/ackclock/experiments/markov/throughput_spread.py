@@ -57,7 +57,7 @@ MEANS = {"0.001": ("230.8", "232.6", "232.0", "229.6"), "0.01": ("122.4", "124.1
 def links() -> Outcome:
     """Figure 8.9."""
     swept = sweep(
-        LINKS, sd, BY_LINK, SD, "Figure 8.9: spread of the throughput by link rate, windows of at most 50 segments"
+        LINKS, sd, BY_LINK, SD, "Figure 8.9: spread of the throughput by link rate L (segments/s), window ≤ 50"
     )
     peaks = {case: peak(case, sd) for case in LINKS}
     ratios = [found.value / mean(case, found.p) for case, found in peaks.items()]
@@ -96,7 +96,7 @@ def _peaks(peaks: dict[Case, Peak]) -> Comparison:
 def window_limits() -> Outcome:
     """Figure 8.10, with the link rate of the text and that of the caption."""
     cases = [Case(f"window ≤ {w_max}", w_max, TEXT_L) for w_max in WINDOW_LIMITS]
-    title = f"Figure 8.10: spread of the throughput by window limit, L = {TEXT_L} segments/s"
+    title = f"Figure 8.10: spread of the throughput by window limit (segments), L = {TEXT_L} segments/s"
     swept = sweep(cases, sd, BY_WINDOW, SD, title)
     by_caption = [case._replace(rate=CAPTION_L) for case in cases]
     peaks = {case: peak(case, sd) for case in cases}

@@ -36,7 +36,6 @@ UNEXPLAINED = {"1.5": "the row's own rates give another error; those printed are
 # Printed, of sets 5 to 9, in segments.
 RECEIVE_WINDOW = 64
 
-
 # Guessed.
 FIRST_TIMEOUTS_S = (0.7, 1.0, 1.5)
 

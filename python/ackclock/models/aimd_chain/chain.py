@@ -22,8 +22,8 @@ from ackclock.models.aimd_chain import compiled
 from ackclock.models.aimd_chain.general_aimd import HALVING
 from ackclock.models.aimd_chain.growth import Response
 from ackclock.models.aimd_chain.loss import Loss
-from ackclock.models.aimd_chain.refusal import refuse
 from ackclock.models.aimd_chain.rtt import RoundTrip
+from ackclock.models.refusal import refuse
 
 Array = NDArray[np.float64]
 

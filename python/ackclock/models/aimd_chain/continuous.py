@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.refusal import refuse
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from ackclock.models.aimd_chain import compiled
 from ackclock.models.aimd_chain.chain import WindowChain, check_largest_window
 from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices
 from ackclock.models.aimd_chain.loss import Loss
-from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.refusal import refuse
 
 #: Rounds of an epoch that are less likely than this are not looked at.
 _UNLIKELY = 1e-17
@@ -69,15 +69,6 @@ class Cubic:
         along_cubic = (np.cbrt(w_max * (1 - self.beta) / self.C) + np.cbrt(w_max / self.C)) / R
         along_line = w_max * (1 + self.beta) / (3 * (1 - self.beta))
         return float(min(along_cubic, along_line) if self.reno_friendly else along_cubic)
-
-
-def deterministic_mean(p: float, R: float, cubic: Cubic | None = None) -> float:
-    """The mean window in segments under evenly spaced losses in the region of the cubic (RFC 9438, section 5.1).
-
-    (C (3+beta)/(4 (1-beta)))^(1/4) (R/p)^(3/4).
-    """
-    cubic = cubic or Cubic()
-    return float((cubic.C * (3 + cubic.beta) / (4 * (1 - cubic.beta))) ** 0.25 * (R / p) ** 0.75)
 
 
 def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> WindowChain:

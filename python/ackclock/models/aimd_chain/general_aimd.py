@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices, fall_to
-from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.refusal import refuse
 
 
 @dataclass(frozen=True)

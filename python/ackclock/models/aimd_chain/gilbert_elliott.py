@@ -18,7 +18,7 @@ from ackclock.models.aimd_chain.chain import WindowChain, check_largest_window
 from ackclock.models.aimd_chain.general_aimd import HALVING
 from ackclock.models.aimd_chain.growth import Array, Indices, Response
 from ackclock.models.aimd_chain.loss import check_probability
-from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.refusal import refuse
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices, fall_to
-
-LOW_WINDOW = 38.0
-HIGH_WINDOW = 83_000.0
-HIGH_DECREASE = 0.1
-
-
-def decrease(w: Array) -> Array:
-    """b(w)."""
-    share = np.log(np.maximum(w, LOW_WINDOW) / LOW_WINDOW) / np.log(HIGH_WINDOW / LOW_WINDOW)
-    return np.asarray(0.5 + (HIGH_DECREASE - 0.5) * np.minimum(share, 1))
+from ackclock.models.hstcp_response import LOW_WINDOW, decrease
 
 
 def increase(w: Array) -> Array:
-    """a(w)."""
+    """a(w) with p(w) as the RFC's appendix rounds it; `hstcp_response.increase` has the exact inverse of w(p)."""
     b = decrease(w)
     grown = 2 * w**2 * (0.078 / w**1.2) * b / (2 - b)
     return np.where(w <= LOW_WINDOW, 1, np.maximum(grown, 1))

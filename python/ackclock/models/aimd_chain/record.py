@@ -23,9 +23,10 @@ from ackclock.models.aimd_chain.chain import WindowChain, solve
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.loss import Bernoulli
 from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_random_loss, unless
-from ackclock.models.domain import AT_LEAST_ONE, PROPER_SHARE, Domain
-from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
+from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, PROPER_SHARE, Domain
+from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
+from ackclock.models.pftk import TIMEOUT
 
 _MOST_WINDOWS = 8_000
 _NEVER = 40.0
@@ -124,13 +125,10 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
         Input("rtt", "R", "s", "round-trip time without queueing"),
         Input("window", "Wm", "segments", "largest window, unlimited for none", inf, Domain(2, inf, "[]")),
         Input("rate", "L", "segments/s", "the link's rate for the flow, unlimited for none", inf, Domain(0, inf, "(]")),
-        Input(
-            "timeout", "T0", "s", "first retransmission timeout",
-            Rule("max(1 s, R), of RFC 6298 with a steady round-trip time", lambda known: np.maximum(1.0, known["rtt"])),
-        ),
+        TIMEOUT,
         Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
         Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, Domain(0, 1, "[)")),
+        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
     ),
     outputs=OUTPUTS,
     goodput="throughput",

@@ -10,14 +10,14 @@ as it stands ("cap": such a round is as fast as the link lets it be, the paper's
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.models.aimd_chain.continuous import Continuous
-from ackclock.models.aimd_chain.refusal import refuse
+from ackclock.models.refusal import refuse
 
 Array = NDArray[np.float64]
 
@@ -113,10 +113,14 @@ class PerWindow:
     """A law for each window.
 
     Attributes:
-        function: Takes a window in segments, gives its law.
+        function: Takes a window in segments, gives its law. Is asked once for each window.
     """
 
     function: Callable[[float], RoundTrip]
+
+    @cached_property
+    def _law(self) -> Callable[[float], RoundTrip]:
+        return cache(self.function)
 
     def cdf(self, r: Array, windows: Array) -> Array:
         """P(R <= r)."""
@@ -136,7 +140,7 @@ class PerWindow:
 
     def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
         """E min(w/R, L)^m."""
-        each = [self.function(float(w)).capped_rate(m, rate, np.array([w])) for w in windows]
+        each = [self._law(float(w)).capped_rate(m, rate, np.array([w])) for w in windows]
         return np.concatenate(each)
 
     def _each(self, name: str, r: Array, windows: Array) -> Array:
@@ -146,7 +150,7 @@ class PerWindow:
         of = of.reshape(windows.shape)
         for index, w in enumerate(distinct):
             here = of == index
-            answer[here] = getattr(self.function(float(w)), name)(r[here], windows[here])
+            answer[here] = getattr(self._law(float(w)), name)(r[here], windows[here])
         return answer
 
 
@@ -186,7 +190,7 @@ def weibull(shape: float, scale: float, shift: float = 0.0) -> Continuous:
 
 
 def frozen(law: Any, negative: Literal["cap", "truncate"] = "cap") -> Continuous:
-    """Any frozen continuous distribution of `scipy.stats`, in s."""
+    """Any frozen continuous distribution of `scipy.stats`, in s; slow if scipy has no closed form of its `cdf`."""
     return Continuous(law, negative)
 
 

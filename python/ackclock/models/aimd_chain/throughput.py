@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.models.aimd_chain.chain import MODES, WindowChain, check_rate, round_lasts
-from ackclock.models.aimd_chain.refusal import refuse
 from ackclock.models.aimd_chain.rtt import RoundTrip
+from ackclock.models.refusal import refuse
 
 Array = NDArray[np.float64]
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from ackclock.models import pftk
 from ackclock.models.aimd_chain.chain import WindowChain, round_lasts
-from ackclock.models.aimd_chain.refusal import refuse
 from ackclock.models.aimd_chain.rtt import RoundTrip
+from ackclock.models.refusal import refuse
 
 
 def renewal_rate(

@@ -29,22 +29,6 @@ impl Stop {
     }
 }
 
-/// Whose own a hop is.
-#[derive(Clone, Copy, Debug)]
-pub struct Own {
-    /// The flow; `u32::MAX` for a shared hop.
-    pub flow: u32,
-    /// From its first hop to behind its last: they are numbered together.
-    pub hops: (u32, u32),
-}
-
-impl Own {
-    const NOBODY: Own = Own {
-        flow: u32::MAX,
-        hops: (0, 0),
-    };
-}
-
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Routes {
@@ -84,35 +68,15 @@ impl Routes {
         self.stop(self.begin(flow, forward))
     }
 
-    /// By hop: whose own it is.
-    pub fn owners(&self, hops: usize) -> Vec<Own> {
-        let mut owners = vec![Own::NOBODY; hops];
-        for flow in 0..self.begin.len() {
-            let own: Vec<u32> = self.own_hops(flow).collect();
-            if let (Some(&first), Some(&last)) = (own.iter().min(), own.iter().max()) {
-                for &hop in &own {
-                    owners[hop as usize] = Own {
-                        flow: flow as u32,
-                        hops: (first, last + 1),
-                    };
-                }
-            }
-        }
-        owners
+    /// How many flows have routes.
+    pub fn flows(&self) -> usize {
+        self.begin.len()
     }
 
-    /// The hops that are a flow's own.
-    fn own_hops(&self, flow: usize) -> impl Iterator<Item = u32> + '_ {
-        let begin = self.begin[flow][0] as usize;
-        let end = self
-            .begin
-            .get(flow + 1)
-            .map_or(self.stops.len(), |next| next[0] as usize);
-        let own = |stop: &&Stop| stop.is_private();
-        self.stops[begin..end]
-            .iter()
-            .filter(own)
-            .filter_map(|stop| stop.as_hop().map(|hop| hop as u32))
+    /// The hops of a way, in the order in which a packet comes to them.
+    pub fn way(&self, flow: usize, forward: bool) -> impl Iterator<Item = Stop> + '_ {
+        let stops = &self.stops[self.begin(flow, forward)..];
+        stops.iter().copied().take_while(|stop| stop.as_hop().is_some())
     }
 
     /// By hop: whether on every route through it a private stop follows.
@@ -132,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_owns_its_private_hops_and_nobody_the_shared_ones() {
+    fn a_way_ends_where_it_ends_and_who_comes_next_is_known() {
         let mut routes = Routes::default();
         for first in [1, 4] {
             let forward = [
@@ -142,10 +106,12 @@ mod tests {
             ];
             routes.push(&forward, &[Stop::hop(first + 2, true)]);
         }
-        let owners = routes.owners(7);
-        assert_eq!(owners[0].flow, u32::MAX);
-        assert!(owners[1..4].iter().all(|own| (own.flow, own.hops) == (0, (1, 4))));
-        assert!(owners[4..7].iter().all(|own| (own.flow, own.hops) == (1, (4, 7))));
+        let way =
+            |flow, forward| -> Vec<usize> { routes.way(flow, forward).filter_map(Stop::as_hop).collect() };
+        assert_eq!(routes.flows(), 2);
+        assert_eq!((way(0, true), way(0, false)), (vec![1, 0, 2], vec![3]));
+        assert_eq!((way(1, true), way(1, false)), (vec![4, 0, 5], vec![6]));
+        assert_eq!(routes.stop(routes.begin(1, false) + 1).as_hop(), None);
         let followed = routes.private_successors(7);
         assert_eq!(
             followed[..2],

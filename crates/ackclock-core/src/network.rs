@@ -1,0 +1,286 @@
+//! From a scenario to a network: hops built, each element with its own named stream, and every flow instance's routes through them. Whatever
+//! drives it, virtual time or the real clock, starts from the same network and draws the same numbers.
+
+use crate::hop::Hop;
+use crate::link::Link;
+use crate::queue::droptail::DropTail;
+use crate::registry::{Place, Recipe};
+use crate::routes::{Routes, Stop};
+use crate::scenario::quantity::Limit;
+use crate::scenario::{FlowDescription, HopDescription, Range, Scenario, Scope};
+use crate::streams::{Stream, Streams};
+use crate::units::{BitRate, Bytes, Span, Time};
+
+/// What packets travel through.
+#[derive(Debug)]
+pub struct Network {
+    /// The scenario's shared hops in their order, then hops of single flows.
+    pub hops: Vec<Hop>,
+    /// The name of each shared hop.
+    pub shared: Vec<String>,
+    /// A second instance of each shared hop's link, with the same realisation: the link itself may be asked only about the future.
+    pub meters: Vec<Box<dyn Link>>,
+    /// The flows' instances in the scenario's order, as a [`FlowId`](crate::packet::FlowId) numbers them.
+    pub instances: Vec<Instance>,
+    /// Their routes.
+    pub routes: Routes,
+}
+
+/// One flow of a group of like flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// Which of [`Scenario::flows`] it is an instance of.
+    pub group: u32,
+    /// Which instance of that.
+    pub number: u32,
+    /// When it starts.
+    pub start: Time,
+}
+
+impl Instance {
+    /// The prefix of its streams' names, `flow/NAME/NUMBER`.
+    pub fn place(&self, scenario: &Scenario) -> String {
+        place_of(&scenario.flows[self.group as usize], self.number)
+    }
+}
+
+fn place_of(description: &FlowDescription, number: u32) -> String {
+    format!("flow/{}/{number}", description.name)
+}
+
+/// Builds a scenario's network with the streams of one replicate.
+pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
+    let mut network = Network {
+        hops: Vec::new(),
+        shared: Vec::new(),
+        meters: Vec::new(),
+        instances: Vec::new(),
+        routes: Routes::default(),
+    };
+    let mut index_of = vec![None; scenario.hops.len()];
+    for (number, description) in scenario.hops.iter().enumerate() {
+        if description.scope == Scope::Shared {
+            index_of[number] = Some(network.hops.len() as u32);
+            network.shared.push(description.name.clone());
+            let place = format!("hop/{}", description.name);
+            network
+                .hops
+                .push(build_hop(description, Span::ZERO, streams, &place));
+            network.meters.push(build_link(description, streams, &place));
+        }
+    }
+    let builder = RouteBuilder {
+        scenario,
+        streams,
+        index_of: &index_of,
+    };
+    for (group, description) in scenario.flows.iter().enumerate() {
+        for number in 0..description.count {
+            let start = builder.add(description, number, &mut network);
+            network.instances.push(Instance {
+                group: group as u32,
+                number,
+                start,
+            });
+        }
+    }
+    network
+}
+
+fn build_link(description: &HopDescription, streams: &Streams, place: &str) -> Box<dyn Link> {
+    description.link.build(Place {
+        streams,
+        name: &format!("{place}/link"),
+    })
+}
+
+fn build_hop(description: &HopDescription, extra: Span, streams: &Streams, place: &str) -> Hop {
+    let queue = description.queue.build(Place {
+        streams,
+        name: &format!("{place}/queue"),
+    });
+    let impairments = (0..)
+        .zip(&description.impairments)
+        .map(|(number, one): (u32, _)| {
+            one.build(Place {
+                streams,
+                name: &format!("{place}/impairment/{number}"),
+            })
+        })
+        .collect();
+    Hop::new(
+        queue,
+        build_link(description, streams, place),
+        impairments,
+        description.delay + extra,
+    )
+}
+
+/// Takes no time to send anything: the link of a flow's extra delay.
+#[derive(Debug)]
+struct Instant;
+
+impl Link for Instant {
+    fn finish(&mut self, start: Time, _size: Bytes) -> Time {
+        start
+    }
+    fn rate(&self, _at: Time) -> BitRate {
+        BitRate::from_bit_per_s(u64::MAX)
+    }
+}
+
+struct RouteBuilder<'a> {
+    scenario: &'a Scenario,
+    streams: &'a Streams,
+    index_of: &'a [Option<u32>],
+}
+
+impl RouteBuilder<'_> {
+    /// Adds the routes of a flow's instance, and the hops on them that are its own; when it starts.
+    fn add(&self, description: &FlowDescription, number: u32, network: &mut Network) -> Time {
+        let name = place_of(description, number);
+        let extra = spread(description.extra_delay, number, description.count);
+        let forward = self.route(&description.route, extra, &format!("{name}/route"), network);
+        let back = self.route(
+            &description.return_route,
+            Span::ZERO,
+            &format!("{name}/return"),
+            network,
+        );
+        network.routes.push(&forward, &back);
+        let mut stream = self.streams.stream(&format!("{name}/start"));
+        Time::ZERO + uniform(description.start, &mut stream)
+    }
+
+    /// Where packets stop on the way. A hop of scope `per_flow` is built for each place in the route. An extra delay is a hop of the
+    /// flow's own; before a hop that is its own already, it is as good behind that one's link.
+    fn route(&self, numbers: &[usize], mut extra: Span, place: &str, network: &mut Network) -> Vec<Stop> {
+        let mut stops = Vec::with_capacity(numbers.len() + 1);
+        if extra > Span::ZERO
+            && numbers
+                .first()
+                .is_some_and(|first| self.index_of[*first].is_some())
+        {
+            let unlimited = DropTail {
+                limit: Limit::Unlimited,
+                counts_packet_in_service: false,
+            };
+            let queue = unlimited.build(Place {
+                streams: self.streams,
+                name: place,
+            });
+            stops.push(Stop::hop(network.hops.len(), true));
+            network.hops.push(Hop::new(
+                queue,
+                Box::new(Instant),
+                Vec::new(),
+                std::mem::take(&mut extra),
+            ));
+        }
+        for &number in numbers {
+            let description = &self.scenario.hops[number];
+            stops.push(match self.index_of[number] {
+                Some(shared) => Stop::hop(shared as usize, false),
+                None => {
+                    let place = format!("{place}/{}/{}", stops.len(), description.name);
+                    let own = build_hop(description, std::mem::take(&mut extra), self.streams, &place);
+                    network.hops.push(own);
+                    Stop::hop(network.hops.len() - 1, true)
+                }
+            });
+        }
+        stops
+    }
+}
+
+/// The instance's share of an evenly spread range.
+fn spread(range: Range, instance: u32, count: u32) -> Span {
+    let steps = u64::from(count.max(2) - 1);
+    range.low + (range.high - range.low) * u64::from(instance) / steps
+}
+
+/// Drawn uniformly from the range; one draw even if it is a single value.
+fn uniform(range: Range, stream: &mut Stream) -> Span {
+    range.low + stream.uniform_span(range.high - range.low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{files::NoFiles, tree};
+
+    const TWO_GROUPS: &str = r#"
+schema = 1
+name = "two groups"
+duration = "10 s"
+
+[[hops]]
+name = "access"
+scope = "per_flow"
+link = { kind = "constant", rate = "50 Mbit/s" }
+queue = { kind = "droptail", limit = "40 packets" }
+
+[[hops]]
+name = "bottleneck"
+link = { kind = "markov", rates = ["6 Mbit/s", "1 Mbit/s"], mean_sojourn = "200 ms" }
+queue = { kind = "droptail", limit = "25 packets" }
+
+[[flows]]
+name = "near"
+count = 2
+route = ["access", "bottleneck"]
+return = ["bottleneck"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+traffic = { kind = "bulk" }
+start = ["0 s", "1 s"]
+extra_delay = ["4 ms", "8 ms"]
+
+[[flows]]
+name = "far"
+route = ["bottleneck"]
+return = ["bottleneck", "access"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+traffic = { kind = "bulk" }
+start = "3 s"
+extra_delay = "10 ms"
+"#;
+
+    fn network(replicate: u32) -> (Scenario, Network) {
+        let scenario = Scenario::from_tree(&tree::from_toml(TWO_GROUPS).unwrap(), &NoFiles).unwrap();
+        let network = build(&scenario, &Streams::new(scenario.seed, replicate));
+        (scenario, network)
+    }
+
+    #[test]
+    fn instances_are_numbered_as_written_and_own_hops_follow_shared_ones() {
+        let (scenario, network) = network(0);
+        let places: Vec<String> = network.instances.iter().map(|one| one.place(&scenario)).collect();
+        assert_eq!(places, ["flow/near/0", "flow/near/1", "flow/far/0"]);
+        assert_eq!(network.shared, ["bottleneck"]);
+        let way = |flow, forward| -> Vec<usize> {
+            network
+                .routes
+                .way(flow, forward)
+                .filter_map(Stop::as_hop)
+                .collect()
+        };
+        assert_eq!((way(0, true), way(0, false)), (vec![1, 0], vec![0]));
+        assert_eq!((way(1, true), way(1, false)), (vec![2, 0], vec![0]));
+        // An extra delay in front of a shared hop is a hop.
+        assert_eq!((way(2, true), way(2, false)), (vec![3, 0], vec![0, 4]));
+        assert_eq!(network.hops.len(), 5);
+    }
+
+    #[test]
+    fn a_replicate_draws_its_own_numbers_and_always_the_same() {
+        let starts = |replicate| network(replicate).1.instances;
+        assert_eq!(starts(0), starts(0));
+        assert_ne!(starts(0)[..2], starts(1)[..2]);
+        assert!(
+            starts(0)[..2]
+                .iter()
+                .all(|one| one.start <= Time::from_seconds(1.0))
+        );
+        assert_eq!(starts(0)[2].start, Time::from_seconds(3.0));
+    }
+}

@@ -1,0 +1,170 @@
+//! A writer that does not wait for the disk: full buffers go to a thread of their own. The loop that sleeps must not be held up by a file system.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+
+/// Bytes handed over at once.
+const BUFFER: usize = 1 << 16;
+/// How many buffers may wait for the disk; then the writer waits too, rather than take all memory.
+const WAITING: usize = 256;
+
+/// See the module. [`Write::flush`] waits until everything has been written, and says if that failed; so does a write after a failure. What was not
+/// flushed when it is dropped is written all the same.
+#[derive(Debug)]
+pub struct Background {
+    buffer: Vec<u8>,
+    work: Option<SyncSender<Work>>,
+    /// Empty buffers to be used again, or why there will be none.
+    spare: Receiver<io::Result<Vec<u8>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Work {
+    Write(Vec<u8>),
+    /// Flush, and answer.
+    Flush(Sender<io::Result<()>>),
+}
+
+impl Background {
+    /// Writes to `output` from a thread of its own, which ends when this is dropped.
+    ///
+    /// # Errors
+    /// If there is no thread to be had.
+    pub fn new(output: impl Write + Send + 'static) -> io::Result<Self> {
+        let (work, todo) = sync_channel(WAITING);
+        let (give_back, spare) = channel();
+        let thread = std::thread::Builder::new()
+            .name("ackclock-writer".into())
+            .spawn(move || carry_out(output, &todo, &give_back))?;
+        Ok(Background {
+            buffer: Vec::with_capacity(BUFFER),
+            work: Some(work),
+            spare,
+            thread: Some(thread),
+        })
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        let empty = match self.spare.try_recv() {
+            Ok(spare) => spare?,
+            Err(_) => Vec::with_capacity(BUFFER),
+        };
+        let full = std::mem::replace(&mut self.buffer, empty);
+        self.send(Work::Write(full))
+    }
+
+    fn send(&self, work: Work) -> io::Result<()> {
+        let sent = self.work.as_ref().and_then(|sender| sender.send(work).ok());
+        sent.ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// Writes until nobody sends any more. After a failure everything else is thrown away, and every flush is told.
+fn carry_out(mut output: impl Write, todo: &Receiver<Work>, give_back: &Sender<io::Result<Vec<u8>>>) {
+    let mut failure: Option<io::Error> = None;
+    let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+    for work in todo {
+        match work {
+            Work::Write(mut buffer) => {
+                if failure.is_none() {
+                    failure = output.write_all(&buffer).err();
+                }
+                buffer.clear();
+                // Nobody to take it back is no failure.
+                let _ = give_back.send(failure.as_ref().map_or(Ok(buffer), |error| Err(copy(error))));
+            }
+            Work::Flush(answer) => {
+                if failure.is_none() {
+                    failure = output.flush().err();
+                }
+                let _ = answer.send(failure.as_ref().map_or(Ok(()), |error| Err(copy(error))));
+            }
+        }
+    }
+}
+
+impl Write for Background {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len() + bytes.len() > BUFFER && !self.buffer.is_empty() {
+            self.hand_over()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.buffer.is_empty() {
+            self.hand_over()?;
+        }
+        let (answer, answered) = channel();
+        self.send(Work::Flush(answer))?;
+        answered
+            .recv()
+            .unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Who wants to know of failures flushes first.
+        let _ = self.flush();
+        drop(self.work.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Shared;
+
+    #[test]
+    fn everything_arrives_in_order() {
+        let shared = Shared::default();
+        let mut writer = Background::new(shared.clone()).unwrap();
+        let mut expected = Vec::new();
+        for number in 0..100_000_u32 {
+            writer.write_all(&number.to_le_bytes()).unwrap();
+            expected.extend_from_slice(&number.to_le_bytes());
+        }
+        let long = vec![7; 3 * BUFFER];
+        writer.write_all(&long).unwrap();
+        expected.extend_from_slice(&long);
+        writer.flush().unwrap();
+        assert_eq!(shared.bytes(), expected);
+        writer.write_all(b"the rest").unwrap();
+        drop(writer);
+        assert!(shared.bytes().ends_with(b"the rest"));
+    }
+
+    /// Takes so many bytes, then fails.
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            match self.0.checked_sub(bytes.len()) {
+                Some(left) => self.0 = left,
+                None => return Err(io::ErrorKind::StorageFull.into()),
+            }
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told() {
+        let mut writer = Background::new(Full(BUFFER)).unwrap();
+        writer.write_all(&[1; 100]).unwrap();
+        writer.flush().unwrap();
+        writer.write_all(&vec![1; BUFFER]).unwrap();
+        assert_eq!(writer.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(writer.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        writer.write_all(&[1; 100]).unwrap();
+        let later = writer.flush().unwrap_err();
+        assert_eq!(later.kind(), io::ErrorKind::StorageFull);
+    }
+}

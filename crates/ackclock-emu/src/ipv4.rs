@@ -1,0 +1,232 @@
+//! As much of IPv4 (RFC 791) as the way through the hops needs: whose a packet is, how long it is, its ECN field (RFC 3168).
+
+use ackclock_core::packet::{Ecn, PacketKind};
+use std::fmt;
+use std::net::Ipv4Addr;
+
+/// Length of a header without options, in bytes.
+const SHORTEST_HEADER: usize = 20;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Of the 14th byte of a TCP header (RFC 9293 section 3.1).
+const SYN: u8 = 0b0000_0010;
+const ACK: u8 = 0b0001_0000;
+const ECN_MASK: u8 = 0b11;
+const CONGESTION_EXPERIENCED: u8 = 0b11;
+
+/// Which way a packet travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the sender of data to the receiver.
+    Forward,
+    /// Back to the sender.
+    Back,
+}
+
+impl Direction {
+    /// Whether it is [`Direction::Forward`].
+    pub const fn is_forward(self) -> bool {
+        matches!(self, Direction::Forward)
+    }
+}
+
+/// Why bytes are no IPv4 packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// Another version of IP, or none.
+    Version,
+    /// Shorter than its header, or than the header says.
+    Truncated,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Malformed::Version => "not IPv4",
+            Malformed::Truncated => "shorter than its header says",
+        })
+    }
+}
+impl std::error::Error for Malformed {}
+
+/// What is read of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Who sent it.
+    pub source: Ipv4Addr,
+    /// Who is to get it.
+    pub destination: Ipv4Addr,
+    /// Length with the header, in bytes.
+    pub length: u16,
+}
+
+impl Header {
+    /// Reads the header at the beginning of `packet`, which may be longer than the header says (Ethernet pads short frames).
+    ///
+    /// # Errors
+    /// If it is no whole IPv4 packet.
+    pub fn read(packet: &[u8]) -> Result<Header, Malformed> {
+        let header: &[u8; SHORTEST_HEADER] = packet.first_chunk().ok_or(Malformed::Truncated)?;
+        if header[0] >> 4 != 4 {
+            return Err(Malformed::Version);
+        }
+        let length = u16::from_be_bytes([header[2], header[3]]);
+        if header_length(packet) < SHORTEST_HEADER
+            || usize::from(length) < header_length(packet)
+            || usize::from(length) > packet.len()
+        {
+            return Err(Malformed::Truncated);
+        }
+        let address = |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]);
+        Ok(Header {
+            source: address(12),
+            destination: address(16),
+            length,
+        })
+    }
+}
+
+fn header_length(packet: &[u8]) -> usize {
+    packet.first().map_or(0, |first| usize::from(first & 0xf) * 4)
+}
+
+/// The ECN field of a packet's header; bytes without one are not capable.
+pub fn ecn(packet: &[u8]) -> Ecn {
+    match packet.get(1).map_or(0, |service| service & ECN_MASK) {
+        0b10 => Ecn::Capable,
+        0b01 => Ecn::CapableL4s,
+        CONGESTION_EXPERIENCED => Ecn::Marked,
+        _ => Ecn::NotCapable,
+    }
+}
+
+/// What the hops take a packet for.
+pub fn kind(packet: &[u8], direction: Direction) -> PacketKind {
+    let protocol = packet.get(9).copied();
+    // The fragment offset: only the first fragment has a TCP header.
+    let whole = packet
+        .get(6..8)
+        .is_some_and(|word| u16::from_be_bytes([word[0], word[1]]) & 0x1fff == 0);
+    let flags = packet.get(header_length(packet) + 13).copied().unwrap_or(0);
+    let opens = protocol == Some(TCP) && whole && flags & SYN != 0;
+    match direction {
+        Direction::Forward if protocol == Some(UDP) => PacketKind::Datagram,
+        Direction::Forward if opens && flags & ACK == 0 => PacketKind::Syn,
+        Direction::Forward => PacketKind::Data,
+        Direction::Back if opens => PacketKind::SynAck,
+        Direction::Back => PacketKind::Ack,
+    }
+}
+
+/// Writes "congestion experienced" into the header and corrects its checksum (RFC 1624, equation 3). Bytes without a header stay as they are.
+pub fn mark(packet: &mut [u8]) {
+    let Some(header) = packet.first_chunk_mut::<SHORTEST_HEADER>() else {
+        return;
+    };
+    let before = u16::from_be_bytes([header[0], header[1]]);
+    header[1] |= CONGESTION_EXPERIENCED;
+    let after = u16::from_be_bytes([header[0], header[1]]);
+    let checksum = u16::from_be_bytes([header[10], header[11]]);
+    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    header[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ipv4_packet;
+
+    /// The sum of all 16-bit words of a correct header, RFC 1071.
+    fn is_correct(packet: &[u8]) -> bool {
+        let words = packet[..header_length(packet)].chunks(2);
+        let sum: u32 = words
+            .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
+            .sum();
+        (sum & 0xffff) + (sum >> 16) == 0xffff
+    }
+
+    const SENDER: Ipv4Addr = Ipv4Addr::new(10, 66, 0, 1);
+    const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+
+    #[test]
+    fn a_mark_is_written_with_its_checksum() {
+        for service in 0..=255 {
+            for number in 0..50 {
+                let mut packet = ipv4_packet(SENDER, RECEIVER, UDP, 100 + number, service, number);
+                assert!(is_correct(&packet));
+                mark(&mut packet);
+                assert!(is_correct(&packet), "service {service}, number {number}");
+                assert_eq!(
+                    (packet[1] & !ECN_MASK, ecn(&packet)),
+                    (service & !ECN_MASK, Ecn::Marked)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_ecn_field_is_read_as_rfc_3168_numbers_it() {
+        let field = |service| ecn(&ipv4_packet(SENDER, RECEIVER, TCP, 60, service, 0));
+        let fields = [Ecn::NotCapable, Ecn::CapableL4s, Ecn::Capable, Ecn::Marked];
+        assert_eq!([0, 1, 2, 3].map(field), fields);
+        assert_eq!([0xfc, 0xfd, 0xfe, 0xff].map(field), fields);
+    }
+
+    #[test]
+    fn what_is_no_whole_packet_is_refused() {
+        let packet = ipv4_packet(SENDER, RECEIVER, TCP, 60, 0, 0);
+        let header = Header::read(&packet).unwrap();
+        assert_eq!(
+            (header.source, header.destination, header.length),
+            (SENDER, RECEIVER, 60)
+        );
+        for kept in 0..60 {
+            assert_eq!(
+                Header::read(&packet[..kept]),
+                Err(Malformed::Truncated),
+                "{kept} bytes"
+            );
+        }
+        let padded = [&packet[..], &[0; 14]].concat();
+        assert_eq!(Header::read(&padded).unwrap().length, 60);
+        for first in [0x65, 0x05, 0xf5] {
+            let mut other = packet.clone();
+            other[0] = first;
+            assert_eq!(Header::read(&other), Err(Malformed::Version));
+        }
+        for first in [0x44, 0x40] {
+            let mut other = packet.clone();
+            other[0] = first;
+            assert_eq!(
+                Header::read(&other),
+                Err(Malformed::Truncated),
+                "a header of less than 20 bytes"
+            );
+        }
+    }
+
+    #[test]
+    fn kinds_follow_protocol_flags_and_direction() {
+        let tcp = |flags: u8, fragment: u8| {
+            let mut packet = ipv4_packet(SENDER, RECEIVER, TCP, 60, 0, 0);
+            packet[33] = flags;
+            packet[7] = fragment;
+            packet
+        };
+        let udp = ipv4_packet(SENDER, RECEIVER, UDP, 60, 0, 0);
+        use Direction::{Back, Forward};
+        assert_eq!(kind(&tcp(SYN, 0), Forward), PacketKind::Syn);
+        assert_eq!(kind(&tcp(ACK, 0), Forward), PacketKind::Data);
+        assert_eq!(
+            kind(&tcp(SYN, 9), Forward),
+            PacketKind::Data,
+            "no header in a later fragment"
+        );
+        assert_eq!(kind(&udp, Forward), PacketKind::Datagram);
+        assert_eq!(kind(&tcp(SYN | ACK, 0), Back), PacketKind::SynAck);
+        assert_eq!(kind(&tcp(ACK, 0), Back), PacketKind::Ack);
+        assert_eq!(kind(&udp, Back), PacketKind::Ack);
+    }
+}

@@ -1,0 +1,30 @@
+//! What the loop asks of a network device, so that it can also be run between two sockets.
+
+use std::io;
+use std::os::fd::AsFd;
+
+/// One end of a path: whole IPv4 packets out and in. Reading and writing never wait; the descriptor is readable when there is something
+/// to read.
+pub trait Port: AsFd {
+    /// Reads the next packet and says how long it is, `None` while there is none. What does not fit is cut off.
+    ///
+    /// # Errors
+    /// If nothing can be read any more.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+
+    /// Gives a packet to the other side; `false` if there was no room for it, and it is lost.
+    ///
+    /// # Errors
+    /// If this packet cannot be written.
+    fn write(&mut self, packet: &[u8]) -> io::Result<bool>;
+}
+
+impl Port for crate::device::Device {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        crate::device::Device::read(self, buffer)
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<bool> {
+        crate::device::Device::write(self, packet)
+    }
+}

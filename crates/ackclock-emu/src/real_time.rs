@@ -1,0 +1,332 @@
+//! The loop that sleeps: packets from two devices through the hops of a scenario, in real time.
+//!
+//! One turn reads what has come (at most [`MOST_READS`] packets, so that what is due never starves), stamps each with the moment it was read,
+//! and writes all that is due. Then the thread sleeps until the next packet is due or one comes. Being late moves only the stamp of an arrival
+//! and the moment of a write, never a decision of a hop.
+//!
+//! Ask for real-time priority before calling it: nothing does more for punctuality.
+
+use crate::addresses;
+use crate::capture::{Captures, Point};
+use crate::clock::{Clock, thread_time};
+use crate::driver::Driver;
+use crate::fidelity::Measured;
+use crate::ipv4::{Direction, Header};
+use crate::port::Port;
+use crate::record::MAGIC;
+use crate::timing::Timing;
+use crate::wait::{Stop, wait};
+use ackclock_core::units::{Span, Time};
+use rustix::thread::set_current_timer_slack;
+use std::fmt;
+use std::io::{self, Write};
+use std::num::NonZeroU64;
+use std::os::fd::AsFd;
+
+/// How many packets are read in one turn at most.
+pub const MOST_READS: u32 = 32;
+/// The loop sleeps no longer than this, so that it notices when it was away even if nothing was due.
+const LONGEST_SLEEP: Span = Span::from_millis(10);
+/// From so many rows on the record is written: some fifty microseconds of work.
+const RECORD_ROWS: usize = 1 << 11;
+/// No IPv4 packet is longer.
+const LONGEST_PACKET: usize = 65_535;
+/// What the budget of waiting awake is counted over. The kernel's own is a second (sched_rt_period_us).
+const SPIN_WINDOW: Span = Span::from_millis(100);
+
+/// Waiting awake for the last moments before something is due: more punctual than any timer, and paid with a processor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spin {
+    /// How long before a moment the thread is awake.
+    pub before: Span,
+    /// The share of time that may be spent so, 0 to 1. With real-time priority more than about 0.6 beside the work itself has the
+    /// kernel take the thread off its processor for 50 ms (sched_rt_runtime_us).
+    pub share: f64,
+}
+
+/// What passed through the loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Packets that came to the hops, forward and back.
+    pub taken: [u64; 2],
+    /// Packets that were written, forward and back.
+    pub written: [u64; 2],
+    /// Packets a device had no room for or refused: lost outside the model.
+    pub not_written: u64,
+    /// What was read and is no whole IPv4 packet.
+    pub malformed: u64,
+    /// Packets between addresses of no flow, or from the wrong side.
+    pub strangers: u64,
+    /// The largest packet read, in bytes.
+    pub largest: u64,
+}
+
+/// Where a run is written to while it lasts; what is missing is not written. Give buffered writers.
+#[derive(Default)]
+pub struct Outputs {
+    /// For replay, see [`record`](crate::record).
+    pub record: Option<Box<dyn Write + Send>>,
+    /// Packets at the ends of the path.
+    pub captures: Captures,
+}
+
+impl fmt::Debug for Outputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shape = f.debug_struct("Outputs");
+        shape.field("record", &self.record.is_some());
+        shape.field("captures", &self.captures).finish()
+    }
+}
+
+/// What a run leaves behind.
+#[derive(Debug)]
+pub struct Report {
+    /// The hops, the record of what was not written yet and the table `hops`.
+    pub driver: Driver,
+    /// How punctual it was.
+    pub timing: Timing,
+    /// What passed.
+    pub traffic: Traffic,
+    /// How long it lasted.
+    pub elapsed: Span,
+    /// Processor time of the thread.
+    pub processor: Span,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+impl Report {
+    /// What the verdict is about. `lost_elsewhere` counts packets that the devices themselves lost.
+    pub fn measured(&self, lost_elsewhere: u64, base_rtt: Span, mtu: u64) -> Measured {
+        Measured {
+            outside_drops: lost_elsewhere + self.traffic.not_written,
+            lateness_p99: self.timing.lateness.quantile(0.99),
+            base_rtt,
+            longest_gap: self.timing.longest_gap,
+            largest_packet: self.traffic.largest,
+            mtu,
+            cpu_share: self.processor.as_seconds() / self.elapsed.as_seconds(),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct RealTime<S, R> {
+    driver: Driver,
+    senders: S,
+    receivers: R,
+    outputs: Outputs,
+    spin: Option<Spin>,
+    /// Waited awake since the beginning of the window, and that.
+    spun: (Span, Time),
+    timing: Timing,
+    traffic: Traffic,
+    buffer: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl<S: Port, R: Port> RealTime<S, R> {
+    /// The hops of `driver` between two devices.
+    ///
+    /// # Errors
+    /// Those of writing the first bytes of the record.
+    pub fn new(
+        driver: Driver,
+        (senders, receivers): (S, R),
+        mut outputs: Outputs,
+        spin: Option<Spin>,
+    ) -> io::Result<Self> {
+        if let Some(record) = &mut outputs.record {
+            record.write_all(&MAGIC)?;
+        }
+        Ok(RealTime {
+            driver,
+            senders,
+            receivers,
+            outputs,
+            spin,
+            spun: (Span::ZERO, Time::ZERO),
+            timing: Timing::default(),
+            traffic: Traffic::default(),
+            buffer: vec![0; LONGEST_PACKET],
+            body: Vec::new(),
+        })
+    }
+
+    /// Goes round until `end` by `clock`, or until told to `stop`, which is looked at after every turn.
+    ///
+    /// # Errors
+    /// Those of reading from a device, waiting and writing to the outputs. A packet that cannot be written to a device is no error: it
+    /// is counted.
+    pub fn run(mut self, clock: &Clock, end: Time, stop: &Stop) -> io::Result<Report> {
+        // Or every timer of this thread is 50 µs late (prctl(2), PR_SET_TIMERSLACK).
+        set_current_timer_slack(NonZeroU64::new(1))?;
+        let processor = thread_time();
+        let begin = clock.now();
+        let (mut planned, mut stopped) = (begin, false);
+        loop {
+            let now = clock.now();
+            self.timing.note_gap(now.since(planned));
+            let more = self.turn(clock)?;
+            self.write_record(RECORD_ROWS)?;
+            let after = clock.now();
+            self.timing.note_gap(after.since(now));
+            stopped = stopped || stop.is_given();
+            if stopped || after >= end {
+                break;
+            }
+            planned = if more {
+                after
+            } else {
+                self.driver.poll_timeout().min(end)
+            };
+            self.wait_until(planned, clock, stop)?;
+            planned = planned.min(after + LONGEST_SLEEP);
+        }
+        let last = clock.now();
+        self.driver.finish(last.min(end));
+        self.write_record(0)?;
+        self.outputs.captures.finish()?;
+        if let Some(record) = &mut self.outputs.record {
+            record.flush()?;
+        }
+        Ok(Report {
+            driver: self.driver,
+            timing: self.timing,
+            traffic: self.traffic,
+            elapsed: last.since(begin),
+            processor: thread_time() - processor,
+            stopped,
+        })
+    }
+
+    /// Reads what has come and writes what is due; whether there may be more to read.
+    fn turn(&mut self, clock: &Clock) -> io::Result<bool> {
+        self.timing.turns += 1;
+        let (mut reads, mut empty) = (0, [false; 2]);
+        while reads < MOST_READS && empty != [true; 2] {
+            for side in [Direction::Forward, Direction::Back] {
+                let dry = &mut empty[usize::from(!side.is_forward())];
+                if !*dry {
+                    *dry = !self.read(side, clock)?;
+                    reads += 1;
+                }
+            }
+        }
+        while self.write(clock)? {}
+        Ok(empty != [true; 2])
+    }
+
+    /// Takes the next packet that the hosts of one side have sent, if there is one.
+    fn read(&mut self, side: Direction, clock: &Clock) -> io::Result<bool> {
+        let read = match side {
+            Direction::Forward => self.senders.read(&mut self.buffer)?,
+            Direction::Back => self.receivers.read(&mut self.buffer)?,
+        };
+        let Some(length) = read else {
+            return Ok(false);
+        };
+        let stamp = clock.now();
+        let Ok(header) = Header::read(&self.buffer[..length]) else {
+            self.traffic.malformed += 1;
+            return Ok(true);
+        };
+        let flow = match addresses::flow_of(header.source, header.destination) {
+            Some((flow, direction)) if direction == side && (flow.0 as usize) < self.driver.flows() => flow,
+            _ => {
+                self.traffic.strangers += 1;
+                return Ok(true);
+            }
+        };
+        let packet = &self.buffer[..usize::from(header.length)];
+        self.traffic.largest = self.traffic.largest.max(header.length.into());
+        self.traffic.taken[usize::from(!side.is_forward())] += 1;
+        self.driver.handle_packet(stamp, flow, side, packet);
+        let point = match side {
+            Direction::Forward => Point::FromSenders,
+            Direction::Back => Point::FromReceivers,
+        };
+        self.outputs.captures.write(point, stamp, packet)?;
+        Ok(true)
+    }
+
+    /// Writes the next packet that is due, if there is one.
+    fn write(&mut self, clock: &Clock) -> io::Result<bool> {
+        let now = clock.now();
+        let Some(departure) = self.driver.poll_departure(now) else {
+            return Ok(false);
+        };
+        self.timing.lateness.add(now.since(departure.at));
+        let (written, point) = match departure.direction {
+            Direction::Forward => (self.receivers.write(departure.bytes), Point::ToReceivers),
+            Direction::Back => (self.senders.write(departure.bytes), Point::ToSenders),
+        };
+        if matches!(written, Ok(true)) {
+            self.traffic.written[usize::from(!departure.direction.is_forward())] += 1;
+        } else {
+            self.traffic.not_written += 1;
+        }
+        self.outputs
+            .captures
+            .write(point, departure.at, departure.bytes)?;
+        Ok(true)
+    }
+
+    /// Sleeps until then, or until a packet comes; not at all if that is now.
+    fn wait_until(&mut self, at: Time, clock: &Clock, stop: &Stop) -> io::Result<()> {
+        let now = clock.now();
+        let awake = self.spin_before(now);
+        let sleep = at.since(now).min(LONGEST_SLEEP);
+        if sleep > awake {
+            self.timing.sleeps += 1;
+            let descriptors = [self.senders.as_fd(), self.receivers.as_fd(), stop.as_fd()];
+            wait(descriptors, sleep - awake)?;
+        }
+        let begin = clock.now();
+        if awake == Span::ZERO || at.since(begin) > awake {
+            return Ok(()); // something came, or there is more to sleep
+        }
+        let mut now = begin;
+        while now < at {
+            std::hint::spin_loop();
+            now = clock.now();
+        }
+        let spun = now.since(begin);
+        self.spun.0 = self.spun.0 + spun;
+        self.timing.spun = self.timing.spun + spun;
+        Ok(())
+    }
+
+    /// How long before a moment the thread may be awake, as far as the budget goes.
+    fn spin_before(&mut self, now: Time) -> Span {
+        let Some(spin) = self.spin else {
+            return Span::ZERO;
+        };
+        if now.since(self.spun.1) >= SPIN_WINDOW {
+            self.spun = (Span::ZERO, now);
+        }
+        let budget = Span::from_seconds(SPIN_WINDOW.as_seconds() * spin.share);
+        if self.spun.0 + spin.before <= budget {
+            spin.before
+        } else {
+            Span::ZERO
+        }
+    }
+
+    /// Writes the record down if it has grown to that many rows, and forgets it. Without a writer it is forgotten at once, save its digest.
+    fn write_record(&mut self, rows: usize) -> io::Result<()> {
+        if self.driver.record_len() < rows {
+            return Ok(());
+        }
+        let chunk = self.driver.poll_record();
+        if let Some(record) = &mut self.outputs.record {
+            chunk.write_to(record, &mut self.body)?;
+        }
+        chunk.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

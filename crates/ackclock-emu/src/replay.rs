@@ -1,0 +1,215 @@
+//! Replaying a record: the recorded arrivals go through freshly built hops, and these must decide what was recorded, to the nanosecond.
+
+use crate::decision::Decision;
+use crate::graph::{Graph, Listener};
+use crate::record::{ArrivalDigest, Chunk};
+use ackclock_core::network::Network;
+use ackclock_core::packet::PacketId;
+use ackclock_core::units::{Span, Time};
+use std::fmt;
+use std::io;
+
+/// What a replay found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replay {
+    /// Packets that came to the hops.
+    pub arrivals: u64,
+    /// Decisions that were the same.
+    pub decisions: u64,
+    /// Whether the record goes to the end of its run; if not, all that it holds was compared.
+    pub complete: bool,
+    /// The first difference, `None` if there is none.
+    pub difference: Option<Difference>,
+}
+
+/// How a record and its replay differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// An arrival of a flow that the scenario has not.
+    UnknownFlow {
+        /// The number of the arrival.
+        packet: u64,
+        /// Its flow.
+        flow: u32,
+    },
+    /// An arrival recorded for a time before what was done already.
+    OutOfOrder {
+        /// The number of the arrival.
+        packet: u64,
+        /// When it came according to the record.
+        at: Time,
+    },
+    /// A decision: as recorded and as replayed, `None` where there is none left.
+    Decision {
+        /// How many decisions before it were the same.
+        number: u64,
+        /// What the record says.
+        recorded: Option<Decision>,
+        /// What the hops decided now.
+        replayed: Option<Decision>,
+    },
+    /// The arrivals are not those that came, though the hops decide the same.
+    Arrivals {
+        /// By the end of the chunk that ends then.
+        until: Time,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let say = |decision: &Option<Decision>| match decision {
+            None => "nothing".into(),
+            Some(Decision {
+                at,
+                hop,
+                packet,
+                outcome,
+            }) => {
+                let hop = if *hop == Decision::NOWHERE {
+                    "no hop".into()
+                } else {
+                    format!("hop {hop}")
+                };
+                format!("packet {packet} {outcome:?} at {} ns, {hop}", at.as_nanos())
+            }
+        };
+        match self {
+            Difference::UnknownFlow { packet, flow } => {
+                write!(f, "packet {packet} is of flow {flow}, which the scenario has not")
+            }
+            Difference::OutOfOrder { packet, at } => {
+                write!(
+                    f,
+                    "packet {packet} is recorded for {} ns, before what came earlier",
+                    at.as_nanos()
+                )
+            }
+            Difference::Decision {
+                number,
+                recorded,
+                replayed,
+            } => {
+                write!(
+                    f,
+                    "decision {number}: recorded {}, replayed {}",
+                    say(recorded),
+                    say(replayed)
+                )
+            }
+            Difference::Arrivals { until } => {
+                write!(
+                    f,
+                    "the arrivals up to {} ns are not those that came",
+                    until.as_nanos()
+                )
+            }
+        }
+    }
+}
+
+/// What the hops have decided since it was last looked at.
+#[derive(Debug, Default)]
+struct Decided(Vec<Decision>);
+
+impl Listener for Decided {
+    fn decided(&mut self, decision: Decision) {
+        self.0.push(decision);
+    }
+    fn duplicated(&mut self, _original: PacketId, _copy: PacketId) {}
+}
+
+/// Pushes the recorded arrivals through `network`, built anew from the run's scenario and replicate. `interval` is the scenario's sampling
+/// interval. Stops at the first difference.
+///
+/// # Errors
+/// Those of reading the chunks.
+pub fn replay(
+    network: Network,
+    interval: Span,
+    chunks: impl IntoIterator<Item = io::Result<Chunk>>,
+) -> io::Result<Replay> {
+    let mut run = Run {
+        graph: Graph::new(network, interval, (0, 0), Decided::default()),
+        digest: ArrivalDigest::default(),
+        found: Replay::default(),
+    };
+    for chunk in chunks {
+        let chunk = chunk?;
+        run.found.difference = run.compare(&chunk).err();
+        run.found.complete |= chunk.last;
+        if run.found.difference.is_some() || chunk.last {
+            break;
+        }
+    }
+    run.found.arrivals = run.graph.arrivals();
+    Ok(run.found)
+}
+
+struct Run {
+    graph: Graph<Decided>,
+    digest: ArrivalDigest,
+    found: Replay,
+}
+
+impl Run {
+    fn compare(&mut self, chunk: &Chunk) -> Result<(), Difference> {
+        let arrived = self.push_arrivals(chunk);
+        if arrived.is_ok() {
+            if chunk.last {
+                self.graph.finish(chunk.until);
+            } else {
+                self.graph.advance(chunk.until);
+            }
+        }
+        while let Some((_, id)) = self.graph.take_departed() {
+            self.graph.remove(id);
+        }
+        self.compare_decisions(chunk, arrived.is_ok())?;
+        arrived?;
+        if self.digest != chunk.digest {
+            return Err(Difference::Arrivals { until: chunk.until });
+        }
+        Ok(())
+    }
+
+    fn push_arrivals(&mut self, chunk: &Chunk) -> Result<(), Difference> {
+        for row in chunk.arrivals() {
+            let packet = self.graph.arrivals();
+            if row.flow.0 as usize >= self.graph.flows() {
+                let flow = row.flow.0;
+                return Err(Difference::UnknownFlow { packet, flow });
+            }
+            if row.at < self.graph.now() {
+                return Err(Difference::OutOfOrder { packet, at: row.at });
+            }
+            self.digest.add(&row);
+            self.graph.handle_packet(row.at, row.packet(), |_, _, _, _| {});
+        }
+        Ok(())
+    }
+
+    /// Compares what the chunk says with what was decided; if the chunk could not be replayed `whole`, as far as both go.
+    fn compare_decisions(&mut self, chunk: &Chunk, whole: bool) -> Result<(), Difference> {
+        let mut decided = std::mem::take(&mut self.graph.listener_mut().0);
+        let mut recorded = chunk.decisions();
+        let mut replayed = decided.drain(..);
+        loop {
+            let pair = (recorded.next(), replayed.next());
+            let over = pair.0.is_none() || pair.1.is_none();
+            if pair == (None, None) || (over && !whole) {
+                return Ok(());
+            }
+            if pair.0 != pair.1 {
+                return Err(Difference::Decision {
+                    number: self.found.decisions,
+                    recorded: pair.0,
+                    replayed: pair.1,
+                });
+            }
+            self.found.decisions += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,382 @@
+//! What tests share.
+
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+
+/// Bytes that a test can look at while somebody else writes them.
+#[derive(Clone, Debug, Default)]
+pub struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    /// What has been written.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A packet of `length` bytes (20 at least) with a correct header; what follows the header says which packet it is.
+pub fn ipv4_packet(
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    protocol: u8,
+    length: u16,
+    service: u8,
+    number: u16,
+) -> Vec<u8> {
+    let mut packet = vec![0; usize::from(length)];
+    packet[0] = 0x45;
+    packet[1] = service;
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    packet[4..6].copy_from_slice(&number.to_be_bytes());
+    packet[8] = 64;
+    packet[9] = protocol;
+    packet[12..16].copy_from_slice(&source.octets());
+    packet[16..20].copy_from_slice(&destination.octets());
+    let words = packet[..20].chunks(2);
+    let sum: u32 = words
+        .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
+        .sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    for (place, byte) in packet[20..].iter_mut().enumerate() {
+        *byte = number.to_be_bytes()[place % 2];
+    }
+    if protocol == 6 && length >= 34 {
+        packet[33] = 0; // no flags
+    }
+    packet
+}
+
+/// Scenarios of which anything may be different from the next, what comes to their hops, and drivers of them.
+pub mod networks {
+    use super::ipv4_packet;
+    use crate::driver::Driver;
+    use crate::ipv4::Direction;
+    use ackclock_core::hop::{Hop, HopCounters};
+    use ackclock_core::impairment::ImpairmentKind;
+    use ackclock_core::link::LinkKind;
+    use ackclock_core::network::{self, Network};
+    use ackclock_core::observe::{Context, DropReason};
+    use ackclock_core::packet::{Backlog, Fifo, FlowId, PacketId};
+    use ackclock_core::queue::{Discipline, Queue, QueueKind};
+    use ackclock_core::registry::{Kind, Place};
+    use ackclock_core::scenario::{Scenario, tree};
+    use ackclock_core::streams::Streams;
+    use ackclock_core::units::{Span, Time};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use std::net::Ipv4Addr;
+
+    /// One packet from outside.
+    #[derive(Clone, Debug)]
+    pub struct Coming {
+        pub at: Time,
+        pub flow: FlowId,
+        pub direction: Direction,
+        pub bytes: Vec<u8>,
+    }
+
+    /// A scenario, and whether its second hop has a queue that marks.
+    #[derive(Clone, Debug)]
+    pub struct Description {
+        pub text: String,
+        pub marks: bool,
+    }
+
+    /// The flows of every description: near/0, near/1, far, datagrams.
+    pub const FLOWS: u32 = 4;
+    /// Long after the last packet has come.
+    pub const END: Time = Time::from_nanos(20_000_000_000);
+    pub const INTERVAL: Span = Span::from_millis(700);
+
+    fn every<K: Kind>(choices: fn(&str) -> Vec<&'static str>) -> Vec<&'static str> {
+        K::entries()
+            .iter()
+            .flat_map(|entry| choices(entry.name))
+            .collect()
+    }
+
+    fn links(name: &str) -> Vec<&'static str> {
+        match name {
+            "constant" => vec![
+                r#"{ kind = "constant", rate = "7 Mbit/s" }"#,
+                r#"{ kind = "constant", rate = "90 Mbit/s" }"#,
+                r#"{ kind = "constant", rate = "400 Gbit/s" }"#,
+                r#"{ kind = "constant", rate = "0 bit/s" }"#,
+            ],
+            "markov" => vec![
+                r#"{ kind = "markov", rates = ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], mean_sojourn = "2 ms" }"#,
+                r#"{ kind = "markov", rates = ["20 Mbit/s", "1 Mbit/s"], mean_sojourn = "9 ms", step = "3 ms" }"#,
+            ],
+            "trace" => vec![
+                r#"{ kind = "trace", file = "deliveries", format = "mahimahi" }"#,
+                r#"{ kind = "trace", file = "rates", format = "csv" }"#,
+            ],
+            other => panic!("say how link \"{other}\" is to be tested"),
+        }
+    }
+
+    fn queues(name: &str) -> Vec<&'static str> {
+        match name {
+            "droptail" => vec![
+                r#"{ kind = "droptail", limit = "4 packets" }"#,
+                r#"{ kind = "droptail", limit = "9 kB", counts_packet_in_service = true }"#,
+                r#"{ kind = "droptail", limit = "6 ms" }"#,
+                r#"{ kind = "droptail", limit = "unlimited" }"#,
+            ],
+            other => panic!("say how queue \"{other}\" is to be tested"),
+        }
+    }
+
+    fn impairments(name: &str) -> Vec<&'static str> {
+        match name {
+            "iid_loss" => vec![
+                r#"{ kind = "iid_loss", probability = "20 %", applies = "all" }"#,
+                r#"{ kind = "iid_loss", probability = "20 %", applies = "all", side = "before_queue" }"#,
+            ],
+            "gilbert_elliott" => vec![
+                r#"{ kind = "gilbert_elliott", good_to_bad = "10 %", bad_to_good = "30 %" }"#,
+                r#"{ kind = "gilbert_elliott", good_to_bad = "10 %", bad_to_good = "30 %", side = "before_queue" }"#,
+            ],
+            "jitter" => vec![
+                r#"{ kind = "jitter", distribution = { kind = "uniform", maximum = "5 ms" } }"#,
+                r#"{ kind = "jitter", distribution = { kind = "uniform", maximum = "5 ms" }, reordering = "allowed" }"#,
+            ],
+            "duplicate" => vec![
+                r#"{ kind = "duplicate", probability = "30 %" }"#,
+                r#"{ kind = "duplicate", probability = "30 %", side = "before_queue" }"#,
+            ],
+            other => panic!("say how impairment \"{other}\" is to be tested"),
+        }
+    }
+
+    fn hop() -> impl Strategy<Value = String> {
+        let choose = |all: Vec<&'static str>| prop::sample::select(all);
+        let impairments = prop::collection::vec(choose(every::<ImpairmentKind>(impairments)), 0..3);
+        let delays = choose(vec!["0 ms", "3 ms", "12.345678 ms"]);
+        (
+            choose(every::<LinkKind>(links)),
+            choose(every::<QueueKind>(queues)),
+            impairments,
+            delays,
+        )
+            .prop_map(|(link, queue, impairments, delay)| {
+                let impairments = impairments.join(", ");
+                format!(
+                    "link = {link}\nqueue = {queue}\nimpairments = [{impairments}]\ndelay = \"{delay}\"\n"
+                )
+            })
+    }
+
+    pub fn descriptions() -> impl Strategy<Value = Description> {
+        let hops = (hop(), hop(), hop(), hop());
+        (hops, any::<u32>(), any::<bool>()).prop_map(|((first, second, access, back), seed, marks)| {
+            let tcp = "transport = { kind = \"tcp\", control = { kind = \"reno\" } }\ntraffic = { kind = \"bulk\" }";
+            let text = format!(
+                r#"
+schema = 1
+name = "anything"
+duration = "20 s"
+seed = {seed}
+[[hops]]
+name = "first"
+{first}
+[[hops]]
+name = "second"
+{second}
+[[hops]]
+name = "access"
+scope = "per_flow"
+{access}
+[[hops]]
+name = "back"
+{back}
+[[flows]]
+name = "near"
+count = 2
+route = ["access", "first", "second"]
+return = ["back"]
+{tcp}
+extra_delay = ["0 ms", "2 ms"]
+[[flows]]
+name = "far"
+route = ["second"]
+return = ["second", "access"]
+{tcp}
+extra_delay = "1 ms"
+[[flows]]
+name = "datagrams"
+route = ["first"]
+transport = {{ kind = "udp", mss = "1000 bytes" }}
+traffic = {{ kind = "cbr", rate = "3 Mbit/s" }}
+"#
+            );
+            Description { text, marks }
+        })
+    }
+
+    impl Description {
+        /// One hop of 12 Mbit/s, a millisecond for 1500 bytes, and one flow both ways through it.
+        pub fn one_hop(impairments: &str) -> Self {
+            let text = format!(
+                r#"
+schema = 1
+name = "one hop"
+duration = "1 s"
+[[hops]]
+name = "only"
+link = {{ kind = "constant", rate = "12 Mbit/s" }}
+queue = {{ kind = "droptail", limit = "100 packets" }}
+impairments = [{impairments}]
+[[flows]]
+name = "one"
+route = ["only"]
+return = ["only"]
+transport = {{ kind = "tcp", control = {{ kind = "reno" }} }}
+traffic = {{ kind = "bulk" }}
+"#
+            );
+            Description { text, marks: false }
+        }
+        pub fn network(&self) -> Network {
+            let files: BTreeMap<String, String> = [
+                (
+                    "deliveries",
+                    include_str!("../../../traces/swinging-downlink.mahimahi"),
+                ),
+                ("rates", include_str!("../../../traces/swinging-downlink.csv")),
+            ]
+            .map(|(name, text)| (name.to_owned(), text.to_owned()))
+            .into();
+            let scenario = Scenario::from_tree(&tree::from_toml(&self.text).unwrap(), &files).unwrap();
+            let streams = Streams::new(scenario.seed, 0);
+            let mut network = network::build(&scenario, &streams);
+            if self.marks {
+                let link = scenario.hops[1].link.build(Place {
+                    streams: &streams,
+                    name: "hop/second/link",
+                });
+                let marker = Discipline::Scheduled(Box::new(Marker::default()));
+                network.hops[1] = Hop::new(marker, link, Vec::new(), Span::from_millis(1));
+            }
+            network
+        }
+        pub fn driver(&self) -> Driver {
+            Driver::new(self.network(), INTERVAL, (0, 0))
+        }
+    }
+
+    /// Marks every second packet when the link asks, and drops every fifth and what cannot be marked.
+    #[derive(Debug, Default)]
+    struct Marker {
+        waiting: Fifo,
+        asked: u32,
+    }
+    impl Queue for Marker {
+        fn enqueue(&mut self, _now: Time, id: PacketId, _in_service: Backlog, context: &mut Context<'_>) {
+            self.waiting.push_back(id, context.packets);
+        }
+        fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
+            loop {
+                let id = self.waiting.pop_front(context.packets)?;
+                self.asked += 1;
+                let drop = self.asked.is_multiple_of(5)
+                    || (self.asked.is_multiple_of(2) && !context.mark_packet(now, id));
+                if !drop {
+                    return Some(id);
+                }
+                context.drop_packet(now, id, DropReason::Aqm);
+            }
+        }
+        fn backlog(&self) -> Backlog {
+            self.waiting.backlog()
+        }
+    }
+
+    /// Bursts and pauses, of every flow both ways.
+    pub fn arrivals() -> impl Strategy<Value = Vec<Coming>> {
+        let gap = prop_oneof![3 => Just(0_u64), 3 => 0..500_000_u64, 1 => 0..20_000_000_u64];
+        let one = (gap, 0..FLOWS, any::<bool>(), 40..1501_u16, 0..4_u8);
+        prop::collection::vec(one, 1..80).prop_map(|rows| {
+            let mut at = Time::ZERO;
+            let rows = (0..).zip(rows);
+            rows.map(|(number, (gap, flow, forward, size, ecn))| {
+                at = at + Span::from_nanos(gap);
+                let (sender, receiver) = (Ipv4Addr::new(10, 66, 0, 1), Ipv4Addr::new(10, 77, 0, 1));
+                let (source, destination) = if forward {
+                    (sender, receiver)
+                } else {
+                    (receiver, sender)
+                };
+                let direction = if forward {
+                    Direction::Forward
+                } else {
+                    Direction::Back
+                };
+                Coming {
+                    at,
+                    flow: FlowId(flow),
+                    direction,
+                    bytes: ipv4_packet(source, destination, 6, size, ecn, number),
+                }
+            })
+            .collect()
+        })
+    }
+
+    pub fn lateness() -> impl Strategy<Value = Vec<Span>> {
+        let one = prop_oneof![Just(0_u64), 0..100_000_u64, 0..30_000_000_u64];
+        prop::collection::vec(one.prop_map(Span::from_nanos), 1..20)
+    }
+
+    /// What left: when, whose, which way, which bytes.
+    pub type Left = Vec<(Time, FlowId, bool, Vec<u8>)>;
+
+    /// Drives packets through by a clock that jumps to what is due next and, if there is any `lateness`, wakes that much after it.
+    pub fn drive(
+        driver: &mut Driver,
+        arrivals: &[Coming],
+        lateness: &[Span],
+        mut at_each: impl FnMut(&mut Driver),
+    ) -> Left {
+        let (mut coming, mut late) = (arrivals.iter().peekable(), lateness.iter().cycle());
+        let mut left = Vec::new();
+        loop {
+            let next = coming.peek().map_or(Time::NEVER, |coming| coming.at);
+            let due = next.min(driver.poll_timeout());
+            if due > END {
+                driver.finish(END);
+                return left;
+            }
+            let now = due + late.next().copied().unwrap_or_default();
+            while let Some(packet) = coming.next_if(|coming| coming.at <= now) {
+                driver.handle_packet(packet.at, packet.flow, packet.direction, &packet.bytes);
+            }
+            while let Some(departure) = driver.poll_departure(now.min(END)) {
+                assert!(departure.at <= now, "nothing leaves before its time");
+                assert!(
+                    departure.at == now || !lateness.is_empty(),
+                    "a punctual clock misses nothing"
+                );
+                let direction = departure.direction.is_forward();
+                left.push((departure.at, departure.flow, direction, departure.bytes.to_vec()));
+            }
+            at_each(driver);
+        }
+    }
+
+    pub fn counters(hops: &[Hop]) -> Vec<HopCounters> {
+        hops.iter().map(Hop::counters).collect()
+    }
+}

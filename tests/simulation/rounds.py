@@ -1,0 +1,102 @@
+"""A flow's rounds, one by one, from samples taken once in a round trip.
+
+The link takes no time to speak of, so a window is sent at one moment, and again a round-trip time later. The flow
+starts half a round-trip time after time zero and samples are a round-trip time apart, so that every sample lies between
+two such moments, and two samples enclose one round. It stays so: whatever takes another time than that, in a run of
+some ten thousand rounds, adds up to less than half a round-trip time; `read` checks it.
+
+A round is *congestion avoidance*, which is all that the chain is about, up to the round in which a segment is lost,
+that one included. What follows is the reaction: the round in which the loss is noticed (two of them if fewer than three
+segments were sent behind the lost one), fast recovery, or the silence before a timeout and the slow start behind it. A
+reaction to a loss during a reaction belongs to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock import Result
+
+from .rows import column
+
+AVOIDANCE, RECOVERY, TIMEOUT = range(3)
+#: Share of rounds left out at the beginning.
+WARM_UP = 1 / 20
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """One entry per round.
+
+    Attributes:
+        sent: Segments, retransmissions included.
+        phase: `AVOIDANCE`, or what a reaction came to: `RECOVERY` or `TIMEOUT`.
+        loss: The share of all packets of the run that was lost.
+    """
+
+    sent: NDArray[np.int64]
+    phase: NDArray[np.int64]
+    loss: float
+
+    @property
+    def avoidance(self) -> NDArray[np.int64]:
+        """Segments sent in each round of congestion avoidance."""
+        return self.sent[self.phase == AVOIDANCE]
+
+    def share(self, phase: int) -> float:
+        """Share of rounds."""
+        return float((self.phase == phase).mean())
+
+
+def read(result: Result, replicate: int) -> Rounds:
+    """The rounds of a replicate without the first ones."""
+    at = {"replicate": replicate}
+    time, sent, mode = (column(result, "samples", name, **at) for name in ("time_s", "sent_packets", "mode"))
+    hop_time, drops = (column(result, "hops", name, **at, hop="out") for name in ("time_s", "drops_impairment"))
+    assert len(time) > 100
+    lost = np.diff(drops[np.searchsorted(hop_time, time)])
+    kinds, moments = (column(result, "events", name, **at) for name in ("kind", "time_s"))
+    phase = _phases(kinds, _round_of(time, moments), np.flatnonzero(lost), mode)
+    first = round(len(phase) * WARM_UP)
+    share = column(result, "flows", "dropped_packets", **at)[0] / column(result, "flows", "sent_packets", **at)[0]
+    return Rounds(np.diff(sent)[first:].astype(np.int64), phase[first:], float(share))
+
+
+def _phases(kinds: NDArray, rounds: NDArray, losing: NDArray, mode: NDArray) -> NDArray[np.int64]:
+    """Of every round; `losing` are those with a loss, `mode` is what samples say."""
+    phase = np.full(len(mode) - 1, AVOIDANCE)
+    ended = 0  # where the last reaction did
+    began = None
+    came_to = RECOVERY
+    for kind, now in zip(kinds, rounds, strict=True):
+        if kind != "recovery_end":
+            if began is None:
+                came_to = RECOVERY
+                before = losing[np.searchsorted(losing, ended) : np.searchsorted(losing, now)]
+                began = before[0] + 1 if len(before) else ended
+            if kind == "timeout":
+                came_to = TIMEOUT
+        elif began is not None:
+            end = now if came_to == RECOVERY else _end_of_slow_start(mode, now)
+            phase[began:end] = came_to
+            ended, began = max(ended, end), None
+    if began is not None:
+        phase[began:] = came_to
+    return phase
+
+
+def _round_of(time: NDArray, moments: NDArray) -> NDArray[np.int64]:
+    """The index of the round in which something happens."""
+    index = np.searchsorted(time, moments) - 1
+    into = (moments - time[index]) / (time[1] - time[0])
+    assert ((into > 0.05) & (into < 0.95)).all(), "samples are between the moments of sending"
+    return np.clip(index, 0, len(time) - 2)
+
+
+def _end_of_slow_start(mode: NDArray, index: int) -> int:
+    """The first round from this one on that begins in congestion avoidance."""
+    avoiding = np.flatnonzero(mode[index : index + 1000] != "slow_start")
+    return index + int(avoiding[0]) if len(avoiding) else len(mode) - 1
