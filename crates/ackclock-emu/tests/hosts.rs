@@ -5,12 +5,23 @@
 //! user without privileges.
 #![cfg(target_os = "linux")]
 
+use ackclock_core::network::{self, Network};
+use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
+use ackclock_core::streams::Streams;
+use ackclock_core::units::{Span, Time};
+use ackclock_emu::clock::Clock;
 use ackclock_emu::device::{self, Device, DeviceKind};
+use ackclock_emu::driver::Driver;
+use ackclock_emu::fidelity::Verdict;
 use ackclock_emu::host::{Host, HostError};
 use ackclock_emu::netlink::{Metrics, Route};
 use ackclock_emu::program::HostProgram;
 use ackclock_emu::protocol::{Configuration, DeviceChoice, ReportEntry, Step};
+use ackclock_emu::real_time::{Outputs, RealTime};
+use ackclock_emu::record::Chunks;
+use ackclock_emu::replay::replay;
 use ackclock_emu::settings::{Outcome, TcpSettings};
+use ackclock_emu::wait::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, kill_process, pidfd_open};
 use serde_json::{Value, json};
@@ -22,6 +33,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 66, 0, 1);
@@ -276,6 +288,114 @@ fn a_connection_in_packets_of_at_most_the_mtu() {
             statistics[0].counters.send_drops,
             statistics[0].discipline,
             devices[0].facts(),
+        );
+    }
+}
+
+/// Bytes written on another thread.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const INTERVAL: Span = Span::from_millis(100);
+
+/// One flow over a short queue, which a bulk transfer overflows.
+fn short_queue() -> Network {
+    let scenario = r#"
+schema = 1
+name = "short queue"
+duration = "60 s"
+[[hops]]
+name = "forward"
+link = { kind = "constant", rate = "20 Mbit/s" }
+queue = { kind = "droptail", limit = "15 packets" }
+delay = "5 ms"
+[[hops]]
+name = "back"
+link = { kind = "constant", rate = "20 Mbit/s" }
+queue = { kind = "droptail", limit = "500 packets" }
+delay = "5 ms"
+[[flows]]
+name = "main"
+route = ["forward"]
+return = ["back"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+traffic = { kind = "bulk" }
+"#;
+    let scenario = Scenario::from_tree(&tree::from_toml(scenario).unwrap(), &NoFiles).unwrap();
+    network::build(&scenario, &Streams::new(scenario.seed, 0))
+}
+
+/// The kernel's own TCP through the engine's hops: all arrives, every packet is accounted for, and the engine, given the same arrivals, decides the
+/// same to the nanosecond. How punctual it was is printed, not asserted.
+#[test]
+fn a_connection_through_the_hops_of_a_scenario_replays() {
+    const BYTES: u64 = 3_000_000;
+    for choice in BOTH {
+        let Some((mut sender, mut receiver, [first, second])) = two(choice).map(split) else {
+            continue;
+        };
+        let (record, stop) = (Shared::default(), Stop::new().unwrap());
+        let outputs = Outputs {
+            record: Some(Box::new(record.clone())),
+            ..Outputs::default()
+        };
+        let driver = Driver::new(short_queue(), INTERVAL, (0, 0));
+        let real_time = RealTime::new(driver, (first, second), outputs, None).unwrap();
+        ask(
+            &mut receiver,
+            json!({"do": "tcp_listen", "address": "10.77.0.1:6000"}),
+        );
+        let report = std::thread::scope(|scope| {
+            let running = scope.spawn(|| {
+                // A bound for a test that has failed already.
+                let end = Time::from_seconds(120.0);
+                real_time.run(&Clock::start(), end, &stop).unwrap()
+            });
+            let sending = scope.spawn(|| {
+                let request = json!({"do": "tcp_send", "to": "10.77.0.1:6000", "bytes": BYTES});
+                ask(&mut sender, request)
+            });
+            assert_eq!(ask(&mut receiver, json!({"do": "tcp_count"})), json!(BYTES));
+            sending.join().unwrap();
+            stop.give();
+            running.join().unwrap()
+        });
+
+        let (traffic, dropped) = (report.traffic, report.driver.dropped()[0]);
+        assert_eq!(
+            traffic.taken.iter().sum::<u64>(),
+            traffic.written.iter().sum::<u64>()
+                + traffic.not_written
+                + dropped
+                + report.driver.inside() as u64,
+            "{choice:?}: every packet is accounted for: {traffic:?}"
+        );
+        assert!(
+            report.driver.losses()[0].queue > 0 && dropped == report.driver.losses()[0].queue,
+            "the queue overflows, and nothing else drops"
+        );
+        assert_eq!((traffic.largest, traffic.malformed), (1500, 0), "{choice:?}");
+        let chunks = record.0.lock().unwrap().clone();
+        let replayed = replay(short_queue(), INTERVAL, Chunks::new(&chunks[..]).unwrap()).unwrap();
+        assert_eq!(replayed.difference, None, "{choice:?}");
+        assert_eq!(
+            (replayed.complete, replayed.arrivals),
+            (true, traffic.taken.iter().sum())
+        );
+        let verdict = Verdict::of(&report.measured(0, Span::from_millis(10), 1500));
+        let _ = writeln!(
+            io::stderr(),
+            "{choice:?} as user {}: {verdict}",
+            geteuid().as_raw()
         );
     }
 }
