@@ -13,7 +13,7 @@ import click
 
 from ackclock import __version__
 from ackclock.asking import PredictCommand
-from ackclock.exits import INTERRUPTED, UNTRUSTWORTHY, Commands, complain
+from ackclock.exits import INTERRUPTED, LACKING, UNTRUSTWORTHY, Commands, complain
 from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 from ackclock.scenario import Scenario, load
 from ackclock.suggestion import suggestion
@@ -396,12 +396,12 @@ def doctor(as_json: bool) -> int:
 
     examination = doctor.examine()
     if as_json:
-        _print_json(examination)
+        print_json(examination)
     else:
-        _print_table(*doctor.table(examination))
+        print_table(*doctor.table(examination))
     if examination["emulation"]:
         return 0
-    return _complain(doctor.complaint(examination), LACKING)
+    return complain(doctor.complaint(examination), LACKING)
 
 
 _SHOWN = (
