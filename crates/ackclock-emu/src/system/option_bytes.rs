@@ -1,0 +1,41 @@
+//! setsockopt(2) and getsockopt(2) for options of any size.
+#![expect(unsafe_code, reason = "the libraries in use wrap only the options they know")]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Sets an option.
+///
+/// # Errors
+/// What setsockopt(2) says.
+pub(crate) fn set(socket: impl AsFd, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
+    let length = value.len() as libc::socklen_t;
+    let descriptor = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads no more than `length` bytes, which the live `value` has.
+    match unsafe { libc::setsockopt(descriptor, level, option, value.as_ptr().cast(), length) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Reads an option into the beginning of `value`, and says how many bytes of it the kernel has filled.
+///
+/// # Errors
+/// What getsockopt(2) says.
+pub(crate) fn get(socket: impl AsFd, level: i32, option: i32, value: &mut [u8]) -> io::Result<usize> {
+    let mut length = value.len() as libc::socklen_t;
+    let descriptor = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes no more than `length` bytes, which the live `value` has; any bytes are a valid `u8`.
+    match unsafe {
+        libc::getsockopt(
+            descriptor,
+            level,
+            option,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    } {
+        0 => Ok((length as usize).min(value.len())),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
