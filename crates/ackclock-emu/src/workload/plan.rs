@@ -254,3 +254,37 @@ impl fmt::Display for Refused {
 }
 
 impl std::error::Error for Refused {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::endpoint::parameters::Preset;
+    use ackclock_core::scenario::quantity::{OptionalWindow, Segments};
+
+    #[test]
+    fn sockets_of_the_presets() {
+        let linux = TcpSocket::of(&Preset::Linux.parameters());
+        // 1448 bytes of payload and 12 of timestamps: what an MTU of 1500 leaves.
+        assert_eq!(linux.maximum_segment_bytes, Some(1460));
+        assert_eq!(
+            (linux.receive_window_bytes, linux.pacing_byte_per_s),
+            (None, None)
+        );
+        assert!(!linux.acknowledge_at_once);
+        let of_2002 = TcpSocket::of(&Preset::Ns2Of2002.parameters());
+        assert_eq!(of_2002.maximum_segment_bytes, Some(1000), "no timestamps");
+        assert!(of_2002.acknowledge_at_once);
+    }
+
+    #[test]
+    fn windows_in_segments_are_bytes_and_pacing_has_no_limit() {
+        let mut parameters = Preset::Rfc.parameters();
+        parameters.receive_window = OptionalWindow::Segments(20);
+        parameters.pacing = Pacing::Always;
+        parameters.delayed_ack.every = Segments(2);
+        let socket = TcpSocket::of(&parameters);
+        assert_eq!(socket.receive_window_bytes, Some(20 * 1460));
+        // All ones would switch it off.
+        assert!(socket.pacing_byte_per_s.is_some_and(|rate| rate < u64::MAX));
+    }
+}

@@ -179,3 +179,27 @@ impl Receiving {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payload_counts_for_the_warmup_the_run_and_the_transfer() {
+        let mut counting = Counting {
+            warmup: Time::from_nanos(100),
+            end: Time::from_nanos(200),
+            total: Some(Bytes(35)),
+            report: ReceivedFlow::default(),
+        };
+        for (at, bytes) in [(50, 1), (100, 2), (101, 4), (200, 8), (201, 16), (300, 32)] {
+            counting.add(Time::from_nanos(at), bytes);
+        }
+        let report = counting.report;
+        assert_eq!(report.received_by_warmup_bytes, 3);
+        assert_eq!(report.received_by_end_bytes, 15);
+        assert_eq!(report.received_bytes, 63);
+        assert_eq!((report.first_ns, report.last_ns), (Some(50), Some(300)));
+        assert_eq!(report.completed_ns, Some(300), "of 35 bytes 31 had come before");
+    }
+}

@@ -65,3 +65,60 @@ impl Schedule {
         self.traffic.total()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A write of a kilobyte every millisecond, three of them.
+    #[derive(Debug)]
+    struct Three(u64);
+
+    impl Traffic for Three {
+        fn suits(&self) -> ackclock_core::traffic::Suits {
+            ackclock_core::traffic::Suits::Any
+        }
+        fn poll_timeout(&self) -> Time {
+            if self.0 < 3 {
+                Time::from_nanos(self.0 * 1_000_000)
+            } else {
+                Time::NEVER
+            }
+        }
+        fn poll_write(&mut self) -> Option<Write> {
+            self.0 += 1;
+            (self.0 <= 3).then_some(Write::Bytes(Bytes(1000)))
+        }
+        fn total(&self) -> Option<Bytes> {
+            Some(Bytes(3000))
+        }
+    }
+
+    fn writes(start: u64, stop: Time, end: u64) -> (Vec<u64>, bool) {
+        let at = |milliseconds: u64| Time::from_nanos(milliseconds * 1_000_000);
+        let mut schedule = Schedule::new(Box::new(Three(0)), at(start), stop, at(end));
+        let mut times = Vec::new();
+        while let Some((due, _)) = schedule.poll_write(at(1000)) {
+            times.push(due.as_nanos() / 1_000_000);
+        }
+        (times, schedule.is_complete())
+    }
+
+    #[test]
+    fn writes_are_before_the_stop_and_up_to_the_end() {
+        let stop = |milliseconds: u64| Time::from_nanos(milliseconds * 1_000_000);
+        assert_eq!(writes(5, Time::NEVER, 100), (vec![5, 6, 7], true));
+        assert_eq!(writes(5, stop(7), 100), (vec![5, 6], false));
+        assert_eq!(writes(5, Time::NEVER, 7), (vec![5, 6, 7], true));
+        assert_eq!(writes(5, Time::NEVER, 6), (vec![5, 6], false));
+    }
+
+    #[test]
+    fn nothing_is_written_before_its_time() {
+        let mut schedule = Schedule::new(Box::new(Three(0)), Time::from_nanos(10), Time::NEVER, Time::NEVER);
+        assert_eq!(schedule.poll_write(Time::from_nanos(9)), None);
+        let first = Some((Time::from_nanos(10), Write::Bytes(Bytes(1000))));
+        assert_eq!(schedule.poll_write(Time::from_nanos(10)), first);
+        assert_eq!(schedule.poll_write(Time::from_nanos(10)), None);
+    }
+}

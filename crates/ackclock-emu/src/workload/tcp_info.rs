@@ -246,3 +246,113 @@ impl TcpInfoColumns {
         self.time_ns.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Recorded from Linux 6.18 on x86-64: a connection over the loopback interface with 60,000 bytes sent and acknowledged.
+    #[cfg(target_endian = "little")]
+    const RECORDED: &str = "010000000007aa01e01c03000000000000ba000018020000000000000000000000000000000000000000000064000000\
+        000000006400000064000000ffff0000d7ff0000190000000e000000ffffff7f0a000000cbff00000300000000000000\
+        d7ff0000000000006a63609c08000000ffffffffffffffff61ea00000000000000000000000000000400000003000000\
+        000000000e00000000000000020000004e6c51da00000000000000000000000000000000000000000000000000000000\
+        030000000000000060ea0000000000000000000000000000000000000000000000000000007401000000010000000000\
+        00000000000000000000000000000000000000000000000000000000000000000000000000000000";
+
+    #[cfg(target_endian = "little")]
+    fn recorded() -> Vec<u8> {
+        let digits: Vec<u32> = RECORDED.chars().filter_map(|digit| digit.to_digit(16)).collect();
+        digits
+            .chunks(2)
+            .map(|pair| (pair[0] * 16 + pair[1]) as u8)
+            .collect()
+    }
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn what_a_kernel_said_is_read() {
+        let info = TcpInfo::parse(&recorded()).unwrap();
+        assert_eq!(
+            (info.state, info.loss_state),
+            (ConnectionState::Established, LossState::Open)
+        );
+        assert!(info.application_limited);
+        assert_eq!((info.rto_us, info.mss_bytes), (204_000, 47_616));
+        assert_eq!((info.smoothed_rtt_us, info.rtt_variation_us), (Some(25), 14));
+        assert_eq!((info.ssthresh_segments, info.cwnd_segments), (None, 10));
+        assert_eq!((info.reordering_segments, info.retransmissions), (3, 0));
+        assert_eq!((info.path_mtu_bytes, info.min_rtt_us), (65_535, Some(14)));
+        // The kernel counts the SYN.
+        assert_eq!(
+            (info.acknowledged_bytes, info.sent_bytes),
+            (Some(60_001), Some(60_000))
+        );
+        assert_eq!((info.sent_segments, info.sent_data_segments), (Some(4), Some(2)));
+        assert_eq!(
+            (info.delivered_segments, info.delivered_marked_segments),
+            (Some(3), Some(0))
+        );
+        assert_eq!(info.delivery_rate_byte_per_s, Some(3_662_769_230));
+        assert_eq!(
+            (info.receive_window_bytes, info.timeouts),
+            (Some(95_232), Some(0))
+        );
+    }
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn values_that_stand_for_nothing_are_none() {
+        let mut bytes = recorded();
+        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        put(1, &[3]);
+        put(68, &[0; 4]);
+        put(76, &20_u32.to_ne_bytes());
+        put(100, &7_u32.to_ne_bytes());
+        put(104, &u64::MAX.to_ne_bytes());
+        put(148, &u32::MAX.to_ne_bytes());
+        put(168, &11_u64.to_ne_bytes());
+        put(176, &12_u64.to_ne_bytes());
+        put(184, &13_u64.to_ne_bytes());
+        put(208, &14_u64.to_ne_bytes());
+        put(240, &[5, 0]);
+        let info = TcpInfo::parse(&bytes).unwrap();
+        assert_eq!(
+            (info.loss_state, info.smoothed_rtt_us),
+            (LossState::Recovery, None)
+        );
+        assert_eq!((info.ssthresh_segments, info.retransmissions), (Some(20), 7));
+        assert_eq!((info.pacing_rate_byte_per_s, info.min_rtt_us), (None, None));
+        let limits = (
+            info.busy_us,
+            info.receive_window_limited_us,
+            info.send_buffer_limited_us,
+        );
+        assert_eq!(limits, (Some(11), Some(12), Some(13)));
+        assert_eq!((info.retransmitted_bytes, info.timeouts), (Some(14), Some(5)));
+    }
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn an_older_kernel_fills_less() {
+        let bytes = recorded();
+        assert_eq!(TcpInfo::parse(&bytes[..103]), None);
+        let oldest = TcpInfo::parse(&bytes[..104]).unwrap();
+        assert_eq!((oldest.cwnd_segments, oldest.acknowledged_bytes), (10, None));
+        let of_4_9 = TcpInfo::parse(&bytes[..192]).unwrap();
+        assert!(of_4_9.send_buffer_limited_us.is_some() && of_4_9.delivered_segments.is_none());
+        let of_5_4 = TcpInfo::parse(&bytes[..232]).unwrap();
+        assert!(of_5_4.receive_window_bytes.is_some() && of_5_4.timeouts.is_none());
+        // A field of which the kernel fills half is not there.
+        assert_eq!(TcpInfo::parse(&bytes[..206]).unwrap().sent_bytes, None);
+        let longer = [&bytes[..], &[255; 40]].concat();
+        assert_eq!(TcpInfo::parse(&longer), TcpInfo::parse(&bytes));
+    }
+
+    #[test]
+    fn unknown_states_say_so() {
+        assert_eq!(ConnectionState::of(11), ConnectionState::Closing);
+        assert_eq!(ConnectionState::of(12), ConnectionState::Unknown);
+        assert_eq!(LossState::of(5), LossState::Unknown);
+    }
+}
