@@ -2,7 +2,7 @@
 
 use super::monotonic_ns;
 use ackclock_core::units::{Span, Time};
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::io;
 use std::num::NonZeroU64;
@@ -97,12 +97,17 @@ impl Waiting {
             tv_nsec: (left.as_nanos() % 1_000_000_000) as i64,
         };
         self.ready.clear();
+        // ppoll(2) takes nanoseconds on every kernel; epoll_wait(2) only milliseconds before Linux 5.11.
+        let mut sockets = [PollFd::new(&self.epoll, PollFlags::IN)];
+        match poll(&mut sockets, Some(&timeout)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(()),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
         let mut events = Vec::with_capacity(MOST_EVENTS);
-        match epoll::wait(
-            &self.epoll,
-            rustix::buffer::spare_capacity(&mut events),
-            Some(&timeout),
-        ) {
+        let at_once = Timespec::default();
+        let space = rustix::buffer::spare_capacity(&mut events);
+        match epoll::wait(&self.epoll, space, Some(&at_once)) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
