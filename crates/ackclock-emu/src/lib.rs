@@ -13,6 +13,7 @@
 //! | [`settings`] | kernel settings of a network namespace |
 //! | [`schedule`] | real-time priority |
 //! | [`doctor`] | what this machine can do, and what would help |
+//! | [`workload`] | what runs in the hosts: connections and datagrams on the kernel's sockets, and what it says of them |
 //! | [`addresses`], [`ipv4`] | whose a packet is, from its header |
 //! | [`driver`], [`graph`] | packets through the hops of a scenario, at scheduled times, without clock or descriptor |
 //! | [`real_time`], [`wait`], [`clock`], [`port`] | the loop that reads, waits and writes |
@@ -65,6 +66,8 @@ pub mod timing;
 mod tun;
 #[cfg(target_os = "linux")]
 pub mod wait;
+#[cfg(target_os = "linux")]
+pub mod workload;
 
 #[cfg(test)]
 mod testing;

@@ -74,7 +74,7 @@ pub(crate) fn create(name: &str) -> io::Result<Pair> {
     other_namespace.set_transmit_queue(other.index, TRANSMIT_QUEUE)?;
     other_namespace.set_up(other.index, false)?;
     // Since Linux 4.20; before, a socket of one protocol does not see what is sent either.
-    match socket_option::set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1) {
+    match socket_option::set_int(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1) {
         Err(error) if error.raw_os_error() != Some(libc::ENOPROTOOPT) => return Err(error),
         _ => {}
     }

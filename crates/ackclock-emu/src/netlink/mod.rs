@@ -242,7 +242,7 @@ impl Netlink {
             None,
         )?; // NETLINK_ROUTE
         // Since Linux 4.12; without it errors are numbers only.
-        match crate::system::socket_option::set(&socket, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1) {
+        match crate::system::socket_option::set_int(&socket, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1) {
             Err(error) if error.raw_os_error() != Some(libc::ENOPROTOOPT) => return Err(error),
             _ => {}
         }

@@ -1,0 +1,37 @@
+//! What runs inside of the two hosts: the flows of a scenario on the kernel's own sockets, with no program from outside.
+//!
+//! Both hosts get the same [`Plan`]. The one runs [`Sending`], the other [`Receiving`]: each prepares its sockets, refuses what cannot be
+//! before anything is sent, then runs one loop in one thread until the run is over, and gives back a report. Times in plan and reports
+//! count from the run's begin, an instant of CLOCK_MONOTONIC that the plan names, so that the hosts and whoever joins them agree.
+
+mod datagram;
+mod event_loop;
+mod offered;
+mod plan;
+mod receiving;
+mod report;
+mod schedule;
+mod sending;
+mod settings;
+mod tcp_info;
+
+pub use plan::{FlowPlan, Plan, Refused, TcpSocket, TransportPlan, sends_timestamps};
+pub use receiving::Receiving;
+pub use report::{
+    Delays, Ending, ReceivedDatagram, ReceivedDatagrams, ReceivedFlow, ReceivingReport, SendingReport,
+    SentDatagram, SentDatagrams, SentFlow, SocketSetting,
+};
+pub use schedule::Schedule;
+pub use sending::Sending;
+pub use tcp_info::{ConnectionState, LossState, TcpInfo, TcpInfoColumns};
+
+use std::io;
+
+/// Takes blocks of samples as they are filled, so that a long run needs no more memory than a short one.
+pub type SampleSink<'a> = &'a mut dyn FnMut(TcpInfoColumns) -> io::Result<()>;
+
+/// The present instant of CLOCK_MONOTONIC, in nanoseconds: what [`Plan::begin_ns`] is counted in.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}

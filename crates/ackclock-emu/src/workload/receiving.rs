@@ -1,0 +1,205 @@
+//! The receiving host: connections accepted and read, datagrams taken and counted.
+
+mod sink;
+mod stream;
+
+use super::event_loop::{Ready, Waiting};
+use super::plan::{Plan, Refused, TransportPlan};
+use super::report::{Ending, ReceivedFlow, ReceivingReport};
+use super::settings::allow_descriptors;
+use ackclock_core::units::{Bytes, Span, Time};
+use sink::DatagramSink;
+use std::io;
+use std::os::fd::BorrowedFd;
+use stream::Stream;
+
+/// Bytes of one reading from a connection. With MSG_TRUNC the kernel counts and drops them, and writes nothing into the buffer (tcp(7)).
+const READING: usize = 256 * 1024;
+
+/// How long a host that is told to end goes on reading what has already arrived.
+const LAST_READINGS: Span = Span::from_millis(100);
+
+/// The flows of a run at the host that receives them, every socket there and listening.
+#[derive(Debug)]
+pub struct Receiving {
+    plan: Plan,
+    flows: Vec<Flow>,
+}
+
+#[derive(Debug)]
+enum Flow {
+    Tcp(Box<Stream>),
+    Udp(Box<DatagramSink>),
+}
+
+impl Flow {
+    fn watch(&self, index: u64, waiting: &Waiting) -> io::Result<()> {
+        match self {
+            Flow::Tcp(stream) => stream.watch(index, waiting),
+            Flow::Udp(sink) => sink.watch(index, waiting),
+        }
+    }
+    fn handle_ready(&mut self, ready: Ready, waiting: &Waiting, buffer: &mut [u8]) -> io::Result<()> {
+        match self {
+            Flow::Tcp(stream) => stream.handle_ready(ready.0, waiting, buffer),
+            Flow::Udp(sink) => sink.handle_ready(waiting),
+        }
+    }
+    fn has_ended(&self) -> bool {
+        match self {
+            Flow::Tcp(stream) => stream.has_ended(),
+            // Another datagram may always come.
+            Flow::Udp(_) => false,
+        }
+    }
+    fn into_report(self, ending: Ending) -> ReceivedFlow {
+        match self {
+            Flow::Tcp(stream) => stream.into_report(ending),
+            Flow::Udp(sink) => sink.into_report(ending),
+        }
+    }
+}
+
+/// What counts arriving payload.
+#[derive(Debug)]
+struct Counting {
+    warmup: Time,
+    end: Time,
+    /// All that will ever come, if it ends.
+    total: Option<Bytes>,
+    report: ReceivedFlow,
+}
+
+impl Counting {
+    fn add(&mut self, now: Time, bytes: u64) {
+        let report = &mut self.report;
+        report.received_bytes += bytes;
+        if now <= self.warmup {
+            report.received_by_warmup_bytes = report.received_bytes;
+        }
+        if now <= self.end {
+            report.received_by_end_bytes = report.received_bytes;
+        }
+        report.first_ns.get_or_insert(now.as_nanos());
+        report.last_ns = Some(now.as_nanos());
+        if self.total.is_some_and(|total| report.received_bytes >= total.0) {
+            report.completed_ns.get_or_insert(now.as_nanos());
+        }
+    }
+}
+
+impl Receiving {
+    /// Makes and sets all sockets, and lets them listen.
+    ///
+    /// # Errors
+    /// What cannot be had here: an address, a socket. Settings of sockets that the kernel does not take are no errors but are in the
+    /// report.
+    pub fn prepare(plan: Plan) -> Result<Self, Refused> {
+        allow_descriptors();
+        let mut flows = Vec::with_capacity(plan.flows.len());
+        for flow in &plan.flows {
+            let counting = Counting {
+                warmup: Time::from_nanos(plan.warmup_ns),
+                end: plan.end(),
+                total: plan.schedule(flow)?.total(),
+                report: ReceivedFlow {
+                    number: flow.number,
+                    ..ReceivedFlow::default()
+                },
+            };
+            flows.push(match &flow.transport {
+                TransportPlan::Tcp { socket, .. } => {
+                    Flow::Tcp(Box::new(Stream::prepare(flow, socket, counting)?))
+                }
+                TransportPlan::Udp { padding_bytes } => {
+                    let logged = plan.logged_datagrams;
+                    Flow::Udp(Box::new(DatagramSink::prepare(
+                        flow,
+                        *padding_bytes,
+                        counting,
+                        logged,
+                    )?))
+                }
+            });
+        }
+        Ok(Receiving { plan, flows })
+    }
+
+    /// Says anew when the run begins, for a supervisor that decides it when both hosts are prepared.
+    pub fn begin_at(&mut self, begin_ns: u64) {
+        self.plan.begin_ns = begin_ns;
+    }
+
+    /// Runs until every connection has ended, until the deadline (the end of the run and the draining after it), or until `told` can be read
+    /// or its other end is closed; what has arrived by then is still counted. As nobody can know which datagram was the last, with UDP flows it ends by deadline or when told.
+    ///
+    /// # Errors
+    /// What the kernel says of the waiting. What befalls a single flow is in the report.
+    pub fn run(self, told: Option<BorrowedFd<'_>>) -> io::Result<ReceivingReport> {
+        let Receiving { plan, mut flows } = self;
+        let mut waiting = Waiting::new(plan.begin_ns, told)?;
+        for (index, flow) in (0..).zip(&flows) {
+            flow.watch(index, &waiting)?;
+        }
+        let deadline = plan.deadline();
+        let mut buffer = vec![0; READING];
+        waiting.wait_for_begin()?;
+        while !flows.iter().all(Flow::has_ended) && !waiting.is_told() && waiting.now() < deadline {
+            waiting.wait(deadline)?;
+            for ready in waiting.take_ready() {
+                flows[ready.0 as usize].handle_ready(ready, &waiting, &mut buffer)?;
+            }
+        }
+        if waiting.is_told() {
+            // What has arrived counts.
+            let last = (waiting.now() + LAST_READINGS).min(deadline);
+            while waiting.now() < last {
+                waiting.wait(Time::ZERO)?;
+                let all_ready = waiting.take_ready();
+                if all_ready.is_empty() {
+                    break;
+                }
+                for ready in all_ready {
+                    flows[ready.0 as usize].handle_ready(ready, &waiting, &mut buffer)?;
+                }
+            }
+        }
+        let ending = if waiting.is_told() {
+            Ending::Told
+        } else {
+            Ending::EndOfRun
+        };
+        Ok(ReceivingReport {
+            ended_ns: waiting.now().as_nanos(),
+            told: waiting.is_told(),
+            flows: flows
+                .into_iter()
+                .map(|flow| flow.into_report(ending.clone()))
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payload_counts_for_the_warmup_the_run_and_the_transfer() {
+        let mut counting = Counting {
+            warmup: Time::from_nanos(100),
+            end: Time::from_nanos(200),
+            total: Some(Bytes(35)),
+            report: ReceivedFlow::default(),
+        };
+        for (at, bytes) in [(50, 1), (100, 2), (101, 4), (200, 8), (201, 16), (300, 32)] {
+            counting.add(Time::from_nanos(at), bytes);
+        }
+        let report = counting.report;
+        assert_eq!(report.received_by_warmup_bytes, 3);
+        assert_eq!(report.received_by_end_bytes, 15);
+        assert_eq!(report.received_bytes, 63);
+        assert_eq!((report.first_ns, report.last_ns), (Some(50), Some(300)));
+        assert_eq!(report.completed_ns, Some(300), "of 35 bytes 31 had come before");
+    }
+}

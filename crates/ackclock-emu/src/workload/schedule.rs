@@ -1,0 +1,124 @@
+//! When a flow writes, in the run's time.
+
+use ackclock_core::traffic::{Traffic, Write};
+use ackclock_core::units::{Bytes, Time};
+
+/// The writes of a flow at the times of its traffic. A write at the flow's stop is none any more, one at the end of the run is, as in the
+/// engine.
+#[derive(Debug)]
+pub struct Schedule {
+    traffic: Box<dyn Traffic>,
+    start: Time,
+    stop: Time,
+    end: Time,
+}
+
+impl Schedule {
+    /// The writes of `traffic`, whose times count from `start`, before `stop` and up to `end`.
+    pub(super) fn new(traffic: Box<dyn Traffic>, start: Time, stop: Time, end: Time) -> Self {
+        Schedule {
+            traffic,
+            start,
+            stop,
+            end,
+        }
+    }
+    /// When the flow starts.
+    pub const fn start(&self) -> Time {
+        self.start
+    }
+    /// When it stops sending, the run's end at the latest.
+    pub fn stop(&self) -> Time {
+        self.stop.min(self.end)
+    }
+    /// Whether it stops before the run does.
+    pub fn stops_early(&self) -> bool {
+        self.stop < self.end
+    }
+    /// When the next write is due; [`Time::NEVER`] after the last.
+    pub fn poll_timeout(&self) -> Time {
+        let offset = self.traffic.poll_timeout();
+        if offset.is_never() {
+            return Time::NEVER;
+        }
+        let at = self.start + offset.since(Time::ZERO);
+        if at < self.stop && at <= self.end {
+            at
+        } else {
+            Time::NEVER
+        }
+    }
+    /// Takes the next write if it is due by `now`, and the time at which it was due.
+    pub fn poll_write(&mut self, now: Time) -> Option<(Time, Write)> {
+        let at = self.poll_timeout();
+        if at.is_never() || at > now {
+            return None;
+        }
+        Some((at, self.traffic.poll_write()?))
+    }
+    /// Whether the application has written all that it ever will. Traffic without end never has.
+    pub fn is_complete(&self) -> bool {
+        self.traffic.total().is_some() && self.traffic.poll_timeout().is_never()
+    }
+    /// All that it will ever write, if it ends.
+    pub fn total(&self) -> Option<Bytes> {
+        self.traffic.total()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A write of a kilobyte every millisecond, three of them.
+    #[derive(Debug)]
+    struct Three(u64);
+
+    impl Traffic for Three {
+        fn suits(&self) -> ackclock_core::traffic::Suits {
+            ackclock_core::traffic::Suits::Any
+        }
+        fn poll_timeout(&self) -> Time {
+            if self.0 < 3 {
+                Time::from_nanos(self.0 * 1_000_000)
+            } else {
+                Time::NEVER
+            }
+        }
+        fn poll_write(&mut self) -> Option<Write> {
+            self.0 += 1;
+            (self.0 <= 3).then_some(Write::Bytes(Bytes(1000)))
+        }
+        fn total(&self) -> Option<Bytes> {
+            Some(Bytes(3000))
+        }
+    }
+
+    fn writes(start: u64, stop: Time, end: u64) -> (Vec<u64>, bool) {
+        let at = |milliseconds: u64| Time::from_nanos(milliseconds * 1_000_000);
+        let mut schedule = Schedule::new(Box::new(Three(0)), at(start), stop, at(end));
+        let mut times = Vec::new();
+        while let Some((due, _)) = schedule.poll_write(at(1000)) {
+            times.push(due.as_nanos() / 1_000_000);
+        }
+        (times, schedule.is_complete())
+    }
+
+    #[test]
+    fn writes_are_before_the_stop_and_up_to_the_end() {
+        let stop = |milliseconds: u64| Time::from_nanos(milliseconds * 1_000_000);
+        assert_eq!(writes(5, Time::NEVER, 100), (vec![5, 6, 7], true));
+        assert_eq!(writes(5, stop(7), 100), (vec![5, 6], false));
+        assert_eq!(writes(5, Time::NEVER, 7), (vec![5, 6, 7], true));
+        assert_eq!(writes(5, Time::NEVER, 6), (vec![5, 6], false));
+    }
+
+    #[test]
+    fn nothing_is_written_before_its_time() {
+        let mut schedule = Schedule::new(Box::new(Three(0)), Time::from_nanos(10), Time::NEVER, Time::NEVER);
+        assert_eq!(schedule.poll_write(Time::from_nanos(9)), None);
+        let first = Some((Time::from_nanos(10), Write::Bytes(Bytes(1000))));
+        assert_eq!(schedule.poll_write(Time::from_nanos(10)), first);
+        assert_eq!(schedule.poll_write(Time::from_nanos(10)), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! The sending host: connections opened, written to and stopped, datagrams sent, each at its time.
+
+mod connection;
+mod samples;
+mod source;
+
+use super::SampleSink;
+use super::event_loop::{Ready, Waiting};
+use super::plan::{Plan, Refused, TransportPlan};
+use super::report::{Ending, SendingReport, SentFlow};
+use super::settings::{allow_descriptors, check_controls};
+use ackclock_core::units::Time;
+use connection::Connection;
+use samples::{Sampler, Samples};
+use source::DatagramSource;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// What connections send: so much at a time at most.
+static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
+
+/// The flows of a run at the host that sends them, every socket made and set, nothing sent yet.
+#[derive(Debug)]
+pub struct Sending {
+    plan: Plan,
+    flows: Vec<Flow>,
+}
+
+#[derive(Debug)]
+enum Flow {
+    Tcp(Box<Connection>),
+    Udp(Box<DatagramSource>),
+}
+
+/// What a flow needs to do something.
+struct Context<'a, 'b> {
+    now: Time,
+    waiting: &'a Waiting,
+    samples: &'a mut Samples<'b>,
+}
+
+impl Flow {
+    /// When it wants [`Flow::handle_timeout`].
+    fn poll_timeout(&self) -> Time {
+        match self {
+            Flow::Tcp(connection) => connection.poll_timeout(),
+            Flow::Udp(source) => source.poll_timeout(),
+        }
+    }
+    /// Starts, writes, stops, as due.
+    fn handle_timeout(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
+        match self {
+            Flow::Tcp(connection) => connection.handle_timeout(context),
+            Flow::Udp(source) => {
+                source.handle_timeout(context.now, context.waiting);
+                Ok(())
+            }
+        }
+    }
+    /// The socket is ready.
+    fn handle_ready(&mut self, ready: Ready, context: &mut Context<'_, '_>) -> io::Result<()> {
+        match self {
+            Flow::Tcp(connection) => connection.handle_ready(ready.1, context),
+            Flow::Udp(_) => Ok(()),
+        }
+    }
+    /// Ends it, whatever is left to send.
+    fn end(&mut self, ending: Ending, context: &mut Context<'_, '_>) -> io::Result<()> {
+        match self {
+            Flow::Tcp(connection) => connection.end(ending, context),
+            Flow::Udp(source) => {
+                source.end(ending, context.now);
+                Ok(())
+            }
+        }
+    }
+    fn has_ended(&self) -> bool {
+        match self {
+            Flow::Tcp(connection) => connection.has_ended(),
+            Flow::Udp(source) => source.has_ended(),
+        }
+    }
+    fn into_report(self) -> SentFlow {
+        match self {
+            Flow::Tcp(connection) => connection.into_report(),
+            Flow::Udp(source) => source.into_report(),
+        }
+    }
+}
+
+impl Sending {
+    /// Makes and sets all sockets.
+    ///
+    /// # Errors
+    /// What cannot be had here: a congestion control, an address, a socket. Settings of sockets that the kernel does not take are no
+    /// errors but are in the report.
+    pub fn prepare(plan: Plan) -> Result<Self, Refused> {
+        allow_descriptors();
+        let mut controls = BTreeMap::new();
+        for flow in &plan.flows {
+            if let TransportPlan::Tcp { control, .. } = &flow.transport {
+                controls.entry(control.as_str()).or_insert(flow.number);
+            }
+        }
+        check_controls(&controls)?;
+        let mut flows = Vec::with_capacity(plan.flows.len());
+        for (index, flow) in (0..).zip(&plan.flows) {
+            let schedule = plan.schedule(flow)?;
+            flows.push(match &flow.transport {
+                TransportPlan::Tcp { control, socket } => Flow::Tcp(Box::new(Connection::prepare(
+                    index, flow, control, socket, schedule,
+                )?)),
+                TransportPlan::Udp { padding_bytes } => {
+                    let logged = plan.logged_datagrams;
+                    Flow::Udp(Box::new(DatagramSource::prepare(
+                        flow,
+                        *padding_bytes,
+                        schedule,
+                        logged,
+                    )?))
+                }
+            });
+        }
+        Ok(Sending { plan, flows })
+    }
+
+    /// Says anew when the run begins, for a supervisor that decides it when both hosts are prepared.
+    pub fn begin_at(&mut self, begin_ns: u64) {
+        self.plan.begin_ns = begin_ns;
+    }
+
+    /// Runs until every flow has ended, at the end of the run at the latest, or when `told` can be read or its other end is closed. What is
+    /// still to be sent then is dropped.
+    ///
+    /// # Errors
+    /// What the kernel says of the waiting, and what `take` says. What befalls a single flow is in the report.
+    pub fn run(self, told: Option<BorrowedFd<'_>>, take: SampleSink<'_>) -> io::Result<SendingReport> {
+        let Sending { plan, mut flows } = self;
+        let mut waiting = Waiting::new(plan.begin_ns, told)?;
+        let mut samples = Samples::new(take);
+        let mut sampler = Sampler::new(plan.sample_interval_ns);
+        let mut due: BinaryHeap<_> = flows.iter().enumerate().map(wake_up).collect();
+        waiting.wait_for_begin()?;
+        loop {
+            let now = waiting.now();
+            let mut context = Context {
+                now,
+                waiting: &waiting,
+                samples: &mut samples,
+            };
+            handle_timeouts(&mut flows, &mut due, &mut context)?;
+            if now >= plan.end() || waiting.is_told() {
+                let ending = if now >= plan.end() {
+                    Ending::EndOfRun
+                } else {
+                    Ending::Told
+                };
+                end_all(&mut flows, &ending, &mut context)?;
+            }
+            if flows.iter().all(Flow::has_ended) {
+                break;
+            }
+            let next_sample = sampler.poll(now, &flows, &mut samples)?;
+            let next_wake = due.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
+            waiting.wait(next_wake.min(next_sample).min(plan.end()))?;
+            if waiting.is_told() {
+                // The receiving host may have been told as well: its closing is no failure of a flow.
+                continue;
+            }
+            for ready in waiting.take_ready() {
+                let mut context = Context {
+                    now: waiting.now(),
+                    waiting: &waiting,
+                    samples: &mut samples,
+                };
+                flows[ready.0 as usize].handle_ready(ready, &mut context)?;
+            }
+        }
+        samples.flush()?;
+        Ok(SendingReport {
+            ended_ns: waiting.now().as_nanos(),
+            told: waiting.is_told(),
+            missed_samples: sampler.missed(),
+            flows: flows.into_iter().map(Flow::into_report).collect(),
+        })
+    }
+}
+
+type WakeUp = Reverse<(Time, usize)>;
+
+fn wake_up((index, flow): (usize, &Flow)) -> WakeUp {
+    Reverse((flow.poll_timeout(), index))
+}
+
+/// Lets flows do what is due, in the order of their times.
+fn handle_timeouts(
+    flows: &mut [Flow],
+    due: &mut BinaryHeap<WakeUp>,
+    context: &mut Context<'_, '_>,
+) -> io::Result<()> {
+    // Each flow once at most: one that is far behind must not keep the others waiting.
+    for _ in 0..flows.len() {
+        let Some(Reverse((_, index))) = due.peek().filter(|Reverse((at, _))| *at <= context.now).copied()
+        else {
+            return Ok(());
+        };
+        due.pop();
+        flows[index].handle_timeout(context)?;
+        if !flows[index].poll_timeout().is_never() {
+            due.push(wake_up((index, &flows[index])));
+        }
+    }
+    Ok(())
+}
+
+/// Ends every flow that has not ended; datagrams that are due by now are still sent.
+fn end_all(flows: &mut [Flow], ending: &Ending, context: &mut Context<'_, '_>) -> io::Result<()> {
+    for flow in flows {
+        while matches!(flow, Flow::Udp(_)) && flow.poll_timeout() <= context.now {
+            flow.handle_timeout(context)?;
+        }
+        flow.end(ending.clone(), context)?;
+    }
+    Ok(())
+}

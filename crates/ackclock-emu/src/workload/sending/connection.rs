@@ -1,0 +1,249 @@
+//! A TCP flow at its sender.
+
+use super::{Context, ZEROS};
+use crate::workload::offered::Offered;
+use crate::workload::plan::{FlowPlan, Refused, TcpSocket};
+use crate::workload::report::{Ending, SentFlow};
+use crate::workload::schedule::Schedule;
+use crate::workload::settings::{set_control, set_sender, socket_refused, tcp_socket};
+use crate::workload::tcp_info::TcpInfo;
+use ackclock_core::units::Time;
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown, bind, connect, send, shutdown, sockopt};
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// Bytes written in one turn at most, so that no flow keeps the others waiting.
+const MOST_AT_ONCE: usize = 4 * ZEROS.len();
+
+/// Where the connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    Connecting,
+    Open,
+    /// All is handed over, and the end too; the receiver has yet to close.
+    Closing,
+    Ended,
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// What its socket is called in the loop.
+    index: u64,
+    receiver: SocketAddrV4,
+    socket: Option<OwnedFd>,
+    phase: Phase,
+    waits_for: EventFlags,
+    schedule: Schedule,
+    offered: Offered,
+    report: SentFlow,
+}
+
+impl Connection {
+    /// A connection whose socket is there, set and bound.
+    pub(super) fn prepare(
+        index: u64,
+        flow: &FlowPlan,
+        control: &str,
+        asked: &TcpSocket,
+        schedule: Schedule,
+    ) -> Result<Self, Refused> {
+        let refused = |error: io::Error| {
+            socket_refused(flow.number, &format!("cannot send from {}", flow.sender), &error)
+        };
+        let socket = tcp_socket().map_err(refused)?;
+        let bound = || -> io::Result<()> {
+            set_control(&socket, control)?;
+            // A replicate may follow another before the kernel has forgotten its connections.
+            sockopt::set_socket_reuseaddr(&socket, true)?;
+            Ok(bind(&socket, &flow.sender)?)
+        };
+        bound().map_err(refused)?;
+        Ok(Connection {
+            index,
+            receiver: flow.receiver,
+            phase: Phase::Waiting,
+            waits_for: EventFlags::empty(),
+            offered: Offered::new(flow.mss_bytes),
+            report: SentFlow {
+                number: flow.number,
+                settings: set_sender(&socket, asked),
+                ..SentFlow::default()
+            },
+            socket: Some(socket),
+            schedule,
+        })
+    }
+
+    pub(super) const fn number(&self) -> u32 {
+        self.report.number
+    }
+    pub(super) fn has_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+    pub(super) fn into_report(self) -> SentFlow {
+        self.report
+    }
+
+    /// When it starts, writes or stops next.
+    pub(super) fn poll_timeout(&self) -> Time {
+        match self.phase {
+            Phase::Waiting => self.schedule.start(),
+            Phase::Connecting | Phase::Open | Phase::Closing => {
+                self.schedule.poll_timeout().min(self.schedule.stop())
+            }
+            Phase::Ended => Time::NEVER,
+        }
+    }
+
+    /// What the kernel tells of it, while it is one.
+    pub(super) fn read_info(&self) -> Option<TcpInfo> {
+        match self.phase {
+            Phase::Waiting | Phase::Ended => None,
+            Phase::Connecting | Phase::Open | Phase::Closing => TcpInfo::read(self.socket.as_ref()?).ok(),
+        }
+    }
+
+    /// Starts, lets the application write and stops, as due.
+    pub(super) fn handle_timeout(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
+        if self.phase == Phase::Waiting && self.schedule.start() <= context.now {
+            self.open(context)?;
+        }
+        if self.schedule.stop() <= context.now {
+            let ending = if self.schedule.stops_early() {
+                Ending::Stopped
+            } else {
+                Ending::EndOfRun
+            };
+            return self.end(ending, context);
+        }
+        while let Some((_, write)) = self.schedule.poll_write(context.now) {
+            self.offered.write(write);
+        }
+        if self.schedule.is_complete() {
+            self.offered.close();
+        }
+        self.transmit(context)
+    }
+
+    /// The socket is ready for something.
+    pub(super) fn handle_ready(
+        &mut self,
+        flags: EventFlags,
+        context: &mut Context<'_, '_>,
+    ) -> io::Result<()> {
+        let Some(socket) = &self.socket else {
+            return Ok(());
+        };
+        if flags.intersects(EventFlags::ERR | EventFlags::HUP)
+            && let Err(error) = sockopt::socket_error(socket)?
+        {
+            return self.fail("the connection broke", error, context);
+        }
+        if self.phase == Phase::Connecting && flags.contains(EventFlags::OUT) {
+            self.report.control = Some(sockopt::tcp_congestion(socket)?);
+            self.report.connected_ns = Some(context.now.as_nanos());
+            self.phase = Phase::Open;
+        }
+        if flags.intersects(EventFlags::RDHUP | EventFlags::HUP) {
+            let ending = if self.phase == Phase::Closing {
+                Ending::Finished
+            } else {
+                Ending::Failed("the receiver closed the connection".into())
+            };
+            return self.end(ending, context);
+        }
+        self.transmit(context)
+    }
+
+    fn open(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
+        let Some(socket) = &self.socket else {
+            return Ok(());
+        };
+        self.report.started_ns = Some(context.now.as_nanos());
+        self.phase = Phase::Connecting;
+        match connect(socket, &self.receiver) {
+            Ok(()) | Err(Errno::INPROGRESS) => {
+                // Writable once it is established, with an error if it cannot be.
+                self.waits_for = EventFlags::OUT | EventFlags::RDHUP;
+                context.waiting.add(socket, self.index, self.waits_for)
+            }
+            Err(error) => self.fail(&format!("cannot connect to {}", self.receiver), error, context),
+        }
+    }
+
+    /// Hands over what is ready and what the socket takes.
+    fn transmit(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
+        let Some(socket) = self.socket.as_ref().filter(|_| self.phase == Phase::Open) else {
+            return Ok(());
+        };
+        let mut left = MOST_AT_ONCE;
+        while left > 0 && self.offered.ready() > 0 {
+            let ready = usize::try_from(self.offered.ready()).unwrap_or(usize::MAX);
+            match send(socket, &ZEROS[..ready.min(ZEROS.len())], SendFlags::NOSIGNAL) {
+                Ok(taken) => {
+                    self.offered.take(taken as u64);
+                    left = left.saturating_sub(taken);
+                }
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return self.fail("writing failed", error, context),
+            }
+        }
+        let mut waits_for = EventFlags::RDHUP;
+        if self.offered.ready() > 0 {
+            waits_for |= EventFlags::OUT;
+        }
+        if waits_for != self.waits_for {
+            self.waits_for = waits_for;
+            context.waiting.change(socket, self.index, waits_for)?;
+        }
+        if self.offered.is_finished() {
+            shutdown(socket, Shutdown::Write)?;
+            self.phase = Phase::Closing;
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, what: &str, error: Errno, context: &mut Context<'_, '_>) -> io::Result<()> {
+        let what = if self.phase == Phase::Connecting {
+            "cannot connect"
+        } else {
+            what
+        };
+        let reason = format!("{what}: {}", io::Error::from(error));
+        self.end(Ending::Failed(reason), context)
+    }
+
+    /// Takes the last sample and closes. Unless all was received, the connection is reset: what was not sent is dropped and nothing is sent
+    /// again, as when the engine's sender stops. A close without that would go on sending the whole send buffer.
+    pub(super) fn end(&mut self, ending: Ending, context: &mut Context<'_, '_>) -> io::Result<()> {
+        if self.phase == Phase::Ended {
+            return Ok(());
+        }
+        if let Some(info) = self.read_info() {
+            context.samples.push(context.now, self.report.number, &info)?;
+            // The kernel counts the SYN, and the FIN when all else is acknowledged.
+            let counted = info.acknowledged_bytes.map(|bytes| bytes.saturating_sub(1));
+            self.report.acknowledged_bytes = counted.map(|bytes| bytes.min(self.offered.taken()));
+            self.report.retransmissions = Some(info.retransmissions);
+            self.report.last = Some(info);
+        }
+        if let Some(socket) = self.socket.take()
+            && ending != Ending::Finished
+        {
+            sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
+        }
+        self.report.written_bytes = self.offered.taken();
+        if self.phase != Phase::Waiting || matches!(ending, Ending::Failed(_)) {
+            self.report.ended_ns = Some(context.now.as_nanos());
+            self.report.ending = ending;
+        }
+        self.phase = Phase::Ended;
+        Ok(())
+    }
+}

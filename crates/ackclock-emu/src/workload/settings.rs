@@ -1,0 +1,221 @@
+//! What a socket is set to, and what the kernel made of it.
+
+use super::plan::{Refused, TcpSocket};
+use super::report::SocketSetting;
+use crate::system::socket_option;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// `struct sk_meminfo` (linux/sock_diag.h): the ninth word counts what was dropped for want of buffer.
+const MEMORY_WORDS: usize = 9;
+/// Buffer of a datagram sink, in bytes: enough for what comes while the process is not running.
+const DATAGRAM_BUFFER: usize = 4 << 20;
+
+/// A TCP socket that never blocks.
+pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        flags,
+        Some(ipproto::TCP),
+    )?)
+}
+
+/// A UDP socket that never blocks and never fragments.
+pub(super) fn udp_socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
+    sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DO)?;
+    Ok(socket)
+}
+
+/// Gives a datagram sink a large receive buffer, as far as the kernel lets it; without privileges net.core.rmem_max is the limit.
+pub(super) fn enlarge_receive_buffer(socket: impl AsFd) -> io::Result<()> {
+    let socket = socket.as_fd();
+    if sockopt::set_socket_recv_buffer_size_force(socket, DATAGRAM_BUFFER).is_err() {
+        sockopt::set_socket_recv_buffer_size(socket, DATAGRAM_BUFFER)?;
+    }
+    Ok(())
+}
+
+/// Datagrams that the socket's buffer had no room for.
+pub(super) fn overflowed(socket: impl AsFd) -> io::Result<u64> {
+    let mut bytes = [0; MEMORY_WORDS * 4];
+    let length = socket_option::get(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut bytes)?;
+    match bytes[..length].chunks_exact(4).nth(MEMORY_WORDS - 1) {
+        Some(word) => Ok(u64::from(u32::from_ne_bytes([
+            word[0], word[1], word[2], word[3],
+        ]))),
+        None => Err(io::Error::other("the kernel does not count what a socket drops")),
+    }
+}
+
+/// Sets the socket of a sender. Nothing is lost by a refusal but what was asked for: it is in the outcome.
+pub(super) fn set_sender(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSetting> {
+    let socket = socket.as_fd();
+    let mut settings = Settings::default();
+    settings.maximum_segment(socket, asked);
+    if let Some(bytes) = asked.send_buffer_bytes {
+        let size = bytes as usize;
+        settings.note("SO_SNDBUF", u64::from(bytes), || {
+            sockopt::set_socket_send_buffer_size_force(socket, size)
+                .or_else(|_| sockopt::set_socket_send_buffer_size(socket, size))?;
+            Ok(sockopt::socket_send_buffer_size(socket)? as u64 / 2)
+        });
+    }
+    if let Some(rate) = asked.pacing_byte_per_s {
+        settings.note("SO_MAX_PACING_RATE", rate, || {
+            socket_option::set(
+                socket,
+                libc::SOL_SOCKET,
+                libc::SO_MAX_PACING_RATE,
+                &rate.to_ne_bytes(),
+            )?;
+            let mut bytes = [0; 8];
+            socket_option::get(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &mut bytes)?;
+            Ok(u64::from_ne_bytes(bytes))
+        });
+    }
+    settings.0
+}
+
+/// Sets the socket of a receiver before it listens: connections inherit it.
+pub(super) fn set_receiver(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSetting> {
+    let socket = socket.as_fd();
+    let mut settings = Settings::default();
+    settings.maximum_segment(socket, asked);
+    if let Some(bytes) = asked.receive_window_bytes {
+        let size = bytes as usize;
+        settings.note("SO_RCVBUF", u64::from(bytes), || {
+            sockopt::set_socket_recv_buffer_size_force(socket, size)
+                .or_else(|_| sockopt::set_socket_recv_buffer_size(socket, size))?;
+            Ok(sockopt::socket_recv_buffer_size(socket)? as u64 / 2)
+        });
+        settings.note("TCP_WINDOW_CLAMP", u64::from(bytes), || {
+            clamp_window(socket, bytes)?;
+            let mut has = [0; 4];
+            socket_option::get(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &mut has)?;
+            Ok(u64::from(u32::from_ne_bytes(has)))
+        });
+    }
+    settings.0
+}
+
+/// Bounds the window that a socket offers.
+pub(super) fn clamp_window(socket: impl AsFd, bytes: u32) -> io::Result<()> {
+    socket_option::set(
+        socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_WINDOW_CLAMP,
+        &bytes.to_ne_bytes(),
+    )
+}
+
+#[derive(Default)]
+struct Settings(Vec<SocketSetting>);
+
+impl Settings {
+    /// TCP_MAXSEG of a socket without a connection says what the path allows, not what was set; so it is taken for set if it was taken.
+    fn maximum_segment(&mut self, socket: impl AsFd, asked: &TcpSocket) {
+        if let Some(bytes) = asked.maximum_segment_bytes {
+            let value = bytes.to_ne_bytes();
+            self.note("TCP_MAXSEG", u64::from(bytes), || {
+                socket_option::set(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, &value)?;
+                Ok(u64::from(bytes))
+            });
+        }
+    }
+
+    fn note(&mut self, name: &str, asked: u64, set: impl FnOnce() -> io::Result<u64>) {
+        let (has, refusal) = match set() {
+            Ok(has) => (Some(has), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        self.0.push(SocketSetting {
+            name: name.into(),
+            asked,
+            has,
+            refusal,
+        });
+    }
+}
+
+/// Refuses congestion controls that no socket here can have. `controls` says for each the first flow that wants it.
+pub(super) fn check_controls(controls: &BTreeMap<&str, u32>) -> Result<(), Refused> {
+    for (name, flow) in controls {
+        let tried = tcp_socket().and_then(|socket| set_control(&socket, name));
+        if let Err(error) = tried {
+            return Err(control_refused(name, *flow, &error));
+        }
+    }
+    Ok(())
+}
+
+/// Gives a socket its congestion control, and makes sure that it has it.
+pub(super) fn set_control(socket: impl AsFd, name: &str) -> io::Result<()> {
+    let socket = socket.as_fd();
+    sockopt::set_tcp_congestion(socket, name)?;
+    match sockopt::tcp_congestion(socket)? {
+        has if has == name => Ok(()),
+        has => Err(io::Error::other(format!("the kernel took it and has '{has}'"))),
+    }
+}
+
+fn control_refused(name: &str, flow: u32, error: &io::Error) -> Refused {
+    let available = available_controls();
+    let (reason, remedy) = match error.raw_os_error() {
+        Some(libc::ENOENT) => (
+            format!("congestion control '{name}' is not in this kernel (has: {available})"),
+            format!("load the module tcp_{name} as root, or simulate"),
+        ),
+        Some(libc::EPERM) => (
+            format!("congestion control '{name}' is not allowed here (EPERM; the kernel has: {available})"),
+            "run in a network namespace of your own, or as root".into(),
+        ),
+        _ => (
+            format!("congestion control '{name}' cannot be set ({error}; the kernel has: {available})"),
+            "choose one of these, or simulate".into(),
+        ),
+    };
+    Refused {
+        flow: Some(flow),
+        reason,
+        remedy,
+    }
+}
+
+/// What this network namespace lists.
+fn available_controls() -> String {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .map_or_else(|_| "unknown".into(), |names| names.trim().into())
+}
+
+/// Lets this process have as many descriptors as it is allowed at most: each flow takes up to two.
+pub(super) fn allow_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let highest = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // Where it may not be raised, the sockets that find no descriptor say so.
+    let _ = setrlimit(Resource::Nofile, highest);
+}
+
+/// What is said of a socket that cannot be made.
+pub(super) fn socket_refused(flow: u32, what: &str, error: &io::Error) -> Refused {
+    let remedy = match error.raw_os_error() {
+        Some(libc::EADDRNOTAVAIL) => "give the host this address first",
+        Some(libc::EADDRINUSE) => "give each flow an address and port of its own",
+        Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files (ulimit -n)",
+        _ => "see what the kernel says",
+    };
+    Refused {
+        flow: Some(flow),
+        reason: format!("{what} ({error})"),
+        remedy: remedy.into(),
+    }
+}

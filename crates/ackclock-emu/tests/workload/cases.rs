@@ -1,0 +1,484 @@
+//! The cases. None asserts how long anything takes.
+
+use ackclock_core::registry::Place;
+use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
+use ackclock_core::streams::Streams;
+use ackclock_core::traffic::TrafficContext;
+use ackclock_core::units::{Bytes, Time};
+use ackclock_emu::workload::{
+    Ending, Plan, Receiving, ReceivingReport, Sending, SendingReport, TcpInfoColumns, TransportPlan,
+    monotonic_ns,
+};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+
+/// Every case by its name.
+pub const CASES: &[(&str, fn())] = &[
+    ("bulk_moves_data_and_says_how_much", bulk_moves_data),
+    ("a_transfer_completes_to_the_byte", a_transfer_completes),
+    ("two_controls_run_side_by_side", two_controls),
+    ("an_unknown_control_is_refused", an_unknown_control),
+    ("an_address_that_is_not_there_is_refused", a_missing_address),
+    (
+        "datagrams_leave_at_the_times_of_the_traffic",
+        datagrams_leave_on_time,
+    ),
+    ("duplicates_count_once", duplicates_count_once),
+    ("short_datagrams_are_numbered_too", short_datagrams),
+    ("a_stop_ends_a_bulk_flow", a_stop_ends),
+    (
+        "steady_traffic_over_tcp_is_written_in_full_segments",
+        steady_traffic,
+    ),
+    ("the_deadline_ends_a_stuck_receiver", the_deadline),
+    ("who_is_told_ends", told),
+    ("nobody_listening_is_a_failed_flow", nobody_listening),
+    ("samples_are_filled_and_counts_grow", samples),
+    ("settings_reach_the_sockets", settings),
+    ("fifty_flows", fifty_flows),
+];
+
+const MILLISECOND: u64 = 1_000_000;
+
+fn scenario(duration: &str, flows: &str) -> Scenario {
+    let text = format!(
+        r#"
+schema = 1
+name = "loopback"
+duration = "{duration}"
+
+[[hops]]
+name = "wire"
+link = {{ kind = "constant", rate = "1 Gbit/s" }}
+queue = {{ kind = "droptail", limit = "100 packets" }}
+{flows}"#
+    );
+    Scenario::from_tree(&tree::from_toml(&text).unwrap(), &NoFiles).unwrap()
+}
+
+fn tcp(name: &str, more: &str, traffic: &str) -> String {
+    format!(
+        r#"
+[[flows]]
+name = "{name}"
+route = ["wire"]
+return = ["wire"]
+transport = {{ kind = "tcp", control = {{ kind = "reno" }}{more} }}
+traffic = {traffic}
+"#
+    )
+}
+
+fn udp(name: &str, traffic: &str) -> String {
+    format!(
+        r#"
+[[flows]]
+name = "{name}"
+route = ["wire"]
+transport = {{ kind = "udp" }}
+traffic = {traffic}
+"#
+    )
+}
+
+const BULK: &str = r#"{ kind = "bulk" }"#;
+
+fn address(network: u8, number: usize) -> SocketAddrV4 {
+    SocketAddrV4::new(Ipv4Addr::new(127, network, 0, number as u8 + 1), 5001)
+}
+
+/// One instance of every flow, to begin when both hosts had time to get ready.
+fn plan(scenario: &Scenario) -> Plan {
+    let mut plan = Plan::of(scenario, 0, monotonic_ns() + 100 * MILLISECOND);
+    for group in 0..scenario.flows.len() {
+        let addresses = (address(66, group), address(77, group));
+        plan.add(scenario, (group, 0), Time::ZERO, addresses);
+    }
+    // As it crosses to a host.
+    serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap()
+}
+
+/// Runs both hosts. The receiving one is told to end when the sending one has, if `tell`.
+fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, TcpInfoColumns) {
+    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let sending = Sending::prepare(plan.clone()).unwrap();
+    let (told, teller) = io::pipe().unwrap();
+    let receiver = std::thread::spawn(move || receiving.run(Some(told.as_fd())).unwrap());
+    let mut columns = TcpInfoColumns::default();
+    let mut take = |block: TcpInfoColumns| {
+        columns.append(block);
+        Ok(())
+    };
+    let sent = sending.run(None, &mut take).unwrap();
+    let teller = (!tell).then_some(teller);
+    let received = receiver.join().unwrap();
+    drop(teller);
+    let text = serde_json::to_string(&(&sent, &received, &columns)).unwrap();
+    assert_eq!(
+        serde_json::from_str::<(SendingReport, ReceivingReport, TcpInfoColumns)>(&text).unwrap(),
+        (sent.clone(), received.clone(), columns.clone()),
+        "reports cross to the supervisor as they are"
+    );
+    (sent, received, columns)
+}
+
+fn bulk_moves_data() {
+    let (sent, received, _) = run(&plan(&scenario("500 ms", &tcp("bulk", "", BULK))), false);
+    let (sent, received) = (&sent.flows[0], &received.flows[0]);
+    assert_eq!(sent.ending, Ending::EndOfRun, "{sent:?}");
+    assert_eq!(received.ending, Ending::Stopped, "{received:?}");
+    assert_eq!(sent.control.as_deref(), Some("reno"));
+    let acknowledged = sent.acknowledged_bytes.unwrap();
+    assert!(acknowledged > 0 && acknowledged <= received.received_bytes);
+    assert!(received.received_bytes <= sent.written_bytes);
+    assert!(received.received_by_warmup_bytes <= received.received_by_end_bytes);
+    assert!(received.received_by_end_bytes <= received.received_bytes);
+    assert!(sent.started_ns <= sent.connected_ns && sent.connected_ns < sent.ended_ns);
+    assert!(received.first_ns < received.last_ns && received.completed_ns.is_none());
+    // The scenario's payload, although timestamps take a part of each segment.
+    assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1448);
+}
+
+fn a_transfer_completes() {
+    let transfer = r#"{ kind = "transfer", size = "3000001 bytes" }"#;
+    let (sent, received, columns) = run(&plan(&scenario("60 s", &tcp("file", "", transfer))), false);
+    let (sent, received) = (&sent.flows[0], &received.flows[0]);
+    assert_eq!(
+        (&sent.ending, &received.ending),
+        (&Ending::Finished, &Ending::Finished)
+    );
+    assert_eq!(sent.written_bytes, 3_000_001);
+    assert_eq!(sent.acknowledged_bytes, Some(3_000_001));
+    assert_eq!(received.received_bytes, 3_000_001);
+    assert!(received.completed_ns.is_some() && received.completed_ns == received.last_ns);
+    // What the columns say of the kernel's count: SYN and FIN are in it.
+    assert_eq!(columns.acknowledged_bytes.last(), Some(&Some(3_000_003)));
+}
+
+fn two_controls() {
+    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    let controls: Vec<&str> = listed.split_whitespace().take(2).collect();
+    let flows: String = controls.iter().map(|name| tcp(name, "", BULK)).collect();
+    let mut plan = plan(&scenario("500 ms", &flows));
+    for (flow, name) in plan.flows.iter_mut().zip(&controls) {
+        let TransportPlan::Tcp { control, .. } = &mut flow.transport else {
+            panic!("all are TCP")
+        };
+        *control = (*name).into();
+    }
+    let (sent, _, _) = run(&plan, false);
+    let used: Vec<Option<&str>> = sent.flows.iter().map(|flow| flow.control.as_deref()).collect();
+    assert_eq!(used, controls.into_iter().map(Some).collect::<Vec<_>>());
+    assert!(sent.flows.iter().all(|flow| flow.acknowledged_bytes > Some(0)));
+}
+
+fn an_unknown_control() {
+    let mut plan = plan(&scenario(
+        "1 s",
+        &(tcp("known", "", BULK) + &tcp("unknown", "", BULK)),
+    ));
+    if let TransportPlan::Tcp { control, .. } = &mut plan.flows[1].transport {
+        *control = "no_such_one".into();
+    }
+    let refused = Sending::prepare(plan).unwrap_err();
+    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    assert_eq!(refused.flow, Some(1));
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "congestion control 'no_such_one' is not in this kernel (has: {}); load the module tcp_no_such_one as root, or simulate",
+            listed.trim()
+        )
+    );
+}
+
+fn a_missing_address() {
+    let mut plan = plan(&scenario("1 s", &tcp("bulk", "", BULK)));
+    plan.flows[0].sender = SocketAddrV4::new(Ipv4Addr::new(10, 66, 0, 1), 5001);
+    plan.flows[0].receiver = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 5001);
+    let sending = Sending::prepare(plan.clone()).unwrap_err().to_string();
+    assert!(
+        sending.starts_with("cannot send from 10.66.0.1:5001 (")
+            && sending.ends_with("give the host this address first")
+    );
+    let receiving = Receiving::prepare(plan).unwrap_err().to_string();
+    assert!(
+        receiving.starts_with("cannot listen at 10.77.0.1:5001 ("),
+        "{receiving}"
+    );
+}
+
+/// The times at which the scenario's traffic writes, up to the end of the run, straight from core.
+fn times_of_traffic(scenario: &Scenario, group: usize, start: Time) -> Vec<u64> {
+    let flow = &scenario.flows[group];
+    let mut traffic = flow.traffic.build(TrafficContext {
+        place: Place {
+            streams: &Streams::new(scenario.seed, 0),
+            name: &format!("flow/{}/0/traffic", flow.name),
+        },
+        mss: Bytes(1000),
+    });
+    let mut times = Vec::new();
+    loop {
+        let at = start + traffic.poll_timeout().since(Time::ZERO);
+        if at >= flow.stop || at > Time::ZERO + scenario.duration {
+            return times;
+        }
+        traffic.poll_write().unwrap();
+        times.push(at.as_nanos());
+    }
+}
+
+fn datagrams_leave_on_time() {
+    let cbr = r#"{ kind = "cbr", rate = "7 Mbit/s", packet_size = "1000 bytes" }"#;
+    let on_off = r#"{ kind = "on_off", rate = "5 Mbit/s", mean_on = "20 ms", mean_off = "10 ms" }"#;
+    let flows = udp("cbr", cbr) + &udp("on_off", on_off) + &udp("stopped", cbr) + "stop = \"200 ms\"\n";
+    let scenario = scenario("400 ms", &flows);
+    let mut plan = plan(&scenario);
+    plan.logged_datagrams = u32::MAX;
+    let start = Time::from_nanos(30 * MILLISECOND);
+    plan.flows[1].start_ns = start.as_nanos();
+    let (sent, received, columns) = run(&plan, true);
+    assert!(received.told && columns.is_empty());
+    for (group, start) in [(0, Time::ZERO), (1, start), (2, Time::ZERO)] {
+        let expected = times_of_traffic(&scenario, group, start);
+        let (flow, arrived) = (&sent.flows[group], &received.flows[group]);
+        let datagrams = flow.datagrams.as_ref().unwrap();
+        let due: Vec<u64> = datagrams.log.iter().map(|one| one.due_ns).collect();
+        assert!(expected.len() > 10);
+        assert_eq!(due, expected);
+        assert!(
+            datagrams.log.iter().all(|one| one.sent_ns >= one.due_ns),
+            "none before its time"
+        );
+        assert_eq!((datagrams.sent, datagrams.refused), (expected.len() as u64, 0));
+        assert_eq!(datagrams.lateness.count, datagrams.sent);
+        let counts = arrived.datagrams.as_ref().unwrap();
+        assert_eq!(
+            (counts.unique, counts.duplicate, counts.reordered),
+            (datagrams.sent, 0, 0)
+        );
+        assert_eq!((counts.overflowed, counts.delay.count), (Some(0), counts.unique));
+        assert_eq!(arrived.received_bytes, 1000 * counts.unique);
+        let stamps: Vec<Option<u64>> = counts.log.iter().map(|one| one.sent_ns).collect();
+        let sent_at: Vec<Option<u64>> = datagrams.log.iter().map(|one| Some(one.sent_ns)).collect();
+        assert_eq!(stamps, sent_at);
+        assert!(counts.log.iter().all(|one| one.sent_ns <= Some(one.received_ns)));
+    }
+    assert_eq!(sent.flows[0].ending, Ending::EndOfRun);
+    assert_eq!(sent.flows[2].ending, Ending::Stopped);
+}
+
+fn duplicates_count_once() {
+    let cbr = r#"{ kind = "cbr", rate = "1 Mbit/s" }"#;
+    let mut plan = plan(&scenario("50 ms", &udp("cbr", cbr)));
+    plan.draining_ns = 50 * MILLISECOND;
+    plan.logged_datagrams = 4;
+    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let socket = UdpSocket::bind((*plan.flows[0].sender.ip(), 0)).unwrap();
+    let mut payload = [0; 100];
+    for number in [0_u64, 1, 1, 4, 3, 4] {
+        payload[..8].copy_from_slice(&number.to_le_bytes());
+        payload[8..16].copy_from_slice(&plan.begin_ns.to_le_bytes());
+        socket.send_to(&payload, plan.flows[0].receiver).unwrap();
+    }
+    let report = receiving.run(None).unwrap();
+    let flow = &report.flows[0];
+    let counts = flow.datagrams.as_ref().unwrap();
+    assert_eq!((counts.unique, counts.duplicate, counts.reordered), (4, 2, 1));
+    assert_eq!(flow.received_bytes, 400);
+    assert_eq!(flow.ending, Ending::EndOfRun);
+    assert_eq!(
+        counts.log.iter().map(|one| one.number).collect::<Vec<_>>(),
+        [0, 1, 1, 4]
+    );
+}
+
+fn short_datagrams() {
+    // More than one byte can number, so that the numbers wrap.
+    let flow = |name, size| {
+        udp(
+            name,
+            &format!(r#"{{ kind = "cbr", rate = "10 Mbit/s", packet_size = "{size} bytes" }}"#),
+        )
+    };
+    let mut plan = plan(&scenario("3 ms", &(flow("one", 1) + &flow("nine", 9))));
+    // The wire is as long as a scenario with 20 bytes of header says.
+    plan.flows[1].transport = TransportPlan::Udp { padding_bytes: -8 };
+    let (sent, received, _) = run(&plan, true);
+    for (flow, size) in [(0, 1), (1, 9)] {
+        let sent = sent.flows[flow].datagrams.as_ref().unwrap().sent;
+        let counts = received.flows[flow].datagrams.as_ref().unwrap();
+        assert!(sent * size > 3000, "{sent}");
+        assert_eq!(
+            (counts.unique, counts.duplicate, counts.delay.count),
+            (sent, 0, 0)
+        );
+        assert_eq!(received.flows[flow].received_bytes, size * sent);
+    }
+}
+
+fn a_stop_ends() {
+    let flows = tcp("stopped", "", BULK) + "stop = \"500 ms\"\n";
+    let (sent, received, _) = run(&plan(&scenario("30 s", &flows)), false);
+    let flow = &sent.flows[0];
+    assert_eq!(flow.ending, Ending::Stopped);
+    assert_eq!(received.flows[0].ending, Ending::Stopped);
+    assert!(flow.ended_ns >= Some(500 * MILLISECOND));
+    assert!(flow.acknowledged_bytes > Some(0));
+    // Both hosts have ended by themselves, long before the run's end: nothing was left to do.
+    assert!(!sent.told && !received.told);
+    assert!(sent.ended_ns < 30_000 * MILLISECOND && received.ended_ns < 30_000 * MILLISECOND);
+}
+
+fn steady_traffic() {
+    let cbr = r#"{ kind = "cbr", rate = "8 Mbit/s", packet_size = "700 bytes" }"#;
+    let scenario = scenario("300 ms", &tcp("cbr", "", cbr));
+    let writes = times_of_traffic(&scenario, 0, Time::ZERO).len() as u64;
+    let (sent, received, _) = run(&plan(&scenario), false);
+    // However late the last of them came.
+    let written = sent.flows[0].written_bytes;
+    assert!(written > 0 && written <= 700 * writes, "{:?}", sent.flows[0]);
+    assert_eq!(written % 1448, 0);
+    assert!(received.flows[0].received_bytes <= written);
+}
+
+fn the_deadline() {
+    let mut plan = plan(&scenario(
+        "50 ms",
+        &(tcp("stuck", "", BULK) + &tcp("absent", "", BULK)),
+    ));
+    plan.draining_ns = 100 * MILLISECOND;
+    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let stuck = TcpStream::connect(plan.flows[0].receiver).unwrap();
+    let report = receiving.run(None).unwrap();
+    drop(stuck);
+    assert_eq!(report.flows[0].ending, Ending::EndOfRun);
+    assert_eq!(report.flows[1].ending, Ending::NotStarted);
+    assert!(report.ended_ns >= 150 * MILLISECOND && !report.told);
+}
+
+fn told() {
+    let mut plan = plan(&scenario("60 s", &tcp("bulk", "", BULK)));
+    plan.sample_interval_ns = 50_000;
+    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let sending = Sending::prepare(plan).unwrap();
+    let (told, teller) = io::pipe().unwrap();
+    let again = told.try_clone().unwrap();
+    let receiver = std::thread::spawn(move || receiving.run(Some(again.as_fd())).unwrap());
+    let mut teller = Some(teller);
+    let mut rows = 0;
+    // In the midst of the run: when the first block of samples is full.
+    let mut take = |block: TcpInfoColumns| {
+        drop(teller.take());
+        rows += block.len();
+        Ok(())
+    };
+    let sent = sending.run(Some(told.as_fd()), &mut take).unwrap();
+    let received = receiver.join().unwrap();
+    assert!(sent.told && received.told);
+    assert_eq!(sent.flows[0].ending, Ending::Told);
+    assert!(sent.ended_ns < 60_000 * MILLISECOND && rows > 1000);
+}
+
+fn nobody_listening() {
+    let plan = plan(&scenario("5 s", &tcp("bulk", "", BULK)));
+    let sending = Sending::prepare(plan).unwrap();
+    let report = sending.run(None, &mut |_| Ok(())).unwrap();
+    let Ending::Failed(reason) = &report.flows[0].ending else {
+        panic!("{report:?}")
+    };
+    assert!(reason.starts_with("cannot connect: "), "{reason}");
+    assert!(report.flows[0].connected_ns.is_none() && report.flows[0].ended_ns.is_some());
+}
+
+fn samples() {
+    let mut plan = plan(&scenario(
+        "400 ms",
+        &(tcp("one", "", BULK) + &tcp("two", "", BULK)),
+    ));
+    plan.sample_interval_ns = 2 * MILLISECOND;
+    let (sent, _, columns) = run(&plan, false);
+    assert!(columns.time_ns.is_sorted());
+    let mut rows: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (row, flow) in columns.flow.iter().enumerate() {
+        rows.entry(*flow).or_default().push(row);
+    }
+    assert_eq!(rows.keys().copied().collect::<Vec<_>>(), [0, 1]);
+    for (flow, rows) in rows {
+        assert!(rows.len() > 2, "{rows:?}");
+        let grows = |name: &str, column: &dyn Fn(usize) -> u64| {
+            assert!(
+                rows.iter().map(|row| column(*row)).is_sorted(),
+                "{name} of flow {flow}"
+            );
+        };
+        grows("acknowledged", &|row| columns.acknowledged_bytes[row].unwrap());
+        grows("sent", &|row| columns.sent_bytes[row].unwrap());
+        grows("retransmissions", &|row| u64::from(columns.retransmissions[row]));
+        grows("retransmitted", &|row| columns.retransmitted_bytes[row].unwrap());
+        grows("busy", &|row| columns.busy_us[row].unwrap());
+        let last = *rows.last().unwrap();
+        assert!(columns.cwnd_segments[last] > 0 && columns.smoothed_rtt_us[last].is_some());
+        assert!(columns.min_rtt_us[last] <= columns.smoothed_rtt_us[last]);
+        assert!(columns.delivery_rate_byte_per_s[last] > Some(0));
+        let end = sent.flows[flow as usize].last.as_ref().unwrap();
+        assert_eq!(
+            columns.acknowledged_bytes[last], end.acknowledged_bytes,
+            "the last row is the last sample"
+        );
+    }
+}
+
+fn settings() {
+    let more = r#", receive_window = "20000 bytes", mss = "1000 bytes", pacing = "always""#;
+    let (sent, received, columns) = run(&plan(&scenario("500 ms", &tcp("small", more, BULK))), false);
+    let (sent, received) = (&sent.flows[0], &received.flows[0]);
+    let outcome = |settings: &[ackclock_emu::workload::SocketSetting]| -> Vec<(String, bool)> {
+        settings
+            .iter()
+            .map(|one| (one.name.clone(), one.has == Some(one.asked)))
+            .collect()
+    };
+    let expected = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), true))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        outcome(&sent.settings),
+        expected(&["TCP_MAXSEG", "SO_MAX_PACING_RATE"])
+    );
+    assert_eq!(
+        outcome(&received.settings),
+        expected(&["TCP_MAXSEG", "SO_RCVBUF", "TCP_WINDOW_CLAMP"])
+    );
+    assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1000);
+    assert!(sent.acknowledged_bytes > Some(20_000));
+    let widest = columns.receive_window_bytes.iter().flatten().max();
+    assert!(widest > Some(&10_000) && widest <= Some(&20_000), "{widest:?}");
+}
+
+fn fifty_flows() {
+    let transfer = r#"{ kind = "transfer", size = "200 kB" }"#;
+    let flows: String = (0..50)
+        .map(|number| tcp(&format!("file{number}"), "", transfer))
+        .collect();
+    let (sent, received, columns) = run(&plan(&scenario("60 s", &flows)), false);
+    assert_eq!((sent.flows.len(), received.flows.len()), (50, 50));
+    for (sent, received) in sent.flows.iter().zip(&received.flows) {
+        assert_eq!(
+            (&sent.ending, &received.ending),
+            (&Ending::Finished, &Ending::Finished)
+        );
+        assert_eq!(
+            (sent.acknowledged_bytes, received.received_bytes),
+            (Some(200_000), 200_000)
+        );
+    }
+    let flows: std::collections::BTreeSet<u32> = columns.flow.into_iter().collect();
+    assert_eq!(flows.len(), 50, "each connection has its last sample at least");
+}

@@ -1,0 +1,61 @@
+//! Flows between sockets of this machine's kernel. Each case runs in a process of its own, in a network namespace that has nothing but the
+//! loopback interface and ends with the process; where none is to be had the cases are skipped, and say so.
+
+#[cfg(target_os = "linux")]
+mod cases;
+#[cfg(target_os = "linux")]
+mod namespace;
+
+/// What a case exits with that cannot run on this machine.
+#[cfg(target_os = "linux")]
+const SKIPPED: i32 = 77;
+
+#[cfg(target_os = "linux")]
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [inside, name] = &arguments[..]
+        && inside == "--inside"
+    {
+        return run_inside(name);
+    }
+    let wanted: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+    let mut failed = 0;
+    for (name, _) in cases::CASES {
+        if !wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str())) {
+            continue;
+        }
+        let program = std::env::current_exe().expect("the test knows where it is");
+        let status = std::process::Command::new(program)
+            .args(["--inside", name])
+            .status()
+            .expect("the test can start itself");
+        let outcome = match status.code() {
+            Some(0) => "ok",
+            Some(SKIPPED) => "SKIPPED",
+            _ => {
+                failed += 1;
+                "FAILED"
+            }
+        };
+        println!("test {name} ... {outcome}");
+    }
+    assert_eq!(failed, 0, "cases failed");
+}
+
+#[cfg(target_os = "linux")]
+fn run_inside(name: &str) {
+    if let Err(error) = namespace::enter() {
+        eprintln!("skipped {name}: no network namespace is to be had here: {error}");
+        std::process::exit(SKIPPED);
+    }
+    let (_, case) = cases::CASES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .expect("the case is in the list");
+    case();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    eprintln!("skipped: these sockets are Linux's");
+}
