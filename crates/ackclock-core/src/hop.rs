@@ -260,10 +260,15 @@ impl Hop {
         }
     }
 
-    /// The packets that the next departure and the next arrival will touch, for a driver that fetches ahead.
+    /// The packet that leaves next, as far as the order is kept: for a driver that fetches ahead.
     #[inline(always)]
-    pub fn ends<'a>(&self, packets: &'a PacketPool) -> [Option<&'a Packet>; 2] {
-        [self.ordered.front(packets), self.ordered.back(packets)]
+    pub fn first<'a>(&self, packets: &'a PacketPool) -> Option<&'a Packet> {
+        self.ordered.front(packets)
+    }
+    /// The packet that leaves last, behind which the next will be put.
+    #[inline(always)]
+    pub fn last<'a>(&self, packets: &'a PacketPool) -> Option<&'a Packet> {
+        self.ordered.back(packets)
     }
 
     /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.

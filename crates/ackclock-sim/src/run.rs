@@ -257,7 +257,7 @@ impl<T: Trace> Run<T> {
     fn fetch_ahead(&self) {
         let soon = self.events.soon();
         for far in self.events.of_day(&soon.after(FAR)) {
-            let Some(&Own { flow, hops }) = self.owners.get(far as usize) else {
+            let Some(&Own { flow, hops, .. }) = self.owners.get(far as usize) else {
                 continue;
             };
             if let Some(flow) = self.flows.get(flow as usize) {
@@ -268,13 +268,19 @@ impl<T: Trace> Run<T> {
             }
         }
         for near in self.events.of_day(&soon.after(NEAR)) {
-            let Some(station) = self.stations.get(near as usize) else {
+            let Some(own) = self.owners.get(near as usize) else {
                 continue;
             };
-            for packet in station.hop.ends(&self.packets).into_iter().flatten() {
-                prefetch(packet);
+            if let Some(leaves) = self.stations[near as usize].hop.first(&self.packets) {
+                prefetch(leaves);
             }
-            if let Some(flow) = self.flows.get(self.owners[near as usize].flow as usize) {
+            let answers = self.stations.get(own.answers as usize);
+            if let Some(last) = answers.and_then(|station| station.hop.last(&self.packets)) {
+                prefetch(last);
+            }
+            if own.back
+                && let Some(flow) = self.flows.get(own.flow as usize)
+            {
                 flow.prefetch_sender();
             }
         }
