@@ -7,6 +7,7 @@ use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
 use ackclock_core::endpoint::receiver::Receiver;
 use ackclock_core::endpoint::sender::Sender;
 use ackclock_core::endpoint::{Acknowledgement, Segment, TcpParameters};
+use ackclock_core::packet::SackBlocks;
 use ackclock_core::registry::{Kind, Place, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
@@ -30,7 +31,8 @@ struct Connection {
     sender: Sender,
     receiver: Receiver,
     forward: VecDeque<(Segment, bool)>,
-    back: VecDeque<Acknowledgement>,
+    /// The driver keeps the blocks of an ACK while it travels.
+    back: VecDeque<(Acknowledgement<'static>, Option<SackBlocks>)>,
     mss: u64,
     written: u64,
 }
@@ -79,7 +81,8 @@ impl Connection {
             self.forward.push_back((segment, false));
         }
         while let Some(ack) = self.receiver.poll_transmit(self.now) {
-            self.back.push_back(ack);
+            self.back
+                .push_back((Acknowledgement { sacks: None, ..ack }, ack.sacks.copied()));
         }
         assert!(self.sender.cwnd().0 >= self.mss, "less than one segment");
         assert!(self.receiver.statistics().delivered.0 <= self.written);
@@ -91,8 +94,10 @@ impl Connection {
         self.transmit();
     }
 
-    fn acknowledge(&mut self, ack: Acknowledgement) {
-        self.sender.handle_acknowledgement(self.now, &ack);
+    fn acknowledge(&mut self, (ack, sacks): (Acknowledgement<'static>, Option<SackBlocks>)) {
+        let sacks = sacks.as_ref();
+        self.sender
+            .handle_acknowledgement(self.now, &Acknowledgement { sacks, ..ack });
         self.transmit();
     }
 
