@@ -1,4 +1,5 @@
 import errno
+import functools
 import json
 import os
 import re
@@ -307,7 +308,10 @@ def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
         "1",
     ]
     command = [sys.executable, "-m", "ackclock", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # A test that runs in the background of a shell inherits that interrupts are ignored.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=heed, **pipes) as process:
         time.sleep(4)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
