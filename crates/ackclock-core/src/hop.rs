@@ -157,10 +157,23 @@ impl Hop {
         self.followed
     }
 
-    /// What [`Hop::handle_packet`] answers, if the packet finds the link idle and nothing else matters: nearly always. `None` if it has to
-    /// be asked.
+    /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at
+    /// once; without `until` it is kept.
     #[inline(always)] // once for each hop on a packet's way: the call would cost as much as the work
-    pub fn pass_idle(
+    pub fn handle_packet(
+        &mut self,
+        now: Time,
+        packet: (PacketId, u16),
+        until: Option<Time>,
+        context: &mut Context<'_>,
+    ) -> Arrival {
+        self.pass_idle(now, packet, until, context.packets)
+            .unwrap_or_else(|| self.handle_any(now, packet, until, context))
+    }
+
+    /// What becomes of a packet that finds the link idle if nothing else matters: nearly always. `None` if it has to be looked at.
+    #[inline(always)]
+    fn pass_idle(
         &mut self,
         now: Time,
         (id, size): (PacketId, u16),
@@ -182,10 +195,9 @@ impl Hop {
         Some(Arrival::Kept(at))
     }
 
-    /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at
-    /// once; without `until` it is kept.
-    #[inline(never)] // what is common is in `pass_idle`
-    pub fn handle_packet(
+    /// A packet has come that may find anything.
+    #[inline(never)] // and would be in the way of those that find the link idle
+    fn handle_any(
         &mut self,
         now: Time,
         (id, size): (PacketId, u16),
@@ -283,7 +295,7 @@ impl Hop {
 
     /// What [`Hop::poll_transmit`] answers where it is [known ahead](Hop::knows_ahead).
     #[inline(always)]
-    pub fn poll_ordered(&mut self, until: Time, packets: &mut PacketPool) -> Departure {
+    fn poll_ordered(&mut self, until: Time, packets: &mut PacketPool) -> Departure {
         let at = self.ordered.first_at();
         if at > until {
             return Departure {

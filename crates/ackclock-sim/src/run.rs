@@ -331,16 +331,12 @@ impl<T: Trace> Run<T> {
         loop {
             let station = &mut self.stations[hop];
             let until = station.until(self.now, self.ahead);
-            let departure = if station.hop.knows_ahead() {
-                station.hop.poll_ordered(until, &mut self.packets)
-            } else {
-                self.ledger.hop = hop;
-                let mut context = Context {
-                    packets: &mut self.packets,
-                    observer: &mut self.ledger,
-                };
-                station.hop.poll_transmit(until, &mut context)
+            self.ledger.hop = hop;
+            let mut context = Context {
+                packets: &mut self.packets,
+                observer: &mut self.ledger,
             };
+            let departure = station.hop.poll_transmit(until, &mut context);
             let done = departure.not_before > until;
             if done {
                 station
@@ -396,32 +392,18 @@ impl<T: Trace> Run<T> {
         let station = &mut self.stations[hop];
         let until = station.until(self.now, self.ahead);
         let release = follow.then_some(until);
-        let passed = station
+        self.ledger.hop = hop;
+        self.packets[id].position = leg.position;
+        let mut context = Context {
+            packets: &mut self.packets,
+            observer: &mut self.ledger,
+        };
+        let next = match station
             .hop
-            .pass_idle(at, (id, leg.size), release, &mut self.packets);
-        let next = match passed {
-            Some(Arrival::Released(left)) => return Some(left),
-            Some(Arrival::Kept(next)) => {
-                if follow {
-                    self.packets[id].position = leg.position;
-                } // or it is where it begins, at its first stop
-                next
-            }
-            None => {
-                self.packets[id].position = leg.position;
-                self.ledger.hop = hop;
-                let mut context = Context {
-                    packets: &mut self.packets,
-                    observer: &mut self.ledger,
-                };
-                match station
-                    .hop
-                    .handle_packet(at, (id, leg.size), release, &mut context)
-                {
-                    Arrival::Released(left) => return Some(left),
-                    Arrival::Kept(next) => next,
-                }
-            }
+            .handle_packet(at, (id, leg.size), release, &mut context)
+        {
+            Arrival::Released(left) => return Some(left),
+            Arrival::Kept(next) => next,
         };
         if next <= until && station.hop.is_followed() {
             if self.touched.last() != Some(&(hop as u32)) {

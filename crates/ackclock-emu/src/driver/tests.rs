@@ -13,8 +13,7 @@ use ackclock_core::routes::Routes;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Hops driven as the engine does it when it does not work ahead: the short way first, packets that left by poll_ordered where that is enough,
-/// events in a set.
+/// Hops driven as the engine does it when it does not work ahead, with its events in a set.
 struct Engine {
     hops: Vec<Hop>,
     wakes: Vec<Time>,
@@ -101,15 +100,11 @@ impl Engine {
         loop {
             self.told.hop = hop;
             let one = &mut self.hops[hop];
-            let departure = if one.knows_ahead() {
-                one.poll_ordered(now, &mut self.packets)
-            } else {
-                let mut context = Context {
-                    packets: &mut self.packets,
-                    observer: &mut self.told,
-                };
-                one.poll_transmit(now, &mut context)
+            let mut context = Context {
+                packets: &mut self.packets,
+                observer: &mut self.told,
             };
+            let departure = one.poll_transmit(now, &mut context);
             let done = departure.not_before > now;
             if done {
                 self.wake(hop, departure.not_before);
@@ -135,13 +130,12 @@ impl Engine {
             return self.told.tell(at, last, &packet, Outcome::Departed);
         };
         let what = (id, packet.size);
-        let short = self.hops[hop].pass_idle(at, what, None, &mut self.packets);
         self.told.hop = hop;
         let mut context = Context {
             packets: &mut self.packets,
             observer: &mut self.told,
         };
-        match short.unwrap_or_else(|| self.hops[hop].handle_packet(at, what, None, &mut context)) {
+        match self.hops[hop].handle_packet(at, what, None, &mut context) {
             Arrival::Kept(next) | Arrival::Released(next) => self.wake(hop, next),
         }
     }
