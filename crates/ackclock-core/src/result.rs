@@ -135,13 +135,13 @@ pub struct ColumnDescription {
 
 /// A row type: one field per column, a table of such rows, and what the columns hold.
 macro_rules! rows {
-    ($(#[$attribute:meta])* $row:ident { $(#[doc = $summary:literal] $field:ident: $type:ty,)* }) => {
+    ($(#[$attribute:meta])* $row:ident$(<$lifetime:lifetime>)? { $(#[doc = $summary:literal] $field:ident: $type:ty,)* }) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug)]
-        pub struct $row<'a> {
+        pub struct $row$(<$lifetime>)? {
             $(#[doc = $summary] pub $field: $type,)*
         }
-        impl<'a> $row<'a> {
+        impl$(<$lifetime>)? $row$(<$lifetime>)? {
             /// The columns in their order.
             pub const COLUMNS: &'static [ColumnDescription] =
                 &[$(ColumnDescription { name: stringify!($field), summary: $summary.trim_ascii() },)*];
@@ -159,9 +159,12 @@ macro_rules! rows {
     };
 }
 
+mod emulation;
+pub use emulation::{FidelityRow, LatenessRow, SettingRow, TcpInfoRow};
+
 rows! {
     /// One flow of one replicate. Averages are over the measured interval, counts over the whole run.
-    FlowRow {
+    FlowRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
@@ -198,7 +201,7 @@ rows! {
         timeouts: f64,
         /// Reactions to ECN echoes.
         ecn_reactions: f64,
-        /// Mean round-trip time.
+        /// Mean round-trip time; of an emulation the mean of the smoothed one over time.
         rtt_mean_s: f64,
         /// Smallest round-trip time of the whole run.
         rtt_min_s: f64,
@@ -211,7 +214,7 @@ rows! {
 
 rows! {
     /// One flow at one sampling time. Counts are since the start.
-    SampleRow {
+    SampleRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
@@ -234,7 +237,7 @@ rows! {
         smoothed_rtt_s: f64,
         /// Retransmission timeout.
         rto_s: f64,
-        /// Payload handed to the application.
+        /// Payload handed to the application; of an emulation what has been acknowledged.
         delivered_bytes: i64,
         /// Data packets sent.
         sent_packets: i64,
@@ -247,7 +250,7 @@ rows! {
 
 rows! {
     /// One shared hop at one sampling time. Counts are since the start.
-    HopRow {
+    HopRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
@@ -283,7 +286,7 @@ rows! {
 
 rows! {
     /// One reaction of a sender to congestion.
-    EventRow {
+    EventRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
@@ -309,7 +312,7 @@ rows! {
 
 rows! {
     /// One step of one packet.
-    PacketRow {
+    PacketRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
@@ -359,5 +362,25 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "packets",
         "One step of one packet; on request.",
         PacketRow::COLUMNS,
+    ),
+    (
+        "tcp_info",
+        "One connection at one reading of the kernel's `tcp_info`, every 10 ms; of an emulation.",
+        TcpInfoRow::COLUMNS,
+    ),
+    (
+        "fidelity",
+        "How faithful one run was; of an emulation.",
+        FidelityRow::COLUMNS,
+    ),
+    (
+        "lateness",
+        "One bucket of the histogram of lateness of one run; of an emulation.",
+        LatenessRow::COLUMNS,
+    ),
+    (
+        "settings",
+        "One thing that the kernel was asked for, or that it does in its own way; of an emulation.",
+        SettingRow::COLUMNS,
     ),
 ];

@@ -56,14 +56,14 @@ impl fmt::Debug for Captures {
 }
 
 impl Captures {
-    /// Files at all four points, named as [`Point::file_name`] says, each written by a thread of its own.
+    /// Files at all four points, named `prefix` and as [`Point::file_name`] says, each written by a thread of its own.
     ///
     /// # Errors
     /// Those of creating and writing them.
-    pub fn in_folder(folder: &Path) -> io::Result<Self> {
+    pub fn in_folder(folder: &Path, prefix: &str) -> io::Result<Self> {
         let mut captures = Captures::default();
         for point in Point::ALL {
-            let file = File::create(folder.join(point.file_name()))?;
+            let file = File::create(folder.join(format!("{prefix}{}", point.file_name())))?;
             captures.add(point, Box::new(Background::new(file)?))?;
         }
         Ok(captures)
@@ -109,14 +109,18 @@ mod tests {
     fn four_files_of_a_folder() {
         let folder = std::env::temp_dir().join(format!("ackclock-captures-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let mut captures = Captures::in_folder(&folder).unwrap();
+        let mut captures = Captures::in_folder(&folder, "run-").unwrap();
         for (number, point) in (1..).zip(Point::ALL) {
             for _ in 0..number {
                 captures.write(point, Time::ZERO, &[0x45; 1500]).unwrap();
             }
         }
         captures.finish().unwrap();
-        let lengths = Point::ALL.map(|point| std::fs::read(folder.join(point.file_name())).unwrap().len());
+        let lengths = Point::ALL.map(|point| {
+            std::fs::read(folder.join(format!("run-{}", point.file_name())))
+                .unwrap()
+                .len()
+        });
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(lengths, [1, 2, 3, 4].map(|packets| 24 + packets * (16 + 96)));
         assert_eq!(format!("{captures:?}"), "[]");

@@ -65,18 +65,40 @@ pub struct Departure<'a> {
     pub bytes: &'a [u8],
 }
 
+/// What of a flow's packets has been given to the receiver, headers included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// In all, in bytes.
+    pub bytes: u64,
+    /// By the end of the warm-up, in bytes.
+    pub by_warmup_bytes: u64,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Driver {
     graph: Graph<Book>,
+    /// By flow.
+    delivered: Vec<Delivered>,
+    warmup: Time,
 }
 
 impl Driver {
     /// The hops of `network`, empty. Shared hops are sampled every `interval`; rows of the table begin with `labels` (point and replicate).
     pub fn new(network: Network, interval: Span, labels: (i64, i64)) -> Self {
+        let graph = Graph::new(network, interval, labels, Book::default());
         Driver {
-            graph: Graph::new(network, interval, labels, Book::default()),
+            delivered: vec![Delivered::default(); graph.flows()],
+            warmup: Time::ZERO,
+            graph,
         }
+    }
+
+    /// Says what counts as [`Delivered::by_warmup_bytes`]; else it is what comes at time zero.
+    #[must_use]
+    pub fn with_warmup(mut self, warmup: Time) -> Self {
+        self.warmup = warmup;
+        self
     }
 
     /// A packet has come: a whole IPv4 packet and nothing behind it. `stamp` is when; if the driver has been told of a later moment already,
@@ -100,6 +122,13 @@ impl Driver {
         let (at, id) = self.graph.poll_departure(now)?;
         let packet = *self.graph.packet(id);
         self.graph.remove(id); // its bytes stay until its slot is used again
+        if packet.is_forward() {
+            let delivered = &mut self.delivered[packet.flow.0 as usize];
+            delivered.bytes += u64::from(packet.size);
+            if at <= self.warmup {
+                delivered.by_warmup_bytes = delivered.bytes;
+            }
+        }
         let bytes = self.graph.listener_mut().payloads.slot(id);
         if packet.ecn() == Ecn::Marked && ipv4::ecn(bytes) != Ecn::Marked {
             ipv4::mark(bytes);
@@ -169,6 +198,10 @@ impl Driver {
     /// How many packets of each flow have been dropped.
     pub fn dropped(&self) -> &[u64] {
         self.graph.dropped()
+    }
+    /// What each flow's receiver has been given.
+    pub fn delivered(&self) -> &[Delivered] {
+        &self.delivered
     }
     /// The table `hops` up to the last sample, which is taken out.
     pub fn take_table(&mut self) -> Table {

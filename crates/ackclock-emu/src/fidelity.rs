@@ -21,6 +21,8 @@ pub struct Measured {
     pub mtu: u64,
     /// Processor time of the emulator's thread over the run's time, 0 to 1.
     pub cpu_share: f64,
+    /// By how much half of the self-test's probes exceeded the delay of the model at most; `None` if none was measured.
+    pub probe_extra: Option<Span>,
 }
 
 /// One bound of the verdict.
@@ -79,10 +81,11 @@ impl Verdict {
             largest_packet,
             mtu,
             cpu_share,
+            probe_extra,
         } = *measured;
         let late = LATENESS_FLOOR.max(base_rtt / LATENESS_SHARE_OF_RTT);
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
-        let bounds = vec![
+        let mut bounds = vec![
             bound(
                 "outside_drops",
                 outside_drops as f64,
@@ -131,6 +134,19 @@ impl Verdict {
                 ),
             ),
         ];
+        if let Some(extra) = probe_extra {
+            bounds.push(bound(
+                "probe_extra_p50_s",
+                extra.as_seconds(),
+                late.as_seconds(),
+                extra <= late,
+                format!(
+                    "Half of the probes took {} longer than the scenario says (at most {}).",
+                    milliseconds(extra),
+                    milliseconds(late)
+                ),
+            ));
+        }
         Verdict { bounds }
     }
 
@@ -168,12 +184,18 @@ mod tests {
         largest_packet: 1500,
         mtu: 1500,
         cpu_share: 0.74,
+        probe_extra: Some(Span::from_micros(30)),
     };
 
     #[test]
     fn each_bound_alone_decides() {
         assert!(Verdict::of(&FINE).is_trusted());
         assert_eq!(Verdict::of(&FINE).to_string(), "trusted");
+        let without_probes = Measured {
+            probe_extra: None,
+            ..FINE
+        };
+        assert_eq!(Verdict::of(&without_probes).bounds.len(), 5);
         let millis = Span::from_millis;
         let broken = [
             (
@@ -211,12 +233,19 @@ mod tests {
                     ..FINE
                 },
             ),
+            (
+                "probe_extra_p50_s",
+                Measured {
+                    probe_extra: Some(millis(2)),
+                    ..FINE
+                },
+            ),
         ];
         for (name, measured) in broken {
             let verdict = Verdict::of(&measured);
             let names: Vec<_> = verdict.broken().map(|bound| bound.name).collect();
             assert_eq!(names, [name]);
-            assert!(!verdict.is_trusted() && verdict.bounds.len() == 5);
+            assert!(!verdict.is_trusted() && verdict.bounds.len() == 6);
             assert!(verdict.to_string().starts_with("not trusted: "), "{verdict}");
         }
     }

@@ -33,6 +33,8 @@ pub mod decision;
 pub mod device;
 pub mod doctor;
 pub mod driver;
+#[cfg(target_os = "linux")]
+pub mod emulation;
 pub mod fidelity;
 pub mod graph;
 #[cfg(target_os = "linux")]

@@ -28,3 +28,13 @@ impl Port for crate::device::Device {
         crate::device::Device::write(self, packet)
     }
 }
+
+impl<P: Port> Port for &mut P {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        P::read(self, buffer)
+    }
+
+    fn write(&mut self, packet: &[u8]) -> io::Result<bool> {
+        P::write(self, packet)
+    }
+}

@@ -22,6 +22,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many packets are read in one turn at most.
 pub const MOST_READS: u32 = 32;
@@ -68,13 +70,16 @@ pub struct Outputs {
     pub record: Option<Box<dyn Write + Send>>,
     /// Packets at the ends of the path.
     pub captures: Captures,
+    /// Bytes given to the receivers so far, headers included, for whoever shows progress.
+    pub delivered: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for Outputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shape = f.debug_struct("Outputs");
         shape.field("record", &self.record.is_some());
-        shape.field("captures", &self.captures).finish()
+        shape.field("captures", &self.captures);
+        shape.field("delivered", &self.delivered).finish()
     }
 }
 
@@ -96,8 +101,14 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the verdict is about. `lost_elsewhere` counts packets that the devices themselves lost.
-    pub fn measured(&self, lost_elsewhere: u64, base_rtt: Span, mtu: u64) -> Measured {
+    /// What the verdict is about. `lost_elsewhere` counts packets that the devices themselves lost; `probe_extra` is that of the self-test, if there was one.
+    pub fn measured(
+        &self,
+        lost_elsewhere: u64,
+        base_rtt: Span,
+        mtu: u64,
+        probe_extra: Option<Span>,
+    ) -> Measured {
         Measured {
             outside_drops: lost_elsewhere + self.traffic.not_written,
             lateness_p99: self.timing.lateness.quantile(0.99),
@@ -105,6 +116,7 @@ impl Report {
             longest_gap: self.timing.longest_gap,
             largest_packet: self.traffic.largest,
             mtu,
+            probe_extra,
             cpu_share: self.processor.as_seconds() / self.elapsed.as_seconds(),
         }
     }
@@ -263,6 +275,10 @@ impl<S: Port, R: Port> RealTime<S, R> {
             Direction::Back => (self.senders.write(departure.bytes), Point::ToSenders),
         };
         if matches!(written, Ok(true)) {
+            if departure.direction.is_forward() {
+                let bytes = departure.bytes.len() as u64;
+                self.outputs.delivered.fetch_add(bytes, Ordering::Relaxed);
+            }
             self.traffic.written[usize::from(!departure.direction.is_forward())] += 1;
         } else {
             self.traffic.not_written += 1;

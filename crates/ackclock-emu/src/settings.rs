@@ -25,6 +25,17 @@ pub enum Outcome {
     NotInThisKernel,
 }
 
+impl Outcome {
+    /// Why it is not as asked; for what was taken, what the kernel has.
+    pub fn reason(&self) -> &str {
+        match self {
+            Outcome::Accepted { value } => value,
+            Outcome::Refused { reason } => reason,
+            Outcome::NotInThisKernel => "there is no such thing",
+        }
+    }
+}
+
 /// What TCP is to do in a network namespace. What is `None` is left to the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

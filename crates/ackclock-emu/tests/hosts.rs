@@ -391,7 +391,7 @@ fn a_connection_through_the_hops_of_a_scenario_replays() {
             (replayed.complete, replayed.arrivals),
             (true, traffic.taken.iter().sum())
         );
-        let verdict = Verdict::of(&report.measured(0, Span::from_millis(10), 1500));
+        let verdict = Verdict::of(&report.measured(0, Span::from_millis(10), 1500, None));
         let _ = writeln!(
             io::stderr(),
             "{choice:?} as user {}: {verdict}",

@@ -3,13 +3,15 @@
 mod capture;
 mod emulate;
 mod markov;
+mod replay;
 mod simulate;
 mod tables;
+mod watch;
 
 use ackclock_core::scenario::files::Files;
 use ackclock_core::scenario::{Scenario, error, schema, tree};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -19,6 +21,13 @@ create_exception!(
     ScenarioError,
     PyValueError,
     "Bad input: field, value, remedy, on one line."
+);
+
+create_exception!(
+    _native,
+    LackingError,
+    PyRuntimeError,
+    "This machine cannot: what is missing, remedy, on one line."
 );
 
 /// Files named in a scenario, relative to its folder.
@@ -105,6 +114,7 @@ fn registry() -> String {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("LackingError", module.py().get_type::<LackingError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(parse_toml, module)?)?;
     module.add_function(wrap_pyfunction!(parse_assignment, module)?)?;
@@ -116,6 +126,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::serve_host, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::doctor, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate::runs::prepare_emulation, module)?)?;
+    module.add_function(wrap_pyfunction!(emulate::runs::emulate, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chains, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chain_with_channel, module)?)?;
     module.add_function(wrap_pyfunction!(markov::epoch_chain, module)?)?;

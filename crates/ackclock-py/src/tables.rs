@@ -4,6 +4,26 @@ use ackclock_core::result::{Column, Table};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+/// Tables of one or several runs, by name.
+pub type Tables = Vec<(&'static str, Table)>;
+
+/// Puts a run's table below those of the same name.
+pub fn append(tables: &mut Tables, name: &'static str, table: Table) {
+    match tables.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, rows)) => rows.append(table),
+        None => tables.push((name, table)),
+    }
+}
+
+/// `{"name": columns}`.
+pub fn by_name<'py>(py: Python<'py>, tables: &Tables) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, table) in tables {
+        all.set_item(name, to_python(py, table)?)?;
+    }
+    Ok(all)
+}
+
 /// `("f8", bytes)`, `("i8", bytes)` or `("str", bytes of 32-bit indices, words)`.
 pub fn to_python<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);

@@ -185,6 +185,7 @@ fn what_goes_in_comes_out_and_replays() {
     let mut outputs = Outputs {
         record: Some(Box::new(record.clone())),
         captures: Captures::default(),
+        ..Outputs::default()
     };
     for (point, output) in Point::ALL.into_iter().zip(&captures) {
         outputs.captures.add(point, Box::new(output.clone())).unwrap();
@@ -258,7 +259,7 @@ fn what_goes_in_comes_out_and_replays() {
         traffic.written.iter().sum::<u64>()
     );
     assert!(report.timing.turns > report.timing.sleeps && report.timing.sleeps > 0);
-    let measured = report.measured(0, Span::from_millis(6), 1500);
+    let measured = report.measured(0, Span::from_millis(6), 1500, None);
     assert!(measured.lateness_p99 > Span::ZERO && measured.longest_gap > Span::ZERO);
     assert!(measured.cpu_share > 0.0 && measured.largest_packet == 1500 && measured.outside_drops == 0);
     let verdict = Verdict::of(&measured);
@@ -352,7 +353,7 @@ fn a_device_that_is_full_loses_packets_outside_the_model() {
         (report.traffic.taken[0], report.traffic.written[0], lost),
         (5, 0, 5)
     );
-    let measured = report.measured(2, Span::from_millis(6), 1500);
+    let measured = report.measured(2, Span::from_millis(6), 1500, None);
     assert_eq!(measured.outside_drops, report.traffic.not_written + 2);
     drop(at_receivers);
 }

@@ -12,10 +12,11 @@ mod receiving;
 mod report;
 mod schedule;
 mod sending;
+mod service;
 mod settings;
 mod tcp_info;
 
-pub use plan::{FlowPlan, Plan, Refused, TcpSocket, TransportPlan, sends_timestamps};
+pub use plan::{FlowPlan, Plan, Refused, TcpSocket, TransportPlan, header_bytes, sends_timestamps};
 pub use receiving::Receiving;
 pub use report::{
     Delays, Ending, ReceivedDatagram, ReceivedDatagrams, ReceivedFlow, ReceivingReport, SendingReport,
@@ -23,6 +24,7 @@ pub use report::{
 };
 pub use schedule::Schedule;
 pub use sending::Sending;
+pub use service::{Role, WorkloadAnswer, WorkloadReport, WorkloadRequest, WorkloadService};
 pub use tcp_info::{ConnectionState, LossState, TcpInfo, TcpInfoColumns};
 
 use std::io;

@@ -20,6 +20,8 @@ const DRAINING_NS: u64 = 3_000_000_000;
 const SAMPLE_INTERVAL_NS: u64 = 10_000_000;
 /// What the option of timestamps takes of every segment, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
+/// Headers of IPv4 and TCP without options.
+const TCP_HEADER_BYTES: u64 = 40;
 /// Header of every UDP datagram in the kernel: IPv4 without options, and UDP.
 const UDP_HEADER_BYTES: u64 = 28;
 
@@ -117,18 +119,26 @@ pub fn sends_timestamps(parameters: &TcpParameters) -> bool {
     parameters.rtt_sampling == RttSampling::Timestamps
 }
 
+/// What the kernel puts before the payload of a segment, SACK blocks aside, in bytes.
+pub fn header_bytes(parameters: &TcpParameters) -> u64 {
+    TCP_HEADER_BYTES + option_bytes(parameters)
+}
+
+fn option_bytes(parameters: &TcpParameters) -> u64 {
+    if sends_timestamps(parameters) {
+        TIMESTAMPS_BYTES
+    } else {
+        0
+    }
+}
+
 impl TcpSocket {
     /// What the parameters of a scenario imply for its sockets. What belongs to the route (initial window, smallest timeout, an ACK for
     /// each segment) or to the network namespace (SACK, timestamps, ECN) is not here; the rest the kernel does in its own way.
     pub fn of(parameters: &TcpParameters) -> Self {
         let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-        let options = if sends_timestamps(parameters) {
-            TIMESTAMPS_BYTES
-        } else {
-            0
-        };
         TcpSocket {
-            maximum_segment_bytes: Some(narrow(parameters.mss.0.saturating_add(options))),
+            maximum_segment_bytes: Some(narrow(parameters.mss.0.saturating_add(option_bytes(parameters)))),
             send_buffer_bytes: None,
             receive_window_bytes: parameters
                 .receive_window

@@ -1,4 +1,12 @@
-//! What the emulator needs of Python: a program that becomes a host, and a look at this machine.
+//! What the emulator needs of Python: a program that becomes a host, a look at this machine, and runs in real time.
+
+#[cfg(not(target_os = "linux"))]
+pub mod nowhere;
+#[cfg(target_os = "linux")]
+pub mod runs;
+
+#[cfg(not(target_os = "linux"))]
+pub use nowhere as runs;
 
 use ackclock_emu::doctor::examine;
 use ackclock_emu::program::HostProgram;
@@ -9,8 +17,8 @@ use pyo3::prelude::*;
 #[pyfunction]
 #[cfg(target_os = "linux")]
 pub fn serve_host() -> i32 {
-    let mut no_requests = |_| Err("this host has no requests of its own".to_owned());
-    ackclock_emu::inside::serve_standard_input(&mut no_requests)
+    let mut workload = ackclock_emu::workload::WorkloadService::default();
+    ackclock_emu::inside::serve_standard_input(&mut |request| workload.answer(request))
 }
 
 /// Says that there are no hosts here; the status to exit with.
@@ -24,13 +32,17 @@ pub fn serve_host() -> i32 {
 /// What this machine can do of an emulation; the command becomes a host.
 #[pyfunction]
 pub fn doctor(py: Python<'_>, host_command: Vec<String>) -> PyResult<String> {
-    let [program, arguments @ ..] = &host_command[..] else {
-        return Err(PyValueError::new_err("the command of a host is empty"));
-    };
-    let program = HostProgram {
-        program: program.into(),
-        arguments: arguments.iter().map(Into::into).collect(),
-    };
+    let program = program_of(&host_command)?;
     let examination = py.detach(|| examine(&program));
     serde_json::to_string(&examination).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+fn program_of(command: &[String]) -> PyResult<HostProgram> {
+    match command {
+        [program, arguments @ ..] => Ok(HostProgram {
+            program: program.into(),
+            arguments: arguments.iter().map(Into::into).collect(),
+        }),
+        [] => Err(PyValueError::new_err("the command of a host is empty")),
+    }
 }

@@ -1,0 +1,322 @@
+//! What the two hosts are made of for a scenario: addresses, routes, kernel settings; and what the kernel does in its own way whatever the
+//! scenario says.
+
+use crate::addresses::{self, MOST_FLOWS};
+use crate::netlink::{Metrics, Route};
+use crate::protocol::Configuration;
+use crate::settings::{Setting, TcpSettings};
+use crate::workload::{header_bytes, sends_timestamps};
+use ackclock_core::congestion::ControlKind;
+use ackclock_core::endpoint::TcpParameters;
+use ackclock_core::endpoint::parameters::{
+    DelayedAck, IdleRestart, LossRecovery, Pacing, Preset, RttSampling,
+};
+use ackclock_core::packet::FlowId;
+use ackclock_core::registry;
+use ackclock_core::scenario::error::Error;
+use ackclock_core::scenario::files::NoFiles;
+use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
+use ackclock_core::units::{Bytes, Span};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Above what any window in a scenario for one machine needs, and not in its way.
+const BUFFER_BYTES: u64 = 64 << 20;
+/// Below this the kernel no longer believes a path's MTU (net.ipv4.route.min_pmtu is 552).
+const LEAST_MTU: u64 = 576;
+/// What an IPv4 packet can be at most.
+const MOST_MTU: u64 = 65_535;
+
+/// What the hosts get, and what they cannot.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Of the host that sends.
+    pub senders: Configuration,
+    /// Of the host that receives.
+    pub receivers: Configuration,
+    /// The largest packet, in bytes.
+    pub mtu: u32,
+    /// What the scenario says and the kernel does otherwise.
+    pub different: Vec<Different>,
+}
+
+/// A parameter that the kernel does not take from a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Different {
+    /// Where it is in the scenario: `flows.main.transport.rto_initial`.
+    pub name: String,
+    /// What it says there.
+    pub asked: String,
+    /// What the kernel does.
+    pub reason: String,
+}
+
+impl Description {
+    /// For a scenario whose flows have so many instances in all; `groups` says of which flow each is an instance.
+    ///
+    /// # Errors
+    /// What no host on any machine can do.
+    pub fn of(scenario: &Scenario, groups: &[u32]) -> Result<Self, Error> {
+        if groups.len() > MOST_FLOWS as usize {
+            let remedy = format!("are too many for an emulation; have at most {MOST_FLOWS} in all");
+            return Err(Error::new("flows.count", &json!(groups.len()), &remedy));
+        }
+        let mut mtu = LEAST_MTU;
+        for flow in &scenario.flows {
+            mtu = mtu.max(largest_packet(flow)?);
+        }
+        let settings = settings_of(scenario);
+        let sides = groups.iter().enumerate().map(|(number, group)| {
+            let flow = FlowId(number as u32);
+            let (metrics, back) = metrics_of(&scenario.flows[*group as usize]);
+            let (sender, receiver) = (addresses::sender(flow), addresses::receiver(flow));
+            (route(receiver, sender, metrics), route(sender, receiver, back))
+        });
+        let (forward, back): (Vec<Route>, Vec<Route>) = sides.unzip();
+        let configuration = |routes: Vec<Route>| Configuration {
+            settings: settings.clone(),
+            mtu_bytes: Some(mtu as u32),
+            addresses: routes.iter().filter_map(|route| route.source).collect(),
+            routes,
+        };
+        Ok(Description {
+            senders: configuration(forward),
+            receivers: configuration(back),
+            mtu: mtu as u32,
+            different: different(scenario),
+        })
+    }
+}
+
+fn route(destination: std::net::Ipv4Addr, source: std::net::Ipv4Addr, metrics: Metrics) -> Route {
+    Route {
+        destination,
+        prefix: 32,
+        source: Some(source),
+        metrics,
+    }
+}
+
+/// IP packet of a full segment or datagram, in bytes.
+fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
+    let (payload, bytes) = match &flow.transport {
+        Transport::Tcp { parameters, .. } => {
+            let bytes = parameters.mss.0.saturating_add(header_bytes(parameters));
+            (parameters.mss, bytes)
+        }
+        Transport::Udp { mss, header } => (*mss, mss.0.saturating_add(header.0)),
+    };
+    if bytes <= MOST_MTU {
+        return Ok(bytes);
+    }
+    let remedy = format!(
+        "and its header are more than an IPv4 packet of {MOST_MTU} bytes; write for example \"1448 bytes\""
+    );
+    let field = format!("flows.{}.transport.mss", flow.name);
+    Err(Error::new(&field, &json!(payload), &remedy))
+}
+
+/// The TCP flows with their parameters.
+fn tcp_flows(scenario: &Scenario) -> impl Iterator<Item = (usize, &FlowDescription, &TcpParameters)> {
+    let flows = scenario.flows.iter().enumerate();
+    flows.filter_map(|(number, flow)| match &flow.transport {
+        Transport::Tcp { parameters, .. } => Some((number, flow, &**parameters)),
+        Transport::Udp { .. } => None,
+    })
+}
+
+/// What is set for the whole of a host: what the first TCP flow wants.
+fn settings_of(scenario: &Scenario) -> Vec<Setting> {
+    let first = tcp_flows(scenario).next();
+    let mut settings = first.map_or_else(TcpSettings::default, |(number, _, parameters)| {
+        tcp_settings(parameters, is_like_linux(scenario, number))
+    });
+    settings.receive_buffer_max_bytes = Some(BUFFER_BYTES);
+    settings.send_buffer_max_bytes = Some(BUFFER_BYTES);
+    settings.settings()
+}
+
+/// Whether a flow's parameters began as those of today's Linux: then what they do not name stays as the kernel has it.
+fn is_like_linux(scenario: &Scenario, flow: usize) -> bool {
+    scenario.resolved["flows"][flow]["transport"]["preset"] == json!(Preset::Linux)
+}
+
+fn tcp_settings(parameters: &TcpParameters, like_linux: bool) -> TcpSettings {
+    // The other presets are of RFCs and times that have none of these.
+    let extension = (!like_linux).then_some(false);
+    TcpSettings {
+        sack: Some(parameters.recovery == LossRecovery::Sack),
+        timestamps: Some(sends_timestamps(parameters)),
+        ecn: Some(parameters.ecn),
+        reordering_segments: Some(parameters.duplicate_threshold.0),
+        slow_start_after_idle: Some(parameters.idle_restart != IdleRestart::Off),
+        duplicate_sack: extension,
+        rack: extension,
+        tail_loss_probe: extension,
+        frto: extension,
+        ..TcpSettings::default()
+    }
+}
+
+/// Metrics of the route to a flow's receiver, and of that back.
+fn metrics_of(flow: &FlowDescription) -> (Metrics, Metrics) {
+    let Transport::Tcp { parameters, .. } = &flow.transport else {
+        return Default::default();
+    };
+    let millis = |span: Span| span.as_nanos().div_ceil(1_000_000);
+    let forward = Metrics {
+        rto_min_ms: u32::try_from(millis(parameters.rto_minimum))
+            .ok()
+            .filter(|least| *least > 0),
+        initial_cwnd: Some(parameters.initial_window.0),
+        ..Metrics::default()
+    };
+    let back = Metrics {
+        quick_ack: acknowledges_each(parameters).then_some(true),
+        ..Metrics::default()
+    };
+    (forward, back)
+}
+
+fn acknowledges_each(parameters: &TcpParameters) -> bool {
+    parameters.delayed_ack.every.0 <= 1
+}
+
+/// Parameters whose value a host takes as it is, or that the rules below judge.
+const TAKEN: [&str; 12] = [
+    "mss",
+    "header",
+    "initial_window",
+    "receive_window",
+    "recovery",
+    "duplicate_threshold",
+    "delayed_ack",
+    "rtt_sampling",
+    "rto_minimum",
+    "idle_restart",
+    "pacing",
+    "ecn",
+];
+
+/// What the scenario says and the kernel does otherwise, each once.
+fn different(scenario: &Scenario) -> Vec<Different> {
+    let mut found = BTreeSet::new();
+    let first = tcp_flows(scenario).next();
+    for (number, flow, parameters) in tcp_flows(scenario) {
+        let note = |name: &str, asked: &Value, reason: &str| Different {
+            name: format!("flows.{}.transport.{name}", flow.name),
+            asked: asked.as_str().map_or_else(|| asked.to_string(), str::to_owned),
+            reason: reason.into(),
+        };
+        found.extend(of_parameters(parameters, &note));
+        found.extend(of_control(flow, &note));
+        let like = is_like_linux(scenario, number);
+        if let Some((first, name, others)) = first
+            && tcp_settings(parameters, like) != tcp_settings(others, is_like_linux(scenario, first))
+        {
+            let reason = format!(
+                "SACK, timestamps, ECN and RACK are set for a whole host, as flow {} wants them",
+                name.name
+            );
+            found.insert(note(
+                "preset",
+                &scenario.resolved["flows"][number]["transport"]["preset"],
+                &reason,
+            ));
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Of the parameters of one flow.
+fn of_parameters(
+    parameters: &TcpParameters,
+    note: &impl Fn(&str, &Value, &str) -> Different,
+) -> Vec<Different> {
+    let linux = Preset::Linux.parameters();
+    let (given, kernel) = (json!(parameters), json!(linux));
+    let mut found = Vec::new();
+    for (name, value) in given.as_object().into_iter().flatten() {
+        if !TAKEN.contains(&name.as_str()) && *value != kernel[name] {
+            found.push(note(name, value, "the kernel does it in its own way"));
+        }
+    }
+    let mut judge = |name: &str, differs: bool, reason: String| {
+        if differs {
+            found.push(note(name, &given[name], &reason));
+        }
+    };
+    let header = header_bytes(parameters);
+    judge(
+        "header",
+        parameters.header != Bytes(header),
+        format!("the kernel's has {header} bytes"),
+    );
+    let recovery = matches!(parameters.recovery, LossRecovery::Tahoe | LossRecovery::Reno);
+    judge(
+        "recovery",
+        recovery,
+        "without SACK the kernel recovers as NewReno".into(),
+    );
+    let sampling = parameters.rtt_sampling == RttSampling::OncePerRoundTrip;
+    judge(
+        "rtt_sampling",
+        sampling,
+        "the kernel measures at every ACK".into(),
+    );
+    let restart = parameters.idle_restart == IdleRestart::InitialWindow;
+    judge("idle_restart", restart, "the kernel decays the window".into());
+    let pacing = parameters.pacing == Pacing::Off;
+    judge(
+        "pacing",
+        pacing,
+        "the kernel paces if the control gives a rate".into(),
+    );
+    let others = DelayedAck {
+        every: linux.delayed_ack.every,
+        ..parameters.delayed_ack
+    };
+    let delayed =
+        !acknowledges_each(parameters) && (parameters.delayed_ack != others || others != linux.delayed_ack);
+    judge(
+        "delayed_ack",
+        delayed,
+        "the kernel delays ACKs in its own way".into(),
+    );
+    found
+}
+
+/// Of its congestion control: a socket takes a name, no parameters.
+fn of_control(flow: &FlowDescription, note: &impl Fn(&str, &Value, &str) -> Different) -> Vec<Different> {
+    let Transport::Tcp { control, .. } = &flow.transport else {
+        return Vec::new();
+    };
+    let defaults = registry::choose::<ControlKind>(&json!({ "kind": control.name }), &NoFiles);
+    let defaults = defaults.map_or(Value::Null, |chosen| chosen.resolved);
+    let given = control.resolved.as_object().into_iter().flatten();
+    given
+        .filter(|(name, value)| **value != defaults[name.as_str()])
+        .map(|(name, value)| {
+            note(
+                &format!("control.{name}"),
+                value,
+                "the kernel's control has its own",
+            )
+        })
+        .collect()
+}
+
+/// The shortest round trip of any flow that the delays allow.
+pub(super) fn base_rtt(scenario: &Scenario) -> Span {
+    let along = |route: &[usize]| {
+        route
+            .iter()
+            .map(|hop| scenario.hops[*hop].delay)
+            .fold(Span::ZERO, |sum, delay| sum + delay)
+    };
+    let trips = scenario
+        .flows
+        .iter()
+        .map(|flow| flow.extra_delay.low + along(&flow.route) + along(&flow.return_route));
+    trips.min().unwrap_or(Span::ZERO)
+}

@@ -1,0 +1,65 @@
+//! A scenario emulated: its flows on the kernel's own sockets in two hosts, its hops between them in real time.
+
+mod description;
+mod drive;
+mod pair;
+mod run;
+mod self_test;
+mod tables;
+mod telemetry;
+
+use crate::program::HostProgram;
+use crate::protocol::DeviceChoice;
+use ackclock_core::scenario::error::Error;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+pub use run::{Job, Machine, Outcome, Watch, check, emulate};
+
+/// How runs are made, whatever the scenario.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What becomes a host.
+    pub program: HostProgram,
+    /// What carries packets between the hosts and the emulator.
+    pub device: DeviceChoice,
+    /// Where records go, in `record`, and captures, in `pcap`.
+    pub folder: PathBuf,
+    /// Whether there are captures.
+    pub captures: bool,
+}
+
+/// Why there is no run.
+#[derive(Debug)]
+pub enum Failure {
+    /// No machine can emulate this scenario.
+    Scenario(Error),
+    /// This machine cannot: what is missing, and what would help.
+    Lacking(String),
+    /// It broke.
+    Broken(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Scenario(error) => error.fmt(f),
+            Failure::Lacking(text) | Failure::Broken(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Scenario(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Broken(error.to_string())
+    }
+}

@@ -1,0 +1,277 @@
+//! The tables of a finished run.
+
+use super::description::Different;
+use super::drive::Driven;
+use super::pair::Pair;
+use super::self_test::SelfTest;
+use super::telemetry::{Labels, Names, Summary};
+use crate::device::DeviceKind;
+use crate::fidelity::{Measured, Verdict};
+use crate::protocol::ReportEntry;
+use crate::settings::Outcome;
+use crate::timing::Timing;
+use crate::workload::{ReceivedFlow, SentFlow, SocketSetting};
+use ackclock_core::network::Instance;
+use ackclock_core::result::{FidelityRow, FlowRow, LatenessRow, SettingRow, Table};
+use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::units::{Span, Time};
+
+/// A run that is over.
+#[derive(Debug)]
+pub(super) struct Finished<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) labels: Labels,
+    pub(super) instances: &'a [Instance],
+    pub(super) names: &'a Names,
+    pub(super) driven: &'a Driven,
+}
+
+impl Finished<'_> {
+    /// One row for each flow.
+    pub(super) fn flows(&self, summaries: &[Summary]) -> Table {
+        let mut table = FlowRow::table();
+        for (flow, summary) in summaries.iter().enumerate() {
+            self.flow_row(flow, summary).push(&mut table);
+        }
+        table
+    }
+
+    fn flow_row(&self, flow: usize, summary: &Summary) -> FlowRow<'_> {
+        let (sent, received) = (
+            &self.driven.sending.flows[flow],
+            &self.driven.receiving.flows[flow],
+        );
+        let driver = &self.driven.report.driver;
+        let instance = &self.instances[flow];
+        let group = &self.scenario.flows[instance.group as usize];
+        let (name, number) = self.names.get(flow);
+        let start = instance.start;
+        let completed = received.completed_ns.map(Time::from_nanos);
+        let (ended, measured) = self.interval(start, group.stop, completed);
+        let rate = |bytes: u64| match measured {
+            Span::ZERO => f64::NAN,
+            _ => bytes as f64 * 8.0 / measured.as_seconds(),
+        };
+        let payload = received.received_by_end_bytes - received.received_by_warmup_bytes;
+        let wire = driver.delivered()[flow];
+        FlowRow {
+            point: self.labels.0,
+            replicate: self.labels.1,
+            flow: name,
+            instance: number,
+            control: match &group.transport {
+                Transport::Tcp { control, .. } => control.name,
+                Transport::Udp { .. } => "udp",
+            },
+            start_s: start.as_seconds(),
+            end_s: ended.map_or(f64::NAN, Time::as_seconds),
+            completion_time_s: completed.map_or(f64::NAN, |at| at.since(start).as_seconds()),
+            measured_s: measured.as_seconds(),
+            goodput_bit_per_s: rate(payload),
+            throughput_bit_per_s: rate(wire.bytes - wire.by_warmup_bytes),
+            delivered_bytes: received.received_by_end_bytes.cast_signed(),
+            sent_packets: sent_packets(sent),
+            retransmitted_packets: sent.retransmissions.map_or(f64::NAN, f64::from),
+            dropped_packets: driver.dropped()[flow].cast_signed(),
+            fast_retransmits: f64::NAN,
+            timeouts: sent
+                .last
+                .as_ref()
+                .and_then(|info| info.timeouts)
+                .map_or(f64::NAN, f64::from),
+            ecn_reactions: f64::NAN,
+            rtt_mean_s: summary.rtt_mean_s(),
+            rtt_min_s: summary.rtt_min_s(),
+            rtt_max_s: f64::NAN,
+            cwnd_mean_bytes: summary.cwnd_mean_bytes(),
+        }
+    }
+
+    /// When a flow ended, if it did, and how long it was measured.
+    fn interval(&self, start: Time, stop: Time, completed: Option<Time>) -> (Option<Time>, Span) {
+        let end = Time::ZERO + self.driven.report.elapsed.min(self.scenario.duration);
+        let last = end.min(stop).min(completed.unwrap_or(Time::NEVER));
+        let first = (Time::ZERO + self.scenario.warmup).max(start);
+        (completed.or((stop <= end).then_some(stop)), last.since(first))
+    }
+
+    /// How faithful it was, and how late the packets were.
+    pub(super) fn fidelity(&self, mtu: u32, test: &SelfTest, device: DeviceKind) -> (Verdict, Table, Table) {
+        let report = &self.driven.report;
+        let base_rtt = super::description::base_rtt(self.scenario);
+        let elsewhere = self.driven.lost + test.lost + self.lost_by_sockets();
+        let measured = report.measured(elsewhere, base_rtt, mtu.into(), test.median());
+        let verdict = Verdict::of(&measured);
+        let row = self.fidelity_row(&measured, &verdict, test, device);
+        let mut fidelity = FidelityRow::table();
+        let text = verdict.to_string();
+        FidelityRow {
+            verdict: &text,
+            ..row
+        }
+        .push(&mut fidelity);
+        (verdict, fidelity, self.lateness(&report.timing))
+    }
+
+    fn fidelity_row(
+        &self,
+        measured: &Measured,
+        verdict: &Verdict,
+        test: &SelfTest,
+        device: DeviceKind,
+    ) -> FidelityRow<'_> {
+        let lateness = &self.driven.report.timing.lateness;
+        let late = |quantile| lateness.quantile(quantile).as_seconds();
+        let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_seconds);
+        FidelityRow {
+            point: self.labels.0,
+            replicate: self.labels.1,
+            trusted: verdict.is_trusted().into(),
+            verdict: "",
+            outside_drops: measured.outside_drops.cast_signed(),
+            lateness_p50_s: late(0.5),
+            lateness_p99_s: late(0.99),
+            lateness_p999_s: late(0.999),
+            lateness_max_s: lateness.most().as_seconds(),
+            longest_gap_s: measured.longest_gap.as_seconds(),
+            cpu_share: measured.cpu_share,
+            largest_packet_bytes: measured.largest_packet.cast_signed(),
+            mtu_bytes: measured.mtu.cast_signed(),
+            base_rtt_s: measured.base_rtt.as_seconds(),
+            probes_sent: test.sent.cast_signed(),
+            probes_measured: test.extras.len() as i64,
+            probe_extra_p50_s: seconds(test.median()),
+            probe_extra_max_s: seconds(test.extras.last().copied()),
+            device: match device {
+                DeviceKind::Tun => "tun",
+                DeviceKind::PacketSocket => "packet_socket",
+            },
+            priority: self.driven.ordinary.as_deref().unwrap_or("SCHED_FIFO"),
+        }
+    }
+
+    /// Datagrams that the kernel did not take from a source, or had no room for at a sink.
+    fn lost_by_sockets(&self) -> u64 {
+        let sources = self
+            .driven
+            .sending
+            .flows
+            .iter()
+            .filter_map(|flow| flow.datagrams.as_ref());
+        let sinks = self
+            .driven
+            .receiving
+            .flows
+            .iter()
+            .filter_map(|flow| flow.datagrams.as_ref());
+        let refused: u64 = sources.map(|datagrams| datagrams.refused).sum();
+        refused + sinks.filter_map(|datagrams| datagrams.overflowed).sum::<u64>()
+    }
+
+    fn lateness(&self, timing: &Timing) -> Table {
+        let mut table = LatenessRow::table();
+        for (at_most, packets) in timing.lateness.buckets() {
+            LatenessRow {
+                point: self.labels.0,
+                replicate: self.labels.1,
+                at_most_s: at_most.as_seconds(),
+                packets: packets.cast_signed(),
+            }
+            .push(&mut table);
+        }
+        table
+    }
+
+    /// What the kernel was asked for, and what it does in its own way.
+    pub(super) fn settings(&self, pair: &Pair, different: &[Different]) -> Table {
+        let mut table = SettingRow::table();
+        let mut push = |host: &str, name: &str, asked: &str, has: &str, refusal: &str| {
+            SettingRow {
+                point: self.labels.0,
+                replicate: self.labels.1,
+                host,
+                name,
+                asked,
+                has,
+                refusal,
+            }
+            .push(&mut table);
+        };
+        for (host, worker) in [("senders", &pair.senders), ("receivers", &pair.receivers)] {
+            for entry in &worker.report {
+                let (has, refusal) = of_entry(entry);
+                push(host, &entry.name, &entry.asked, has, refusal);
+            }
+        }
+        let sent = self
+            .driven
+            .sending
+            .flows
+            .iter()
+            .map(|flow| ("senders", &flow.settings));
+        let received = self
+            .driven
+            .receiving
+            .flows
+            .iter()
+            .map(|flow| ("receivers", &flow.settings));
+        let numbered = sent.enumerate().chain(received.enumerate());
+        for (flow, (host, settings)) in numbered {
+            let (name, instance) = self.names.get(flow);
+            for setting in settings {
+                let (has, refusal) = of_socket(setting);
+                let title = format!("flow {name}/{instance} {}", setting.name);
+                push(host, &title, &setting.asked.to_string(), &has, refusal);
+            }
+        }
+        for Different { name, asked, reason } in different {
+            push("senders", name, asked, "", reason);
+        }
+        table
+    }
+}
+
+/// Packets with payload that a flow has sent.
+fn sent_packets(sent: &SentFlow) -> i64 {
+    let segments = sent.last.as_ref().and_then(|info| info.sent_data_segments);
+    let datagrams = sent
+        .datagrams
+        .as_ref()
+        .map(|datagrams| datagrams.sent.cast_signed());
+    datagrams.or(segments.map(i64::from)).unwrap_or(0)
+}
+
+const OTHERWISE: &str = "the kernel has made something else of it";
+
+fn of_entry(entry: &ReportEntry) -> (&str, &str) {
+    match &entry.outcome {
+        Outcome::Accepted { value } if entry.is_as_asked() => (value, ""),
+        Outcome::Accepted { value } => (value, OTHERWISE),
+        outcome => ("", outcome.reason()),
+    }
+}
+
+fn of_socket(setting: &SocketSetting) -> (String, &str) {
+    let has = setting.has.map_or(String::new(), |value| value.to_string());
+    let refusal = match (&setting.refusal, setting.has) {
+        (Some(refusal), _) => refusal,
+        (None, Some(value)) if value != setting.asked => OTHERWISE,
+        _ => "",
+    };
+    (has, refusal)
+}
+
+/// One line for each flow that did not end as it should.
+pub(super) fn complaints(names: &Names, sent: &[SentFlow], received: &[ReceivedFlow]) -> Vec<String> {
+    use crate::workload::Ending;
+    let endings = sent.iter().map(|flow| &flow.ending).enumerate();
+    let others = received.iter().map(|flow| &flow.ending).enumerate();
+    let failed = endings.chain(others).filter_map(|(flow, ending)| match ending {
+        Ending::Failed(reason) => {
+            let (name, instance) = names.get(flow);
+            Some(format!("flow {name}/{instance} failed: {reason}"))
+        }
+        _ => None,
+    });
+    failed.collect()
+}

@@ -1,0 +1,209 @@
+//! What the kernel says of its connections, as rows of tables while it comes.
+
+use crate::workload::{LossState, TcpInfoColumns};
+use ackclock_core::network::Instance;
+use ackclock_core::result::{SampleRow, Table, TcpInfoRow};
+use ackclock_core::scenario::Scenario;
+use ackclock_core::units::{Span, Time};
+
+/// Which run rows are of: number of the point and of the replicate.
+pub(super) type Labels = (i64, i64);
+
+/// Names of the flows, by number.
+#[derive(Clone, Debug)]
+pub(super) struct Names(Vec<(String, i64)>);
+
+impl Names {
+    pub(super) fn of(scenario: &Scenario, instances: &[Instance]) -> Self {
+        let name = |instance: &Instance| {
+            let group = &scenario.flows[instance.group as usize];
+            (group.name.clone(), i64::from(instance.number))
+        };
+        Names(instances.iter().map(name).collect())
+    }
+    /// Name of the group and number of the instance.
+    pub(super) fn get(&self, flow: usize) -> (&str, i64) {
+        let (name, number) = &self.0[flow];
+        (name, *number)
+    }
+}
+
+/// What is summed up of a connection over its readings after the warm-up, and its next row in `samples`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Summary {
+    cwnd_bytes: (f64, u64),
+    rtt_s: (f64, u64),
+    rtt_min_s: f64,
+    next_sample: Time,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Summary {
+            cwnd_bytes: (0.0, 0),
+            rtt_s: (0.0, 0),
+            rtt_min_s: f64::NAN,
+            next_sample: Time::ZERO,
+        }
+    }
+}
+
+impl Summary {
+    /// Mean congestion window after the warm-up, in bytes; NaN without readings, as below.
+    pub(super) fn cwnd_mean_bytes(&self) -> f64 {
+        self.cwnd_bytes.0 / self.cwnd_bytes.1 as f64
+    }
+    /// Mean of the smoothed round-trip time after the warm-up, in seconds.
+    pub(super) fn rtt_mean_s(&self) -> f64 {
+        self.rtt_s.0 / self.rtt_s.1 as f64
+    }
+    /// The least round-trip time, in seconds.
+    pub(super) fn rtt_min_s(&self) -> f64 {
+        self.rtt_min_s
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Telemetry {
+    labels: Labels,
+    names: Names,
+    warmup: Time,
+    interval: Span,
+    flows: Vec<Summary>,
+    samples: Table,
+}
+
+fn seconds(micros: Option<impl Into<u64>>) -> f64 {
+    micros.map_or(f64::NAN, |micros| Span::from_micros(micros.into()).as_seconds())
+}
+fn number(value: Option<impl Into<u64>>) -> f64 {
+    value.map_or(f64::NAN, |value| value.into() as f64)
+}
+fn bit_per_s(bytes: Option<u64>) -> f64 {
+    number(bytes) * 8.0
+}
+
+/// Its name as in the tables.
+const fn name_of(state: LossState) -> &'static str {
+    match state {
+        LossState::Open => "open",
+        LossState::Disorder => "disorder",
+        LossState::WindowReduced => "window_reduced",
+        LossState::Recovery => "recovery",
+        LossState::Loss => "loss",
+        LossState::Unknown => "",
+    }
+}
+
+impl Telemetry {
+    pub(super) fn new(scenario: &Scenario, names: Names, labels: Labels) -> Self {
+        Telemetry {
+            labels,
+            flows: vec![Summary::default(); names.0.len()],
+            names,
+            warmup: Time::ZERO + scenario.warmup,
+            interval: scenario.sample_interval,
+            samples: SampleRow::table(),
+        }
+    }
+
+    /// Takes readings in order of time; gives them back as rows of `tcp_info`.
+    pub(super) fn take(&mut self, readings: &TcpInfoColumns) -> Table {
+        let mut rows = TcpInfoRow::table();
+        for index in 0..readings.len() {
+            self.tcp_info_row(readings, index).push(&mut rows);
+            self.sum_up(readings, index);
+        }
+        rows
+    }
+
+    fn tcp_info_row(&self, all: &TcpInfoColumns, at: usize) -> TcpInfoRow<'_> {
+        let (flow, instance) = self.names.get(all.flow[at] as usize);
+        TcpInfoRow {
+            point: self.labels.0,
+            replicate: self.labels.1,
+            flow,
+            instance,
+            time_s: Time::from_nanos(all.time_ns[at]).as_seconds(),
+            loss_state: name_of(all.loss_state[at]),
+            cwnd_segments: all.cwnd_segments[at].into(),
+            ssthresh_segments: number(all.ssthresh_segments[at]),
+            mss_bytes: all.mss_bytes[at].into(),
+            smoothed_rtt_s: seconds(all.smoothed_rtt_us[at]),
+            rtt_variation_s: seconds(Some(all.rtt_variation_us[at])),
+            rtt_min_s: seconds(all.min_rtt_us[at]),
+            rto_s: seconds(Some(all.rto_us[at])),
+            unacknowledged_segments: all.unacknowledged_segments[at].into(),
+            sacked_segments: all.sacked_segments[at].into(),
+            lost_segments: all.lost_segments[at].into(),
+            resent_segments: all.resent_segments[at].into(),
+            retransmissions: all.retransmissions[at].into(),
+            timeouts: number(all.timeouts[at]),
+            duplicate_sacks: number(all.duplicate_sacks[at]),
+            reordering_events: number(all.reordering_events[at]),
+            delivery_rate_bit_per_s: bit_per_s(all.delivery_rate_byte_per_s[at]),
+            application_limited: f64::from(u8::from(all.application_limited[at])),
+            pacing_rate_bit_per_s: bit_per_s(all.pacing_rate_byte_per_s[at]),
+            sent_data_segments: number(all.sent_data_segments[at]),
+            delivered_segments: number(all.delivered_segments[at]),
+            delivered_marked_segments: number(all.delivered_marked_segments[at]),
+            acknowledged_bytes: number(all.acknowledged_bytes[at]),
+            unsent_bytes: number(all.unsent_bytes[at]),
+            receive_window_bytes: number(all.receive_window_bytes[at]),
+            busy_s: seconds(all.busy_us[at]),
+            receive_window_limited_s: seconds(all.receive_window_limited_us[at]),
+            send_buffer_limited_s: seconds(all.send_buffer_limited_us[at]),
+        }
+    }
+
+    fn sum_up(&mut self, all: &TcpInfoColumns, at: usize) {
+        let now = Time::from_nanos(all.time_ns[at]);
+        let flow = all.flow[at] as usize;
+        let cwnd_bytes = f64::from(all.cwnd_segments[at]) * f64::from(all.mss_bytes[at]);
+        let summary = &mut self.flows[flow];
+        summary.rtt_min_s = summary.rtt_min_s.min(seconds(all.min_rtt_us[at]));
+        if now >= self.warmup {
+            summary.cwnd_bytes.0 += cwnd_bytes;
+            summary.cwnd_bytes.1 += 1;
+            if let Some(rtt) = all.smoothed_rtt_us[at] {
+                summary.rtt_s.0 += seconds(Some(rtt));
+                summary.rtt_s.1 += 1;
+            }
+        }
+        if now < summary.next_sample {
+            return;
+        }
+        while summary.next_sample <= now {
+            summary.next_sample = summary.next_sample + self.interval;
+        }
+        let mss = f64::from(all.mss_bytes[at]);
+        let outstanding = i64::from(all.unacknowledged_segments[at]) + i64::from(all.resent_segments[at])
+            - i64::from(all.sacked_segments[at])
+            - i64::from(all.lost_segments[at]);
+        let (name, instance) = self.names.get(flow);
+        SampleRow {
+            point: self.labels.0,
+            replicate: self.labels.1,
+            flow: name,
+            instance,
+            time_s: now.as_seconds(),
+            cwnd_bytes,
+            ssthresh_bytes: number(all.ssthresh_segments[at]) * mss,
+            in_flight_bytes: outstanding as f64 * mss,
+            rtt_s: f64::NAN,
+            smoothed_rtt_s: seconds(all.smoothed_rtt_us[at]),
+            rto_s: seconds(Some(all.rto_us[at])),
+            delivered_bytes: all.acknowledged_bytes[at].unwrap_or(0).cast_signed(),
+            sent_packets: all.sent_data_segments[at].unwrap_or(0).into(),
+            retransmitted_packets: all.retransmissions[at].into(),
+            mode: name_of(all.loss_state[at]),
+        }
+        .push(&mut self.samples);
+    }
+
+    /// The sums by flow, and the table `samples`.
+    pub(super) fn finish(self) -> (Names, Vec<Summary>, Table) {
+        (self.names, self.flows, self.samples)
+    }
+}

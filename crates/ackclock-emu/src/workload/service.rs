@@ -1,0 +1,189 @@
+//! The workload as what a host's program does: prepared, begun, asked how far it is, ended. The flows run on a thread of their own, so that the
+//! host goes on answering meanwhile.
+
+use super::plan::{Plan, Refused};
+use super::receiving::Receiving;
+use super::report::{ReceivingReport, SendingReport};
+use super::sending::Sending;
+use super::tcp_info::TcpInfoColumns;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Which of the two hosts it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The one that sends.
+    Senders,
+    /// The one that receives.
+    Receivers,
+}
+
+/// What a supervisor asks of a host's workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkloadRequest {
+    /// Make and set all sockets. Answered by `Prepared` or `Refused`. What was prepared before is dropped.
+    Prepare(Role, Plan),
+    /// Run from this instant of CLOCK_MONOTONIC on, in nanoseconds. Answered by `Begun`.
+    Begin(u64),
+    /// Answered by `Running`, or once by `Done`.
+    Poll,
+    /// End soon. Answered by `Ending`; the report comes with `Poll`.
+    End,
+}
+
+/// What a host's workload answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkloadAnswer {
+    /// Every socket is there.
+    Prepared,
+    /// This cannot be had here.
+    Refused(Refused),
+    /// It waits for the beginning, or has begun.
+    Begun,
+    /// It runs; the samples since the last time.
+    Running(TcpInfoColumns),
+    /// It is over; the last samples, and what came of it.
+    Done(TcpInfoColumns, WorkloadReport),
+    /// It will end.
+    Ending,
+}
+
+/// What came of a host's part of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkloadReport {
+    /// At the host that sends.
+    Sending(SendingReport),
+    /// At the host that receives.
+    Receiving(ReceivingReport),
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct WorkloadService {
+    prepared: Option<Prepared>,
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+enum Prepared {
+    Sending(Sending),
+    Receiving(Receiving),
+}
+
+#[derive(Debug)]
+struct Running {
+    thread: JoinHandle<io::Result<WorkloadReport>>,
+    /// Closed to end the run.
+    told: Option<PipeWriter>,
+    samples: Samples,
+}
+
+type Samples = Arc<Mutex<TcpInfoColumns>>;
+
+impl WorkloadService {
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// It is no request, it comes out of turn, or the run has failed: one sentence.
+    pub fn answer(&mut self, request: Value) -> Result<Value, String> {
+        let request = serde_json::from_value(request).map_err(|error| format!("is no request: {error}"))?;
+        let answer = match request {
+            WorkloadRequest::Prepare(role, plan) => self.prepare(role, plan)?,
+            WorkloadRequest::Begin(begin_ns) => self.begin(begin_ns)?,
+            WorkloadRequest::Poll => self.poll()?,
+            WorkloadRequest::End => {
+                self.running()?.told = None;
+                WorkloadAnswer::Ending
+            }
+        };
+        serde_json::to_value(answer).map_err(|error| error.to_string())
+    }
+
+    fn prepare(&mut self, role: Role, plan: Plan) -> Result<WorkloadAnswer, String> {
+        if self.running.is_some() {
+            return Err("a workload is running".into());
+        }
+        self.prepared = None; // its sockets may be in the way of the new ones
+        let prepared = match role {
+            Role::Senders => Sending::prepare(plan).map(Prepared::Sending),
+            Role::Receivers => Receiving::prepare(plan).map(Prepared::Receiving),
+        };
+        Ok(match prepared {
+            Ok(prepared) => {
+                self.prepared = Some(prepared);
+                WorkloadAnswer::Prepared
+            }
+            Err(refused) => WorkloadAnswer::Refused(refused),
+        })
+    }
+
+    fn begin(&mut self, begin_ns: u64) -> Result<WorkloadAnswer, String> {
+        let prepared = self.prepared.take().ok_or("nothing is prepared")?;
+        let failed = |error: io::Error| format!("the workload cannot begin: {error}");
+        let (until, told) = io::pipe().map_err(failed)?;
+        let samples = Samples::default();
+        let taken = Arc::clone(&samples);
+        let thread = std::thread::Builder::new()
+            .name("ackclock-workload".into())
+            .spawn(move || prepared.run(begin_ns, &until, &taken))
+            .map_err(failed)?;
+        self.running = Some(Running {
+            thread,
+            told: Some(told),
+            samples,
+        });
+        Ok(WorkloadAnswer::Begun)
+    }
+
+    fn poll(&mut self) -> Result<WorkloadAnswer, String> {
+        let take =
+            |samples: &Samples| std::mem::take(&mut *samples.lock().unwrap_or_else(PoisonError::into_inner));
+        let running = self.running()?;
+        if !running.thread.is_finished() {
+            return Ok(WorkloadAnswer::Running(take(&running.samples)));
+        }
+        let Some(Running { thread, samples, .. }) = self.running.take() else {
+            return Err("nothing runs".into());
+        };
+        let report = thread
+            .join()
+            .map_err(|_| "the workload has panicked")?
+            .map_err(|error| format!("the workload has failed: {error}"))?;
+        Ok(WorkloadAnswer::Done(take(&samples), report))
+    }
+
+    fn running(&mut self) -> Result<&mut Running, String> {
+        self.running.as_mut().ok_or_else(|| "nothing runs".into())
+    }
+}
+
+impl Prepared {
+    fn run(self, begin_ns: u64, until: &PipeReader, samples: &Samples) -> io::Result<WorkloadReport> {
+        let told = Some(until.as_fd());
+        match self {
+            Prepared::Sending(mut sending) => {
+                sending.begin_at(begin_ns);
+                let mut take = |block: TcpInfoColumns| {
+                    samples
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .append(block);
+                    Ok(())
+                };
+                sending.run(told, &mut take).map(WorkloadReport::Sending)
+            }
+            Prepared::Receiving(mut receiving) => {
+                receiving.begin_at(begin_ns);
+                receiving.run(told).map(WorkloadReport::Receiving)
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Where there are no namespaces there are no runs.
+
+use crate::LackingError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+fn lacking() -> PyErr {
+    LackingError::new_err("an emulation is made of Linux's network namespaces; use Linux, or simulate")
+}
+
+#[pyfunction]
+#[pyo3(signature = (*_arguments, **_options))]
+pub fn prepare_emulation(
+    _arguments: &Bound<'_, PyTuple>,
+    _options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
+    Err(lacking())
+}
+
+#[pyfunction]
+#[pyo3(signature = (*_arguments, **_options))]
+pub fn emulate(_arguments: &Bound<'_, PyTuple>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    Err(lacking())
+}
