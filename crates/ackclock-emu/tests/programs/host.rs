@@ -1,4 +1,5 @@
-//! What the tests of hosts start: `host` becomes a host, `supervise KIND` starts two and waits to be killed.
+//! What the tests of hosts start: `host` becomes a host, `workload` one that carries out its part of a run, `supervise KIND` starts two and waits
+//! to be killed.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {}
@@ -14,6 +15,7 @@ mod linux {
     use ackclock_emu::inside::serve_standard_input;
     use ackclock_emu::program::HostProgram;
     use ackclock_emu::protocol::DeviceChoice;
+    use ackclock_emu::workload::WorkloadService;
     use serde_json::{Value, json};
     use std::io::{self, BufRead, Read, Write};
     use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
@@ -31,8 +33,12 @@ mod linux {
                 let mut answer = |request: Value| sockets.answer(&request).map_err(|error| error.to_string());
                 std::process::exit(serve_standard_input(&mut answer));
             }
+            ["workload"] => {
+                let mut workload = WorkloadService::default();
+                std::process::exit(serve_standard_input(&mut |request| workload.answer(request)));
+            }
             ["supervise", kind] => supervise(serde_json::from_value(json!(kind)).expect("a kind of device")),
-            _ => panic!("host or supervise KIND, not {arguments:?}"),
+            _ => panic!("host, workload or supervise KIND, not {arguments:?}"),
         }
     }
 
