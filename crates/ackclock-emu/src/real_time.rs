@@ -180,7 +180,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
         loop {
             let now = clock.now();
             self.timing.note_gap(now.since(planned));
-            let more = self.turn(clock)?;
+            let more = self.turn(clock, end)?;
             self.write_record(RECORD_ROWS)?;
             let after = clock.now();
             self.timing.note_gap(after.since(now));
@@ -213,25 +213,25 @@ impl<S: Port, R: Port> RealTime<S, R> {
         })
     }
 
-    /// Reads what has come and writes what is due; whether there may be more to read.
-    fn turn(&mut self, clock: &Clock) -> io::Result<bool> {
+    /// Reads what has come and writes what is due by `end`; whether there may be more to read.
+    fn turn(&mut self, clock: &Clock, end: Time) -> io::Result<bool> {
         self.timing.turns += 1;
         let (mut reads, mut empty) = (0, [false; 2]);
         while reads < MOST_READS && empty != [true; 2] {
             for side in [Direction::Forward, Direction::Back] {
                 let dry = &mut empty[usize::from(!side.is_forward())];
                 if !*dry {
-                    *dry = !self.read(side, clock)?;
+                    *dry = !self.read(side, clock, end)?;
                     reads += 1;
                 }
             }
         }
-        while self.write(clock)? {}
+        while self.write(clock, end)? {}
         Ok(empty != [true; 2])
     }
 
-    /// Takes the next packet that the hosts of one side have sent, if there is one.
-    fn read(&mut self, side: Direction, clock: &Clock) -> io::Result<bool> {
+    /// Takes the next packet that the hosts of one side have sent, if there is one. What comes after `end` is not of the run.
+    fn read(&mut self, side: Direction, clock: &Clock, end: Time) -> io::Result<bool> {
         let read = match side {
             Direction::Forward => self.senders.read(&mut self.buffer)?,
             Direction::Back => self.receivers.read(&mut self.buffer)?,
@@ -240,6 +240,9 @@ impl<S: Port, R: Port> RealTime<S, R> {
             return Ok(false);
         };
         let stamp = clock.now();
+        if stamp > end {
+            return Ok(false);
+        }
         let Ok(header) = Header::read(&self.buffer[..length]) else {
             self.traffic.malformed += 1;
             return Ok(true);
@@ -264,9 +267,9 @@ impl<S: Port, R: Port> RealTime<S, R> {
     }
 
     /// Writes the next packet that is due, if there is one.
-    fn write(&mut self, clock: &Clock) -> io::Result<bool> {
+    fn write(&mut self, clock: &Clock, end: Time) -> io::Result<bool> {
         let now = clock.now();
-        let Some(departure) = self.driver.poll_departure(now) else {
+        let Some(departure) = self.driver.poll_departure(now.min(end)) else {
             return Ok(false);
         };
         self.timing.lateness.add(now.since(departure.at));
