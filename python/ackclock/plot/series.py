@@ -135,7 +135,7 @@ def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
         raise ValueError(f"there is no point {point}; this result has {len(result.points)}, from 0")
     rows = result.tables.get(table)
     if rows is None:
-        raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate has')
+        raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate or emulate has')
     wanted = pc.and_(pc.equal(rows["point"], point), pc.equal(rows["replicate"], replicate))
     return rows.filter(wanted)
 
@@ -199,6 +199,7 @@ def _finish(figure: Figure, rows: list[Axes], result: Result, point: int, replic
     assignments = result.points[point]["assignments"]
     where = ", ".join(f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True))
     title = f"{what}: {scenario['name']}" + (f", {where}" if where else "") + f", replicate {replicate}"
+    title += " (not to be trusted)" if (point, replicate) in result.untrusted else ""
     rows[0].set_title(title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
     rows[-1].set_xlim(0, quantity.seconds(scenario["duration"]))
