@@ -57,7 +57,7 @@ def prepare_emulation(points: list[str], folder: str, host_command: list[str], *
     """Starts two hosts for a moment and checks every point.
 
     A JSON object: `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why it is ordinary),
-    `warnings` (lines). Raises `ScenarioError` and `LackingError`.
+    `processors`, `warnings` (lines). Raises `ScenarioError`, `LackingError`, and `OSError` if hosts break.
     """
 
 def emulate(
@@ -75,15 +75,15 @@ def emulate(
 
     Writes `record/point-P-replicate-R.ackrec` and on request captures in `pcap/` to `output` as it goes. `progress` is
     told about ten times a second a JSON object, `take` the rows of the table `tcp_info` as they come. Returns
-    `{"complete": bool, "failure": str | None, "tables": {name: {column: array}}}`, with every other table even if no
-    run got as far as a row.
+    `{"complete": bool, "failure": str | None, "warnings": [str], "tables": {name: {column: array}}}`, with every other
+    table even if no run got as far as a row.
     """
 
 def replay(points: list[str], folder: str, output: str) -> str:
     """Replays the records in `output`.
 
-    A JSON list of `{point, replicate, arrivals, decisions, complete, difference}`. Raises `OSError` if a record is
-    missing or damaged.
+    A JSON list of `{point, replicate, arrivals, decisions, complete, difference}`, without runs that have no record.
+    Raises `OSError` if one is damaged.
     """
 
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.

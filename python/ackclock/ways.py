@@ -135,7 +135,7 @@ def emulate(
         tables = {name: _table(columns) for name, columns in outcome["tables"].items()}
         _conclude(run, complete=outcome["complete"], failure=outcome["failure"])
         run["failed"] = outcome["failure"] is not None
-        run["warnings"] += _reservations(Result(run, tables))
+        run["warnings"] += [*dict.fromkeys(outcome["warnings"]), *_reservations(Result(run, tables))]
         growing.finish(run, tables)
     return Result.load(folder)
 
@@ -162,6 +162,8 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
         raise ValueError(f"{folder}: is of ackclock {run['way']}, which keeps no record; give a result of emulate")
     trees = [json.dumps(point["scenario"], ensure_ascii=False) for point in run["points"]]
     runs: list[dict[str, Any]] = json.loads(_native.replay(trees, run["folder"], str(folder)))
+    if not runs:
+        raise OSError(f"{folder}: holds no record; run ackclock emulate again")
     return runs
 
 
