@@ -75,10 +75,12 @@ def test_asking_for_untrusted_runs_changes_what_is_drawn(
 def test_settings_that_are_not_as_asked(scenario_file: Path, pretended: Pretended) -> None:
     pretended.refused = [f"setting_{number}" for number in range(7)]
     pretended.warnings = ["real-time priority refused; delays may be late"]
+    pretended.complaints = ["flow main/0 failed: reset"] * 2
     outcome = ackclock("emulate", scenario_file, *QUICK)
     assert outcome.exit_code == 0
     assert outcome.stderr.splitlines() == [
         "warning: real-time priority refused; delays may be late",
+        "warning: flow main/0 failed: reset",
         "warning: 7 settings are not as asked (setting_0, setting_1, setting_2, setting_3, setting_4, …); the table "
         "settings says why",
     ]

@@ -39,7 +39,9 @@ def test_everything_is_in_one_folder(pipe: Scenario, tmp_path: Path) -> None:
     ]
     assert result.run["way"] == "emulate"
     assert not result.partial
-    assert result.run["machine"] == {"kernel": "6.0", "device": "tun", "priority": "SCHED_FIFO"}
+    assert result.run["machine"] == {
+        "kernel": "Linux 6.0", "device": "tun", "priority": "SCHED_FIFO", "processors": 2,
+    }  # fmt: skip
     assert result.run["folder"] == str(pipe.folder.resolve())
     assert result.tables["flows"].equals(simulate(pipe).tables["flows"])
     assert result.tables["tcp_info"]["time_s"].to_pylist() == [0.01, 0.02]
