@@ -75,18 +75,19 @@ pub(super) fn drive(
         senders: (&mut pair.senders, None),
         receivers: (&mut pair.receivers, None),
     };
-    let (watched, looped) = std::thread::scope(|scope| {
-        let running = scope.spawn(|| {
-            let _given_at_end = GiveAtEnd(&over);
-            let ordinary = become_real_time(PRIORITY).err().map(|error| error.to_string());
-            real_time.run(&clock, end, &stop).map(|report| (report, ordinary))
-        });
-        let watched = work.watch(&over, watch, || {
-            (clock.now().min(end), delivered.load(Ordering::Relaxed))
-        });
+    let (watched, looped) = std::thread::scope(|scope| -> io::Result<_> {
+        let running = std::thread::Builder::new()
+            .name("ackclock-loop".into())
+            .spawn_scoped(scope, || {
+                let _given_at_end = GiveAtEnd(&over);
+                let ordinary = become_real_time(PRIORITY).err().map(|error| error.to_string());
+                real_time.run(&clock, end, &stop).map(|report| (report, ordinary))
+            })?;
+        let progress = || (clock.now().min(end), delivered.load(Ordering::Relaxed));
+        let watched = work.watch(&over, watch, progress);
         stop.give();
-        (watched, running.join())
-    });
+        Ok((watched, running.join()))
+    })?;
     watched?;
     let (report, ordinary) = looped.map_err(|_| Failure::Broken("the emulator has panicked".into()))??;
     let (sending, receiving) = work.finish(watch)?;
