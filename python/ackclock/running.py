@@ -138,8 +138,7 @@ def _trust(result: "Result") -> int:
     runs = summary.fidelity_rows(result)
     doubtful = [row for row in runs if not row["trusted"]]
     for row in doubtful:
-        run = f"point {row['point']}, replicate {row['replicate']}"
-        click.echo(f"not to be trusted: {run}: {row['verdict']}", err=True)
+        click.echo(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
     if result.run["failed"]:
         return complain("a run failed; the result holds the others", UNTRUSTWORTHY)
     if result.partial:

@@ -48,7 +48,7 @@ def test_an_untrusted_run_is_one_line_and_exit_code_4(scenario_file: Path, prete
     outcome = ackclock("emulate", scenario_file, *QUICK)
     assert outcome.exit_code == 4
     assert outcome.stderr.splitlines() == [
-        f"not to be trusted: point 0, replicate 1: {LATE}",
+        f"warning: point 0, replicate 1: {LATE}",
         "ackclock: 1 of 2 runs are not to be trusted; averages leave them out",
     ]
     assert "1 untrusted run left out" in outcome.stdout
