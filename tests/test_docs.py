@@ -1,7 +1,7 @@
 """The documents run: every block of shell and Python in README.md and the guides, one folder for each document.
 
 A block not to be run is marked `text`. A block marked `toml FILE` becomes that file in the folder of the document; one
-that starts with `schema` is a scenario and is checked. A block marked `emulation` is run where an emulation is possible.
+that starts with `schema` is a scenario and is checked. One marked `emulation` is run where an emulation is possible.
 """
 
 import os

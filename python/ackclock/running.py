@@ -145,8 +145,8 @@ def _trust(result: "Result") -> int:
         return INTERRUPTED
     if not doubtful:
         return 0
-    how = "averages take them in all the same" if result.averages_untrusted else "averages leave them out"
-    return complain(f"{len(doubtful)} of {len(runs)} runs are not to be trusted; {how}", UNTRUSTWORTHY)
+    how = "averages take them in" if result.averages_untrusted else "averages leave them out unless told --untrusted"
+    return complain(f"not to be trusted: {len(doubtful)} of {len(runs)} runs; {how}", UNTRUSTWORTHY)
 
 
 def _print_warnings(result: "Result") -> None:

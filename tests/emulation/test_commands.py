@@ -49,7 +49,7 @@ def test_an_untrusted_run_is_one_line_and_exit_code_4(scenario_file: Path, prete
     assert outcome.exit_code == 4
     assert outcome.stderr.splitlines() == [
         f"warning: point 0, replicate 1: {LATE}",
-        "ackclock: 1 of 2 runs are not to be trusted; averages leave them out",
+        "ackclock: not to be trusted: 1 of 2 runs; averages leave them out unless told --untrusted",
     ]
     assert "1 untrusted run left out" in outcome.stdout
     taken_in = ackclock("emulate", scenario_file, *QUICK, "--untrusted")
