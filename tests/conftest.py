@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ackclock import Result, Scenario, predict, simulate
+from ackclock import Result, Scenario, doctor, predict, simulate
 
 # Speed is measured in benchmarks: a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)
@@ -89,6 +90,37 @@ def scenario_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = Path("leaky.toml")
     path.write_text(LEAKY_PIPE, encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def no_emulation() -> str | None:
+    """Why no emulation is possible on this machine, None if one is."""
+    examination = doctor.examine()
+    return None if examination["emulation"] else doctor.complaint(examination)
+
+
+@pytest.fixture(scope="session")
+def emulation(no_emulation: str | None) -> None:
+    """What needs an emulation is skipped where none is possible, and says why."""
+    if no_emulation is not None:
+        pytest.skip(no_emulation)
+
+
+@pytest.fixture(scope="session")
+def as_nobody() -> Callable[..., subprocess.CompletedProcess]:
+    """Runs ackclock as user 65534, who may do nothing of note."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    become = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); "
+    probe = "import ackclock; sys.exit(not os.access(sys.executable, os.X_OK))"
+    if subprocess.run([sys.executable, "-c", become + probe], capture_output=True, check=False).returncode != 0:
+        pytest.skip("Python or ackclock is installed where user 65534 may not run it")
+
+    def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-c", become + "from ackclock.cli import main; main()", *arguments]
+        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+    return run
 
 
 @pytest.fixture

@@ -119,3 +119,14 @@ def test_fairness_is_of_flows_that_were_active_after_the_warm_up(leaky_pipe: Sce
     assert goodputs[2] is None
     [value] = metric("fairness").values(result)
     assert value.value == jain(goodputs[:2])
+
+
+def test_a_share_of_what_nobody_knows_is_unknown(leaky_pipe: Scenario) -> None:
+    alone = leaky_pipe.expand()[1].scenario
+    flow = alone.tree["flows"][0]
+    udp = {"name": "udp", "route": flow["route"], "transport": {"kind": "udp"}}
+    udp |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
+    result = simulate(alone.replace(flows=[flow, udp], replicates=1, duration="2 s"))
+    shares = {value.subject: value.value for value in metric("retransmissions").values(result)}
+    assert shares["main"] >= 0
+    assert math.isnan(shares["udp"])

@@ -145,7 +145,7 @@ def test_figures_of_an_interrupted_run_say_so(result: Result) -> None:
     nothing = Result(result.run | {"partial": True}, flows)
     for draw in plot.OVER_TIME.values():
         axes = draw(nothing, point=2).axes[0]
-        assert "(interrupted run)" in axes.get_title(loc="left")
+        assert "(interrupted run)" in axes.get_title(loc="left").replace("\n", " ")
         assert [text.get_text() for text in axes.texts] == ["not run: interrupted before"]
     partial = Result(result.run | {"partial": True}, result.tables)
     assert "interrupted" in plot.sweep(partial).axes[0].get_title(loc="left")
@@ -171,6 +171,33 @@ def test_what_has_no_window_is_not_in_the_legend(leaky_pipe: Scenario) -> None:
     result = simulate(alone.replace(flows=[flow, udp], replicates=1, duration="2 s"))
     assert "udp (UDP)" in looks(plot.throughput(result))
     assert not any("udp" in label for figure in (plot.cwnd, plot.rtt) for label in looks(figure(result)))
+
+
+def test_what_an_emulation_does_not_know_is_not_drawn(leaky_pipe: Scenario) -> None:
+    alone = leaky_pipe.expand()[1].scenario
+    flow = alone.tree["flows"][0]
+    udp = {"name": "udp", "route": flow["route"], "transport": {"kind": "udp"}}
+    udp |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
+    result = simulate(alone.replace(flows=[flow, udp], replicates=1, duration="2 s"))
+    samples = result.tables["samples"]
+    samples = samples.filter([flow != "udp" for flow in samples["flow"].to_pylist()])
+    samples = samples.set_column(samples.column_names.index("rtt_s"), "rtt_s", [[None] * samples.num_rows]).cast(
+        samples.schema
+    )
+    emulated = Result(result.run | {"way": "emulate"}, {**result.tables, "samples": samples})
+    [axes] = plot.throughput(emulated).axes
+    assert axes.get_ylabel() == "acknowledged (Mbit/s)"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["main (Reno)", "udp: not sampled"]
+    assert "udp: not sampled" not in looks(plot.throughput(result))
+    assert set(looks(plot.rtt(emulated))) == {"main (Reno) smoothed"}
+
+
+def test_a_long_title_goes_on_below(leaky_pipe: Scenario) -> None:
+    name = " ".join(["word"] * 20)
+    figure = plot.cwnd(simulate(leaky_pipe.expand()[0].scenario.replace(name=name, replicates=1, duration="2 s")))
+    lines = figure.axes[0].get_title(loc="left").splitlines()
+    assert len(lines) == 2
+    assert " ".join(lines).startswith(f"Congestion window: {name}")
 
 
 def test_curves_are_told_apart_and_points_look_like_their_line() -> None:

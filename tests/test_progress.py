@@ -50,3 +50,26 @@ def test_a_terminal_gets_a_bar(
     out, err = capsys.readouterr()
     assert out == ""
     assert re.search(r"work.* 50%.* 12 s left", err)
+
+
+def test_what_lasts_long_is_announced_at_once_with_what_goes_on(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress("work", lasts_s=100) as tell:
+        tell(0.0, "9.5 Mbit/s")
+        for second in range(1, 21):
+            clock[0] += 1
+            tell(second / 100, "9.6 Mbit/s")
+    assert capsys.readouterr().err.splitlines() == [
+        "work: 0%, 9.5 Mbit/s, 1 min 40 s left",
+        "work: 10%, 9.6 Mbit/s, 1 min 30 s left",
+        "work: 20%, 9.6 Mbit/s, 1 min 20 s left",
+    ]
+
+
+def test_what_is_known_to_be_short_is_not_announced(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("work", lasts_s=9) as tell:
+        tell(0.0, "9.5 Mbit/s")
+        clock[0] += 1.9
+        tell(0.2, "9.6 Mbit/s")
+    assert capsys.readouterr() == ("", "")

@@ -176,3 +176,16 @@ def test_progress_rises_to_one(leaky_pipe: Scenario) -> None:
     simulate(leaky_pipe.replace(duration="60 s"), progress=told.append)
     assert told == sorted(told)
     assert all(0 <= share <= 1 for share in told)
+
+
+def test_a_large_table_is_read_when_it_is_asked_for(leaky_pipe: Scenario, tmp_path: Path) -> None:
+    alone = leaky_pipe.expand()[1].scenario.replace(replicates=2, duration="2 s")
+    folder = simulate(alone, packets=True).save(tmp_path / "run")
+    loaded = Result.load(folder)
+    assert "packets" in loaded.tables
+    assert loaded.tables["packets"].num_rows > loaded.tables["flows"].num_rows
+    (folder / "packets.parquet").write_bytes(b"junk")
+    assert Result.load(folder).tables["flows"].equals(loaded.tables["flows"])
+    (folder / "flows.parquet").write_bytes(b"junk")
+    with pytest.raises(ValueError, match="run ackclock simulate again"):
+        Result.load(folder)

@@ -1,7 +1,7 @@
 """A congestion-control laboratory.
 
-One description of a network path and its traffic (a scenario) is answered by analytic models and by a deterministic
-packet-level engine:
+One description of a network path and its traffic (a scenario) is answered by analytic models, by a deterministic
+packet-level engine, and by the real Linux TCP stack:
 
     from ackclock import load, plot, simulate
 
@@ -11,12 +11,15 @@ packet-level engine:
 from typing import TYPE_CHECKING, Any
 
 from ackclock.scenario import Point, Scenario, ScenarioError, load
-from ackclock.ways import predict, simulate, version
+from ackclock.ways import LackingError, emulate, predict, replay, simulate, version
 
 if TYPE_CHECKING:
     from ackclock.result import Result
 
-__all__ = ["Point", "Result", "Scenario", "ScenarioError", "load", "predict", "simulate", "version"]
+__all__ = [
+    "LackingError", "Point", "Result", "Scenario", "ScenarioError", "emulate", "load", "predict", "replay", "simulate",
+    "version",
+]  # fmt: skip
 
 __version__ = version()
 

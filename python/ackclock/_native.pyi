@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 class ScenarioError(ValueError):
     """Bad input: one line, "field: value problem; remedy"."""
 
+class LackingError(Exception):
+    """This machine cannot; one line with one remedy."""
+
 def version() -> str:
     """Version of the engine."""
 
@@ -49,6 +52,39 @@ def serve_host() -> int:
 
 def doctor(host_command: list[str]) -> str:
     """What this machine can do of an emulation, as JSON; the command is one that calls `serve_host`."""
+
+def prepare_emulation(points: list[str], folder: str, host_command: list[str], *, device: str) -> str:
+    """Starts two hosts for a moment and checks every point.
+
+    A JSON object: `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why it is ordinary),
+    `processors`, `warnings` (lines). Raises `ScenarioError`, `LackingError`, and `OSError` if hosts break.
+    """
+
+def emulate(
+    points: list[str],
+    folder: str,
+    output: str,
+    host_command: list[str],
+    *,
+    device: str,
+    pcap: bool,
+    progress: Callable[[str], None] | None,
+    take: Callable[[str, dict[str, Any]], None],
+) -> dict[str, Any]:
+    """Runs every replicate of every point in real time.
+
+    Writes `record/point-P-replicate-R.ackrec` and on request captures in `pcap/` to `output` as it goes. `progress` is
+    told about ten times a second a JSON object, `take` the rows of the table `tcp_info` as they come. Returns
+    `{"complete": bool, "failure": str | None, "warnings": [str], "tables": {name: {column: array}}}`, with every other
+    table even if no run got as far as a row.
+    """
+
+def replay(points: list[str], folder: str, output: str) -> str:
+    """Replays the records in `output`.
+
+    A JSON list of `{point, replicate, arrivals, decisions, complete, difference}`, without runs that have no record.
+    Raises `OSError` if one is damaged.
+    """
 
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.
 

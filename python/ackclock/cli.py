@@ -4,18 +4,23 @@ Answers go to standard output, progress, warnings and errors (one line each) to 
 bad input, 3 this machine lacks what is needed, 4 the result is not to be trusted, 130 interrupted.
 """
 
-import tempfile
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ackclock import __version__
 from ackclock.asking import PredictCommand
 from ackclock.exits import INTERRUPTED, LACKING, UNTRUSTWORTHY, Commands, complain
-from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
-from ackclock.scenario import Scenario, load
+from ackclock.options import (
+    json_option,
+    models_option,
+    read_result,
+    read_scenario,
+    scenario_options,
+    untrusted_option,
+)
+from ackclock.running import emulate, replay, simulate
 from ackclock.suggestion import suggestion
 from ackclock.terminal import print_json, print_table
 
@@ -30,7 +35,8 @@ if TYPE_CHECKING:
 def cli() -> None:
     """A congestion-control laboratory.
 
-    One description of a network path and its traffic is answered by models and by a packet-level engine.
+    One description of a network path and its traffic is answered by models, by a packet-level engine, and by the real
+    Linux TCP stack.
 
     \b
     Example:
@@ -38,63 +44,13 @@ def cli() -> None:
     """
 
 
-_Command = Callable[..., Any]
-
-
-def _scenario_options(command: _Command) -> _Command:
-    """A scenario and what to change in it."""
-    for option in (
-        click.option("--replicates", type=click.IntRange(1), help="Run each point that many times."),
-        click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="The root of all randomness."),
-        click.option(
-            "--set", "assignments", multiple=True, metavar="PATH=VALUE",
-            help="Change a value of the scenario; may be repeated: --set 'hops.wired.link.rate=10 Mbit/s'.",
-        ),
-        click.argument("scenario", type=click.Path(path_type=Path)),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-def _models_option(default: str) -> _Command:
-    """Which models are asked; checked at once, before a run that may take an hour."""
-
-    def known(_context: click.Context, _option: click.Parameter, names: str) -> str:
-        if names not in ("all", "usual"):
-            from ackclock.models import chosen
-
-            try:
-                chosen(names)
-            except ValueError as error:
-                raise click.BadParameter(str(error)) from None
-        return names
-
-    return click.option(
-        "--models", default=default, show_default=True, metavar="NAMES", callback=known,
-        help="Which models: all, usual (a few that say different things), or names with commas between them; "
-        "see: ackclock show models.",
-    )  # fmt: skip
-
-
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, for machines.")
-
-
-def _read(path: Path, assignments: Iterable[str], seed: int | None, replicates: int | None) -> Scenario:
-    """The checked scenario with what the command line changes."""
-    from ackclock import registry
-
-    scenario = load(path)
-    changes = dict(registry.assignment(text) for text in assignments)
-    changes |= {} if seed is None else {"seed": str(seed)}
-    changes |= {} if replicates is None else {"replicates": replicates}
-    scenario = scenario.replace(changes)
-    scenario.check()
-    return scenario
+for _command in (simulate, emulate, replay):
+    cli.add_command(_command)
 
 
 @cli.command()
-@_scenario_options
-@_as_json
+@scenario_options
+@json_option
 def check(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool
 ) -> None:
@@ -104,7 +60,7 @@ def check(
     Example:
       ackclock check examples/leaky-pipe.toml
     """
-    checked = _read(scenario, assignments, seed, replicates)
+    checked = read_scenario(scenario, assignments, seed, replicates)
     points = [(point.assignments, point.scenario.resolve().tree) for point in checked.expand()]
     if as_json:
         print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
@@ -116,74 +72,10 @@ def check(
     click.echo(f"{scenario}: fine. {path}; {runs}: {total}")
 
 
-@cli.command()
-@_scenario_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="The result's folder; by default out/ and the scenario's name.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(1),
-    help="How many to use; by default one for each core. The result does not depend on it.",
-)
-@click.option("--packets", is_flag=True, help="Keep the table of packets, one row for each event of each packet.")
-@click.option("--pcap", is_flag=True, help="Keep a capture of each run, for Wireshark.")
-@_models_option("usual")
-@_as_json
-def simulate(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    threads: int | None, packets: bool, pcap: bool, models: str, as_json: bool,
-) -> int:  # fmt: skip
-    """Run a scenario packet by packet, print a summary and keep the result in a folder.
-
-    Ctrl-C keeps what there is, marked as partial.
-
-    \b
-    Example:
-      ackclock simulate examples/leaky-pipe.toml -o out/leaky-pipe --set 'duration=20 s'
-    """
-    from ackclock import ways
-    from ackclock.progress import progress
-
-    read = _read(scenario, assignments, seed, replicates)
-    folder = output or Path("out") / scenario.stem
-    # Before a run that may take an hour.
-    refuse_foreign_folder(folder)
-    refuse_unwritable_folder(folder)
-    with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
-        captures = Path(scratch) / "pcap" if pcap else None
-        if captures is not None:
-            captures.mkdir()
-        with progress(f"simulate {scenario.name}") as tell:
-            result = ways.simulate(read, threads=threads, packets=packets, pcap=captures, progress=tell)
-        result.save(folder, captures)
-    for warning in result.run["warnings"]:
-        click.echo(f"warning: {warning}", err=True)
-    _print_simulated(result, folder, models, as_json)
-    return INTERRUPTED if result.partial else 0
-
-
-def _print_simulated(result: "Result", folder: Path, models: str, as_json: bool) -> None:
-    from ackclock import summary, ways
-
-    rows = summary.flow_rows(result, ways.predict(result, models))
-    if as_json:
-        hops = summary.hop_rows(result)
-        print_json({"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops})
-        return
-    title = f"{result.run['name']}: {summary.averaging(result.run)}"
-    head, cells = summary.flow_cells(rows)
-    print_table(title, head, cells, spare=summary.spare_flow_columns(head))
-    click.echo(f"result: {folder}")
-
-
 @cli.command(cls=PredictCommand)
-@_scenario_options
-@_models_option("all")
-@_as_json
+@scenario_options
+@models_option("all")
+@json_option
 def predict(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, models: str, as_json: bool
 ) -> None:
@@ -203,7 +95,7 @@ def predict(
     """
     from ackclock import summary, ways
 
-    predicted = ways.predict(_read(scenario, assignments, seed, replicates), models)
+    predicted = ways.predict(read_scenario(scenario, assignments, seed, replicates), models)
     rows = summary.prediction_rows(predicted)
     if as_json:
         print_json(rows)
@@ -234,11 +126,13 @@ def _kinds() -> tuple[str, ...]:
     "-o", "--output", type=click.Path(path_type=Path),
     help="A file (.svg, .png, .pdf), or a folder for all; by default RUN/figures.",
 )  # fmt: skip
-@_models_option("usual")
-@_as_json
+@models_option("usual")
+@untrusted_option
+@json_option
 def plot(
-    run: Path, kind: str, metric: str, point: int, replicate: int, output: Path | None, models: str, as_json: bool
-) -> None:
+    run: Path, kind: str, metric: str, point: int, replicate: int, output: Path | None, models: str, untrusted: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Draw figures of a result.
 
     \b
@@ -247,7 +141,7 @@ def plot(
     """
     from ackclock.progress import progress
 
-    result = _result(run)
+    result = read_result(run, untrusted=untrusted)
     _check_plot(result, kind, metric, point, replicate, output)
     from ackclock import plot as figures
     from ackclock import ways
@@ -306,9 +200,10 @@ def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str)
     type=click.Path(path_type=Path),
     help="The page; by default report.html in the first run's folder.",
 )
-@_models_option("usual")
-@_as_json
-def report(runs: tuple[Path, ...], output: Path | None, models: str, as_json: bool) -> None:
+@models_option("usual")
+@untrusted_option
+@json_option
+def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: bool, as_json: bool) -> None:
     """Write one self-contained HTML page: scenario, tables, figures, versions and seeds.
 
     \b
@@ -317,7 +212,7 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, as_json: bo
     """
     from ackclock.progress import progress
 
-    results = [_result(run) for run in runs]
+    results = [read_result(run, untrusted=untrusted) for run in runs]
     path = output or runs[0] / "report.html"
     if path.is_dir():
         raise click.UsageError(f"-o {path}: is a folder; write for example -o {path}/report.html")
@@ -342,7 +237,7 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, as_json: bo
     "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,
     help="The gallery's folder. What is in it and made of the same is not computed again.",
 )  # fmt: skip
-@_as_json
+@json_option
 def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Path, as_json: bool) -> int:
     """Compute published tables and figures again: their numbers beside ours, a verdict, a gallery.
 
@@ -382,7 +277,7 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
 
 
 @cli.command()
-@_as_json
+@json_option
 def doctor(as_json: bool) -> int:
     """Say what this machine can do of an emulation, and what would help.
 
@@ -412,7 +307,7 @@ _SHOWN = (
 @cli.command()
 @click.argument("kind", type=click.Choice(_SHOWN))
 @click.argument("name", required=False)
-@_as_json
+@json_option
 def show(kind: str, name: str | None, as_json: bool) -> None:
     """List what there is; with a name, what it can be told.
 
@@ -440,15 +335,6 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     else:
         for title, head, cells in shown.details(records[name]):
             print_table(title, head, cells)
-
-
-def _result(folder: Path) -> "Result":
-    from ackclock.result import Result
-
-    try:
-        return Result.load(folder)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _count(number: int, noun: str) -> str:

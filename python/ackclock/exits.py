@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import click
 
 from ackclock.scenario import ScenarioError
+from ackclock.ways import LackingError
 
 BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
 
@@ -38,10 +39,11 @@ class Commands(click.Group):
             code = BAD_INPUT
         except click.ClickException as error:
             code = complain(_worded(error), BAD_INPUT)
-        except ScenarioError as error:
-            code = complain(str(error), BAD_INPUT)
-        except (KeyboardInterrupt, click.Abort):
-            code = complain("interrupted; nothing was written", INTERRUPTED)
+        except (ScenarioError, LackingError) as error:
+            code = complain(str(error), LACKING if isinstance(error, LackingError) else BAD_INPUT)
+        except (KeyboardInterrupt, click.Abort) as error:
+            # Click's Abort has the interrupt as its cause.
+            code = complain(str(error.__cause__ or error) or "interrupted; nothing was written", INTERRUPTED)
         except BrokenPipeError:  # the reader of our output has seen enough
             sys.stderr.close()
             code = 0

@@ -32,7 +32,10 @@ class Contents(NamedTuple):
 RESULT = Contents(
     "result",
     "run.json",
-    re.compile(r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"),
+    re.compile(
+        r"run\.json(\.new)?|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
+        r"|record(/[^/]+\.ackrec)?"
+    ),
 )
 
 

@@ -1,9 +1,11 @@
 """Progress on standard error, for whatever takes longer than two seconds."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 # What is over sooner than this needs no progress.
 _PATIENCE_S = 2.0
@@ -12,32 +14,49 @@ _PATIENCE_S = 2.0
 _QUIET_S = 10.0
 
 
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Gives a function to be told the share done, in [0, 1]. Nothing is shown in the first two seconds."""
-    started = time.monotonic()
-    bar = None
-    last = started
+class Tell(Protocol):
+    """Is told how far the work is."""
 
-    def tell(share: float) -> None:
+    def __call__(self, share: float, now: str = "") -> None:
+        """Shows the share done, in [0, 1], and a few words about this moment."""
+
+
+@contextmanager
+def progress(what: str, lasts_s: float | None = None) -> Iterator[Tell]:
+    """Gives a function to be told the share done. Nothing is shown in the first two seconds.
+
+    Args:
+        what: Is going on.
+        lasts_s: How long it takes, if that is known before; then it is shown at once if it is more than ten seconds.
+    """
+    started = time.monotonic()
+    announced = lasts_s is not None and lasts_s > _QUIET_S
+    bar = None
+    last = -math.inf if announced else started
+
+    def tell(share: float, now: str = "") -> None:
         nonlocal bar, last
-        now = time.monotonic()
-        if now - started < _PATIENCE_S:
+        moment = time.monotonic()
+        if moment - started < _PATIENCE_S and not announced:
             return
-        left = (now - started) * (1 - share) / share if share > 0 else None
+        if lasts_s is not None:
+            left: float | None = lasts_s * (1 - share)
+        else:
+            left = (moment - started) * (1 - share) / share if share > 0 else None
+        words = f"{now}, {_words(left)} left" if now else f"{_words(left)} left"
         if bar is None and sys.stderr.isatty():
             bar = _bar(what)
         if bar is not None:
-            bar(share, left)
-        elif now - last >= _QUIET_S:
-            last = now
-            print(f"{what}: {share:.0%}, {_words(left)} left", file=sys.stderr, flush=True)
+            bar(share, words)
+        elif moment - last >= _QUIET_S:
+            last = moment
+            print(f"{what}: {share:.0%}, {words}", file=sys.stderr, flush=True)
 
     try:
         yield tell
     finally:
         if bar is not None:
-            bar(None, None)
+            bar(None, "")
 
 
 def _words(seconds: float | None) -> str:
@@ -47,22 +66,22 @@ def _words(seconds: float | None) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _bar(what: str) -> Callable[[float | None, float | None], None]:
-    """A bar on the terminal; told None, it goes away."""
+def _bar(what: str) -> Callable[[float | None, str], None]:
+    """A bar on the terminal, words behind it; told None, it goes away."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     shown = Progress(
-        TextColumn(what), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]} left"),
+        TextColumn(what), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[words]}"),
         console=Console(stderr=True), transient=True,
     )  # fmt: skip
-    task = shown.add_task(what, total=1.0, left="unknown time")
+    task = shown.add_task(what, total=1.0, words="")
     shown.start()
 
-    def tell(share: float | None, left: float | None) -> None:
+    def tell(share: float | None, words: str) -> None:
         if share is None:
             shown.stop()
         else:
-            shown.update(task, completed=share, left=_words(left))
+            shown.update(task, completed=share, words=words)
 
     return tell

@@ -5,7 +5,9 @@
 
 import json
 import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,20 @@ from ackclock.folder import refuse_foreign_folder, staged
 
 __all__ = ["SCHEMA", "Result"]
 
+# Of tables.
+COMPRESSION = "zstd"
+
 # Of run.json; goes up when a reader of an older one would misunderstand it.
 SCHEMA = 1
 
 # What run.json holds at least, and the tables that each way of answering fills.
 _RUN = frozenset({"way", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
-_TABLES = {"simulate": frozenset({"flows", "samples", "hops", "events"}), "predict": frozenset({"predictions"})}
+_OF_PACKETS = ("flows", "samples", "hops", "events")
+_TABLES: dict[str, tuple[str, ...]] = {
+    "simulate": _OF_PACKETS,
+    "emulate": (*_OF_PACKETS, "fidelity", "lateness", "settings"),
+    "predict": ("predictions",),
+}
 
 
 @dataclass(frozen=True)
@@ -31,12 +41,15 @@ class Result:
     Attributes:
         run: What `run.json` holds: `way`, `name`, `seed` (a string, so that no reader rounds it), `replicates`,
             `versions`, `partial`, `warnings`, `controls` (name and label of each, in the registry's order) and
-            `points`, each with its `assignments` and resolved `scenario`.
+            `points`, each with its `assignments` and resolved `scenario`. Of an emulation also `machine`, `folder`,
+            where the files that the scenario names were, and whether a run `failed`.
         tables: By name. Column `point` is the index into `run["points"]`.
+        averages_untrusted: Whether averages take in the emulated runs that are not to be trusted.
     """
 
     run: dict[str, Any]
-    tables: dict[str, pa.Table] = field(default_factory=dict)
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    averages_untrusted: bool = False
 
     @property
     def partial(self) -> bool:
@@ -48,6 +61,20 @@ class Result:
         """Each point's `assignments` and resolved `scenario`."""
         points: list[dict[str, Any]] = self.run["points"]
         return points
+
+    @cached_property
+    def untrusted(self) -> frozenset[tuple[int, int]]:
+        """Point and replicate of each emulated run that is not to be trusted; what is computed always is."""
+        fidelity = self.tables.get("fidelity")
+        if fidelity is None:
+            return frozenset()
+        rows = fidelity.select(["point", "replicate", "trusted"]).to_pylist()
+        return frozenset((row["point"], row["replicate"]) for row in rows if not row["trusted"])
+
+    @property
+    def left_out(self) -> frozenset[tuple[int, int]]:
+        """Point and replicate of each run that no average takes in."""
+        return frozenset() if self.averages_untrusted else self.untrusted
 
     def save(self, folder: str | Path, captures: str | Path | None = None) -> Path:
         """Writes a folder, all of it or nothing.
@@ -63,41 +90,91 @@ class Result:
         refuse_foreign_folder(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with staged(folder) as staging:
-            text = json.dumps(self.run, indent=2, ensure_ascii=False, allow_nan=False)
-            (staging / "run.json").write_text(text + "\n", encoding="utf-8")
+            (staging / "run.json").write_text(run_json(self.run), encoding="utf-8")
             for name, table in self.tables.items():
-                parquet.write_table(table, staging / f"{name}.parquet", compression="zstd")
+                parquet.write_table(table, staging / f"{name}.parquet", compression=COMPRESSION)
             if captures is not None:
                 shutil.move(str(captures), staging / "pcap")
         return folder
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
-        """Reads a folder that `save` wrote.
+        """Reads a folder that a run wrote. Tables that may be larger than memory are read when they are asked for.
 
         Raises:
-            ValueError: It is no result folder, or a newer version's; one line.
+            ValueError: It is no result folder, one of a newer version, or one of a run that was killed; one line.
         """
         folder = Path(folder)
-        try:
-            run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        except OSError:
-            raise ValueError(f"{folder}: holds no run.json; give a folder that ackclock simulate wrote") from None
-        except ValueError:
-            raise ValueError(f"{folder}/run.json: is damaged; run ackclock simulate again") from None
-        if not isinstance(run, dict) or run.get("schema") != SCHEMA:
+        run = read_run(folder)
+        tables = _Tables(folder)
+        needed = _TABLES.get(run["way"], ())
+        missing = [name for name in needed if name not in tables]
+        if missing and run["way"] == "emulate" and run.get("partial"):
             raise ValueError(
-                f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock"
+                f"{folder}: holds no {', '.join(missing)}, as the run was killed or still goes on; ackclock replay "
+                f"{folder} works on what there is, or run ackclock emulate again"
             )
-        lacking = sorted(_RUN - run.keys())
-        if lacking or not run["points"]:
-            what = f"has no {', '.join(lacking)}" if lacking else "has no points"
-            raise ValueError(f"{folder}/run.json: {what}; run ackclock simulate again")
-        try:
-            tables = {path.stem: parquet.read_table(path) for path in sorted(folder.glob("*.parquet"))}
-        except (OSError, pa.ArrowException) as error:
-            raise ValueError(f"{folder}: {str(error).splitlines()[0]}; run ackclock simulate again") from None
-        missing = sorted(_TABLES.get(run["way"], frozenset()) - tables.keys())
         if missing:
-            raise ValueError(f"{folder}: holds no {missing[0]}.parquet; run ackclock simulate again")
+            raise ValueError(f"{folder}: holds no {missing[0]}.parquet; {_again(run)}")
+        try:
+            for name in needed:
+                tables[name]
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(f"{folder}: {str(error).splitlines()[0]}; {_again(run)}") from None
         return cls(run, tables)
+
+
+def run_json(run: dict[str, Any]) -> str:
+    """The text of `run.json`."""
+    return json.dumps(run, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """What a result folder's `run.json` holds.
+
+    Raises:
+        ValueError: There is none, or it is damaged or of a newer version; one line.
+    """
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except OSError:
+        raise ValueError(
+            f"{folder}: holds no run.json; give a folder that ackclock simulate or emulate wrote"
+        ) from None
+    except ValueError:
+        raise ValueError(f"{folder}/run.json: is damaged; {_again({})}") from None
+    if not isinstance(run, dict) or run.get("schema") != SCHEMA:
+        raise ValueError(f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock")
+    lacking = sorted(_RUN - run.keys())
+    if lacking or not run["points"]:
+        what = f"has no {', '.join(lacking)}" if lacking else "has no points"
+        raise ValueError(f"{folder}/run.json: {what}; {_again(run)}")
+    return run
+
+
+def _again(run: dict[str, Any]) -> str:
+    """The remedy for a result that cannot be read."""
+    ways = [run["way"]] if run.get("way") in _TABLES else ["simulate", "emulate"]
+    return f"run ackclock {' or '.join(ways)} again"
+
+
+class _Tables(Mapping[str, pa.Table]):
+    """The tables in a folder, each read when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._paths = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+        self._read: dict[str, pa.Table] = {}
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self._read:
+            self._read[name] = parquet.read_table(self._paths[name])
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths  # without reading it
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)

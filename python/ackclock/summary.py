@@ -17,11 +17,14 @@ SPARE_PREDICTION_COLUMNS = ("says", "model alone Mbit/s")
 Rows = list[dict[str, Any]]
 
 
-def averaging(run: dict[str, Any]) -> str:
-    """What the numbers of a run are, for titles."""
-    count = run["replicates"]
+def averaging(result: Result) -> str:
+    """What the numbers of a result are, for titles."""
+    count, untrusted = result.run["replicates"], len(result.untrusted)
     words = f"means of {count} replicates ± 95 % confidence" if count > 1 else "one replicate, no confidence interval"
-    return f"interrupted, of what was run: {words}" if run.get("partial") else words
+    if untrusted:
+        runs = f"{untrusted} untrusted run{'' if untrusted == 1 else 's'}"
+        words += f", {runs} {'left out' if result.left_out else 'taken in'}"
+    return f"interrupted, of what was run: {words}" if result.partial else words
 
 
 def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
@@ -61,6 +64,14 @@ def hop_rows(result: Result) -> Rows:
         {"point": index, "assignments": result.points[index]["assignments"], "hop": hop}
         | {name: by_metric[name][index, hop] for name in HOP_METRICS}
         for index, hop in by_metric["utilisation"]
+    ]
+
+
+def fidelity_rows(result: Result) -> Rows:
+    """One row for each run of an emulation: the table `fidelity`, with `assignments`; none of other ways."""
+    return [
+        row | {"assignments": result.points[row["point"]]["assignments"]}
+        for row in (result.tables["fidelity"].to_pylist() if "fidelity" in result.tables else [])
     ]
 
 
@@ -147,6 +158,38 @@ def hop_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
         for row in rows
     ]
     return head, cells
+
+
+def fidelity_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of `fidelity_rows` as text."""
+    swept = swept_paths(rows)
+    names = {
+        "lateness_p99_s": ("99 % at most ms late", 1e3),
+        "lateness_max_s": ("latest ms", 1e3),
+        "longest_gap_s": ("longest gap ms", 1e3),
+        "cpu_share": ("CPU %", 100),
+        "probe_extra_p50_s": ("probes ms late", 1e3),
+    }
+    head = [*short(swept), "replicate", "verdict", "lost outside", *(shown for shown, _ in names.values())]
+    cells = [
+        [
+            *(str(row["assignments"][path]) for path in swept),
+            str(row["replicate"]),
+            row["verdict"],
+            str(row["outside_drops"]),
+            *(number(row[name], scale) for name, (_, scale) in names.items()),
+        ]
+        for row in rows
+    ]
+    return head, cells
+
+
+def refused_setting_cells(result: Result) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of what the kernel does otherwise than it was asked, each once."""
+    names = ["host", "name", "asked", "has", "refusal"]
+    rows = result.tables["settings"].select(names).to_pylist() if "settings" in result.tables else []
+    found = dict.fromkeys(tuple(row[name] for name in names) for row in rows if row["refusal"])
+    return ["host", "setting", "asked", "is", "why"], [[str(cell) for cell in row] for row in found]
 
 
 def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:

@@ -92,8 +92,13 @@ def metric(name: str) -> Metric:
 
 
 def summarise(result: Result, what: Metric) -> list[Summary]:
-    """Means over replicates with 95 % Student-t confidence intervals, for each point and subject."""
+    """Means over replicates with 95 % Student-t confidence intervals, for each point and subject.
+
+    This is where runs that are not to be trusted are left out; where none is left, nothing is known.
+    """
     replicates: dict[tuple[int, str], list[float]] = {}
     for value in what.values(result):
-        replicates.setdefault((value.point, value.subject), []).append(value.value)
+        values = replicates.setdefault((value.point, value.subject), [])
+        if (value.point, value.replicate) not in result.left_out:
+            values.append(value.value)
     return [Summary(point, subject, interval(values)) for (point, subject), values in replicates.items()]

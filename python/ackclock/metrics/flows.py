@@ -43,10 +43,11 @@ def mean(name: str) -> Callable[[Result], list[Value]]:
 
 
 def share(part: str, whole: str) -> Callable[[Result], list[Value]]:
-    """One sum over another; unknown if the other is zero."""
+    """One sum over another; unknown if the other is zero, or if no instance knows its part."""
 
     def combine(rows: Columns) -> float:
         denominator = float(np.nansum(rows[whole]))
-        return float(np.nansum(rows[part])) / denominator if denominator > 0 else math.nan
+        known = denominator > 0 and not np.isnan(rows[part]).all()
+        return float(np.nansum(rows[part])) / denominator if known else math.nan
 
     return per_flow((part, whole), combine)

@@ -26,7 +26,7 @@ def figures(
     """Every figure that the result allows, by name; each is drawn when it is called.
 
     Args:
-        result: Of `simulate`.
+        result: Of `simulate` or `emulate`.
         predicted: What models say of the same scenario.
         of: The metric of the figure against the swept parameter.
         point: Which point the figures over time show.

@@ -1,6 +1,7 @@
 """Figures and files: the same figure gives the same bytes."""
 
 import re
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -12,6 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
+
+# What fits above axes of the least width, the legend beside them.
+_TITLE_CHARACTERS = 90
 
 _LOOKS: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
@@ -55,6 +59,11 @@ def new(rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     figure = Figure(figsize=(7.2, height), layout="constrained")
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
     return figure, list(axes[:, 0])
+
+
+def entitle(axes: Axes, title: str) -> None:
+    """Gives a figure its title, on as many lines as it needs."""
+    axes.set_title(textwrap.fill(title, _TITLE_CHARACTERS))
 
 
 def save(figure: Figure, path: str | Path) -> Path:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ackclock import quantity
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.plot.canvas import looks, new
+from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.style import REFERENCE_COLOUR, Style, control_label, control_styles, style
 from ackclock.result import Result
 from ackclock.summary import short
@@ -79,7 +79,10 @@ def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
         if time.size > 1:
             # Told at the middle of the interval that it is the mean of.
             _draw(axes, (time[1:] + time[:-1]) / 2, np.diff(delivered) * 8e-6 / np.diff(time), line, line.label)
-    axes.set_ylabel("delivered in order (Mbit/s)")
+    for flow in _unsampled(result, point, replicate):
+        axes.plot([], [], linestyle="none", label=f"{flow}: not sampled")
+    # A real receiver is not asked; its sender knows what was acknowledged.
+    axes.set_ylabel("acknowledged (Mbit/s)" if result.run["way"] == "emulate" else "delivered in order (Mbit/s)")
     return _finish(figure, [axes], result, point, replicate, "Throughput")
 
 
@@ -90,7 +93,7 @@ def rtt(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
     lines = list(_lines(result, point, replicate, ("time_s", "rtt_s", "smoothed_rtt_s")))
     for line in lines:
         time = line.rows["time_s"]
-        if len(lines) <= _MOST_ASIDES:
+        if len(lines) <= _MOST_ASIDES and not np.isnan(line.rows["rtt_s"]).all():
             axes.plot(
                 time, line.rows["rtt_s"] * 1e3, linestyle="none", marker=".", markersize=2, alpha=0.5,
                 color=line.looks.color, label=f"{line.label} measured",
@@ -135,7 +138,7 @@ def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
         raise ValueError(f"there is no point {point}; this result has {len(result.points)}, from 0")
     rows = result.tables.get(table)
     if rows is None:
-        raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate has')
+        raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate or emulate has')
     wanted = pc.and_(pc.equal(rows["point"], point), pc.equal(rows["replicate"], replicate))
     return rows.filter(wanted)
 
@@ -172,6 +175,14 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
         yield Line(label, looked._replace(**alone), quantity.data_bytes(transport["mss"]), rows)
 
 
+def _unsampled(result: Result, point: int, replicate: int) -> list[str]:
+    """Flows that were run and of which there is no sample at all: the kernel tells of TCP only."""
+    of_flows, of_samples = (
+        dict.fromkeys(_of(result, table, point, replicate)["flow"].to_pylist()) for table in ("flows", "samples")
+    )
+    return [flow for flow in of_flows if flow not in of_samples] if result.run["way"] == "emulate" else []
+
+
 def _draw(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, label: str) -> None:
     axes.plot(
         time, values, color=line.looks.color, linestyle=line.looks.linestyle, marker=line.looks.marker,
@@ -199,7 +210,8 @@ def _finish(figure: Figure, rows: list[Axes], result: Result, point: int, replic
     assignments = result.points[point]["assignments"]
     where = ", ".join(f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True))
     title = f"{what}: {scenario['name']}" + (f", {where}" if where else "") + f", replicate {replicate}"
-    rows[0].set_title(title + (" (interrupted run)" if result.partial else ""))
+    title += " (not to be trusted)" if (point, replicate) in result.untrusted else ""
+    entitle(rows[0], title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
     rows[-1].set_xlim(0, quantity.seconds(scenario["duration"]))
     was_run = _of(result, "hops", point, replicate).num_rows > 0

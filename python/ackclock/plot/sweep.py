@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock import quantity
 from ackclock.metrics import Metric, Summary, metric, summarise
-from ackclock.plot.canvas import looks, new
+from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.style import Style, control_label, control_styles, reference_style, style
 from ackclock.result import Result
 from ackclock.summary import averaging
@@ -90,7 +90,7 @@ def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput
             drawn += _draw_predictions(axes, axis, what, predicted, {entry.label for entry in series})
         axes.set_xlabel(axis.label)
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
-        axes.set_title(f"{what.label[0].upper()}{what.label[1:]}: {result.run['name']}, {averaging(result.run)}")
+        entitle(axes, f"{what.label[0].upper()}{what.label[1:]}: {result.run['name']}, {averaging(result)}")
         _scale(axes, axis.values, drawn)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return figure

@@ -34,7 +34,7 @@ def _section(
     number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]
 ) -> dict[str, Any]:
     scenario = result.points[0]["scenario"]
-    averaging = summary.averaging(result.run)
+    averaging = summary.averaging(result)
     averaging = averaging[0].upper() + averaging[1:]
     note = (
         f"{averaging}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared hop on its route) "
@@ -42,7 +42,7 @@ def _section(
     )
     flows = ("Flows", note, *summary.flow_cells(summary.flow_rows(result, predicted)))
     hops = ("Hops", f"{averaging}. After the warm-up.", *summary.hop_cells(summary.hop_rows(result)))
-    tables = [hops]
+    tables = [hops, *_emulation_tables(result)]
     if predicted is not None:
         note = "Goodput: the smaller of the model's and of what the path allows."
         tables.append(("What models say", note, *summary.prediction_cells(summary.prediction_rows(predicted))))
@@ -65,6 +65,18 @@ def _section(
         "json": json.dumps(result.run["scenario"], indent=2, ensure_ascii=False),
         "resolved": json.dumps(scenario, indent=2, ensure_ascii=False),
     }
+
+
+def _emulation_tables(result: Result) -> list[tuple[str, str, list[str], list[list[str]]]]:
+    """How far each emulated run can be trusted, and what the kernel did in its own way; nothing of other ways."""
+    fidelity, refused = summary.fidelity_rows(result), summary.refused_setting_cells(result)
+    tables = []
+    if fidelity:
+        note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
+        tables.append(("Fidelity", note, *summary.fidelity_cells(fidelity)))
+    if refused[1]:
+        tables.append(("Settings", "What the kernel does in another way than the scenario asks.", *refused))
+    return tables
 
 
 def _brief(element: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use run::{Job, Machine, Outcome, Watch, check, emulate};
+pub use tables::empty_tables;
 
 /// How runs are made, whatever the scenario.
 #[derive(Clone, Debug)]

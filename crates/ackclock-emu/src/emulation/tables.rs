@@ -12,9 +12,24 @@ use crate::settings::Outcome;
 use crate::timing::Timing;
 use crate::workload::{ReceivedFlow, SentFlow, SocketSetting};
 use ackclock_core::network::Instance;
-use ackclock_core::result::{FidelityRow, FlowRow, LatenessRow, SettingRow, Table};
+use ackclock_core::result::{
+    EventRow, FidelityRow, FlowRow, HopRow, LatenessRow, SampleRow, SettingRow, Table,
+};
 use ackclock_core::scenario::{Scenario, Transport};
 use ackclock_core::units::{Span, Time};
+
+/// Every table but `tcp_info`, without a row: what there is before the first run is over.
+pub fn empty_tables() -> Vec<(&'static str, Table)> {
+    vec![
+        ("flows", FlowRow::table()),
+        ("samples", SampleRow::table()),
+        ("hops", HopRow::table()),
+        ("events", EventRow::table()),
+        ("fidelity", FidelityRow::table()),
+        ("lateness", LatenessRow::table()),
+        ("settings", SettingRow::table()),
+    ]
+}
 
 /// A run that is over.
 #[derive(Debug)]

@@ -173,7 +173,10 @@ fn run_all(scenarios: &[Scenario], options: &Options, state: &State) -> Done {
     let jobs: Vec<Job<'_>> = Job::all(scenarios).collect();
     let seconds = |job: &Job<'_>| job.scenario.duration.as_seconds();
     state.shared().total_s = jobs.iter().map(seconds).sum();
-    let mut done = Done::default();
+    let mut done = Done {
+        tables: emulation::empty_tables(),
+        ..Done::default()
+    };
     for (number, job) in jobs.iter().enumerate() {
         if state.stop.load(Ordering::Relaxed) {
             return done;

@@ -1,0 +1,154 @@
+"""The native emulator, pretended: the engine's tables and what an emulation has beside them."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ackclock import _native
+
+TRUSTED = "trusted"
+LATE = "1 packet in 100 was written 7 ms late or more (at most 3.5 ms)."
+
+Columns = dict[str, tuple[Any, ...]]
+
+
+def columns(rows: Sequence[dict[str, Any]], names: Sequence[str] = ()) -> Columns:
+    """Rows as the engine hands them over; without rows `names` are whole numbers."""
+    return {name: _column([row[name] for row in rows]) for name in (rows[0] if rows else names)}
+
+
+def _column(values: Sequence[Any]) -> tuple[Any, ...]:
+    if values and isinstance(values[0], str):
+        words = list(dict.fromkeys(values))
+        return "str", np.array([words.index(value) for value in values], "<i4").tobytes(), words
+    kind = "f8" if values and isinstance(values[0], float) else "i8"
+    return kind, np.array(values, f"<{kind}").tobytes()
+
+
+def tcp_info(time_s: float, flow: str = "main") -> dict[str, Any]:
+    """Some columns of a row of that table."""
+    return {
+        "point": 0, "replicate": 0, "flow": flow, "instance": 0, "time_s": time_s, "loss_state": "open",
+        "cwnd_segments": 10.0, "ssthresh_segments": float("nan"),
+    }  # fmt: skip
+
+
+@dataclass
+class Pretended:
+    """Stands in for the native functions.
+
+    Attributes:
+        verdicts: Point and replicate to verdict, of those that are not trusted.
+        refused: Names of settings that the kernel has not as asked.
+        warnings: Of the preparation.
+        complaints: Of the runs.
+        complete: Whether the runs come to their end.
+        failure: Why a run failed.
+        blocks: Of `tcp_info`, handed over one after the other.
+        midway: Called with the folder once all blocks are handed over.
+        differences: Point and replicate to what a replay finds.
+        lacking: Why this machine cannot.
+        asked: Every call's arguments.
+    """
+
+    verdicts: dict[tuple[int, int], str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    complete: bool = True
+    failure: str | None = None
+    blocks: list[list[dict[str, Any]]] = field(default_factory=lambda: [[tcp_info(0.01)], [tcp_info(0.02)]])
+    midway: Callable[[Path], None] = lambda _folder: None
+    differences: dict[tuple[int, int], str] = field(default_factory=dict)
+    lacking: str | None = None
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def take_the_place(self, monkeypatch: pytest.MonkeyPatch) -> "Pretended":
+        """For the time of a test."""
+        for name in ("prepare_emulation", "emulate", "replay"):
+            monkeypatch.setattr(_native, name, getattr(self, name))
+        return self
+
+    def prepare_emulation(self, points: list[str], folder: str, host_command: list[str], *, device: str) -> str:
+        self.asked["prepare_emulation"] = {"points": points, "folder": folder, "device": device}
+        assert host_command
+        if self.lacking is not None:
+            raise _native.LackingError(self.lacking)
+        found = {"kernel": "Linux 6.0", "device": "tun", "priority": "SCHED_FIFO", "processors": 2}
+        return json.dumps(found | {"warnings": self.warnings})
+
+    def emulate(
+        self,
+        points: list[str],
+        folder: str,
+        output: str,
+        host_command: list[str],
+        *,
+        device: str,
+        pcap: bool,
+        progress: Callable[[str], None] | None,
+        take: Callable[[str, Columns], None],
+    ) -> dict[str, Any]:
+        self.asked["emulate"] = {"points": points, "folder": folder, "device": device, "pcap": pcap}
+        assert host_command
+        runs = [(point, run) for point, tree in enumerate(points) for run in range(json.loads(tree)["replicates"])]
+        for kind, ending in (("record", ".ackrec"), ("pcap", "-to-senders.pcap")):
+            if kind == "record" or pcap:
+                (Path(output) / kind).mkdir()
+                for point, run in runs:
+                    (Path(output) / kind / f"point-{point}-replicate-{run}{ending}").write_bytes(b"packets")
+        if progress is not None:
+            now = {"fraction": 0.25, "run": 2, "runs": len(runs), "rate_bit_per_s": 9.6123e6}
+            progress(json.dumps(now))
+        for block in self.blocks:
+            take("tcp_info", columns(block))
+        self.midway(Path(output))
+        simulated = _native.simulate(
+            points, folder, threads=1, packets=False, pcap_folder=None, progress=None
+        )["tables"]  # fmt: skip
+        simulated["events"] = {name: (column[0], b"", *column[2:]) for name, column in simulated["events"].items()}
+        added = {
+            "fidelity": columns([self._fidelity(*run) for run in runs]),
+            "lateness": columns([{"point": 0, "replicate": 0, "at_most_s": 1e-6, "packets": 7}]),
+            "settings": columns(
+                [_setting(run, name) for run in runs for name in self.refused],
+                ("point", "replicate", "host", "name", "asked", "has", "refusal"),
+            ),
+        }
+        outcome = {"complete": self.complete, "failure": self.failure, "warnings": self.complaints}
+        return outcome | {"tables": simulated | added}
+
+    def _fidelity(self, point: int, replicate: int) -> dict[str, Any]:
+        verdict = self.verdicts.get((point, replicate), TRUSTED)
+        return {
+            "point": point, "replicate": replicate, "trusted": int(verdict == TRUSTED), "verdict": verdict,
+            "outside_drops": 0, "lateness_p50_s": 4e-6, "lateness_p99_s": 1.6e-5, "lateness_p999_s": 6e-5,
+            "lateness_max_s": 4e-4, "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
+            "mtu_bytes": 1500, "base_rtt_s": 0.07, "probes_sent": 20, "probes_measured": 19,
+            "probe_extra_p50_s": 2.2e-5, "probe_extra_max_s": 1.1e-4, "device": "tun", "priority": "SCHED_FIFO",
+        }  # fmt: skip
+
+    def replay(self, points: list[str], folder: str, output: str) -> str:
+        self.asked["replay"] = {"points": points, "folder": folder}
+        records = sorted((Path(output) / "record").iterdir())
+        runs = [tuple(int(word) for word in path.stem.split("-")[1::2]) for path in records]
+        return json.dumps(
+            [
+                {"point": point, "replicate": replicate, "arrivals": 100, "decisions": 90, "complete": True}
+                | {"difference": self.differences.get((point, replicate))}
+                for point, replicate in runs
+            ]
+        )
+
+
+def _setting(run: tuple[int, int], name: str) -> dict[str, Any]:
+    point, replicate = run
+    return {
+        "point": point, "replicate": replicate, "host": "senders", "name": name, "asked": "1", "has": "0",
+        "refusal": "this kernel has no such setting",
+    }  # fmt: skip

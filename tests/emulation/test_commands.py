@@ -1,0 +1,196 @@
+"""`ackclock emulate` and `ackclock replay` with a pretended machine: what they print, and how they end."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import Result
+from ackclock.cli import cli
+
+from .pretended import LATE, Pretended
+
+QUICK = ("--replicates", "2", "--set", "duration=2 s", "--set", "sweep={}")
+
+
+def ackclock(*arguments: object) -> Outcome:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def test_a_summary_and_a_folder(scenario_file: Path, pretended: Pretended) -> None:
+    outcome = ackclock("emulate", scenario_file, *QUICK)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert outcome.stdout.startswith("leaky pipe: means of 2 replicates ± 95 % confidence")
+    assert "PFTK Mbit/s" in outcome.stdout
+    assert outcome.stdout.endswith(f"result: {Path('out') / 'leaky'}\n")
+    assert Result.load("out/leaky").run["way"] == "emulate"
+    assert pretended.asked["emulate"]["device"] == "automatic"
+
+
+def test_as_json(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.verdicts = {(0, 1): LATE}
+    outcome = ackclock("emulate", scenario_file, *QUICK, "-o", "run", "--no-pcap", "--device", "tun", "--json")
+    answer = json.loads(outcome.stdout)
+    assert outcome.exit_code == 4
+    assert [(row["replicate"], row["trusted"], row["verdict"]) for row in answer["fidelity"]] == [
+        (0, 1, "trusted"), (1, 0, LATE),
+    ]  # fmt: skip
+    assert answer["flows"][0]["goodput"]["replicates"] == 1
+    assert {row["hop"] for row in answer["hops"]} == {"wired", "wireless", "return"}
+    assert (pretended.asked["emulate"]["device"], pretended.asked["emulate"]["pcap"]) == ("tun", False)
+
+
+def test_an_untrusted_run_is_one_line_and_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.verdicts = {(0, 1): LATE}
+    outcome = ackclock("emulate", scenario_file, *QUICK)
+    assert outcome.exit_code == 4
+    assert outcome.stderr.splitlines() == [
+        f"not to be trusted: point 0, replicate 1: {LATE}",
+        "ackclock: 1 of 2 runs are not to be trusted; averages leave them out",
+    ]
+    assert "1 untrusted run left out" in outcome.stdout
+    taken_in = ackclock("emulate", scenario_file, *QUICK, "--untrusted")
+    assert taken_in.exit_code == 4
+    assert "1 untrusted run taken in" in taken_in.stdout
+
+
+@pytest.mark.parametrize("command", ["plot", "report"])
+def test_asking_for_untrusted_runs_changes_what_is_drawn(
+    scenario_file: Path, pretended: Pretended, command: str
+) -> None:
+    pretended.verdicts = {(1, 0): LATE}
+    sweep = 'sweep={"hops.wireless.impairments.0.probability" = ["0.5 %", "5 %"]}'
+    ackclock("emulate", scenario_file, *QUICK[:-1], sweep, "-o", "run")
+    drawn = {}
+    for asked in ((), ("--untrusted",)):
+        outcome = ackclock(command, "run", *asked, "-o", "run/figures" if command == "plot" else "run/report.html")
+        assert outcome.exit_code == 0, outcome.stderr
+        drawn[asked] = Path("run/figures/goodput.svg" if command == "plot" else "run/report.html").read_bytes()
+    assert drawn[()] != drawn["--untrusted",]
+
+
+def test_settings_that_are_not_as_asked(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.refused = [f"setting_{number}" for number in range(7)]
+    pretended.warnings = ["real-time priority refused; delays may be late"]
+    pretended.complaints = ["flow main/0 failed: reset"] * 2
+    outcome = ackclock("emulate", scenario_file, *QUICK)
+    assert outcome.exit_code == 0
+    assert outcome.stderr.splitlines() == [
+        "warning: real-time priority refused; delays may be late",
+        "warning: flow main/0 failed: reset",
+        "warning: 7 settings are not as asked (setting_0, setting_1, setting_2, setting_3, setting_4, …); the table "
+        "settings says why",
+    ]
+
+
+def test_a_machine_that_cannot_is_one_line(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.lacking = "user namespaces are disabled (unshare: EPERM); run as root"
+    outcome = ackclock("emulate", scenario_file, *QUICK)
+    assert (outcome.exit_code, outcome.stdout) == (3, "")
+    assert outcome.stderr == f"ackclock: {pretended.lacking}\n"
+    assert list(Path().iterdir()) == [scenario_file]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("leaky.toml", "--set", "hops.wired.delay=35"), "has no unit"),
+        (("leaky.toml", "--device", "tap"), "--device"),
+        (("leaky.toml", "-o", "leaky.toml"), "is a file"),
+        (("leaky.toml", "-o", "."), "no result of ackclock's"),
+        (("missing.toml",), "no such file"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_asked_of_the_machine(
+    scenario_file: Path, pretended: Pretended, arguments: tuple[str, ...], expected: str
+) -> None:
+    outcome = ackclock("emulate", *arguments)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    [line] = outcome.stderr.splitlines()
+    assert expected in line
+    assert pretended.asked == {}
+    assert list(Path().iterdir()) == [scenario_file]
+
+
+def test_an_interrupted_run_is_partial(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.complete = False
+    outcome = ackclock("emulate", scenario_file, *QUICK)
+    assert outcome.exit_code == 130
+    assert outcome.stderr == "warning: interrupted: replicates or points are missing\n"
+    assert outcome.stdout.startswith("leaky pipe: interrupted, of what was run: ")
+
+
+@pytest.mark.usefixtures("pretended")
+def test_ctrl_c_while_tables_are_written_says_what_is_left(
+    scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", interrupt)
+    outcome = ackclock("emulate", scenario_file, *QUICK, "-o", "run")
+    assert outcome.exit_code == 130
+    assert outcome.stderr.lstrip() == (
+        "ackclock: interrupted; run holds the record without tables, on which ackclock replay works\n"
+    )
+    refused = ackclock("plot", "run")
+    assert refused.exit_code == 2
+    assert "ackclock replay run works" in refused.stderr
+    assert ackclock("replay", "run").exit_code == 0
+
+
+def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.failure, pretended.complete = "the receivers' host ended", False
+    outcome = ackclock("emulate", scenario_file, *QUICK)
+    assert outcome.exit_code == 4
+    assert outcome.stderr.splitlines() == [
+        "warning: a run failed, replicates or points are missing: the receivers' host ended",
+        "ackclock: a run failed; the result holds the others",
+    ]
+
+
+def test_a_long_run_says_at_once_how_long_and_how_fast(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.complete = False
+    outcome = ackclock("emulate", scenario_file, "--replicates", 2)  # of six points of 5 s
+    [first, _] = outcome.stderr.splitlines()
+    assert first == "emulate leaky.toml: 25%, run 2 of 12, 9.612 Mbit/s, 45 s left"
+
+
+def test_replay_that_agrees(scenario_file: Path, pretended: Pretended) -> None:
+    ackclock("emulate", scenario_file, *QUICK, "-o", "run")
+    outcome = ackclock("replay", "run")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert re.search("^ *0 +1 +100 +90 +whole +no *$", outcome.stdout, re.MULTILINE)
+    assert [one["difference"] for one in json.loads(ackclock("replay", "run", "--json").stdout)] == [None, None]
+    assert pretended.asked["replay"]["folder"] == str(Path.cwd())
+
+
+@pytest.mark.parametrize("arguments", [(), ("--json",)])
+def test_replay_that_does_not_is_exit_code_4(
+    scenario_file: Path, pretended: Pretended, arguments: tuple[str, ...]
+) -> None:
+    ackclock("emulate", scenario_file, *QUICK, "-o", "run")
+    pretended.differences = {(0, 1): "decision 7: recorded nothing, replayed packet 3 Dropped at 12 ns, hop 0"}
+    outcome = ackclock("replay", "run", *arguments)
+    assert outcome.exit_code == 4
+    assert outcome.stdout
+    assert outcome.stderr == (
+        "ackclock: 1 of 2 runs differ; point 0, replicate 1: decision 7: recorded nothing, replayed packet 3 Dropped "
+        "at 12 ns, hop 0\n"
+    )
+
+
+def test_replay_without_a_record_is_one_line(scenario_file: Path, pretended: Pretended) -> None:
+    ackclock("emulate", scenario_file, *QUICK, "-o", "run")
+    for record in Path("run/record").iterdir():
+        record.unlink()
+    ackclock("simulate", scenario_file, *QUICK, "-o", "simulated")
+    for folder, said in (("run", "holds no record"), ("simulated", "keeps no record"), ("nowhere", "no run.json")):
+        outcome = ackclock("replay", folder)
+        assert (outcome.exit_code, outcome.stdout) == (2, "")
+        [line] = outcome.stderr.splitlines()
+        assert said in line
+    assert pretended.asked["replay"]

@@ -1,0 +1,102 @@
+"""Runs that are not to be trusted are kept, marked, and left out of every average unless somebody asks."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ackclock import Result, Scenario, emulate, plot, simulate
+from ackclock.metrics import METRICS, interval, summarise
+from ackclock.report import page
+from ackclock.summary import averaging, fidelity_rows, flow_cells, flow_rows, hop_rows
+
+from .pretended import LATE, Pretended
+
+# Of the second point one, of the third all.
+DOUBTFUL = {(1, 2), (2, 0), (2, 1), (2, 2)}
+
+
+@pytest.fixture(scope="module")
+def emulated(leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    short = leaky_pipe.replace({"duration": "3 s", "flows.main.transport.control.kind": "reno"})
+    sweep = {"hops.wireless.impairments.0.probability": ["0 %", "0.5 %", "5 %"]}
+    with pytest.MonkeyPatch.context() as patch:
+        pretended = Pretended(dict.fromkeys(DOUBTFUL, LATE), refused=["tcp_recovery"]).take_the_place(patch)
+        assert pretended.complete
+        return emulate(short.replace(sweep=sweep), tmp_path_factory.mktemp("emulated") / "run")
+
+
+@pytest.mark.parametrize("what", METRICS, ids=lambda what: what.name)
+def test_no_average_takes_them_in(emulated: Result, what) -> None:
+    values = what.values(emulated)
+    assert {(value.point, value.replicate) for value in values} >= DOUBTFUL  # they are kept
+    for taken_in, result in ((False, emulated), (True, replace(emulated, averages_untrusted=True))):
+        for one in summarise(result, what):
+            expected = interval(
+                [
+                    value.value
+                    for value in values
+                    if (value.point, value.subject) == (one.point, one.subject)
+                    and (taken_in or (value.point, value.replicate) not in DOUBTFUL)
+                ]
+            )
+            assert repr(one.interval) == repr(expected)  # as text: unknown equals unknown
+
+
+def test_where_all_are_untrusted_nothing_is_known(emulated: Result) -> None:
+    [first, second, third] = flow_rows(emulated)
+    assert (first["goodput"].replicates, second["goodput"].replicates, third["goodput"].replicates) == (3, 2, 0)
+    assert math.isnan(third["goodput"].mean)
+    head, cells = flow_cells([first, second, third])
+    assert "–" not in cells[0]
+    assert set(cells[2][head.index("goodput Mbit/s") :]) == {"–"}
+    assert all(math.isnan(row["utilisation"].mean) for row in hop_rows(emulated) if row["point"] == 2)
+    warned = [line for line in emulated.run["warnings"] if "trusted" in line]
+    assert warned == ["point 2: none of its runs is to be trusted, so that there is nothing to average"]
+
+
+def test_titles_say_so(emulated: Result) -> None:
+    assert averaging(emulated).endswith(", 4 untrusted runs left out")
+    assert averaging(replace(emulated, averages_untrusted=True)).endswith(", 4 untrusted runs taken in")
+    assert "not to be trusted" in plot.cwnd(emulated, point=1, replicate=2).axes[0].get_title(loc="left")
+    assert "trusted" not in plot.cwnd(emulated, point=1, replicate=1).axes[0].get_title(loc="left")
+
+
+def test_the_sweep_leaves_them_out(emulated: Result) -> None:
+    for result, points in ((emulated, 2), (replace(emulated, averages_untrusted=True), 3)):
+        [axes] = plot.sweep(result).axes
+        [line] = [line for line in axes.get_lines() if line.get_label() == "Reno"]
+        assert len(line.get_xdata()) == points
+
+
+def test_nothing_of_a_simulation_is_left_out(result: Result) -> None:
+    assert result.untrusted == result.left_out == frozenset()
+    assert fidelity_rows(result) == []
+
+
+def test_they_survive_the_folder(emulated: Result, tmp_path: Path) -> None:
+    loaded = Result.load(emulated.save(tmp_path / "run"))
+    assert loaded.untrusted == DOUBTFUL
+
+
+def test_the_report_shows_machine_verdicts_and_settings(emulated: Result, result: Result) -> None:
+    text = page([(emulated, None)])
+    assert "<tr><th>way</th><td>emulate</td></tr>" in text
+    assert "<tr><th>priority</th><td>SCHED_FIFO</td></tr>" in text
+    assert text.count(f"<td>{LATE}</td>") == len(DOUBTFUL)
+    assert text.count("<td>trusted</td>") == 9 - len(DOUBTFUL)
+    assert text.count("<td>tcp_recovery</td>") == 1  # once, not for every run
+    assert "1 setting is not as asked (tcp_recovery)" in text
+    assert "<h3>Fidelity</h3>" not in page([(result, None)])
+
+
+def test_a_failed_run_is_told(leaky_pipe: Scenario, tmp_path: Path, pretended: Pretended) -> None:
+    pretended.failure, pretended.complete = "point 0, replicate 1: the receivers' host ended", False
+    failed = emulate(leaky_pipe.expand()[0].scenario.replace(duration="2 s"), tmp_path / "run")
+    assert failed.partial
+    assert failed.run["failed"]
+    assert [line for line in failed.run["warnings"] if "failed" in line] == [
+        "a run failed, replicates or points are missing: point 0, replicate 1: the receivers' host ended"
+    ]
+    assert not simulate(leaky_pipe.expand()[0].scenario.replace(duration="2 s")).partial

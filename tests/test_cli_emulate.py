@@ -1,0 +1,379 @@
+"""`ackclock emulate` and `ackclock replay` on this machine, with the kernel's own TCP; skipped where it cannot.
+
+How far a run can be trusted depends on what else the machine does, so no test demands that it is: what is demanded is
+that the verdict, the marks and the exit code agree.
+"""
+
+import functools
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ackclock import Result, plot
+
+pytestmark = pytest.mark.usefixtures("emulation")
+
+SCENARIO = """\
+schema = 1
+name = "short"
+duration = "2 s"
+warmup = "0.5 s"
+seed = 7
+replicates = 2
+
+[[hops]]
+name = "there"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "40 packets" }
+delay = "10 ms"
+
+[[hops]]
+name = "back"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "1000 packets" }
+delay = "10 ms"
+
+[[flows]]
+name = "download"
+route = ["there"]
+return = ["back"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
+
+[[flows]]
+name = "voice"
+route = ["there"]
+transport = { kind = "udp" }
+traffic = { kind = "cbr", rate = "1 Mbit/s" }
+"""
+
+# Payload of 1448 bytes in an IP packet of 1500.
+PAYLOAD_SHARE = 1448 / 1500
+# A busy machine is late to everything.
+PATIENCE_S = 60
+
+
+class Emulated:
+    """A finished command and its folder, the only thing in its own."""
+
+    def __init__(self, place: Path) -> None:
+        (place / "short.toml").write_text(SCENARIO)
+        self.place, self.folder = place, place / "run"
+        self.outcome = command(place, "emulate", "short.toml", "-o", "run", "--json")
+        self.answer = json.loads(self.outcome.stdout or "null")
+        self.result = Result.load(self.folder)
+
+
+def command(place: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", TALKATIVE, *arguments], cwd=place, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def emulated(emulation: None, tmp_path_factory: pytest.TempPathFactory) -> Emulated:
+    assert emulation is None
+    return Emulated(tmp_path_factory.mktemp("emulated"))
+
+
+def test_the_answer_says_whether_it_can_be_trusted(emulated: Emulated) -> None:
+    fidelity = emulated.answer["fidelity"]
+    assert [(row["point"], row["replicate"]) for row in fidelity] == [(0, 0), (0, 1)]
+    doubtful = [row for row in fidelity if not row["trusted"]]
+    assert emulated.outcome.returncode == (4 if doubtful else 0), emulated.outcome.stderr
+    assert emulated.outcome.stderr.count("not to be trusted: ") == len(doubtful)
+    assert all((row["verdict"] == "trusted") == bool(row["trusted"]) for row in fidelity)
+    assert all(row["largest_packet_bytes"] == row["mtu_bytes"] == 1500 for row in fidelity)
+    assert all(row["base_rtt_s"] >= 0.01 for row in fidelity)  # the voice's: nothing comes back
+    assert emulated.answer["partial"] is False
+    assert emulated.answer["flows"][0]["goodput"]["replicates"] == 2 - len(doubtful)
+
+
+def test_the_folder_holds_it_all_and_nothing_lies_about(emulated: Emulated) -> None:
+    assert sorted(path.name for path in emulated.place.iterdir()) == ["run", "short.toml"]
+    tables = ("events", "fidelity", "flows", "hops", "lateness", "samples", "settings", "tcp_info")
+    assert sorted(path.name for path in emulated.folder.iterdir()) == sorted(
+        ["pcap", "record", "run.json", *(f"{name}.parquet" for name in tables)]
+    )
+    places = ("from-receivers", "from-senders", "to-receivers", "to-senders")
+    runs = [f"point-0-replicate-{replicate}" for replicate in (0, 1)]
+    assert sorted(path.name for path in (emulated.folder / "pcap").iterdir()) == [
+        f"{run}-{place}.pcap" for run in runs for place in places
+    ]
+    assert sorted(path.name for path in (emulated.folder / "record").iterdir()) == [f"{run}.ackrec" for run in runs]
+    assert all(path.stat().st_size > 1000 for kind in ("pcap", "record") for path in (emulated.folder / kind).iterdir())
+    run = emulated.result.run
+    assert run["way"] == "emulate"
+    assert set(run["machine"]) == {"kernel", "device", "priority", "processors"}
+    assert os.uname().release in run["machine"]["kernel"]
+
+
+def test_flows_and_hops_agree_with_the_path(emulated: Emulated) -> None:
+    tables = emulated.result.tables
+    most = 10e6 * PAYLOAD_SHARE
+    flows = tables["flows"].to_pylist()
+    assert [(row["flow"], row["control"]) for row in flows] == [("download", "reno"), ("voice", "udp")] * 2
+    for row in flows:
+        assert 0 < row["goodput_bit_per_s"] < most
+        assert row["delivered_bytes"] > 0
+        assert row["sent_packets"] > 0
+        assert row["rtt_min_s"] is None or row["rtt_min_s"] >= 0.02
+    last = {(row["replicate"], row["hop"]): row for row in tables["hops"].to_pylist()}
+    for replicate in (0, 1):
+        there = last[replicate, "there"]
+        assert there["busy_s"] <= 2
+        # The rest is being sent or on its way.
+        assert there["arrivals"] >= there["departures"] + there["drops_queue"] + there["backlog_packets"]
+        assert there["served_bytes"] >= sum(row["delivered_bytes"] for row in flows if row["replicate"] == replicate)
+    assert tables["events"].num_rows == 0  # the kernel does not tell
+
+
+def test_tcp_is_read_every_ten_milliseconds_and_udp_has_no_samples(emulated: Emulated) -> None:
+    rows = emulated.result.tables["tcp_info"].to_pylist()
+    assert {row["flow"] for row in rows} == {"download"}
+    for replicate in (0, 1):
+        times = [row["time_s"] for row in rows if row["replicate"] == replicate]
+        assert times == sorted(times)
+        assert 1 + 2 / 0.010 >= len(times) > 0
+        known = [row for row in rows if row["replicate"] == replicate and row["smoothed_rtt_s"] is not None]
+        assert known
+        assert known[-1]["rtt_min_s"] >= 0.02
+    samples = emulated.result.tables["samples"].to_pylist()
+    assert {row["flow"] for row in samples} == {"download"}
+    assert max(row["cwnd_bytes"] or 0 for row in samples) > 1448
+
+
+def test_lateness_counts_every_packet_once(emulated: Emulated) -> None:
+    fidelity = emulated.result.tables["fidelity"].to_pylist()
+    for row in fidelity:
+        buckets = [
+            bucket
+            for bucket in emulated.result.tables["lateness"].to_pylist()
+            if bucket["replicate"] == row["replicate"] and bucket["packets"]
+        ]
+        assert sum(bucket["packets"] for bucket in buckets) > 1000
+        assert buckets[-1]["at_most_s"] >= row["lateness_p99_s"] >= row["lateness_p50_s"] >= 0
+
+
+def test_the_record_replays(emulated: Emulated) -> None:
+    outcome = command(emulated.place, "replay", "run", "--json")
+    assert outcome.returncode == 0, outcome.stderr
+    runs = json.loads(outcome.stdout)
+    assert [(one["point"], one["replicate"], one["complete"]) for one in runs] == [(0, 0, True), (0, 1, True)]
+    for one in runs:
+        assert min(one["arrivals"], one["decisions"]) > 1000
+        assert one["difference"] is None
+    assert command(emulated.place, "replay", "run").returncode == 0
+
+
+def test_a_replay_through_other_hops_differs(emulated: Emulated, tmp_path: Path) -> None:
+    other = tmp_path / "run"
+    (other / "record").mkdir(parents=True)
+    for record in (emulated.folder / "record").iterdir():
+        (other / "record" / record.name).write_bytes(record.read_bytes())
+    run = json.loads((emulated.folder / "run.json").read_text())
+    run["points"][0]["scenario"]["hops"][0]["delay"] = "10.000001 ms"
+    (other / "run.json").write_text(json.dumps(run))
+    outcome = command(tmp_path, "replay", "run")
+    assert outcome.returncode == 4
+    [line] = outcome.stderr.splitlines()
+    assert line.startswith("ackclock: 2 of 2 runs differ; point 0, replicate 0: decision ")
+    assert outcome.stdout
+
+
+def test_a_record_that_was_changed_is_found(emulated: Emulated, tmp_path: Path) -> None:
+    other = tmp_path / "run"
+    (other / "record").mkdir(parents=True)
+    (other / "run.json").write_bytes((emulated.folder / "run.json").read_bytes())
+    for record in (emulated.folder / "record").iterdir():
+        changed = bytearray(record.read_bytes())
+        changed[len(changed) // 2] ^= 1
+        (other / "record" / record.name).write_bytes(changed)
+    outcome = command(tmp_path, "replay", "run")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    [line] = outcome.stderr.splitlines()
+    assert "point-0-replicate-0.ackrec" in line
+
+
+def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> None:
+    for name, draw in plot.figures(emulated.result, replicate=1).items():
+        assert draw().axes[0].get_lines(), name
+    asked = () if emulated.outcome.returncode == 0 else ("--untrusted",)
+    assert command(emulated.place, "plot", "run", "-o", str(tmp_path / "figures"), *asked).returncode == 0
+    page = tmp_path / "report.html"
+    assert command(emulated.place, "report", "run", "-o", str(page), *asked).returncode == 0
+    text = page.read_text()
+    assert "<h3>Fidelity</h3>" in text
+    assert emulated.result.run["machine"]["kernel"] in text
+
+
+def test_both_devices_carry_the_same(emulated: Emulated, tmp_path: Path) -> None:
+    """What the first run did not use is used here, if this machine has it."""
+    device = {"tun": "packet_socket", "packet_socket": "tun"}[emulated.result.run["machine"]["device"]]
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    outcome = command(
+        tmp_path, "emulate", "short.toml", "-o", "run", "--device", device, "--replicates", "1", "--no-pcap"
+    )
+    if outcome.returncode == 3:
+        pytest.skip(outcome.stderr)
+    assert outcome.returncode in (0, 4), outcome.stderr
+    result = Result.load(tmp_path / "run")
+    assert result.tables["fidelity"]["device"].to_pylist() == [device]
+    assert not (tmp_path / "run" / "pcap").exists()
+    assert command(tmp_path, "replay", "run").returncode == 0
+
+
+def test_what_no_host_can_send_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    outcome = command(tmp_path, "emulate", "short.toml", "--set", "flows.voice.transport.mss=70 kB")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    [line] = outcome.stderr.splitlines()
+    assert line.startswith("ackclock: flows.voice.transport.mss: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["short.toml"]
+
+
+def test_what_the_kernel_does_in_its_own_way_is_told(tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    beta = 'flows.download.transport.control={kind="cubic", beta=0.5}'
+    outcome = command(tmp_path, "emulate", "short.toml", "--replicates", "1", "--set", "duration=1 s", "--set", beta)
+    assert outcome.returncode in (0, 4), outcome.stderr
+    assert "flows.download.transport.control.beta" in outcome.stderr
+    [row] = [row for row in Result.load(tmp_path / "out/short").tables["settings"].to_pylist() if row["refusal"]]
+    assert (row["name"], row["asked"]) == ("flows.download.transport.control.beta", "0.5")
+
+
+class Running:
+    """A long run under way, and every process of it."""
+
+    def __init__(self, process: subprocess.Popen) -> None:
+        self.process = process
+        self.hosts = descendants(process.pid)
+        self._ends = {pid: os.pidfd_open(pid) for pid in self.hosts}
+        self.namespaces = {_network(pid) for pid in self.hosts} - {_network("self")}
+
+    def wait(self) -> str:
+        """What it said on standard error, once it and all its hosts have ended."""
+        _, errors = self.process.communicate(timeout=PATIENCE_S)
+        for end in self._ends.values():
+            waiting = select.poll()
+            waiting.register(end, select.POLLIN)
+            assert waiting.poll(PATIENCE_S * 1000), "a host outlives its run"
+            os.close(end)
+        return errors
+
+
+def _network(process: object) -> str:
+    return str(Path(f"/proc/{process}/ns/net").readlink())
+
+
+def descendants(pid: int) -> list[int]:
+    children = [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in _children(task)]
+    return [*children, *(further for child in children for further in descendants(child))]
+
+
+def _children(task: Path) -> list[str]:
+    return (task / "children").read_text().split()
+
+
+# Says how far it is whenever it can, so that a test need not guess.
+TALKATIVE = "from ackclock import progress; progress._QUIET_S = 0; from ackclock.cli import main; main()"
+
+
+@contextmanager
+def long_run(place: Path) -> Iterator[Running]:
+    """A run of minutes of which something has been recorded."""
+    (place / "short.toml").write_text(SCENARIO)
+    (place / "temporary").mkdir()
+    arguments = ["emulate", "short.toml", "-o", "run", "--set", "duration=300 s"]
+    record = place / "run" / "record" / "point-0-replicate-0.ackrec"
+    # Of its own, so that all of it can be interrupted as a terminal does; heeding it, even where this test does not.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(
+        [sys.executable, "-c", TALKATIVE, *arguments], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True, preexec_fn=heed, env=os.environ | {"TMPDIR": str(place / "temporary")},
+    ) as process:  # fmt: skip
+        try:
+            assert process.stderr is not None
+            for _told in process.stderr:
+                if record.exists() and record.stat().st_size > 0:
+                    break
+            yield Running(process)
+        finally:
+            process.kill()
+
+
+def nothing_is_left(place: Path, running: Running) -> None:
+    assert len(running.hosts) >= 2
+    assert running.namespaces, "hosts have networks of their own"
+    assert not running.namespaces & set(namespaces())
+    assert sorted(path.name for path in place.iterdir()) == ["run", "short.toml", "temporary"]
+    assert list((place / "temporary").iterdir()) == []
+
+
+def namespaces() -> Iterator[str]:
+    """Of every process there is, and all that are held by a mount."""
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                yield _network(process.name)
+                yield from (word for word in (process / "mountinfo").read_text().split() if word.startswith("net:["))
+            except OSError:
+                continue  # it has just ended, or is another user's
+
+
+def test_ctrl_c_leaves_a_partial_result_and_nothing_else(tmp_path: Path) -> None:
+    with long_run(tmp_path) as running:
+        os.killpg(running.process.pid, signal.SIGINT)
+        errors = running.wait()
+    assert running.process.returncode == 130, errors
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    nothing_is_left(tmp_path, running)
+    result = Result.load(tmp_path / "run")
+    assert result.partial
+    assert command(tmp_path, "replay", "run").returncode == 0
+    assert command(tmp_path, "report", "run").returncode == 0
+
+
+@pytest.mark.parametrize("whom", ["the command", "a host"])
+def test_kill_leaves_no_process_no_namespace_no_temporary_file(tmp_path: Path, whom: str) -> None:
+    with long_run(tmp_path) as running:
+        os.kill(running.process.pid if whom == "the command" else running.hosts[-1], signal.SIGKILL)
+        errors = running.wait()
+    nothing_is_left(tmp_path, running)
+    if whom == "the command":
+        assert running.process.returncode == -signal.SIGKILL
+        assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["pcap", "record", "run.json"]
+        refused = command(tmp_path, "plot", "run")
+        assert refused.returncode == 2
+        assert "ackclock replay run works" in refused.stderr
+    else:
+        assert running.process.returncode == 4, errors
+        assert "a run failed" in errors
+        assert Result.load(tmp_path / "run").partial
+    outcome = command(tmp_path, "replay", "run", "--json")
+    assert outcome.returncode == 0, outcome.stderr
+    assert [one["difference"] for one in json.loads(outcome.stdout)] == [None]
+
+
+def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> None:
+    with tempfile.TemporaryDirectory() as name:  # pytest's are nobody else's to look into
+        place = Path(name)
+        place.chmod(0o777)
+        (place / "short.toml").write_text(SCENARIO)
+        outcome = as_nobody("emulate", "short.toml", "-o", "run", "--replicates", "1", "--json", cwd=place)
+        if outcome.returncode == 3:
+            pytest.skip(outcome.stderr)
+        assert outcome.returncode in (0, 4), outcome.stderr
+        [row] = json.loads(outcome.stdout)["fidelity"]
+        assert row["priority"] != "SCHED_FIFO"
+        assert "real-time priority refused" in outcome.stderr
+        assert command(place, "replay", "run").returncode == 0
