@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""The kernel's reno and cubic beside the engine's, on the same five paths: goodput, round-trip time, retransmissions.
+
+    .venv/bin/python benches/against_linux.py            # about 20 minutes; writes the table and figure of
+                                                         # docs/guides/fidelity.md
+    .venv/bin/python benches/against_linux.py out/linux  # keeps the runs there, and takes those that are there
+
+Both ways get the same scenario with the preset `linux`. Rates are after a warm-up; the round-trip time is the mean of
+the smoothed one over time, which both ways know. Intervals are Student's, at 95 %, over the replicates; of the kernel
+only replicates that are to be trusted count.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy import stats
+
+from ackclock import Result, Scenario, simulate
+from ackclock.metrics.tables import column
+from ackclock.ways import emulate
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "fidelity.md"
+FIGURE = PAGE.parent.parent / "images" / "against-linux.svg"
+BEGIN, END = "<!-- against linux: begin -->", "<!-- against linux: end -->"
+
+#: Of 10 Mbit/s and 40 ms: a product of 33 packets of 1500 bytes.
+PATHS = {
+    "¼ BDP": ("8 packets", "0 %"),
+    "1 BDP": ("33 packets", "0 %"),
+    "4 BDP": ("133 packets", "0 %"),
+    "0.5 % loss": ("133 packets", "0.5 %"),
+    "2 % loss": ("133 packets", "2 %"),
+}
+CONTROLS = ("reno", "cubic")
+WAYS = ("Linux", "engine")
+REPLICATES = 5
+WARMUP_S = 5
+
+SCENARIO = """
+schema = 1
+name = "against linux"
+duration = "25 s"
+warmup = "5 s"
+sample_interval = "20 ms"
+seed = 2026
+replicates = 5
+
+[[hops]]
+name = "there"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "133 packets" }
+delay = "20 ms"
+impairments = [{ kind = "iid_loss", probability = "0 %" }]
+
+[[hops]]
+name = "back"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "1000 packets" }
+delay = "20 ms"
+
+[[flows]]
+name = "main"
+route = ["there"]
+return = ["back"]
+start = ["0 s", "100 ms"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
+"""
+
+
+def scenario(path: str, control: str) -> Scenario:
+    """One bulk flow on one of the paths."""
+    limit, loss = PATHS[path]
+    return Scenario.from_toml(SCENARIO).replace(
+        {
+            "replicates": REPLICATES,
+            "hops.there.queue.limit": limit,
+            "hops.there.impairments.0.probability": loss,
+            "flows.main.transport.control": {"kind": control},
+        }
+    )
+
+
+def answered(way: str, path: str, control: str, folder: Path) -> Result:
+    """The result of one way, perhaps of an earlier day."""
+    described = scenario(path, control)
+    if way == "engine":
+        return simulate(described)
+    kept = folder / f"{control}-{list(PATHS).index(path)}"
+    return Result.load(kept) if (kept / "flows.parquet").exists() else emulate(described, kept)
+
+
+def trusted(result: Result) -> list[int]:
+    """The replicates that count."""
+    if "fidelity" not in result.tables:
+        return list(range(REPLICATES))
+    return [row["replicate"] for row in result.tables["fidelity"].to_pylist() if row["trusted"]]
+
+
+def measured(result: Result) -> dict[str, list[float]]:
+    """Goodput in Mbit/s, mean smoothed round-trip time in ms, share of retransmissions in %; one of each replicate."""
+    flows = {row["replicate"]: row for row in result.tables["flows"].to_pylist()}
+    samples = {name: column(result.tables["samples"], name) for name in ("replicate", "time_s", "smoothed_rtt_s")}
+    warm = samples["time_s"] >= WARMUP_S
+    counted = trusted(result)
+    return {
+        "goodput": [flows[one]["goodput_bit_per_s"] / 1e6 for one in counted],
+        "rtt": [
+            1e3 * float(np.nanmean(samples["smoothed_rtt_s"][warm & (samples["replicate"] == one)])) for one in counted
+        ],
+        "retransmitted": [100 * flows[one]["retransmitted_packets"] / flows[one]["sent_packets"] for one in counted],
+    }
+
+
+def interval(values: list[float]) -> str:
+    """Mean and half width."""
+    if len(values) < 2:
+        return "–"
+    half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
+    return f"{np.mean(values):.2f} ± {half:.2f}"
+
+
+def row(path: str, control: str, by_way: dict[str, dict[str, list[float]]]) -> str:
+    """A line of the page's table."""
+    cells = []
+    for name in ("goodput", "rtt", "retransmitted"):
+        linux, engine = (by_way[way][name] for way in WAYS)
+        difference = np.mean(engine) / np.mean(linux) - 1 if np.mean(linux) > 0 else np.nan
+        cells += [interval(linux), interval(engine), "–" if np.isnan(difference) else f"{difference:+.1%}"]
+    return f"| {' | '.join([control, path, *cells])} |"
+
+
+def draw(axes: Axes, results: dict[str, Result], title: str) -> None:
+    """Congestion windows of the first replicate of each way, one over the other."""
+    for way, style in zip(WAYS, ("-", "--"), strict=True):
+        samples = results[way].tables["samples"]
+        first = column(samples, "replicate") == trusted(results[way])[0]
+        colour = "black" if way == "Linux" else "tab:orange"
+        segments = column(samples, "cwnd_bytes")[first] / 1448
+        axes.plot(column(samples, "time_s")[first], segments, style, color=colour, linewidth=0.9, label=way)
+    axes.set_title(title, fontsize=9, loc="left")
+    axes.set_ylim(bottom=0)
+    axes.tick_params(labelsize=8)
+
+
+def main() -> None:
+    """Runs, draws, and writes the page's table."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(sys.argv[1] if len(sys.argv) > 1 else scratch)
+        figure = Figure(figsize=(9, 11), layout="constrained")
+        grid = figure.subplots(len(PATHS), len(CONTROLS), sharex=True)
+        lines = []
+        for column, control in enumerate(CONTROLS):
+            for place, path in enumerate(PATHS):
+                results = {way: answered(way, path, control, folder) for way in WAYS}
+                by_way = {way: measured(result) for way, result in results.items()}
+                lines.append(row(path, control, by_way))
+                print(lines[-1], f"({len(by_way['Linux']['goodput'])} trusted)", flush=True)
+                draw(grid[place, column], results, f"{control}, {path}")
+    grid[0, 0].legend(fontsize=8)
+    figure.supxlabel("time (s)")
+    figure.supylabel("congestion window (segments)")
+    FIGURE.parent.mkdir(exist_ok=True)
+    figure.savefig(FIGURE)
+    titles = ["control", "path"]
+    for quantity in ("goodput (Mbit/s)", "RTT (ms)", "retransmitted (%)"):
+        titles += [f"{quantity} Linux", "engine", "difference"]
+    head = f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n"
+    table = head + "\n".join(lines)
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""One packet after the other through a hop, seen in the same form whether it was simulated or emulated."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from ackclock import Result, Scenario, simulate
+from ackclock.ways import emulate, replay
+
+#: Ways of answering that know every packet.
+ARMS = ("simulated", "emulated")
+
+# pcap with nanoseconds, least significant byte first; raw IP.
+_MAGIC = 0xA1B23C4D
+_FILE_HEADER, _PACKET_HEADER = 24, 16
+# IPv4 without options and UDP; then the number of the datagram.
+_HEADERS = 28
+
+
+class Passage(NamedTuple):
+    """A datagram: its number, when it came to the first hop, and when it left the last; None if it did not. Nanoseconds."""
+
+    number: int
+    arrived: int
+    departed: int | None
+
+
+def run(scenario: Scenario, arm: str, folder: Path) -> tuple[Result, list[Passage]]:
+    """The result of one flow of datagrams, and its passages in the order of arrival. What is emulated is replayed too."""
+    if arm == "simulated":
+        result = simulate(scenario, packets=True)
+        return result, _simulated(result)
+    result = emulate(scenario, folder)
+    (replayed,) = replay(folder)
+    assert replayed["complete"]
+    assert replayed["difference"] is None
+    assert result.tables["fidelity"]["outside_drops"].to_pylist() == [0]
+    return result, _emulated(folder / "pcap")
+
+
+def _simulated(result: Result) -> list[Passage]:
+    packets = result.tables["packets"].select(["event", "sequence", "time_s"]).to_pylist()
+    times: dict[str, dict[int, int]] = {"arrive": {}, "receive": {}}
+    for packet in packets:
+        if packet["event"] in times:
+            times[packet["event"]].setdefault(packet["sequence"], round(packet["time_s"] * 1e9))
+    return [Passage(number, at, times["receive"].get(number)) for number, at in times["arrive"].items()]
+
+
+def _emulated(folder: Path) -> list[Passage]:
+    departed = dict(reversed(_numbers(folder / "point-0-replicate-0-to-receivers.pcap")))
+    arrived = _numbers(folder / "point-0-replicate-0-from-senders.pcap")
+    return [Passage(number, at, departed.get(number)) for number, at in arrived]
+
+
+def _numbers(capture: Path) -> list[tuple[int, int]]:
+    """The number and the time of each datagram of a capture."""
+    data = capture.read_bytes()
+    assert struct.unpack_from("<I", data)[0] == _MAGIC
+    found, at = [], _FILE_HEADER
+    while at < len(data):
+        seconds, nanoseconds, kept, _ = struct.unpack_from("<4I", data, at)
+        (number,) = struct.unpack_from("<Q", data, at + _PACKET_HEADER + _HEADERS)
+        found.append((number, seconds * 1_000_000_000 + nanoseconds))
+        at += _PACKET_HEADER + kept
+    return found
