@@ -20,7 +20,7 @@ _HEADERS = 28
 
 
 class Passage(NamedTuple):
-    """A datagram: its number, when it came to the first hop, when it left the last (None if it did not). Nanoseconds."""
+    """A datagram: its number, when it came to the first hop, when it left the last or None; in nanoseconds."""
 
     number: int
     arrived: int

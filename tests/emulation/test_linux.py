@@ -1,8 +1,8 @@
 """The kernel's reno and cubic beside the engine's, on a drop-tail path of one bandwidth-delay product.
 
 There the sawtooth decides everything and chance nothing, so one short run of each says something. The guide about
-fidelity holds five paths over five replicates, and says where the tolerances come from: ten times the largest difference
-seen there on this path. What a machine was too busy for is skipped, loudly; the verdict decides that, no clock here.
+fidelity holds five paths over five replicates, and says where the tolerances come from: ten times the largest
+difference seen there on this path. What a machine was too busy for is skipped, loudly; the verdict decides that.
 """
 
 from pathlib import Path

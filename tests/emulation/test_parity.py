@@ -1,8 +1,8 @@
-"""One body, two arms: what a hop does to packets follows the same law whether they are simulated or come from the kernel.
+"""One body, two arms: what a hop does to packets follows the same law whether they are simulated or the kernel's.
 
 When a packet comes to a hop differs between the arms, since a real sender is late by microseconds, sometimes by
-milliseconds; what the hop makes of the arrivals does not. So each body states the law for the arrivals there were, to the
-nanosecond, in a few lines that share no code with the hops.
+milliseconds; what the hop makes of the arrivals does not. So each body states the law for the arrivals there were,
+to the nanosecond, in a few lines that share no code with the hops.
 """
 
 from pathlib import Path
