@@ -20,7 +20,7 @@ _HEADERS = 28
 
 
 class Passage(NamedTuple):
-    """A datagram: its number, when it came to the first hop, and when it left the last; None if it did not. Nanoseconds."""
+    """A datagram: its number, when it came to the first hop, when it left the last or None; in nanoseconds."""
 
     number: int
     arrived: int
@@ -28,7 +28,7 @@ class Passage(NamedTuple):
 
 
 def run(scenario: Scenario, arm: str, folder: Path) -> tuple[Result, list[Passage]]:
-    """The result of one flow of datagrams, and its passages in the order of arrival. What is emulated is replayed too."""
+    """The result of one flow of datagrams, and its passages in order of arrival. What is emulated is replayed too."""
     if arm == "simulated":
         result = simulate(scenario, packets=True)
         return result, _simulated(result)

@@ -1,13 +1,14 @@
-"""One body, two arms: what a hop does to packets follows the same law whether they are simulated or come from the kernel.
+"""One body, two arms: what a hop does to packets follows the same law whether they are simulated or the kernel's.
 
 When a packet comes to a hop differs between the arms, since a real sender is late by microseconds, sometimes by
-milliseconds; what the hop makes of the arrivals does not. So each body states the law for the arrivals there were, to the
-nanosecond, in a few lines that share no code with the hops.
+milliseconds; what the hop makes of the arrivals does not. So each body states the law for the arrivals there were,
+to the nanosecond, in a few lines that share no code with the hops.
 """
 
 from pathlib import Path
 
 import pytest
+
 from ackclock import Scenario
 
 from .passages import ARMS, Passage, run
@@ -76,7 +77,9 @@ def test_delay(arm: str, tmp_path: Path) -> None:
 def test_serialisation(arm: str, tmp_path: Path) -> None:
     # Bursts of a hundred packets, each of which waits for all before it.
     hop = 'link = { kind = "constant", rate = "8 Mbit/s" }\nqueue = { kind = "droptail", limit = "1000 packets" }'
-    bursts = '{ kind = "on_off", rate = "50 Mbit/s", mean_on = "16 ms", mean_off = "200 ms", on_distribution = "constant" }'
+    bursts = (
+        '{ kind = "on_off", rate = "50 Mbit/s", mean_on = "16 ms", mean_off = "200 ms", on_distribution = "constant" }'
+    )
     _, passages = run(scenario(hop, bursts), arm, tmp_path / "run")
     departures = expected(passages, 8_000_000, 1000)
     assert None not in departures

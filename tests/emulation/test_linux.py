@@ -1,0 +1,72 @@
+"""The kernel's reno and cubic beside the engine's, on a drop-tail path of one bandwidth-delay product.
+
+There the sawtooth decides everything and chance nothing, so one short run of each says something. The guide about
+fidelity holds five paths over five replicates, and says where the tolerances come from: ten times the largest
+difference seen there on this path. What a machine was too busy for is skipped, loudly; the verdict decides that.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ackclock import Result, Scenario, simulate
+from ackclock.metrics.tables import column
+from ackclock.ways import emulate, replay
+
+pytestmark = pytest.mark.usefixtures("emulation")
+
+WARMUP_S = 4
+ATTEMPTS = 3
+
+PATH = """
+schema = 1
+name = "one product"
+duration = "12 s"
+warmup = "4 s"
+sample_interval = "20 ms"
+replicates = 1
+
+[[hops]]
+name = "there"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "33 packets" }
+delay = "20 ms"
+
+[[hops]]
+name = "back"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "1000 packets" }
+delay = "20 ms"
+
+[[flows]]
+name = "main"
+route = ["there"]
+return = ["back"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
+"""
+
+
+def measured(result: Result) -> tuple[float, float]:
+    """Goodput in bit/s, and the mean of the smoothed round-trip time over time in seconds, after the warm-up."""
+    samples = result.tables["samples"]
+    warm = column(samples, "time_s") >= WARMUP_S
+    (flow,) = result.tables["flows"].to_pylist()
+    return flow["goodput_bit_per_s"], float(np.nanmean(column(samples, "smoothed_rtt_s")[warm]))
+
+
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_goodput_and_round_trip_time(control: str, tmp_path: Path) -> None:
+    scenario = Scenario.from_toml(PATH).replace({"flows.main.transport.control": {"kind": control}})
+    for attempt in range(ATTEMPTS):
+        folder = tmp_path / str(attempt)
+        linux = emulate(scenario, folder)
+        assert [run["difference"] for run in replay(folder)] == [None]
+        if not linux.untrusted:
+            break
+    else:
+        pytest.skip(f"this machine was too busy: {linux.tables['fidelity']['verdict'][0]}")
+    goodput, rtt = measured(linux)
+    expected_goodput, expected_rtt = measured(simulate(scenario))
+    assert goodput == pytest.approx(expected_goodput, rel=0.02)
+    assert rtt == pytest.approx(expected_rtt, rel=0.07)
