@@ -184,6 +184,17 @@ def test_a_full_disk_leaves_the_record(pretended: Pretended, pipe: Scenario, tmp
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["pcap", "record", "run.json"]
 
 
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize("name", ["machine", "folder", "points"])
+def test_a_description_that_lacks_something_says_what(pipe: Scenario, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "run"
+    run = emulate(pipe, folder).run
+    (folder / "run.json").write_text(json.dumps({key: value for key, value in run.items() if key != name}))
+    for read in (Result.load, replay):
+        with pytest.raises(ValueError, match=f"has no {name}; run ackclock emulate again"):
+            read(folder)
+
+
 def test_replay_wants_an_emulation(pipe: Scenario, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is of ackclock simulate, which keeps no record"):
         replay(simulate(pipe).save(tmp_path / "run"))
