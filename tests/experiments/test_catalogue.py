@@ -44,21 +44,23 @@ VERDICTS = {
 SIMULATED = {"formulas-figure-1"}
 
 # Words of the verdict that a reader must not miss.
-SAID = {
-    "markov-table-7.2": "three cells at p = 0.9, not reproduced because",
-    "markov-table-7.1": "row 1.5",
-    "markov-table-8.1": "the text's 0.025",
-    "markov-table-8.2": "the text's 0.005",
-    "markov-table-8.3": "the text's 0.0025",
-    "markov-figure-8.5": "not the variance of the caption",
-    "markov-figure-8.6": "guessed",
-    "markov-figure-8.9": "about one third",
-    "markov-figure-8.10": "550, not the caption's 500",
-    "markov-figure-8.11": "guessed",
-    "markov-figure-8.12": "guessed",
-    "markov-figure-8.13": "guessed",
-    "rfc9438-table-3": "cut off",
-}
+SAID = [
+    ("markov-table-7.2", "three cells at p = 0.9, not reproduced because"),
+    ("markov-table-7.1", "row 1.5"),
+    ("markov-table-8.1", "the text's 0.025"),
+    ("markov-table-8.2", "the text's 0.005"),
+    ("markov-table-8.3", "the text's 0.0025"),
+    ("markov-figure-8.5", "not the variance of the caption"),
+    ("markov-figure-8.6", "guessed"),
+    ("markov-figure-8.9", "about one third"),
+    ("markov-figure-8.9", "0.154 (ours is 0.16), 0.048 (ours is 0.051), seen on a grid of p that is not known"),
+    ("markov-figure-8.10", "550, not the caption's 500"),
+    ("markov-figure-8.10", "seen on a grid of p that is not known"),
+    ("markov-figure-8.11", "guessed"),
+    ("markov-figure-8.12", "guessed"),
+    ("markov-figure-8.13", "guessed"),
+    ("rfc9438-table-3", "cut off"),
+]
 
 # Claims of a publication that are not so.
 REFUTED = {
@@ -110,7 +112,7 @@ def test_the_verdict_is_the_documented_one(experiment: Experiment) -> None:
     assert found.failures == []
     assert found.verdict == found.documented
     assert found.verdict.kind is VERDICTS[experiment.name]
-    assert SAID.get(experiment.name, "") in str(found.verdict)
+    assert all(words in str(found.verdict) for name, words in SAID if name == experiment.name)
     refuted = [claim for claim in found.claims if claim.origin is Origin.PRINTED and not claim.holds]
     assert len(refuted) == REFUTED.get(experiment.name, 0)
 
