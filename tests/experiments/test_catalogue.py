@@ -98,7 +98,7 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     assert experiment.name == f"{experiment.group}-{kind.lower()}-{number}"
     assert re.fullmatch(r"[a-z0-9]+-(table|figure)-[0-9.]+", experiment.name)
     assert experiment.question.endswith("?")
-    assert experiment.published.endswith(".")
+    assert experiment.says.endswith(".")
     assert re.search(r"\b(19|20)\d\d$", experiment.source)
     assert experiment.cost_s > 0
     assert bool(experiment.runs()) == (experiment.name in SIMULATED)
@@ -132,6 +132,17 @@ def test_what_was_guessed_is_called_so(experiment: Experiment) -> None:
     found = outcome(experiment)
     guessed = [one for one in found.settings if one.origin is Origin.GUESSED and "compared" not in one.name]
     assert bool(guessed) == ("guessed" in str(found.verdict))
+
+
+@every_experiment
+def test_what_is_ours_is_not_called_published(experiment: Experiment) -> None:
+    found = outcome(experiment)
+    origins = {one.origin for part in (found.comparisons, found.claims, found.settings) for one in part}
+    ours = {Origin.STATED, Origin.CHOSEN}
+    if experiment.group == "formulas":
+        assert origins == ours
+    else:
+        assert not origins & ours
 
 
 @every_experiment

@@ -95,8 +95,8 @@ class WindowChain:
 def weighted_sum(weights: Array, values: Array) -> float:
     """Sum of weights times values.
 
-    Not `weights @ values`: from 10 000 windows on BLAS would share that out to threads, which takes longer than the sum,
-    on a busy machine a hundred times as long.
+    Not `weights @ values`: from 10 000 windows on BLAS shares that out to threads, which takes longer than the sum, on
+    a busy machine a hundred times as long.
     """
     return float((weights * values).sum())
 
