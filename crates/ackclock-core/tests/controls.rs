@@ -58,7 +58,11 @@ fn choices(entry: &Entry<ControlKind>, field: &str) -> Vec<Value> {
     let named = field["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
     let field = named.map_or(Some(field), |path| schema.pointer(path));
     let words = field.and_then(|field| field["oneOf"].as_array());
-    words.into_iter().flatten().map(|word| word["const"].clone()).collect()
+    words
+        .into_iter()
+        .flatten()
+        .map(|word| word["const"].clone())
+        .collect()
 }
 
 #[test]

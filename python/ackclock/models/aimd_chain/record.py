@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from ackclock.models import square_root
 from ackclock.models.aimd_chain import rtt as round_trip
 from ackclock.models.aimd_chain import timeouts
 from ackclock.models.aimd_chain.chain import WindowChain, solve, weighted_sum
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.loss import Bernoulli
-from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_random_loss, unless
-from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, PROPER_SHARE, Domain
+from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_aimd, unless
+from ackclock.models.domain import PROPER_SHARE, Domain
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 from ackclock.models.pftk import TIMEOUT
@@ -85,19 +86,12 @@ def _evaluate(
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     link = path.link_bit_per_s / (path.mss_bytes * 8) if path.mss_bytes > 0 else inf
-    return {
-        "loss": path.loss, "rtt": path.round_trip_s, "window": max(path.receive_window_segments, 2.0), "rate": link,
-        "timeout": path.first_timeout_s, "segments_per_ack": path.segments_per_ack,
-        "increase": path.growth_segments, "kept": path.kept_share,
-    }  # fmt: skip
+    limits = {"window": max(path.receive_window_segments, 2.0), "rate": link, "timeout": path.first_timeout_s}
+    return square_root.inputs_of(path) | limits
 
 
 def _refusal(path: FlowPath) -> str:
-    return (
-        needs_random_loss(path)
-        or unless(path.is_aimd, f"{path.control} is no AIMD")
-        or unless(path.link_bit_per_s > 0, "the bottleneck sends nothing")
-    )
+    return needs_aimd(path) or unless(path.link_bit_per_s > 0, "the bottleneck sends nothing")
 
 
 OUTPUTS = (
@@ -130,9 +124,7 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
         Input("window", "Wm", "segments", "largest window, unlimited for none", inf, Domain(2, inf, "[]")),
         Input("rate", "L", "segments/s", "the link's rate for the flow, unlimited for none", inf, Domain(0, inf, "(]")),
         TIMEOUT,
-        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
-        Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
+        *square_root.AIMD_INPUTS,
     ),
     outputs=OUTPUTS,
     goodput="throughput",
