@@ -164,7 +164,6 @@ def test_check_values_with_a_constant_round_trip() -> None:
         stats.betaprime(5, 6, 0.06, 0.02),
         stats.burr(10.5, 4.3, 0.06, 0.02),
         stats.fisk(3, 0.02, 0.05),
-        stats.exponnorm(1.5, 0.1, 0.01),
         stats.gengamma(2, 1.5, 0.01, 0.03),
         stats.genextreme(-0.1, 0.08, 0.01),
         stats.beta(2, 5, 0.05, 0.1),
