@@ -291,8 +291,8 @@ def with_timeouts(p: float) -> float:
 def test_where_timeouts_matter_the_chain_with_and_without_them_encloses_the_rate(p: float, recovery: str) -> None:
     """Without timeouts it promises too much, and more than one loss at a time explains.
 
-    With them it is too low: it lets recovery send nothing new, takes PFTK's chance of a timeout, which is that of
-    Reno's recovery, and one for each loss.
+    With them it is too low: it lets recovery send nothing new, and takes PFTK's chance of a timeout, for which all
+    that follows a loss in its round is lost, too.
     """
     sent = sent_with_timeouts(p, recovery)
     without = segments_per_round(p, None) / ROUND_TRIP

@@ -90,9 +90,8 @@ impl RenoControl {
     /// RFC 5681 section 3.1: once a window has been acknowledged, it opens by a segment; here by α. A window is the whole segments
     /// that cwnd holds, since no more than them is sent in a round. What was acknowledged beyond it counts for the next one, but
     /// an ACK never opens the window twice.
-    fn grow_per_window(&mut self, counted: f64) {
+    fn grow_per_window(&mut self, mut counted: f64) {
         let mss = self.window.mss();
-        let mut counted = counted;
         // With less than that there is nothing to divide.
         if counted > self.window.cwnd() - mss {
             let whole = libm::floor(self.window.cwnd() / mss) * mss;
