@@ -37,7 +37,8 @@ class PredictCommand(click.Command):
         try:
             command = _command(model(word))
         except ValueError as error:
-            raise click.UsageError(f"{error} A scenario's file must exist or end in .toml") from None
+            stop = "" if str(error).endswith("?") else "."
+            raise click.UsageError(f"{error}{stop} A scenario's file must exist or end in .toml") from None
         rest = list(args)
         rest.remove(word)
         return command.make_context(f"{info_name} {word}", rest, parent, **extra)

@@ -210,8 +210,8 @@ def _experiment_page(registered: Json) -> str:
     for group, source in dict.fromkeys((one.group, one.source) for one in EXPERIMENTS):
         page.heading(2, group)
         page.paragraph(f"{source}.")
-        rows = [(f"`{one.name}`", one.question, one.published) for one in EXPERIMENTS if one.group == group]
-        page.table(("experiment", "question", "what is published"), rows)
+        rows = [(f"`{one.name}`", one.question, one.says) for one in EXPERIMENTS if one.group == group]
+        page.table(("experiment", "question", "what it says"), rows)
     return page.finish()
 
 

@@ -136,7 +136,7 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
 
 def _conclude(experiment: Experiment, results: "Mapping[str, Result]", address: str, folder: Path) -> Record:
     outcome = experiment.conclude(results)
-    named = {name: getattr(experiment, name) for name in ("name", "group", "source", "shows", "question", "published")}
+    named = {name: getattr(experiment, name) for name in ("name", "group", "source", "shows", "question", "says")}
     # As it will be read again.
     made = {"schema": SCHEMA, "address": address, "version": ways.version()}
     record: Record = json.loads(_json(made | named | plain(outcome)))

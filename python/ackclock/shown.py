@@ -45,7 +45,7 @@ def experiment(record: "Experiment") -> dict[str, Any]:
         "summary": record.question,
         "reference": record.source,
         "group": record.group,
-        "published": record.published,
+        "says": record.says,
         "cost_s": record.cost_s,
     }
 
@@ -63,7 +63,7 @@ def overview(listed: dict[str, dict[str, Any]]) -> tuple[list[str], list[list[st
 def details(record: dict[str, Any]) -> list[Table]:
     """The tables about one record."""
     tables: list[Table] = []
-    told = ("label", "summary", "published", "reference", "unit", "group", "cost_s")
+    told = ("label", "summary", "says", "reference", "unit", "group", "cost_s")
     words = [[name, str(record[name])] for name in told if record.get(name)]
     if words:
         tables.append((record["name"], ["", ""], words))

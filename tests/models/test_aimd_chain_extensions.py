@@ -213,21 +213,67 @@ def test_a_channel_without_loss_goes_to_the_top() -> None:
 
 # Timeouts
 
-#: Loss rates and mean round-trip times (s) recovered from three sets of measurements of the paper; rates for T0.
+#: Loss rates and mean round-trip times (s) recovered from three sets of measurements of the paper. By T0: the mean rate
+#: of the set by an evaluation apart from this program, and how far ours is from it.
 SETS = {
-    7: ([(0.00298, 0.568), (0.00303, 0.567), (0.00391, 0.570)], {0.7: 35.4, 1.5: 34.9}),
-    8: ([(0.00574, 0.534), (0.00523, 0.539), (0.00512, 0.540)], {0.7: 28.4, 1.5: 27.8}),
-    9: ([(0.02019, 0.474), (0.02364, 0.448), (0.02170, 0.455)], {0.7: 13.9, 1.0: 13.4, 1.5: 12.7}),
+    7: ([(0.00298, 0.568), (0.00303, 0.567), (0.00391, 0.570)], {0.7: (35.4, 0.13), 1.5: (34.9, 0.16)}),
+    8: ([(0.00574, 0.534), (0.00523, 0.539), (0.00512, 0.540)], {0.7: (28.4, -0.17), 1.5: (27.8, -0.19)}),
+    9: (
+        [(0.02019, 0.474), (0.02364, 0.448), (0.02170, 0.455)],
+        {0.7: (13.9, -0.13), 1.0: (13.4, -0.10), 1.5: (12.7, -0.13)},
+    ),
 }
 
 
 @pytest.mark.parametrize("number", SETS)
 def test_timeouts_bring_the_rate_towards_the_measured_one(number: int) -> None:
-    # How those rates count recovery and slow start is not said; ours are within 1 %.
+    """Ours differ from the rates of that evaluation by 0.4 to 1 %, up or down.
+
+    It does not say what recovery and slow start carry, nor how connections are averaged. None of the counts that come
+    to mind meets all seven numbers to the digit; with one more segment per slow start ours would be within 0.02 of
+    those of set 9. What ours stands for is tested below.
+    """
     connections, expected = SETS[number]
-    for T0, rate in expected.items():
+    for T0, (theirs, difference) in expected.items():
         each = [timeouts.renewal_rate(solve(Bernoulli(p), 64), p, rtt.constant(R), T0) for p, R in connections]
-        assert np.mean(each) == pytest.approx(rate, rel=0.01)
+        assert np.mean(each) - theirs == pytest.approx(difference, abs=0.006)
+
+
+def timeout_by_definition(p: float, w: int) -> float:
+    """PFTK's Q before it is simplified (its equations 22 to 24).
+
+    k segments arrive before the first that is lost, and let k more go in a last round. Of those fewer than three arrive
+    before one is lost, which is too few duplicate ACKs.
+    """
+    q = 1 - p
+    before = q ** np.arange(w) * p / (1 - q**w)
+    too_few = np.array([sum(q**m * p if m < k else q**k for m in range(min(k, 2) + 1)) for k in range(w)])
+    return float(before @ too_few) if w > 3 else 1.0
+
+
+@settings(max_examples=40)
+@given(st.floats(1e-3, 0.9), st.integers(2, 60), st.floats(0.01, 1), st.floats(0.1, 10), st.floats(0, 3))
+def test_timeouts_against_a_chain_with_states_for_them(
+    p: float, w_max: int, R: float, T0: float, recovery_rounds: float
+) -> None:
+    """The semi-Markov process itself: a loss leads into a state of recovery or of a timeout, and from there to half.
+
+    What they carry and last is said in the module's docstring; Q and the silence are PFTK's by their definitions.
+    """
+    size = w_max - 1
+    silence = sum(p**k * 2 ** min(k, 6) for k in range(500))  # each timeout of a series twice as long, up to 64 T0
+    P, carried, lasts = np.zeros((3 * size, 3 * size)), np.zeros(3 * size), np.zeros(3 * size)
+    for w in range(2, w_max + 1):
+        here = w - 2
+        survive, timeout = (1 - p) ** w, timeout_by_definition(p, w)
+        P[here, min(here + 1, size - 1)] = survive
+        P[here, [size + here, 2 * size + here]] = (1 - survive) * np.array([1 - timeout, timeout])
+        P[[size + here, 2 * size + here], max(w // 2, 2) - 2] = 1
+        carried[[here, 2 * size + here]] = w, w / 2 - 1
+        lasts[[here, size + here, 2 * size + here]] = R, recovery_rounds * R, silence * T0 + math.log2(w / 2) * R
+    law = eliminated(P)
+    ours = timeouts.renewal_rate(solve(Bernoulli(p), w_max), p, rtt.constant(R), T0, recovery_rounds=recovery_rounds)
+    assert ours == pytest.approx(law @ carried / (law @ lasts), rel=1e-9)
 
 
 @given(loss_rates, st.integers(2, 80), st.floats(0.01, 1), st.floats(0.1, 10), st.floats(1.01, 4))

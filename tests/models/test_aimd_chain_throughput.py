@@ -155,6 +155,36 @@ def test_check_values_with_a_constant_round_trip() -> None:
     assert law.sd() == pytest.approx(36.333417, abs=5.1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # scipy's own, far out in the tails
+@pytest.mark.parametrize(
+    "law",
+    [
+        stats.invgauss(0.5, scale=0.1),
+        stats.invgauss(5, 0.02, 0.02),
+        stats.betaprime(5, 6, 0.06, 0.02),
+        stats.burr(10.5, 4.3, 0.06, 0.02),
+        stats.fisk(3, 0.02, 0.05),
+        stats.gengamma(2, 1.5, 0.01, 0.03),
+        stats.genextreme(-0.1, 0.08, 0.01),
+        stats.beta(2, 5, 0.05, 0.1),
+        stats.triang(0.3, 0.05, 0.1),
+        stats.rayleigh(0.03, 0.02),
+        stats.wald(0.02, 0.03),
+    ],
+    ids=lambda law: law.dist.name,
+)
+def test_any_distribution_of_scipy(law: Any) -> None:
+    # Independent: the same with equally likely round-trip times, one for each of many quantiles.
+    sample = rtt.empirical(law.ppf((np.arange(20_000) + 0.5) / 20_000))
+    chain = solve(Bernoulli(0.005), 50)
+    ours, theirs = (Throughput(chain, one, 300) for one in (rtt.frozen(law), sample))
+    assert ours.mean() == pytest.approx(theirs.mean(), rel=1e-4)
+    assert ours.sd() == pytest.approx(theirs.sd(), rel=1e-3)
+    assert ours.renewal_rate == pytest.approx(theirs.renewal_rate, rel=1e-3)
+    assert ours.atom == pytest.approx(theirs.atom, abs=1e-4)
+    assert ours.quantile(0.3) == pytest.approx(theirs.quantile(0.3), rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("sd", "by_round", "by_segment", "over_time"), [(0.01, 125.68, 148.73, 124.40), (0.03, 138.45, 163.83, 123.97)]
 )

@@ -32,6 +32,13 @@ def test_the_square_root_is_inverted_as_algebra_does(loss: float, rtt: float) ->
     assert solve(SQUARE_ROOT, "rtt", rate, loss=loss).values == pytest.approx((rtt,), rel=1e-9)
 
 
+def test_an_answer_that_lies_on_the_grid_is_found() -> None:
+    # Rounding takes it to either side of the grid's point.
+    for rtt in np.linspace(0.01, 1, 200):
+        rate = math.sqrt(1.5 / 1e-6) / rtt
+        assert solve(SQUARE_ROOT, "loss", rate, rtt=float(rtt)).values == pytest.approx((1e-6,), rel=1e-9)
+
+
 @few
 @given(st.floats(0.76, 0.999))
 def test_the_buffer_for_a_utilisation(utilisation: float) -> None:

@@ -7,10 +7,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-fn refuse(refused: Refused) -> PyErr {
-    PyValueError::new_err(refused.to_string())
-}
-
 fn values<T: Element>(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     PyBuffer::get(array)?.to_vec(py)
 }
@@ -23,9 +19,15 @@ fn indices(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         .collect()
 }
 
-fn packed<'py>(py: Python<'py>, law: &[f64]) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, size_of_val(law), |bytes| {
-        for (place, value) in bytes.chunks_exact_mut(size_of::<f64>()).zip(law) {
+/// The law, solved without the interpreter's lock.
+fn solved<'py>(
+    py: Python<'py>,
+    solve: impl Send + FnOnce() -> Result<Vec<f64>, Refused>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let refuse = |refused: Refused| PyValueError::new_err(refused.to_string());
+    let law = py.detach(solve).map_err(refuse)?;
+    PyBytes::new_with(py, size_of_val(law.as_slice()), |bytes| {
+        for (place, value) in bytes.chunks_exact_mut(size_of::<f64>()).zip(&law) {
             place.copy_from_slice(&value.to_ne_bytes());
         }
         Ok(())
@@ -40,8 +42,7 @@ pub fn climbing_chains<'py>(
     down: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (survive, lose, down) = (values(py, survive)?, values(py, lose)?, indices(py, down)?);
-    let laws = py.detach(|| chain::stationary_of_many(&survive, &lose, &down));
-    packed(py, &laws.map_err(refuse)?)
+    solved(py, || chain::stationary_of_many(&survive, &lose, &down))
 }
 
 #[pyfunction]
@@ -55,8 +56,9 @@ pub fn climbing_chain_with_channel<'py>(
     let down = indices(py, down)?;
     let (survive, _) = survive.as_chunks();
     let (lose, _) = lose.as_chunks();
-    let law = py.detach(|| channel::stationary(survive, lose, &down));
-    packed(py, law.map_err(refuse)?.as_flattened())
+    solved(py, || {
+        channel::stationary(survive, lose, &down).map(Vec::into_flattened)
+    })
 }
 
 #[pyfunction]
@@ -68,6 +70,5 @@ pub fn epoch_chain<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (offsets, targets) = (indices(py, offsets)?, indices(py, targets)?);
     let probabilities: Vec<f64> = values(py, probabilities)?;
-    let law = py.detach(|| epochs::stationary(&offsets, &targets, &probabilities));
-    packed(py, &law.map_err(refuse)?)
+    solved(py, || epochs::stationary(&offsets, &targets, &probabilities))
 }

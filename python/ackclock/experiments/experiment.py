@@ -1,4 +1,4 @@
-"""The record of one published experiment."""
+"""The record of one experiment that is reproduced."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One published table or figure.
+    """One table or figure, published or of a guide of ours.
 
     Attributes:
         name: On the command line: group, `table` or `figure`, number.
         group: What it can be asked for together with.
-        source: The publication.
+        source: The publication, or the guide.
         shows: Which table or figure of it.
         question: What is asked.
-        published: What the publication shows or says, in our words.
+        says: What the publication or the guide shows or says, in our words.
         cost_s: About how many seconds of one processor it takes, drawing included.
         conclude: Makes the outcome, from the results of `runs` by name; nothing is to be run for an analytic one.
         runs: The scenarios to simulate first, sweeps and replicates included, by the name of their result.
@@ -32,7 +32,7 @@ class Experiment:
     source: str
     shows: str
     question: str
-    published: str
+    says: str
     cost_s: float
     conclude: "Callable[[Mapping[str, Result]], Outcome]"
     runs: "Callable[[], Mapping[str, Scenario]]" = dict

@@ -19,8 +19,10 @@ class Origin(StrEnum):
     """It is not printed, but follows from what is; worked out apart from this program."""
     GUESSED = "guessed"
     """The publication does not say; it is our choice."""
+    STATED = "stated"
+    """There is no publication: the experiment is ours, and we say so in a guide."""
     CHOSEN = "chosen"
-    """There is no publication: the experiment is ours."""
+    """There is no publication: it is what our experiment is about."""
 
 
 @dataclass(frozen=True)

@@ -192,9 +192,9 @@ def _draw_losses(cells: list[Cell], columns: tuple[Column, ...]) -> Figure:
     )
 
 
-def _entry(number: int, question: str, published: str, compute: Callable[[], Outcome]) -> Experiment:
+def _entry(number: int, question: str, says: str, compute: Callable[[], Outcome]) -> Experiment:
     return Experiment(
-        f"rfc9438-table-{number}", "rfc9438", SOURCE, f"Table {number}", question, published, 0.5, analytic(compute)
+        f"rfc9438-table-{number}", "rfc9438", SOURCE, f"Table {number}", question, says, 0.5, analytic(compute)
     )
 
 

@@ -171,7 +171,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     criterion = f"within {NEAR:.0%}"
     comparison = Comparison(
-        "The formula's rate over the simulated one", Origin.PRINTED, ("sender", "p"), cells, criterion
+        "The formula's rate over the simulated one", Origin.STATED, ("sender", "p"), cells, criterion
     )
     settings = (
         Setting("path", f"{ROUND_TRIP * 1000:.0f} ms, nothing queues, independent loss of data", Origin.CHOSEN),
@@ -187,7 +187,8 @@ def _claims(answers: Answers) -> tuple[Claim, ...]:
 
     def claim(said: str, ratios: list[float], low: float, high: float) -> Claim:
         least, most = min(ratios), max(ratios)
-        return Claim(said, f"{least:.2f} to {most:.2f} times", low <= least and most <= high)
+        found = f"{least:.2f} to {most:.2f} times"
+        return Claim(said, found, low <= least and most <= high, origin=Origin.STATED)
 
     rare = [ratio for formula in FORMULAS for ratio in answers.ratios(formula, both, 0, 0.001)]
     timeless = [ratio for one in (SQUARE_ROOT, CHAIN) for ratio in answers.ratios(one, both, 0.01, 1)]
@@ -230,7 +231,7 @@ EXPERIMENT = Experiment(
     source="ackclock, guide “Which formula should I trust?”, 2026",
     shows="Figure 1",
     question="Where do the formulas of random loss and the simulation part ways?",
-    published="Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; timeouts part them above.",
+    says="Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; timeouts part them above.",
     cost_s=11.0,
     conclude=conclude,
     runs=runs,

@@ -84,8 +84,12 @@ FEW_TIMEOUTS = Assumption(
     ),
 )
 
+RENO = Assumption("reno", "additive increase by one, multiplicative decrease by a half")
+
 # What every model of a long flow under random loss assumes of the path.
 OF_RANDOM_LOSS = (GREEDY, LONG_RUN, STEADY_LINK, INDEPENDENT_LOSSES, NO_LOST_ACKS, STEADY_RTT)
+# The same of one that knows neither timeouts nor a window limit.
+OF_RANDOM_LOSS_ALONE = (FEW_TIMEOUTS, NO_WINDOW_LIMIT, *OF_RANDOM_LOSS)
 
 
 def needs_tcp(path: FlowPath) -> str:
@@ -100,6 +104,11 @@ def needs_random_loss(path: FlowPath) -> str:
     if path.loss == 0:
         return needs_tcp(path) or "no random loss"
     return needs_tcp(path) or unless(path.loss < 1, "everything is lost")
+
+
+def needs_aimd(path: FlowPath) -> str:
+    """Why a model of any AIMD under random loss has no answer."""
+    return needs_random_loss(path) or unless(path.is_aimd, f"{path.control} is no AIMD")
 
 
 def needs_reno(path: FlowPath) -> str:

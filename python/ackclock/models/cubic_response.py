@@ -11,17 +11,10 @@ loss.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import (
-    AN_ACK_EACH,
-    FEW_TIMEOUTS,
-    NO_WINDOW_LIMIT,
-    OF_RANDOM_LOSS,
-    needs_random_loss,
-    unless,
-)
+from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, needs_random_loss, unless
 from ackclock.models.domain import POSITIVE, PROPER_SHARE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
-from ackclock.models.path import FlowPath
+from ackclock.models.path import FlowPath, loss_and_rtt
 from ackclock.models.reno_response import LOSS, RTT
 from ackclock.models.square_root import constant
 
@@ -54,7 +47,7 @@ def _evaluate(loss: Array, rtt: Array, steepness: Array, kept: Array) -> dict[st
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return {"loss": path.loss, "rtt": path.round_trip_s, "steepness": path.cubic_c, "kept": path.kept_share}
+    return loss_and_rtt(path) | {"steepness": path.cubic_c, "kept": path.kept_share}
 
 
 def _refusal(path: FlowPath) -> str:
@@ -86,9 +79,7 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
     assumptions=(
         Assumption("cubic", "the control is CUBIC without fast convergence; losses are evenly spaced"),
         AN_ACK_EACH,
-        FEW_TIMEOUTS,
-        NO_WINDOW_LIMIT,
-        *OF_RANDOM_LOSS,
+        *OF_RANDOM_LOSS_ALONE,
     ),
     evaluate=_evaluate,
     inputs_of=_inputs_of,

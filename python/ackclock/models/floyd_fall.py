@@ -11,10 +11,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno
+from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, RENO, needs_reno
 from ackclock.models.domain import POSITIVE, UP_TO_ONE, check
-from ackclock.models.model import Array, Assumption, Input, Model, Output
-from ackclock.models.path import FlowPath
+from ackclock.models.model import Array, Input, Model, Output
+from ackclock.models.path import loss_and_rtt
 
 
 def bound(p: ArrayLike, R: ArrayLike) -> Array:
@@ -22,10 +22,6 @@ def bound(p: ArrayLike, R: ArrayLike) -> Array:
     p, R = np.asarray(p, float), np.asarray(R, float)
     check(p=(p, UP_TO_ONE), R=(R, POSITIVE))
     return np.asarray(1.5 * math.sqrt(2 / 3) / (R * np.sqrt(p)))
-
-
-def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return {"loss": path.loss, "rtt": path.round_trip_s}
 
 
 MODEL = Model(
@@ -41,13 +37,11 @@ MODEL = Model(
     outputs=(Output("rate", "T", "segments/s", "upper bound of the sending rate"),),
     goodput="rate",
     assumptions=(
-        Assumption("reno", "additive increase by one, multiplicative decrease by a half"),
+        RENO,
         AN_ACK_EACH,
-        FEW_TIMEOUTS,
-        NO_WINDOW_LIMIT,
-        *OF_RANDOM_LOSS,
+        *OF_RANDOM_LOSS_ALONE,
     ),
     evaluate=lambda loss, rtt: {"rate": bound(loss, rtt)},
-    inputs_of=_inputs_of,
+    inputs_of=loss_and_rtt,
     refusal=needs_reno,
 )

@@ -9,17 +9,10 @@ Letters: p loss rate, w window (segments), a(w) increase per round trip (segment
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import (
-    AN_ACK_EACH,
-    FEW_TIMEOUTS,
-    NO_WINDOW_LIMIT,
-    OF_RANDOM_LOSS,
-    needs_random_loss,
-    unless,
-)
+from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, needs_random_loss, unless
 from ackclock.models.domain import AT_LEAST_ONE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Model, Output
-from ackclock.models.path import FlowPath
+from ackclock.models.path import FlowPath, loss_and_rtt
 from ackclock.models.reno_response import LOSS, RATE, RTT, WINDOW
 
 LOW_WINDOW, HIGH_WINDOW = 38.0, 83000.0
@@ -104,11 +97,9 @@ a(w) = w^2 p(w) 2 b(w)/(2 - b(w))""",
     assumptions=(
         Assumption("hstcp", "the control is HighSpeed TCP with the RFC's parameters; losses are evenly spaced"),
         AN_ACK_EACH,
-        FEW_TIMEOUTS,
-        NO_WINDOW_LIMIT,
-        *OF_RANDOM_LOSS,
+        *OF_RANDOM_LOSS_ALONE,
     ),
     evaluate=_evaluate,
-    inputs_of=lambda path: {"loss": path.loss, "rtt": path.round_trip_s},
+    inputs_of=loss_and_rtt,
     refusal=_refusal,
 )

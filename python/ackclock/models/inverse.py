@@ -7,7 +7,7 @@ positive numbers both work on a logarithmic scale.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf, isfinite, log
+from math import inf, isfinite
 
 import numpy as np
 
@@ -127,20 +127,30 @@ def _between(low: float, high: float, zero: bool) -> Array:
 
 def _roots(miss: Callable[[float], float], grid: Array, misses: Array) -> list[tuple[float, float]]:
     """Where it is zero, or changes its sign, each with the largest it is at the neighbours on the grid."""
-    from scipy.optimize import brentq  # slow to import, and not every use of models needs it
-
     roots = []
     is_zero, signs = misses == 0, np.sign(misses)
     for position in np.flatnonzero(is_zero & ~np.concatenate([[False], is_zero[:-1]])):
         roots.append((_first_zero(miss, grid, int(position)), 0.0))
     for position in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-        a, b = float(grid[position]), float(grid[position + 1])
-        if a > 0:
-            root = exp(brentq(lambda x: miss(exp(x)), log(a), log(b), xtol=1e-15, rtol=1e-14))
-        else:
-            root = brentq(miss, a, b, xtol=1e-300, rtol=1e-14)
-        roots.append((root, float(np.abs(misses[position : position + 2]).max())))
+        here = slice(position, position + 2)
+        roots.append((_root_between(miss, grid[here], misses[here]), float(np.abs(misses[here]).max())))
     return sorted(roots)
+
+
+def _root_between(miss: Callable[[float], float], ends: Array, misses: Array) -> float:
+    """A zero between two ends of different sign, looked for by equal ratios unless the lower end is zero."""
+    from scipy.optimize import brentq  # slow to import, and not every use of models needs it
+
+    a, b = (float(end) for end in ends)
+
+    def along(t: float) -> float:
+        return min(a * (b / a) ** t, b) if a > 0 else b * t
+
+    def off(t: float) -> float:
+        # At the ends what was found there: evaluated once more, alone, it may be rounded to the other sign.
+        return float(misses[int(t)]) if t in (0, 1) else miss(along(t))
+
+    return along(brentq(off, 0.0, 1.0, xtol=1e-15 if a > 0 else 1e-300, rtol=1e-14))
 
 
 def _first_zero(miss: Callable[[float], float], grid: Array, position: int) -> float:

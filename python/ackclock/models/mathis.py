@@ -11,10 +11,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno, unless
+from ackclock.models.assumptions import OF_RANDOM_LOSS_ALONE, RENO, needs_reno, unless
 from ackclock.models.domain import POSITIVE, UP_TO_ONE, Domain, check
-from ackclock.models.model import Array, Assumption, Input, Model, Output
-from ackclock.models.path import FlowPath
+from ackclock.models.model import Array, Input, Model, Output
+from ackclock.models.path import FlowPath, loss_and_rtt
 
 ONE_OR_TWO = Domain(values=(1, 2))
 
@@ -46,7 +46,7 @@ def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array) -> dict[str, Arr
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return {"loss": path.loss, "rtt": path.round_trip_s, "segments_per_ack": path.segments_per_ack}
+    return loss_and_rtt(path) | {"segments_per_ack": path.segments_per_ack}
 
 
 def _refusal(path: FlowPath) -> str:
@@ -76,10 +76,8 @@ random_losses:   C = 1.31 if b = 1, 0.93 if b = 2""",
     ),
     goodput="random_losses",
     assumptions=(
-        Assumption("reno", "additive increase by one, multiplicative decrease by a half"),
-        FEW_TIMEOUTS,
-        NO_WINDOW_LIMIT,
-        *OF_RANDOM_LOSS,
+        RENO,
+        *OF_RANDOM_LOSS_ALONE,
     ),
     evaluate=_evaluate,
     inputs_of=_inputs_of,

@@ -124,6 +124,11 @@ class FlowPath:
         return self.capacity_segments_per_s / self.competing * self.round_trip_s
 
 
+def loss_and_rtt(path: FlowPath) -> dict[str, float]:
+    """The inputs of a model that needs no more."""
+    return {"loss": path.loss, "rtt": path.round_trip_s}
+
+
 class _Crowd(NamedTuple):
     """Who crosses a shared hop.
 

@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_reno, unless
+from ackclock.models.assumptions import OF_RANDOM_LOSS, RENO, needs_reno, unless
 from ackclock.models.domain import AT_LEAST_ONE, LIMIT, POSITIVE, PROPER_SHARE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath
@@ -179,7 +179,7 @@ approximate:           min(Wm/R, 1/(R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8))
     ),
     goodput="goodput",
     assumptions=(
-        Assumption("reno", "additive increase by one, multiplicative decrease by a half"),
+        RENO,
         Assumption(
             "losses_to_the_end_of_a_round",
             "after the first loss in a round trip all that follows in it is lost; rounds are independent",

@@ -8,9 +8,10 @@ Letters: p loss rate, w mean window (segments).
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_reno
+from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, RENO, needs_reno
 from ackclock.models.domain import UP_TO_ONE, check
-from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.model import Array, Input, Model, Output
+from ackclock.models.path import loss_and_rtt
 
 LOSS = Input("loss", "p", "", "loss rate", domain=UP_TO_ONE)
 RTT = Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window")
@@ -35,13 +36,11 @@ MODEL = Model(
     outputs=(WINDOW, RATE),
     goodput="rate",
     assumptions=(
-        Assumption("reno", "additive increase by one, multiplicative decrease by a half"),
+        RENO,
         AN_ACK_EACH,
-        FEW_TIMEOUTS,
-        NO_WINDOW_LIMIT,
-        *OF_RANDOM_LOSS,
+        *OF_RANDOM_LOSS_ALONE,
     ),
     evaluate=lambda loss, rtt: {"window": window(loss), "rate": window(loss) / rtt},
-    inputs_of=lambda path: {"loss": path.loss, "rtt": path.round_trip_s},
+    inputs_of=loss_and_rtt,
     refusal=needs_reno,
 )

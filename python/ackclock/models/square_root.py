@@ -10,10 +10,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import FEW_TIMEOUTS, NO_WINDOW_LIMIT, OF_RANDOM_LOSS, needs_random_loss, unless
+from ackclock.models.assumptions import OF_RANDOM_LOSS_ALONE, needs_aimd
 from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
-from ackclock.models.path import FlowPath
+from ackclock.models.path import FlowPath, loss_and_rtt
 
 # C for evenly spaced losses, an ACK for each segment, growth by one, decrease by a half.
 PERIODIC = math.sqrt(3 / 2)
@@ -56,16 +56,18 @@ def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, increase: Array,
     return {"rate": rate(loss, rtt, C), "window": C / np.sqrt(loss)}
 
 
-def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return {
-        "loss": path.loss, "rtt": path.round_trip_s, "segments_per_ack": path.segments_per_ack,
-        "increase": path.growth_segments, "kept": path.kept_share,
-    }  # fmt: skip
+def inputs_of(path: FlowPath) -> dict[str, float]:
+    """The inputs of a model of any AIMD."""
+    aimd = {"segments_per_ack": path.segments_per_ack, "increase": path.growth_segments, "kept": path.kept_share}
+    return loss_and_rtt(path) | aimd
 
 
-def _refusal(path: FlowPath) -> str:
-    return needs_random_loss(path) or unless(path.is_aimd, f"{path.control} is no AIMD")
-
+#: Segments per ACK, increase, decrease: for all models of any AIMD.
+AIMD_INPUTS = (
+    Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
+    Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
+    Input("kept", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
+)
 
 MODEL = Model(
     name="square_root",
@@ -76,9 +78,7 @@ MODEL = Model(
     inputs=(
         Input("loss", "p", "", "loss rate", domain=UP_TO_ONE),
         Input("rtt", "R", "s", "round-trip time without queueing"),
-        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
-        Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
+        *AIMD_INPUTS,
     ),
     outputs=(
         Output("rate", "", "segments/s", "sending rate"),
@@ -87,12 +87,10 @@ MODEL = Model(
     goodput="rate",
     assumptions=(
         Assumption("aimd", "additive increase, multiplicative decrease"),
-        FEW_TIMEOUTS,
-        NO_WINDOW_LIMIT,
-        *OF_RANDOM_LOSS,
+        *OF_RANDOM_LOSS_ALONE,
     ),
     evaluate=_evaluate,
-    inputs_of=_inputs_of,
-    refusal=_refusal,
+    inputs_of=inputs_of,
+    refusal=needs_aimd,
     usual=True,
 )

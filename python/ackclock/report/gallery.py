@@ -1,4 +1,4 @@
-"""One self-contained HTML page about reproduced experiments: figure, published statement, numbers, verdict."""
+"""One self-contained HTML page about reproduced experiments: figure, what it says, numbers, verdict."""
 
 from collections.abc import Sequence
 from typing import Any

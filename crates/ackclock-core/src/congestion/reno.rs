@@ -1,4 +1,4 @@
-//! Additive increase, multiplicative decrease: Reno with its α and β as parameters.
+//! Additive increase, multiplicative decrease: Reno with its α and β as parameters, and both of RFC 5681's ways to grow.
 
 use super::parameters::{check_factor, check_positive};
 use super::slow_start::SlowStart;
@@ -20,6 +20,8 @@ pub struct Reno {
     /// β: the factor by which the window is multiplied at a loss (0.5 keeps half of it; some papers write 1 − β for this).
     /// Between 0 and 1.
     pub beta: f64,
+    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
+    pub growth: Growth,
     /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
 }
@@ -29,9 +31,20 @@ impl Default for Reno {
         Reno {
             alpha: 1.0,
             beta: 0.5,
+            growth: Growth::PerAck,
             hystart: false,
         }
     }
+}
+
+/// When congestion avoidance opens the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Growth {
+    /// At each ACK, by α MSS/cwnd of what it counts: a little less than α segments in a round trip (RFC 5681 equation 3).
+    PerAck,
+    /// By α segments whenever a whole window has been acknowledged (what RFC 5681 recommends; Linux's `snd_cwnd_cnt`).
+    PerWindow,
 }
 
 impl Element<ControlKind> for Reno {
@@ -55,6 +68,7 @@ impl Recipe<ControlKind> for Reno {
             beta: self.beta,
             window: Window::new(&context),
             slow_start: SlowStart::new(self.hystart),
+            counted: (self.growth == Growth::PerWindow).then_some(0.0),
             undo: None,
         })
     }
@@ -66,8 +80,33 @@ struct RenoControl {
     beta: f64,
     window: Window,
     slow_start: SlowStart,
+    /// For growth per window: what has been acknowledged of the present one, in bytes.
+    counted: Option<f64>,
     /// The window before the last reduction for a loss.
     undo: Option<Window>,
+}
+
+impl RenoControl {
+    /// RFC 5681 section 3.1: once a window has been acknowledged, it opens by a segment; here by α. A window is the whole segments
+    /// that cwnd holds, since no more than them is sent in a round. What was acknowledged beyond it counts for the next one, but
+    /// an ACK never opens the window twice.
+    fn grow_per_window(&mut self, mut counted: f64) {
+        let mss = self.window.mss();
+        // With less than that there is nothing to divide.
+        if counted > self.window.cwnd() - mss {
+            let whole = libm::floor(self.window.cwnd() / mss) * mss;
+            if counted >= whole {
+                self.window.grow(self.alpha * mss);
+                counted = (counted - whole) % whole;
+            }
+        }
+        self.counted = Some(counted);
+    }
+
+    /// The window has been lowered: a new one begins to be counted.
+    fn count_anew(&mut self) {
+        self.counted = self.counted.map(|_| 0.0);
+    }
 }
 
 impl CongestionControl for RenoControl {
@@ -75,9 +114,13 @@ impl CongestionControl for RenoControl {
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
         let credit = self.slow_start.grow(&mut self.window, ack);
         if credit > 0.0 {
-            // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one segment.
-            self.window
-                .grow(self.alpha * self.window.mss() * credit / self.window.cwnd());
+            match self.counted {
+                // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one segment.
+                None => self
+                    .window
+                    .grow(self.alpha * self.window.mss() * credit / self.window.cwnd()),
+                Some(counted) => self.grow_per_window(counted + credit),
+            }
         }
     }
 
@@ -97,6 +140,7 @@ impl CongestionControl for RenoControl {
             }
         }
         self.slow_start.end();
+        self.count_anew();
         match congestion.kind {
             CongestionKind::Mark => self.undo = None, // a mark is no mistake
             CongestionKind::RepeatedTimeout => {}
@@ -106,6 +150,7 @@ impl CongestionControl for RenoControl {
 
     fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
         self.window.lower(limit.as_f64());
+        self.count_anew();
     }
 
     fn cwnd(&self) -> Bytes {
@@ -142,6 +187,9 @@ mod tests {
     }
     fn reno() -> Value {
         json!({ "kind": "reno" })
+    }
+    fn per_window() -> Value {
+        json!({ "kind": "reno", "growth": "per_window" })
     }
 
     #[test]
@@ -184,6 +232,67 @@ mod tests {
         let mut clock = clock(&reno(), 10, Some(1));
         clock.ack(MSS);
         assert_eq!(clock.control.cwnd(), Bytes(10 * MSS + MSS / 10));
+    }
+
+    #[test]
+    fn growth_per_window_adds_exactly_alpha_segments_a_round() {
+        for (alpha, halves) in [(1.0, 20), (1.0, 21), (0.5, 20), (2.0, 21)] {
+            let tree = json!({ "kind": "reno", "growth": "per_window", "alpha": alpha });
+            let mut clock = clock(&tree, halves, Some(1));
+            clock.congestion(CongestionKind::Loss); // of 21 segments ten and a half are left, of which ten can be sent
+            let start = clock.cwnd();
+            assert_eq!(start, halves as f64 / 2.0);
+            for n in 1..50 {
+                clock.round();
+                assert_eq!(clock.cwnd(), start + alpha * f64::from(n), "{tree}");
+            }
+        }
+    }
+
+    #[test]
+    fn growth_per_window_comes_with_the_last_ack_of_the_window() {
+        let mut clock = clock(&per_window(), 10, Some(1));
+        (0..9).for_each(|_| clock.ack(MSS));
+        assert_eq!(clock.cwnd(), 10.0);
+        clock.ack(MSS);
+        assert_eq!(clock.cwnd(), 11.0);
+    }
+
+    #[test]
+    fn what_is_acknowledged_beyond_a_window_counts_for_the_next() {
+        let mut clock = clock(&per_window(), 5, Some(1));
+        for (segments, cwnd) in [(3, 5.0), (3, 6.0), (4, 6.0), (1, 7.0), (7, 8.0)] {
+            clock.ack(segments * MSS);
+            assert_eq!(clock.cwnd(), cwnd);
+        }
+        // An ACK that jumps over three windows and a half opens one, and of the rest only the half is carried.
+        clock.ack(28 * MSS);
+        assert_eq!(clock.cwnd(), 9.0);
+        clock.ack(5 * MSS);
+        assert_eq!(clock.cwnd(), 10.0);
+    }
+
+    #[test]
+    fn reductions_begin_a_new_window() {
+        use CongestionKind::{Loss, Mark, RepeatedTimeout, Timeout};
+        for kind in [Loss, Mark, Timeout, RepeatedTimeout] {
+            let mut clock = clock(&per_window(), 8, Some(1));
+            (0..7).for_each(|_| clock.ack(MSS));
+            clock.congestion(kind);
+            while clock.control.state().mode == "slow_start" {
+                clock.ack(MSS);
+            }
+            let lowered = clock.cwnd();
+            (1..lowered as u64).for_each(|_| clock.ack(MSS));
+            assert_eq!(clock.cwnd(), lowered, "{kind:?}");
+            clock.ack(MSS);
+            assert_eq!(clock.cwnd(), lowered + 1.0, "{kind:?}");
+        }
+        let mut clock = clock(&per_window(), 8, Some(1));
+        (0..7).for_each(|_| clock.ack(MSS));
+        clock.control.on_idle_restart(clock.now, Bytes(3 * MSS));
+        (0..2).for_each(|_| clock.ack(MSS));
+        assert_eq!(clock.cwnd(), 3.0);
     }
 
     #[test]
@@ -249,13 +358,15 @@ mod tests {
         }
         // AVG_AIMD(α, β) = sqrt(α (1 + β)/(2 (1 − β) p)) (RFC 9438 equation 3).
         for (alpha, beta) in [(0.31, 0.875), (2.0, 0.5), (1.0, 0.8)] {
-            let tree = json!({ "kind": "reno", "alpha": alpha, "beta": beta });
-            let average = clock(&tree, 10, Some(10)).periodic_loss(1e-4, 60);
-            let expected = libm::sqrt(alpha * (1.0 + beta) / (2.0 * (1.0 - beta) * 1e-4));
-            assert!(
-                (average / expected - 1.0).abs() < 0.02,
-                "{alpha} {beta}: {average} {expected}"
-            );
+            for growth in ["per_ack", "per_window"] {
+                let tree = json!({ "kind": "reno", "alpha": alpha, "beta": beta, "growth": growth });
+                let average = clock(&tree, 10, Some(10)).periodic_loss(1e-4, 60);
+                let expected = libm::sqrt(alpha * (1.0 + beta) / (2.0 * (1.0 - beta) * 1e-4));
+                assert!(
+                    (average / expected - 1.0).abs() < 0.02,
+                    "{tree}: {average} {expected}"
+                );
+            }
         }
     }
 

@@ -22,8 +22,8 @@ FIGURE_SHARE = 0.01
 FIGURE_CRITERION = "within 1 %, or within the last digit"
 
 
-def entry(shows: str, question: str, published: str, cost_s: float, compute: Callable[[], Outcome]) -> Experiment:
+def entry(shows: str, question: str, says: str, cost_s: float, compute: Callable[[], Outcome]) -> Experiment:
     """The record of a table or figure: `shows` is for example "Figure 8.1"."""
     kind, number = shows.lower().split()
     name = f"markov-{kind}-{number}"
-    return Experiment(name, "markov", SOURCE, shows, question, published, cost_s, analytic(compute))
+    return Experiment(name, "markov", SOURCE, shows, question, says, cost_s, analytic(compute))

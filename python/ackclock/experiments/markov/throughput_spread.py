@@ -1,6 +1,7 @@
 """Figures 8.9, 8.10 and 8.12: the standard deviation of the throughput."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 from ackclock.experiments.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
 from ackclock.experiments.markov.sweep import (
@@ -30,8 +31,26 @@ BY_LINK = {
     "0.05": ("22.9", "57.1", "82.2"),
     "0.1": ("26.9", "55.0", "75.5"),
 }
-# Inferred, on a grid of p: height of each curve's peak, and where it was seen. The curves are flat there.
-PEAKS = (("27.6", "0.154"), ("57.1", "0.048"), ("85.3", "0.025"))
+# Tried, for both figures: points apart by equal ratios between round ends, by equal steps, 1/n, and the p of the other
+# figures. None has its highest points at all p at which peaks were seen.
+UNKNOWN_GRID = "seen on a grid of p that is not known; there, too, the curve is as high as its peak to the last digit"
+
+
+class Seen(NamedTuple):
+    """A peak as inferred.
+
+    Attributes:
+        height: In segments/s.
+        p: Where.
+        excepted: Why ours is elsewhere, if it is.
+    """
+
+    height: str
+    p: str
+    excepted: str = ""
+
+
+PEAKS = (Seen("27.6", "0.154", UNKNOWN_GRID), Seen("57.1", "0.048", UNKNOWN_GRID), Seen("85.3", "0.025"))
 
 # Printed: 550 in the text, 500 in the caption.
 TEXT_L, CAPTION_L = 550, 500
@@ -43,6 +62,8 @@ BY_WINDOW = {
     "0.01": ("154.2", "154.5", "154.5"),
     "0.05": ("129.8", "129.8", "129.8"),
 }
+# Inferred: 154.5 to 155.2, all seen at the same p.
+PEAKS_BY_WINDOW = tuple(Seen(height, "0.0082", UNKNOWN_GRID) for height in ("154.5", "155.2", "155.2"))
 
 # Guessed: the paper gives no values.
 SPREADS = tuple(Case(f"sd of RTT {ms} ms", 30, 300, 0.120, ms / 1000) for ms in (5, 15, 30, 45))
@@ -60,6 +81,7 @@ def links() -> Outcome:
         LINKS, sd, BY_LINK, SD, "Figure 8.9: spread of the throughput by link rate L (segments/s), window ≤ 50"
     )
     peaks = {case: peak(case, sd) for case in LINKS}
+    compared = _peaks(peaks, PEAKS)
     ratios = [found.value / mean(case, found.p) for case, found in peaks.items()]
     claim = Claim(
         "Text: at its largest the standard deviation is about one third of the mean",
@@ -78,19 +100,28 @@ def links() -> Outcome:
         Kind.READING,
         NO_DRAWING,
         f'the text\'s "about one third of the mean", not reproduced because with the printed round-trip times '
-        f"the peaks lie at {min(ratios):.2f} to {max(ratios):.2f} of it",
+        f"the peaks lie at {min(ratios):.2f} to {max(ratios):.2f} of it; and {_positions(compared)}",
     )
-    return Outcome(verdict, (swept.comparison, _peaks(peaks)), swept.draw, (claim,), settings)
+    return Outcome(verdict, (swept.comparison, compared), swept.draw, (claim,), settings)
 
 
-def _peaks(peaks: dict[Case, Peak]) -> Comparison:
-    cells = []
-    for (case, found), (height, where) in zip(peaks.items(), PEAKS, strict=True):
-        cells += [
-            Cell.of((case.label, where), "largest standard deviation, segments/s", height, found.value, FIGURE_SHARE),
-            Cell.of((case.label, where), "at that p, segments/s", height, sd(case, float(where)), FIGURE_SHARE),
-        ]
-    return Comparison("Peaks", Origin.INFERRED, ("curve", "seen at p"), tuple(cells), FIGURE_CRITERION)
+def _peaks(peaks: dict[Case, Peak], inferred: tuple[Seen, ...]) -> Comparison:
+    cells = tuple(
+        cell
+        for (case, found), seen in zip(peaks.items(), inferred, strict=True)
+        for cell in (
+            Cell.of((case.label, seen.p), "largest standard deviation, segments/s", seen.height, found.value),
+            Cell.of((case.label, seen.p), "at that p, segments/s", seen.height, sd(case, float(seen.p))),
+            Cell.of((case.label, seen.p), "p of the peak", seen.p, found.p, excepted=seen.excepted),
+        )
+    )
+    return Comparison("Peaks", Origin.INFERRED, ("curve", "seen at p"), cells, "within the last digit")
+
+
+def _positions(peaks: Comparison) -> str:
+    """What the verdict says of them."""
+    elsewhere = ", ".join(f"{cell.text} (ours is {cell.ours:.2g})" for cell in peaks.cells if cell.excepted)
+    return f"the p of the peaks {elsewhere}, {UNKNOWN_GRID}"
 
 
 def window_limits() -> Outcome:
@@ -100,15 +131,6 @@ def window_limits() -> Outcome:
     swept = sweep(cases, sd, BY_WINDOW, SD, title)
     by_caption = [case._replace(rate=CAPTION_L) for case in cases]
     peaks = {case: peak(case, sd) for case in cases}
-    cells = tuple(
-        cell
-        for case, found in peaks.items()
-        for cell in (
-            Cell((case.label,), "largest standard deviation, segments/s", "154.85", found.value, 0.45),
-            Cell((case.label,), "at p = 0.0082", "154.85", sd(case, 0.0082), 0.45),
-        )
-    )
-    highest = Comparison("Peaks, 154.5 to 155.2", Origin.INFERRED, ("curve",), cells, "within that range")
     remaining = sd(cases[0], 1e-5)
     claims = (
         Claim(
@@ -135,7 +157,9 @@ def window_limits() -> Outcome:
         Setting("window limits", "30, 50, 70 segments", Origin.PRINTED),
         Setting("link rate", f"{TEXT_L} segments/s (text)", Origin.PRINTED),
     )
-    verdict = Verdict(Kind.READING, f"the text's link rate of {TEXT_L}, not the caption's {CAPTION_L}; {NO_DRAWING}")
+    reading = f"the text's link rate of {TEXT_L}, not the caption's {CAPTION_L}; {NO_DRAWING}"
+    highest = _peaks(peaks, PEAKS_BY_WINDOW)
+    verdict = Verdict(Kind.READING, reading, _positions(highest))
     return Outcome(verdict, (swept.comparison, highest), swept.draw, claims, settings, (both,))
 
 

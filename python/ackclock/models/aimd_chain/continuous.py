@@ -10,6 +10,7 @@ on panels that end at every limit asked for, at quantiles, and where r has grown
 for smooth F.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,9 +93,13 @@ class Continuous:
         tails = _TAILS if self._left_out == 0 else _TAILS[_TAILS >= 1e-12]  # F - F(0) has no more digits
         middle = np.arange(0.01, 1, 0.01)
         left = self._left_out + (1 - self._left_out) * np.concatenate([tails, middle])
-        right = (1 - self._left_out) * _TAILS
         ends = np.array([float(end) for end in self.distribution.support()])
-        found = np.concatenate([ends, self.distribution.ppf(left), self.distribution.isf(right)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            right = self.distribution.isf((1 - self._left_out) * _TAILS)
+            # Some distributions of scipy are lost far out; what has nothing beyond it is no quantile.
+            right = right[self.distribution.sf(right) > 0]
+            found = np.concatenate([ends, self.distribution.ppf(left), right])
         return np.unique(found[(found > 0) & (found < _LONGEST)])
 
     @property

@@ -7,6 +7,7 @@ Letters: w window (segments), s_w = P(all w delivered), f_w = 1 - s_w, M_w = E(s
 changes) = sum over n < w of P(first n delivered). Arrays have the shape of `windows`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -41,17 +42,12 @@ def check_probability(letter: str, value: float) -> None:
         refuse(letter, value, "must be a probability; write for example 0.01")
 
 
-@dataclass(frozen=True)
-class Bernoulli:
-    """Every segment is lost with probability p, independently of all others.
+class _Independent(ABC):
+    """Every segment is lost independently of all others, at a rate p(w): s_w = (1-p(w))^w, M_w = f_w/p(w)."""
 
-    s_w = (1-p)^w, M_w = (1 - s_w)/p.
-    """
-
-    p: float
-
-    def __post_init__(self) -> None:
-        check_probability("p", self.p)
+    @abstractmethod
+    def rate(self, windows: Array) -> Array:
+        """p(w); a single number if it is the same for all windows."""
 
     def survive(self, windows: Array) -> Array:
         """s_w."""
@@ -63,19 +59,31 @@ class Bernoulli:
 
     def segments(self, windows: Array) -> Array:
         """M_w; w itself without loss."""
-        return self.lose(windows) / self.p if self.p > 0 else np.asarray(windows, float)
+        rate = self.rate(windows)
+        return np.where(rate > 0, self.lose(windows) / np.where(rate > 0, rate, 1), windows)
 
     def _log_survive(self, windows: Array) -> Array:
-        with np.errstate(divide="ignore"):  # p = 1
-            return np.asarray(np.asarray(windows, float) * np.log1p(-self.p))
+        with np.errstate(divide="ignore"):  # p(w) = 1
+            return np.asarray(np.asarray(windows, float) * np.log1p(-self.rate(windows)))
 
 
 @dataclass(frozen=True)
-class WindowDependent:
-    """A segment's loss rate grows or falls with the window it is sent under: p(w) = alpha^w q, at most one.
+class Bernoulli(_Independent):
+    """Every segment is lost with the same probability p."""
 
-    s_w = (1-p(w))^w, M_w = f_w/p(w).
-    """
+    p: float
+
+    def __post_init__(self) -> None:
+        check_probability("p", self.p)
+
+    def rate(self, windows: Array) -> Array:  # noqa: ARG002 (the same for all)
+        """p(w)."""
+        return np.asarray(self.p, float)
+
+
+@dataclass(frozen=True)
+class WindowDependent(_Independent):
+    """A segment's loss rate grows or falls with the window it is sent under: p(w) = alpha^w q, at most one."""
 
     q: float
     alpha: float
@@ -90,23 +98,6 @@ class WindowDependent:
         with np.errstate(divide="ignore"):  # q = 0
             log_rate = np.asarray(windows, float) * np.log(self.alpha) + np.log(self.q)
         return np.asarray(np.exp(np.minimum(0, log_rate)))
-
-    def survive(self, windows: Array) -> Array:
-        """s_w."""
-        return np.asarray(np.exp(self._log_survive(windows)))
-
-    def lose(self, windows: Array) -> Array:
-        """f_w."""
-        return -np.expm1(self._log_survive(windows))
-
-    def segments(self, windows: Array) -> Array:
-        """M_w."""
-        rate = self.rate(windows)
-        return np.where(rate > 0, self.lose(windows) / np.where(rate > 0, rate, 1), windows)
-
-    def _log_survive(self, windows: Array) -> Array:
-        with np.errstate(divide="ignore"):  # p(w) = 1
-            return np.asarray(np.asarray(windows, float) * np.log1p(-self.rate(windows)))
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ follows, and with it the law of the throughput.
 
 Every input may be an array, and questions backwards go through many orders of magnitude, so two things are done that
 `solve` does not do. Without a limit on the window the chain ends where it hardly ever gets: surviving from beta w to w
-has a probability of about exp(-(1 - beta^2) p w^2/(2 alpha)), e^-40 there. And a chain of more than 8000 windows is
-solved on a coarser path that makes k rounds at once; for Reno without a limit that begins below p = 2e-6, and moves
-means by less than 0.15 %.
+has a probability of about exp(-(1 - beta^2) p w^2/(2 alpha)), e^-40 there. And a chain of more than
+5000 (1 + beta)/(1 - beta) windows is solved on a coarser path that makes k rounds at once; for Reno without a limit
+that begins below p = 5e-7. It moves means by less than 0.1 % for beta up to 0.95. What it moves is where a fall ends,
+by about (1 + beta)/2 steps of the path, and that weighs against the fall of (1 - beta) w: so the path's length goes
+with the ratio of the two. Beyond 0.95 it is as long as there.
 """
 
 from dataclasses import replace
@@ -17,24 +19,27 @@ from typing import Any
 
 import numpy as np
 
+from ackclock.models import square_root
 from ackclock.models.aimd_chain import rtt as round_trip
 from ackclock.models.aimd_chain import timeouts
-from ackclock.models.aimd_chain.chain import WindowChain, solve
+from ackclock.models.aimd_chain.chain import WindowChain, solve, weighted_sum
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.loss import Bernoulli
-from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_random_loss, unless
-from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, PROPER_SHARE, Domain
+from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_aimd, unless
+from ackclock.models.domain import PROPER_SHARE, Domain
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 from ackclock.models.pftk import TIMEOUT
 
-_MOST_WINDOWS = 8_000
+_WINDOWS = 5_000
+_MOST_WINDOWS = 200_000
 _NEVER = 40.0
 
 
 def _solved(p: float, w_max: float, alpha: float, beta: float) -> WindowChain:
     limit = min(w_max, 2 + sqrt(2 * _NEVER * alpha / ((1 - beta**2) * p)))
-    k = max(1.0, (limit - 2) / alpha / _MOST_WINDOWS)
+    most = min(_WINDOWS * (1 + beta) / (1 - beta), _MOST_WINDOWS)
+    k = max(1.0, (limit - 2) / alpha / most)
     per_round = Bernoulli(p)
     if k == 1:
         return solve(per_round, limit, GeneralAimd(alpha, beta))
@@ -49,16 +54,16 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
     lasts = np.maximum(R, w / L)
     by_time = by_round * lasts
     T = w / lasts  # rises with w, up to L
-    X = by_round @ w / by_time.sum()
+    X = weighted_sum(by_round, w) / by_time.sum()
     by_time = by_time / by_time.sum()
     reached = np.cumsum(by_time)
     low, high = T[np.minimum(np.searchsorted(reached, (0.05, 0.95)), w.size - 1)]
-    segment = chain.law("segment")
-    mean_window = by_time @ w
-    spread = sqrt(by_time @ (w - mean_window) ** 2)
+    mean_window = weighted_sum(by_time, w)
+    spread = sqrt(weighted_sum(by_time, (w - mean_window) ** 2))
     with_timeouts = timeouts.renewal_rate(chain, p, round_trip.constant(R), T0, L)
     busy = by_time[w >= R * L].sum()
-    return [X, with_timeouts, low, high, mean_window, spread, by_round @ w, segment @ T, busy]
+    round_window, segment_rate = weighted_sum(by_round, w), weighted_sum(chain.law("segment"), T)
+    return [X, with_timeouts, low, high, mean_window, spread, round_window, segment_rate, busy]
 
 
 def _evaluate(
@@ -81,19 +86,12 @@ def _evaluate(
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     link = path.link_bit_per_s / (path.mss_bytes * 8) if path.mss_bytes > 0 else inf
-    return {
-        "loss": path.loss, "rtt": path.round_trip_s, "window": max(path.receive_window_segments, 2.0), "rate": link,
-        "timeout": path.first_timeout_s, "segments_per_ack": path.segments_per_ack,
-        "increase": path.growth_segments, "kept": path.kept_share,
-    }  # fmt: skip
+    limits = {"window": max(path.receive_window_segments, 2.0), "rate": link, "timeout": path.first_timeout_s}
+    return square_root.inputs_of(path) | limits
 
 
 def _refusal(path: FlowPath) -> str:
-    return (
-        needs_random_loss(path)
-        or unless(path.is_aimd, f"{path.control} is no AIMD")
-        or unless(path.link_bit_per_s > 0, "the bottleneck sends nothing")
-    )
+    return needs_aimd(path) or unless(path.link_bit_per_s > 0, "the bottleneck sends nothing")
 
 
 OUTPUTS = (
@@ -126,9 +124,7 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
         Input("window", "Wm", "segments", "largest window, unlimited for none", inf, Domain(2, inf, "[]")),
         Input("rate", "L", "segments/s", "the link's rate for the flow, unlimited for none", inf, Domain(0, inf, "(]")),
         TIMEOUT,
-        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
-        Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
+        *square_root.AIMD_INPUTS,
     ),
     outputs=OUTPUTS,
     goodput="throughput",

@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ackclock.models.aimd_chain.chain import MODES, WindowChain, check_rate, round_lasts
+from ackclock.models.aimd_chain.chain import MODES, WindowChain, check_rate, round_lasts, weighted_sum
 from ackclock.models.aimd_chain.rtt import RoundTrip
 from ackclock.models.refusal import refuse
 
@@ -30,10 +30,10 @@ def renewal_rate(chain: WindowChain, rtt: RoundTrip, rate: float = inf) -> float
     X = sum pi_w w / sum pi_w E max(R, w/L). Unlike the mean of a throughput law by rounds or segments it is not biased
     by picking long windows or short rounds too often. Zero if the mean round-trip time is infinite.
     """
-    lasts = chain.round @ round_lasts(chain, rtt, rate)
+    lasts = weighted_sum(chain.round, round_lasts(chain, rtt, rate))
     if not lasts > 0:
-        refuse("rtt", float(lasts), "on the mean; it must be positive, in s")
-    return float(chain.round @ chain.windows / lasts)
+        refuse("rtt", lasts, "on the mean; it must be positive, in s")
+    return weighted_sum(chain.round, chain.windows) / lasts
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Throughput:
         """omega; by moments, rounds over the mean length of a round."""
         if self.mode != TIME_WEIGHTED:
             return self.chain.law(self.mode, self.rtt, self.rate)
-        return self.chain.round / (self.chain.round @ round_lasts(self.chain, self.rtt, self.rate))
+        return self.chain.round / weighted_sum(self.chain.round, round_lasts(self.chain, self.rtt, self.rate))
 
     def cdf(self, x: ArrayLike) -> Array:
         """P(T <= x); one from L on."""
@@ -86,7 +86,7 @@ class Throughput:
         windows = self.chain.windows
         a = windows / self.rate * (1 + _ROUNDING)
         inside = self.rtt.cdf(a, windows)
-        return float(self._weights @ (inside * windows / self.rate if self.mode == TIME_WEIGHTED else inside))
+        return weighted_sum(self._weights, inside * windows / self.rate if self.mode == TIME_WEIGHTED else inside)
 
     def moment(self, m: float) -> float:
         """E T^m for m > 0, in (segments/s)^m; infinite if it does not exist."""
@@ -101,7 +101,7 @@ class Throughput:
         else:
             means = self.rtt.capped_rate(m, self.rate, windows)
         used = self._weights > 0
-        return float(self._weights[used] @ means[used])
+        return weighted_sum(self._weights[used], means[used])
 
     def mean(self) -> float:
         """E T under the law of this mode. Which mean to trust: see `renewal_rate`."""
