@@ -57,7 +57,7 @@ def prepare_emulation(points: list[str], folder: str, host_command: list[str], *
     """Starts two hosts for a moment and checks every point.
 
     A JSON object: `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why it is ordinary),
-    `processors`, `warnings` (lines). Raises `ScenarioError`, `LackingError`, and `OSError` if hosts break.
+    `processors`, `warnings` (lines). Raises `ScenarioError` and `LackingError`.
     """
 
 def emulate(

@@ -17,6 +17,9 @@ __all__ = ["GrowingResult"]
 # A row group of fewer rows makes a file that is slow to read, one of more takes memory: some 20 MB of this many.
 _ROWS = 65_536
 
+# So many pieces are joined: each takes some 30 kB, however few its rows.
+_PIECES = 100
+
 
 class GrowingResult:
     """A result's folder that may be killed at any moment and is usable then.
@@ -76,15 +79,22 @@ class _Spool:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed by `close`
         self._writer = parquet.ParquetWriter(self._file, schema, compression=COMPRESSION)
         self._waiting: list[pa.Table] = []
+        self._rows = 0
 
     def append(self, rows: pa.Table) -> None:
         self._waiting.append(rows)
-        if sum(table.num_rows for table in self._waiting) >= _ROWS:
+        self._rows += rows.num_rows
+        if self._rows >= _ROWS:
             self._write()
+        elif len(self._waiting) >= _PIECES:
+            self._waiting = [self._joined()]
+
+    def _joined(self) -> pa.Table:
+        return pa.concat_tables(self._waiting).unify_dictionaries().combine_chunks()
 
     def _write(self) -> None:
-        self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries())
-        self._waiting.clear()
+        self._writer.write_table(self._joined())
+        self._waiting, self._rows = [], 0
 
     def copy_to(self, path: Path) -> None:
         if self._waiting:

@@ -26,6 +26,7 @@ SCHEMA = 1
 
 # What run.json holds at least, and the tables that each way of answering fills.
 _RUN = frozenset({"way", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
+_RUN_OF_EMULATION = _RUN | {"machine", "folder"}
 _OF_PACKETS = ("flows", "samples", "hops", "events")
 _TABLES: dict[str, tuple[str, ...]] = {
     "simulate": _OF_PACKETS,
@@ -145,7 +146,7 @@ def read_run(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder}/run.json: is damaged; {_again({})}") from None
     if not isinstance(run, dict) or run.get("schema") != SCHEMA:
         raise ValueError(f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock")
-    lacking = sorted(_RUN - run.keys())
+    lacking = sorted((_RUN_OF_EMULATION if run.get("way") == "emulate" else _RUN) - run.keys())
     if lacking or not run["points"]:
         what = f"has no {', '.join(lacking)}" if lacking else "has no points"
         raise ValueError(f"{folder}/run.json: {what}; {_again(run)}")

@@ -138,16 +138,15 @@ def _trust(result: "Result") -> int:
     runs = summary.fidelity_rows(result)
     doubtful = [row for row in runs if not row["trusted"]]
     for row in doubtful:
-        run = f"point {row['point']}, replicate {row['replicate']}"
-        click.echo(f"not to be trusted: {run}: {row['verdict']}", err=True)
+        click.echo(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
     if result.run["failed"]:
         return complain("a run failed; the result holds the others", UNTRUSTWORTHY)
     if result.partial:
         return INTERRUPTED
     if not doubtful:
         return 0
-    how = "averages take them in all the same" if result.averages_untrusted else "averages leave them out"
-    return complain(f"{len(doubtful)} of {len(runs)} runs are not to be trusted; {how}", UNTRUSTWORTHY)
+    how = "averages take them in" if result.averages_untrusted else "averages leave them out unless told --untrusted"
+    return complain(f"not to be trusted: {len(doubtful)} of {len(runs)} runs; {how}", UNTRUSTWORTHY)
 
 
 def _print_warnings(result: "Result") -> None:

@@ -164,11 +164,11 @@ def fidelity_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """Head and cells of `fidelity_rows` as text."""
     swept = swept_paths(rows)
     names = {
-        "lateness_p99_s": ("99 % at most ms late", 1e3),
-        "lateness_max_s": ("latest ms", 1e3),
+        "lateness_p99_s": ("p99 lateness ms", 1e3),
+        "lateness_max_s": ("largest lateness ms", 1e3),
         "longest_gap_s": ("longest gap ms", 1e3),
         "cpu_share": ("CPU %", 100),
-        "probe_extra_p50_s": ("probes ms late", 1e3),
+        "probe_extra_p50_s": ("median probe extra ms", 1e3),
     }
     head = [*short(swept), "replicate", "verdict", "lost outside", *(shown for shown, _ in names.values())]
     cells = [
@@ -189,7 +189,7 @@ def refused_setting_cells(result: Result) -> tuple[list[str], list[list[str]]]:
     names = ["host", "name", "asked", "has", "refusal"]
     rows = result.tables["settings"].select(names).to_pylist() if "settings" in result.tables else []
     found = dict.fromkeys(tuple(row[name] for name in names) for row in rows if row["refusal"])
-    return ["host", "setting", "asked", "is", "why"], [[str(cell) for cell in row] for row in found]
+    return ["host", "setting", "asked", "is", "why"], [[cell or "–" for cell in row] for row in found]
 
 
 def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:

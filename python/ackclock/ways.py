@@ -27,9 +27,8 @@ __all__ = ["DEVICES", "LackingError", "emulate", "predict", "replay", "simulate"
 # What may carry an emulation's packets.
 DEVICES = ("automatic", "tun", "packet_socket")
 
-
 # So many names of settings are enough for a line.
-_FEW = 5
+_FEW = 3
 
 
 def version() -> str:

@@ -12,7 +12,7 @@ import pytest
 from ackclock import _native
 
 TRUSTED = "trusted"
-LATE = "1 packet in 100 was written 7 ms late or more (at most 3.5 ms)."
+LATE = "not trusted: 1 packet in 100 was written 7 ms late or more (at most 3.5 ms)."
 
 Columns = dict[str, tuple[Any, ...]]
 

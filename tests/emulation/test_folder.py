@@ -59,10 +59,12 @@ def test_what_is_run_is_what_run_json_says(pretended: Pretended, pipe: Scenario,
     assert not (tmp_path / "run" / "pcap").exists()
 
 
-def test_a_table_longer_than_a_row_group(
-    pretended: Pretended, pipe: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("rows", "pieces"), [(2, 100), (3, 100), (100, 2), (7, 2)])
+def test_a_table_that_comes_in_many_pieces(
+    pretended: Pretended, pipe: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, pieces: int
 ) -> None:
-    monkeypatch.setattr(growing, "_ROWS", 3)
+    monkeypatch.setattr(growing, "_ROWS", rows)
+    monkeypatch.setattr(growing, "_PIECES", pieces)
     pretended.blocks = [[tcp_info(0.1 * number, flow) for flow in ("main", f"other-{number}")] for number in range(5)]
     table = emulate(pipe, tmp_path / "run").tables["tcp_info"]
     assert table["time_s"].to_pylist() == [row["time_s"] for block in pretended.blocks for row in block]
@@ -180,6 +182,17 @@ def test_a_full_disk_leaves_the_record(pretended: Pretended, pipe: Scenario, tmp
     with pytest.raises(OSError, match="No space left"):
         emulate(pipe, tmp_path / "run")
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["pcap", "record", "run.json"]
+
+
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize("name", ["machine", "folder", "points"])
+def test_a_description_that_lacks_something_says_what(pipe: Scenario, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "run"
+    run = emulate(pipe, folder).run
+    (folder / "run.json").write_text(json.dumps({key: value for key, value in run.items() if key != name}))
+    for read in (Result.load, replay):
+        with pytest.raises(ValueError, match=f"has no {name}; run ackclock emulate again"):
+            read(folder)
 
 
 def test_replay_wants_an_emulation(pipe: Scenario, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 use ackclock_emu::emulation::{self, Failure, Job, Options, Watch};
 use ackclock_emu::protocol::DeviceChoice;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -29,8 +29,7 @@ fn device_of(name: &str) -> PyResult<DeviceChoice> {
 fn raised(failure: Failure) -> PyErr {
     match failure {
         Failure::Scenario(error) => refuse(error),
-        Failure::Lacking(text) => LackingError::new_err(text),
-        Failure::Broken(text) => PyOSError::new_err(text),
+        Failure::Lacking(text) | Failure::Broken(text) => LackingError::new_err(text),
     }
 }
 
