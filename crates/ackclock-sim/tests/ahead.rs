@@ -67,6 +67,22 @@ fn every_kind_of_route() {
     }
 }
 
+/// The way of an extra delay in front of a shared hop is one hop longer than the route.
+#[test]
+fn the_longest_route() {
+    let route = |field, hop| format!("flows.bulk.{field}={:?}", vec![hop; 254]);
+    let packets = agree(&scenario(
+        DUMBBELL,
+        &[
+            &route("route", "bottleneck"),
+            &route("return", "back"),
+            "hops.bottleneck.delay=\"0 ms\"",
+            "hops.back.delay=\"0 ms\"",
+        ],
+    ));
+    assert!(packets > 20, "{packets} data packets");
+}
+
 #[test]
 fn every_sampling_interval() {
     for interval in ["1 ms", "7.3 ms", "1 s", "100 s"] {
