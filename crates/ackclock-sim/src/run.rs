@@ -8,12 +8,12 @@
 //! dumbbell with access links costs two events per data packet, one at each shared hop, and the tables are the same to the bit; a
 //! traced run, which must tell steps in order, does not work ahead.
 
-use crate::events::{Alarm, EventQueue, Target, Wake};
+use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
-use crate::owners::{Own, owners};
-use crate::prefetch::prefetch;
+use crate::lookahead::Lookahead;
 use crate::samples::Sampler;
+use crate::station::Station;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
 use ackclock_core::hop::{Arrival, Hop};
@@ -40,13 +40,6 @@ impl Supervisor for Unattended {
     }
 }
 
-/// From so many flows on their state is fetched ahead of their events.
-const MANY_FLOWS: usize = 200;
-
-/// How many days with events lie between an event and what is fetched for it, in two steps.
-const FAR: u32 = 4;
-const NEAR: u32 = 1;
-
 /// How many events pass between two questions to the supervisor.
 const QUESTION_EVERY: u64 = 8192;
 
@@ -72,24 +65,6 @@ pub struct Outcome<T> {
     pub trace: T,
     /// Counts.
     pub statistics: RunStatistics,
-}
-
-/// A hop and when it is woken, side by side in one cache line.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Station {
-    hop: Hop,
-    wake: Wake,
-}
-
-const _: () = assert!(size_of::<Station>() == 64, "a station is one cache line");
-
-impl Station {
-    /// Up to when what leaves may be taken.
-    #[inline(always)]
-    const fn until(&self, now: Time, ahead: Time) -> Time {
-        if self.hop.is_followed() { ahead } else { now }
-    }
 }
 
 /// Where a packet is going: what the run has to know of it at every hop, in one register.
@@ -129,8 +104,7 @@ pub struct Run<T> {
     sampling: Alarm,
     ledger: Ledger<T>,
     routes: Routes,
-    /// By hop: the flow whose own it is, to fetch its state ahead; empty if all flows fit the processor's caches.
-    owners: Vec<Own>,
+    lookahead: Lookahead,
     /// Followed hops something has entered that may leave at once.
     touched: Vec<u32>,
     now: Time,
@@ -156,19 +130,11 @@ impl<T: Trace> Run<T> {
                 if private {
                     hop.follow();
                 }
-                Station {
-                    hop,
-                    wake: Wake::default(),
-                }
+                Station::new(hop)
             })
             .collect();
-        let owners = if flows.len() < MANY_FLOWS {
-            Vec::new()
-        } else {
-            owners(&routes, stations.len())
-        };
         let mut run = Run {
-            owners,
+            lookahead: Lookahead::new(&routes, stations.len()),
             stations,
             flows,
             packets: PacketPool::new(),
@@ -222,9 +188,8 @@ impl<T: Trace> Run<T> {
                 break;
             }
             debug_assert!(time >= self.now, "time is monotone");
-            if !self.owners.is_empty() {
-                self.fetch_ahead();
-            }
+            self.lookahead
+                .fetch(&self.events, &self.stations, &self.flows, &self.packets);
             self.now = time;
             self.ahead = time.max(self.horizon);
             let index = target as usize;
@@ -249,41 +214,6 @@ impl<T: Trace> Run<T> {
             }
         }
         true
-    }
-
-    /// Begins to fetch what the next events will need: of an event some way off the hop, its neighbours and the flow, of a nearer one what
-    /// only these know the place of.
-    #[inline(always)]
-    fn fetch_ahead(&self) {
-        let soon = self.events.soon();
-        for far in self.events.of_day(&soon.after(FAR)) {
-            let Some(&Own { flow, hops, .. }) = self.owners.get(far as usize) else {
-                continue;
-            };
-            if let Some(flow) = self.flows.get(flow as usize) {
-                prefetch(flow);
-            }
-            for hop in hops.0..hops.1 {
-                prefetch(&self.stations[hop as usize]);
-            }
-        }
-        for near in self.events.of_day(&soon.after(NEAR)) {
-            let Some(own) = self.owners.get(near as usize) else {
-                continue;
-            };
-            if let Some(leaves) = self.stations[near as usize].hop.first(&self.packets) {
-                prefetch(leaves);
-            }
-            let answers = self.stations.get(own.answers as usize);
-            if let Some(last) = answers.and_then(|station| station.hop.last(&self.packets)) {
-                prefetch(last);
-            }
-            if own.back
-                && let Some(flow) = self.flows.get(own.flow as usize)
-            {
-                flow.prefetch_sender();
-            }
-        }
     }
 
     fn sampler_target(&self) -> Target {
