@@ -4,6 +4,7 @@
 //! writes the tables, [`batch`] does many runs on all cores. A run is a function of (scenario, replicate): same input, same bytes.
 
 pub mod batch;
+mod distribution;
 pub mod events;
 pub mod flow;
 pub mod ledger;

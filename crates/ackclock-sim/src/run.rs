@@ -6,12 +6,12 @@
 //! **Working ahead.** A hop that only one flow uses, and an endpoint behind such hops, can be seen by nobody else until the next sampling
 //! time, the *horizon*. What happens there up to the horizon is carried out at once, each step told its own scheduled time. So a
 //! dumbbell with access links costs two events per data packet, one at each shared hop, and the tables are the same to the bit; a
-//! traced run, which must tell steps in order, does not work ahead.
+//! traced run, which must tell steps in order, does not work ahead. With many flows, what happens to a single one is put off and done flow by flow, see
+//! [`windows`].
 
 use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
-use crate::lookahead::Lookahead;
 use crate::samples::Sampler;
 use crate::station::Station;
 use crate::topology::Topology;
@@ -23,6 +23,9 @@ use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
+use windows::Windows;
+
+mod windows;
 
 /// Tells a run to stop, and is told how far it is.
 pub trait Supervisor {
@@ -104,7 +107,6 @@ pub struct Run<T> {
     sampling: Alarm,
     ledger: Ledger<T>,
     routes: Routes,
-    lookahead: Lookahead,
     /// Followed hops something has entered that may leave at once.
     touched: Vec<u32>,
     now: Time,
@@ -112,7 +114,11 @@ pub struct Run<T> {
     horizon: Time,
     /// Up to when what can be followed is followed: the horizon, or now if that is later.
     ahead: Time,
+    /// When the window ends; never if the run is not cut into windows.
+    window_end: Time,
     statistics: RunStatistics,
+    /// In a box, so that what every packet needs of the run stays together.
+    windows: Box<Windows>,
 }
 
 impl<T: Trace> Run<T> {
@@ -133,8 +139,14 @@ impl<T: Trace> Run<T> {
                 Station::new(hop)
             })
             .collect();
+        let windows = Box::new(Windows::new(&routes, &stations, T::ON));
         let mut run = Run {
-            lookahead: Lookahead::new(&routes, stations.len()),
+            window_end: if windows.are_any() {
+                Time::ZERO
+            } else {
+                Time::NEVER
+            },
+            windows,
             stations,
             flows,
             packets: PacketPool::new(),
@@ -148,6 +160,7 @@ impl<T: Trace> Run<T> {
             ahead: Time::ZERO,
             statistics: RunStatistics::default(),
         };
+        run.events.keep_reach(run.windows.reach());
         for flow in 0..run.flows.len() {
             run.arm_sender(flow);
         }
@@ -181,39 +194,51 @@ impl<T: Trace> Run<T> {
 
     /// Handles events up to `end`; `false` if the supervisor stopped it.
     fn proceed_until(&mut self, end: Time, sampler: &mut Sampler, supervisor: &dyn Supervisor) -> bool {
-        let (first_flow, first_receiver) = (self.stations.len(), self.stations.len() + self.flows.len());
-        let last = self.sampler_target();
+        if self.windows.are_any() {
+            return self.proceed_by_windows(end, sampler, supervisor);
+        }
         while let Some((time, target)) = self.events.pop() {
             if time > end {
                 break;
             }
-            debug_assert!(time >= self.now, "time is monotone");
-            self.lookahead
-                .fetch(&self.events, &self.stations, &self.flows, &self.packets);
-            self.now = time;
-            self.ahead = time.max(self.horizon);
-            let index = target as usize;
-            if index < first_flow {
-                if !self.stations[index].wake.take(time) {
-                    continue;
-                }
-                self.empty(index);
-                self.work();
-            } else if index < first_receiver {
-                self.wake_sender(index - first_flow);
-            } else if target != last {
-                self.wake_receiver(index - first_receiver);
-            } else if self.sampling.take(time) {
-                let next = sampler.sample(time, self);
-                self.sampling.set(next, last, &mut self.events);
-                self.horizon = if T::ON { Time::ZERO } else { next.min(end) };
-            }
-            self.statistics.events += 1;
+            self.handle(time, target, end, sampler);
             if self.statistics.events.is_multiple_of(QUESTION_EVERY) && !supervisor.proceed(time) {
                 return false;
             }
         }
         true
+    }
+
+    /// It is `time` now.
+    #[inline(always)]
+    fn advance(&mut self, time: Time) {
+        debug_assert!(time >= self.now, "time is monotone");
+        self.now = time;
+        self.ahead = time.max(self.horizon);
+    }
+
+    /// Handles a wake-up.
+    #[inline(always)]
+    fn handle(&mut self, time: Time, target: Target, end: Time, sampler: &mut Sampler) {
+        self.advance(time);
+        let (first_flow, first_receiver) = (self.stations.len(), self.stations.len() + self.flows.len());
+        let index = target as usize;
+        if index < first_flow {
+            if !self.stations[index].wake.take(time) {
+                return;
+            }
+            self.empty(index);
+            self.work();
+        } else if index < first_receiver {
+            self.wake_sender(index - first_flow);
+        } else if target != self.sampler_target() {
+            self.wake_receiver(index - first_receiver);
+        } else if self.sampling.take(time) {
+            let next = sampler.sample(time, self);
+            self.sampling.set(next, target, &mut self.events);
+            self.horizon = if T::ON { Time::ZERO } else { next.min(end) };
+        }
+        self.statistics.events += 1;
     }
 
     fn sampler_target(&self) -> Target {
@@ -274,7 +299,11 @@ impl<T: Trace> Run<T> {
                     .set(departure.not_before, hop as Target, &mut self.events);
             }
             match departure.packet {
-                Some((at, id)) => self.move_on(at, id),
+                Some((at, id)) => {
+                    if !self.put_off(at, hop, id) {
+                        self.move_on(at, id);
+                    }
+                }
                 None => return,
             }
             if done {
@@ -298,6 +327,9 @@ impl<T: Trace> Run<T> {
                 match self.enter_hop(at, hop, id, leg, true) {
                     Some(left) => at = left,
                     None => return,
+                }
+                if self.put_off(at, hop, id) {
+                    return;
                 }
                 leg.position += 1;
             }
