@@ -29,6 +29,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const MOST_READS: u32 = 32;
 /// The loop sleeps no longer than this, so that it notices when it was away even if nothing was due.
 const LONGEST_SLEEP: Span = Span::from_millis(10);
+/// When packets are due closer together than this, they are written in groups: falling asleep and waking costs as much processor time as carrying a packet
+/// or two, and at 1 Gbit/s one is due every 12 µs. A thirtieth of the lateness that a verdict allows.
+const GROUP: Span = Span::from_micros(30);
 /// From so many rows on the record is written: some fifty microseconds of work.
 const RECORD_ROWS: usize = 1 << 11;
 /// No IPv4 packet is longer.
@@ -188,12 +191,14 @@ impl<S: Port, R: Port> RealTime<S, R> {
             if stopped || after >= end {
                 break;
             }
-            planned = if more {
-                after
+            let due = self.driver.poll_timeout().min(end);
+            planned = if more { after } else { due };
+            if !more && self.spin.is_none() && due < now + GROUP {
+                planned = now + GROUP;
+                wait([], planned.since(after))?; // what comes meanwhile belongs to the group
             } else {
-                self.driver.poll_timeout().min(end)
-            };
-            self.wait_until(planned, clock, stop)?;
+                self.wait_until(planned, clock, stop)?;
+            }
             planned = planned.min(after + LONGEST_SLEEP);
         }
         let last = clock.now();
