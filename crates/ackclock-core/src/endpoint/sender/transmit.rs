@@ -234,7 +234,8 @@ impl Sender {
         let mut window_reduced = false;
         if retransmission {
             self.statistics.retransmitted_segments += 1;
-            self.spoil_timing();
+            // Whatever is being timed is not any more (Karn); the next new segment may be.
+            self.timed = None;
         } else {
             window_reduced = std::mem::take(&mut self.window_reduced);
             if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip && self.timed.is_none() {
