@@ -565,6 +565,23 @@ fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
 }
 
 #[test]
+fn go_back_n_with_sack_leaves_what_is_lost_again_to_the_timer() {
+    // As if new: the scoreboard begins empty, and blocks that come meanwhile neither make room in the window nor name a hole.
+    let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 8);
+    assert_eq!(d.timeout(), [0]);
+    assert_eq!(d.wait(100).ack(1), [1, 2]);
+    // 1 is lost again; 3 to 7 arrive late.
+    for end in 4..=8 {
+        assert_eq!(d.wait(10).sack(1, &[(2, end)]), NONE);
+    }
+    assert_eq!(d.sender.statistics().fast_retransmits, 0);
+    assert_eq!(d.timeout(), [1]);
+    // Once all that was outstanding is acknowledged, SACK recovers as ever.
+    d.wait(100).ack(8);
+    assert_eq!(d.sender.recovery.phase(), Phase::Open);
+}
+
+#[test]
 fn after_a_timeout_the_scoreboard_spares_what_has_arrived() {
     let parameters = TcpParameters {
         after_timeout: AfterTimeout::Scoreboard,
