@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import section
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
@@ -23,9 +24,7 @@ from ackclock import Result, Scenario, simulate
 from ackclock.metrics.tables import column
 from ackclock.ways import emulate
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "fidelity.md"
-FIGURE = PAGE.parent.parent / "images" / "against-linux.svg"
-BEGIN, END = "<!-- against linux: begin -->", "<!-- against linux: end -->"
+FIGURE = section.ROOT / "docs" / "images" / "against-linux.svg"
 
 #: Of 10 Mbit/s and 40 ms, a product of 33 packets of 1500 bytes: the queue's limit, loss, and how many replicates.
 PATHS = {
@@ -35,8 +34,8 @@ PATHS = {
     "0.5 % loss": ("133 packets", "0.5 %", 15),
     "2 % loss": ("133 packets", "2 %", 15),
 }
-#: Linux's cubic always has HyStart, so the engine's gets what it has of it.
-CONTROLS = {"reno": {"kind": "reno"}, "cubic": {"kind": "cubic", "hystart": True}}
+#: Linux's cubic has HyStart, and the Reno-friendly growth of RFC 8312: so the engine's gets both.
+CONTROLS = {"reno": {"kind": "reno"}, "cubic": {"kind": "cubic", "hystart": True, "friendly_speedup": False}}
 WAYS = ("Linux", "engine")
 WARMUP_S = 5
 
@@ -168,10 +167,7 @@ def main() -> None:
         titles += [f"{quantity}: Linux", "engine"] + ["difference"] * (quantity != "retransmitted (%)")
     head = f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n"
     table = head + "\n".join(lines)
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
+    section.write("docs/guides/fidelity.md", "against linux", table)
 
 
 if __name__ == "__main__":

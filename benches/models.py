@@ -11,9 +11,9 @@ alone is timed by `cargo bench -p ackclock-markov`.
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+import section
 
 from ackclock.models import MODELS, aimd_chain, solve
 from ackclock.models import model as named
@@ -22,8 +22,6 @@ POINTS = 1_000_000
 REPEATS = 7
 #: Of inputs without a default, besides the loss rate and the rate.
 GIVEN = {"rtt": 0.1, "size": 100.0, "buffer": 50.0}
-PAGE = Path(__file__).resolve().parent.parent / "BENCHMARKS.md"
-BEGIN, END = "<!-- models: begin -->", "<!-- models: end -->"
 
 
 def fastest(work: Callable[[], object]) -> float:
@@ -70,9 +68,7 @@ def main() -> None:
     rows += [f"| the loss rate at which PFTK gives a throughput | {question:.1f} ms |"]
     measured = "\n".join([f"Load average {os.getloadavg()[1]:.1f}.", "", *rows])
     print(measured)
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{measured}\n\n{END}{after}")
+    section.write("BENCHMARKS.md", "models", measured)
 
 
 if __name__ == "__main__":

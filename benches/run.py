@@ -20,6 +20,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import section
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "ns2"))
@@ -27,7 +29,6 @@ import run as ns2  # noqa: E402  (benches/ns2/run.py)
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 DUMBBELL = HERE / "dumbbell.toml"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 #: Simulated seconds by number of flows: about a million packets each (the same as for ns-2).
 SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5, 10000: 2}
 
@@ -194,10 +195,7 @@ def main() -> int:
     if (seconds := start_up()) is not None:
         measured += f"\n\n`ackclock simulate`, start-up: {seconds:.2f} s of CPU time."
     print(measured)
-    page = ROOT / "BENCHMARKS.md"
-    before, _, rest = page.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{measured}\n\n{END}{after}")
+    section.write("BENCHMARKS.md", "measured", measured)
     return 0
 
 

@@ -146,6 +146,11 @@ impl Hop {
         self.knows_ahead
     }
 
+    /// The propagation delay: nothing leaves sooner after it has come.
+    pub const fn delay(&self) -> Span {
+        self.delay
+    }
+
     /// The driver's note that nobody can tell when it takes what leaves here, so that it need not wait; only if the hop
     /// [knows ahead](Hop::knows_ahead). Kept here because that is what the driver has at hand.
     pub const fn follow(&mut self) {

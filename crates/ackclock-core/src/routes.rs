@@ -73,6 +73,13 @@ impl Routes {
         self.begin.len()
     }
 
+    /// How many hops there are up to the last that is not a single flow's own; those that are come behind.
+    pub fn shared_hops(&self) -> usize {
+        let shared = self.stops.iter().filter(|stop| !stop.is_private());
+        let last = shared.filter_map(|stop| stop.as_hop()).max();
+        last.map_or(0, |hop| hop + 1)
+    }
+
     /// The hops of a way, in the order in which a packet comes to them.
     pub fn way(&self, flow: usize, forward: bool) -> impl Iterator<Item = Stop> + '_ {
         let stops = &self.stops[self.begin(flow, forward)..];
@@ -111,6 +118,7 @@ mod tests {
         assert_eq!(routes.flows(), 2);
         assert_eq!((way(0, true), way(0, false)), (vec![1, 0, 2], vec![3]));
         assert_eq!((way(1, true), way(1, false)), (vec![4, 0, 5], vec![6]));
+        assert_eq!(routes.shared_hops(), 1);
         assert_eq!(routes.stop(routes.begin(1, false) + 1).as_hop(), None);
         let followed = routes.private_successors(7);
         assert_eq!(

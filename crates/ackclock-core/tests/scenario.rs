@@ -192,7 +192,7 @@ fn odd_but_possible_scenarios_are_allowed() {
     for (path, value) in [
         ("flows.abse.start", json!("1000 s")), // after the end
         ("flows.abse.route", json!(["wired", "wired"])),
-        ("flows.abse.route", json!(vec!["wired"; 255])),
+        ("flows.abse.route", json!(vec!["wired"; 254])),
         ("hops.wired.scope", json!("per_flow")),
         ("hops.wired.link.rate", json!("0 bit/s")), // down for ever
         ("hops.wired.queue.limit", json!("0 packets")),
@@ -360,9 +360,14 @@ fn mistakes_in_flows_name_field_value_and_remedy() {
             r#"flows.abse.return: [] has no hop for the ACKs; write for example ["return"]"#,
         ),
         (
+            "flows.abse.return",
+            json!(vec!["return"; 255]),
+            "flows.abse.return: has 255 hops; write 254 at most",
+        ),
+        (
             "flows.abse.route",
-            json!(vec!["wired"; 256]),
-            "flows.abse.route: has 256 hops; write 255 at most",
+            json!(vec!["wired"; 255]),
+            "flows.abse.route: has 255 hops; write 254 at most",
         ),
         (
             "flows.abse.route",

@@ -3,9 +3,10 @@
 //! Events are ordered by (time, target), whatever the shape of the calendar, so the order of events is a function of the events
 //! alone. A push and a pop cost a few nanoseconds each for any number of pending events.
 
-use ackclock_core::units::Time;
+use ackclock_core::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// Who is to be woken.
 pub type Target = u32;
@@ -91,6 +92,8 @@ impl Alarm {
 const NONE: u32 = u32::MAX;
 const FEWEST_BUCKETS: usize = 256;
 const MOST_BUCKETS: usize = 1 << 18;
+/// Not a lower bound that says anything.
+const UNKNOWN: u64 = 0;
 /// How many pops pass between two looks at the calendar's shape.
 const REVIEW: u32 = 4096;
 
@@ -117,25 +120,6 @@ impl Node {
     }
 }
 
-/// Which of the next days have events.
-#[derive(Clone, Copy, Debug)]
-pub struct Soon {
-    start: usize,
-    /// Bit n: day `start` + n.
-    days: u64,
-}
-
-impl Soon {
-    /// Without the next `days` of them.
-    #[inline(always)]
-    pub fn after(mut self, days: u32) -> Self {
-        for _ in 0..days {
-            self.days &= self.days.wrapping_sub(1);
-        }
-        self
-    }
-}
-
 /// See the module.
 #[derive(Debug)]
 pub struct EventQueue {
@@ -155,6 +139,10 @@ pub struct EventQueue {
     later: BinaryHeap<Reverse<Event>>,
     /// The day of the first of them, `u64::MAX` if there is none.
     later_day: u64,
+    /// The day of the calendar's first bucket with events after the one being drained; `UNKNOWN` until somebody asks.
+    next_day: u64,
+    /// How many nanoseconds the calendar has to hold at least.
+    least_reach: u64,
     pending: usize,
     pops: u32,
     days_opened: u32,
@@ -173,6 +161,8 @@ impl Default for EventQueue {
             today: Vec::new(),
             later: BinaryHeap::new(),
             later_day: u64::MAX,
+            next_day: UNKNOWN,
+            least_reach: 0,
             pending: 0,
             pops: 0,
             days_opened: 0,
@@ -204,30 +194,65 @@ impl EventQueue {
         }
         self.pending -= 1;
         self.pops += 1;
-        if self.pops == REVIEW {
+        if self.pops >= REVIEW {
             self.review();
         }
         Some((Time::from_nanos(time), target))
     }
 
-    /// The next 64 days that have events, for [`EventQueue::of_day`].
+    /// As [`EventQueue::pop`], if the earliest wake-up comes before `limit`.
     #[inline(always)]
-    pub fn soon(&self) -> Soon {
-        let start = self.day as usize + 1;
-        let place = start & (self.buckets.len() - 1);
-        let word = |step: usize| self.occupied[(place / 64 + step) & (self.occupied.len() - 1)];
-        // Whatever words they are in.
-        let days = (word(0) >> (place % 64)) | (word(1) << 1 << (63 - place % 64));
-        Soon { start, days }
+    pub fn pop_before(&mut self, limit: (Time, Target)) -> Option<(Time, Target)> {
+        if self.today.is_empty() {
+            if self.next_day == UNKNOWN {
+                self.next_day = self.next_occupied_day(self.day);
+            }
+            if limit.0.as_nanos() >> self.shift < self.next_day.min(self.later_day) {
+                return None;
+            }
+        }
+        let event = self.pop()?;
+        if event < limit {
+            return Some(event);
+        }
+        self.push(event.0, event.1);
+        None
     }
 
-    /// Who is to be woken on the next of the days that have events: a hint of what comes.
-    #[inline(always)]
-    pub fn of_day(&self, soon: &Soon) -> impl Iterator<Item = Target> + '_ {
-        let day = soon.start + soon.days.trailing_zeros() as usize;
-        let first = (soon.days != 0).then(|| self.buckets[day & (self.buckets.len() - 1)]);
-        std::iter::successors(first, |node| self.nodes.get(node.next as usize).copied())
-            .map(|node| node.target)
+    /// Takes wake-ups of `targets` before `end` out, in no order. Some may stay, to be popped: those of the day begun, of the last, and of
+    /// days beyond the calendar.
+    pub fn drain_before(&mut self, end: Time, targets: Range<Target>, drained: &mut Vec<(Time, Target)>) {
+        let end = (end.as_nanos() >> self.shift).min(self.day + self.buckets.len() as u64);
+        let mut day = self.next_occupied_day(self.day);
+        while day < end {
+            let bucket = day as usize & (self.buckets.len() - 1);
+            let mut node = std::mem::replace(&mut self.buckets[bucket], Node::EMPTY);
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+            while !node.is_empty() {
+                let next = self.release_slot(node.next);
+                if targets.contains(&node.target) {
+                    self.pending -= 1;
+                    self.pops += 1;
+                    drained.push((Time::from_nanos(node.time), node.target));
+                } else {
+                    self.place(node.event());
+                }
+                node = next;
+            }
+            self.days_opened += 1;
+            // Going round, what has been left behind is taken for something beyond `end`.
+            day = self.next_occupied_day(day);
+        }
+        self.next_day = UNKNOWN;
+        if self.pops >= REVIEW {
+            self.review();
+        }
+    }
+
+    /// Sees to it that the calendar always reaches so far ahead, for [`EventQueue::drain_before`].
+    pub fn keep_reach(&mut self, reach: Span) {
+        self.least_reach = reach.as_nanos();
+        self.review();
     }
 
     /// How many are pending.
@@ -250,6 +275,7 @@ impl EventQueue {
             let former = self.buckets[bucket];
             let next = if former.is_empty() {
                 self.occupied[bucket / 64] |= 1 << (bucket % 64);
+                self.next_day = self.next_day.min(day);
                 NONE
             } else {
                 self.take_slot(former)
@@ -281,7 +307,8 @@ impl EventQueue {
     #[inline(always)]
     fn open_next_day(&mut self) -> Event {
         self.days_opened += 1;
-        let day = self.next_occupied_day().min(self.later_day);
+        self.next_day = UNKNOWN;
+        let day = self.next_occupied_day(self.day).min(self.later_day);
         if day == u64::MAX {
             return NOTHING;
         }
@@ -334,13 +361,13 @@ impl EventQueue {
 
     /// The bitmap's next set bit after `day`, going round; `u64::MAX` if there is none.
     #[inline(always)]
-    fn next_occupied_day(&self) -> u64 {
+    fn next_occupied_day(&self, day: u64) -> u64 {
         let mask = self.buckets.len() - 1;
-        let start = (self.day as usize + 1) & mask;
+        let start = (day as usize + 1) & mask;
         let first = self.occupied[start / 64] & (u64::MAX << (start % 64));
         let found = |word: usize, bits: u64| {
             let bucket = word * 64 + bits.trailing_zeros() as usize;
-            self.day + 1 + (bucket.wrapping_sub(start) & mask) as u64
+            day + 1 + (bucket.wrapping_sub(start) & mask) as u64
         };
         if first != 0 {
             return found(start / 64, first);
@@ -381,6 +408,9 @@ impl EventQueue {
         } else if short && shift < 62 {
             shift += 1;
         }
+        while self.least_reach >> shift > buckets as u64 {
+            shift += 1;
+        }
         (self.pops, self.days_opened, self.pushed_later) = (0, 0, 0);
         if (shift, buckets) != (self.shift, self.buckets.len()) {
             self.rebuild(shift, buckets);
@@ -403,6 +433,7 @@ impl EventQueue {
         );
         // The next event's day, or an earlier one, must not lie behind; events still to be pushed may come before it.
         self.day = (self.day << self.shift) >> shift;
+        self.next_day = UNKNOWN;
         self.nodes.clear();
         self.free = NONE;
         self.buckets = vec![Node::EMPTY; buckets];
@@ -417,87 +448,4 @@ impl EventQueue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeSet;
-
-    /// Pushes and pops in the manner of a run: every push lies `ahead` of the last pop.
-    fn agrees_with_a_sorted_set(aheads: &[(u64, bool)], scale: u64) {
-        let (mut queue, mut model) = (EventQueue::default(), BTreeSet::new());
-        let mut now = 0;
-        for (serial, &(ahead, pop)) in aheads.iter().enumerate() {
-            let event = (now + ahead % scale, serial as u32 % 7 * 1000 + serial as u32);
-            queue.push(Time::from_nanos(event.0), event.1);
-            model.insert(event);
-            if pop {
-                let expected = model.pop_first().unwrap();
-                assert_eq!(queue.pop(), Some((Time::from_nanos(expected.0), expected.1)));
-                now = expected.0;
-            }
-            assert_eq!(queue.len(), model.len());
-        }
-        for (time, target) in model {
-            assert_eq!(queue.pop(), Some((Time::from_nanos(time), target)));
-        }
-        assert!(queue.pop().is_none() && queue.is_empty());
-    }
-
-    proptest! {
-        #[test]
-        fn any_history_pops_in_order(
-            aheads in prop::collection::vec((any::<u64>(), any::<bool>()), 1..400),
-            scale in prop::sample::select(vec![1, 10, 10_000, 1 << 22, 1 << 34, 1 << 58]),
-        ) {
-            agrees_with_a_sorted_set(&aheads, scale);
-        }
-    }
-
-    #[test]
-    fn the_calendar_reshapes_without_losing_order() {
-        // Dense, then sparse, then far apart: crosses every branch of the review.
-        for scale in [100, 1 << 20, 1 << 30, 1 << 40] {
-            let mut state = 1_u64;
-            let aheads: Vec<_> = (0..60_000_u64)
-                .map(|n| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1_442_695_040_888_963_407);
-                    (state >> 20, n > 300)
-                })
-                .collect();
-            agrees_with_a_sorted_set(&aheads, scale);
-        }
-    }
-
-    #[test]
-    fn what_comes_soon_is_what_comes_next() {
-        let mut queue = EventQueue::default();
-        for n in 0..40_u32 {
-            queue.push(Time::from_nanos(100_000 + u64::from(n / 2) * 20_000), n);
-        }
-        let on = |soon: &Soon| queue.of_day(soon).collect::<BTreeSet<_>>();
-        let soon = queue.soon();
-        assert_eq!(on(&soon), BTreeSet::from([0, 1]));
-        assert_eq!(on(&soon.after(3)), BTreeSet::from([6, 7]));
-        assert!(on(&soon.after(64)).is_empty());
-        assert_eq!(queue.pop().unwrap().1, 0);
-    }
-
-    #[test]
-    fn never_is_not_an_event() {
-        let mut queue = EventQueue::default();
-        queue.push(Time::NEVER, 1);
-        assert!(queue.pop().is_none());
-    }
-
-    #[test]
-    fn a_century_away_is_found_at_once() {
-        let mut queue = EventQueue::default();
-        let century = Time::from_seconds(3.156e9);
-        queue.push(century, 3);
-        queue.push(Time::from_nanos(5), 4);
-        assert_eq!(queue.pop(), Some((Time::from_nanos(5), 4)));
-        assert_eq!(queue.pop(), Some((century, 3)));
-    }
-}
+mod tests;

@@ -4,13 +4,15 @@
 //! writes the tables, [`batch`] does many runs on all cores. A run is a function of (scenario, replicate): same input, same bytes.
 
 pub mod batch;
+mod distribution;
 pub mod events;
 pub mod flow;
 pub mod ledger;
-pub mod owners;
+mod lookahead;
 pub mod packet_log;
 mod prefetch;
 pub mod run;
 pub mod samples;
+mod station;
 pub mod topology;
 pub mod trace;

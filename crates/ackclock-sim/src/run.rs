@@ -6,14 +6,14 @@
 //! **Working ahead.** A hop that only one flow uses, and an endpoint behind such hops, can be seen by nobody else until the next sampling
 //! time, the *horizon*. What happens there up to the horizon is carried out at once, each step told its own scheduled time. So a
 //! dumbbell with access links costs two events per data packet, one at each shared hop, and the tables are the same to the bit; a
-//! traced run, which must tell steps in order, does not work ahead.
+//! traced run, which must tell steps in order, does not work ahead. With many flows, what happens to a single one is put off and done flow by flow, see
+//! [`windows`].
 
-use crate::events::{Alarm, EventQueue, Target, Wake};
+use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
-use crate::owners::{Own, owners};
-use crate::prefetch::prefetch;
 use crate::samples::Sampler;
+use crate::station::Station;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
 use ackclock_core::hop::{Arrival, Hop};
@@ -23,6 +23,9 @@ use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
+use windows::Windows;
+
+mod windows;
 
 /// Tells a run to stop, and is told how far it is.
 pub trait Supervisor {
@@ -39,13 +42,6 @@ impl Supervisor for Unattended {
         true
     }
 }
-
-/// From so many flows on their state is fetched ahead of their events.
-const MANY_FLOWS: usize = 200;
-
-/// How many days with events lie between an event and what is fetched for it, in two steps.
-const FAR: u32 = 4;
-const NEAR: u32 = 1;
 
 /// How many events pass between two questions to the supervisor.
 const QUESTION_EVERY: u64 = 8192;
@@ -72,24 +68,6 @@ pub struct Outcome<T> {
     pub trace: T,
     /// Counts.
     pub statistics: RunStatistics,
-}
-
-/// A hop and when it is woken, side by side in one cache line.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Station {
-    hop: Hop,
-    wake: Wake,
-}
-
-const _: () = assert!(size_of::<Station>() == 64, "a station is one cache line");
-
-impl Station {
-    /// Up to when what leaves may be taken.
-    #[inline(always)]
-    const fn until(&self, now: Time, ahead: Time) -> Time {
-        if self.hop.is_followed() { ahead } else { now }
-    }
 }
 
 /// Where a packet is going: what the run has to know of it at every hop, in one register.
@@ -129,8 +107,6 @@ pub struct Run<T> {
     sampling: Alarm,
     ledger: Ledger<T>,
     routes: Routes,
-    /// By hop: the flow whose own it is, to fetch its state ahead; empty if all flows fit the processor's caches.
-    owners: Vec<Own>,
     /// Followed hops something has entered that may leave at once.
     touched: Vec<u32>,
     now: Time,
@@ -138,7 +114,11 @@ pub struct Run<T> {
     horizon: Time,
     /// Up to when what can be followed is followed: the horizon, or now if that is later.
     ahead: Time,
+    /// When the window ends; never if the run is not cut into windows.
+    window_end: Time,
     statistics: RunStatistics,
+    /// In a box, so that what every packet needs of the run stays together.
+    windows: Box<Windows>,
 }
 
 impl<T: Trace> Run<T> {
@@ -156,19 +136,17 @@ impl<T: Trace> Run<T> {
                 if private {
                     hop.follow();
                 }
-                Station {
-                    hop,
-                    wake: Wake::default(),
-                }
+                Station::new(hop)
             })
             .collect();
-        let owners = if flows.len() < MANY_FLOWS {
-            Vec::new()
-        } else {
-            owners(&routes, stations.len())
-        };
+        let windows = Box::new(Windows::new(&routes, &stations, T::ON));
         let mut run = Run {
-            owners,
+            window_end: if windows.are_any() {
+                Time::ZERO
+            } else {
+                Time::NEVER
+            },
+            windows,
             stations,
             flows,
             packets: PacketPool::new(),
@@ -182,6 +160,7 @@ impl<T: Trace> Run<T> {
             ahead: Time::ZERO,
             statistics: RunStatistics::default(),
         };
+        run.events.keep_reach(run.windows.reach());
         for flow in 0..run.flows.len() {
             run.arm_sender(flow);
         }
@@ -215,35 +194,14 @@ impl<T: Trace> Run<T> {
 
     /// Handles events up to `end`; `false` if the supervisor stopped it.
     fn proceed_until(&mut self, end: Time, sampler: &mut Sampler, supervisor: &dyn Supervisor) -> bool {
-        let (first_flow, first_receiver) = (self.stations.len(), self.stations.len() + self.flows.len());
-        let last = self.sampler_target();
+        if self.windows.are_any() {
+            return self.proceed_by_windows(end, sampler, supervisor);
+        }
         while let Some((time, target)) = self.events.pop() {
             if time > end {
                 break;
             }
-            debug_assert!(time >= self.now, "time is monotone");
-            if !self.owners.is_empty() {
-                self.fetch_ahead();
-            }
-            self.now = time;
-            self.ahead = time.max(self.horizon);
-            let index = target as usize;
-            if index < first_flow {
-                if !self.stations[index].wake.take(time) {
-                    continue;
-                }
-                self.empty(index);
-                self.work();
-            } else if index < first_receiver {
-                self.wake_sender(index - first_flow);
-            } else if target != last {
-                self.wake_receiver(index - first_receiver);
-            } else if self.sampling.take(time) {
-                let next = sampler.sample(time, self);
-                self.sampling.set(next, last, &mut self.events);
-                self.horizon = if T::ON { Time::ZERO } else { next.min(end) };
-            }
-            self.statistics.events += 1;
+            self.handle(time, target, end, sampler);
             if self.statistics.events.is_multiple_of(QUESTION_EVERY) && !supervisor.proceed(time) {
                 return false;
             }
@@ -251,39 +209,36 @@ impl<T: Trace> Run<T> {
         true
     }
 
-    /// Begins to fetch what the next events will need: of an event some way off the hop, its neighbours and the flow, of a nearer one what
-    /// only these know the place of.
+    /// It is `time` now.
     #[inline(always)]
-    fn fetch_ahead(&self) {
-        let soon = self.events.soon();
-        for far in self.events.of_day(&soon.after(FAR)) {
-            let Some(&Own { flow, hops, .. }) = self.owners.get(far as usize) else {
-                continue;
-            };
-            if let Some(flow) = self.flows.get(flow as usize) {
-                prefetch(flow);
+    fn advance(&mut self, time: Time) {
+        debug_assert!(time >= self.now, "time is monotone");
+        self.now = time;
+        self.ahead = time.max(self.horizon);
+    }
+
+    /// Handles a wake-up.
+    #[inline(always)]
+    fn handle(&mut self, time: Time, target: Target, end: Time, sampler: &mut Sampler) {
+        self.advance(time);
+        let (first_flow, first_receiver) = (self.stations.len(), self.stations.len() + self.flows.len());
+        let index = target as usize;
+        if index < first_flow {
+            if !self.stations[index].wake.take(time) {
+                return;
             }
-            for hop in hops.0..hops.1 {
-                prefetch(&self.stations[hop as usize]);
-            }
+            self.empty(index);
+            self.work();
+        } else if index < first_receiver {
+            self.wake_sender(index - first_flow);
+        } else if target != self.sampler_target() {
+            self.wake_receiver(index - first_receiver);
+        } else if self.sampling.take(time) {
+            let next = sampler.sample(time, self);
+            self.sampling.set(next, target, &mut self.events);
+            self.horizon = if T::ON { Time::ZERO } else { next.min(end) };
         }
-        for near in self.events.of_day(&soon.after(NEAR)) {
-            let Some(own) = self.owners.get(near as usize) else {
-                continue;
-            };
-            if let Some(leaves) = self.stations[near as usize].hop.first(&self.packets) {
-                prefetch(leaves);
-            }
-            let answers = self.stations.get(own.answers as usize);
-            if let Some(last) = answers.and_then(|station| station.hop.last(&self.packets)) {
-                prefetch(last);
-            }
-            if own.back
-                && let Some(flow) = self.flows.get(own.flow as usize)
-            {
-                flow.prefetch_sender();
-            }
-        }
+        self.statistics.events += 1;
     }
 
     fn sampler_target(&self) -> Target {
@@ -344,7 +299,11 @@ impl<T: Trace> Run<T> {
                     .set(departure.not_before, hop as Target, &mut self.events);
             }
             match departure.packet {
-                Some((at, id)) => self.move_on(at, id),
+                Some((at, id)) => {
+                    if !self.put_off(at, hop, id) {
+                        self.move_on(at, id);
+                    }
+                }
                 None => return,
             }
             if done {
@@ -368,6 +327,9 @@ impl<T: Trace> Run<T> {
                 match self.enter_hop(at, hop, id, leg, true) {
                     Some(left) => at = left,
                     None => return,
+                }
+                if self.put_off(at, hop, id) {
+                    return;
                 }
                 leg.position += 1;
             }

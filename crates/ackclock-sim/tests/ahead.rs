@@ -4,8 +4,9 @@
 mod common;
 
 use ackclock_core::scenario::Scenario;
+use ackclock_core::units::Time;
 use ackclock_sim::packet_log::PacketLog;
-use ackclock_sim::run::{Run, Unattended};
+use ackclock_sim::run::{Run, Supervisor, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use common::{DUMBBELL, cells, scenario};
@@ -67,6 +68,22 @@ fn every_kind_of_route() {
     }
 }
 
+/// The way of an extra delay in front of a shared hop is one hop longer than the route.
+#[test]
+fn the_longest_route() {
+    let route = |field, hop| format!("flows.bulk.{field}={:?}", vec![hop; 254]);
+    let packets = agree(&scenario(
+        DUMBBELL,
+        &[
+            &route("route", "bottleneck"),
+            &route("return", "back"),
+            "hops.bottleneck.delay=\"0 ms\"",
+            "hops.back.delay=\"0 ms\"",
+        ],
+    ));
+    assert!(packets > 20, "{packets} data packets");
+}
+
 #[test]
 fn every_sampling_interval() {
     for interval in ["1 ms", "7.3 ms", "1 s", "100 s"] {
@@ -75,6 +92,53 @@ fn every_sampling_interval() {
             agrees(&with(route, &[&interval, "duration=\"4 s\""]));
         }
     }
+}
+
+/// Many flows are worked off flow by flow, in windows of time.
+#[test]
+fn many_flows() {
+    let many = [
+        "duration=\"3 s\"",
+        "flows.bulk.count=210",
+        "hops.bottleneck.link.rate=\"60 Mbit/s\"",
+        "hops.bottleneck.queue.limit=\"250 packets\"",
+    ];
+    for more in [
+        "sample_interval=\"100 s\"",
+        "sample_interval=\"7.3 ms\"",
+        "hops.bottleneck.delay=\"0 ms\"",
+        "hops.bottleneck.delay=\"1 ns\"",
+        "hops.access.delay=\"0 ms\"",
+        "flows.bulk.route=[\"bottleneck\", \"exit\"]",
+        "flows.bulk.route=[\"access\", \"bottleneck\", \"exit\", \"bottleneck\", \"exit\"]",
+        "flows.bulk.return=[\"back\"]",
+        "flows.bulk.transport.pacing=\"always\"",
+        "flows.bulk.transport.send_jitter=\"2 ms\"",
+        "flows.bulk.transport.preset=\"linux\"",
+        "flows.bulk.traffic={ kind = \"transfer\", size = \"50 kB\" }",
+        "hops.exit.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \"after_link\" }]",
+        "hops.access.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \"after_link\" }]",
+    ] {
+        agrees(&with(&many, &[more]));
+    }
+}
+
+/// A stop is one between windows: what has been done by then is whole.
+#[test]
+fn many_flows_can_be_stopped() {
+    struct Impatient;
+    impl Supervisor for Impatient {
+        fn proceed(&self, now: Time) -> bool {
+            now < Time::from_seconds(1.0)
+        }
+    }
+    let many = scenario(
+        DUMBBELL,
+        &["flows.bulk.count=210", "hops.bottleneck.link.rate=\"60 Mbit/s\""],
+    );
+    let topology = topology::build(&many, 0);
+    let stopped = Run::simulate(&many, topology, (0, 0), NoTrace, &Impatient);
+    assert!(!stopped.complete && stopped.statistics.data_packets > 500);
 }
 
 #[test]
@@ -185,7 +249,7 @@ fn ties_at_a_shared_hop() {
 fn anything() -> impl Strategy<Value = Vec<String>> {
     let choose = |all: &'static [&'static str]| prop::sample::select(all);
     (
-        (1..5_u32, 1..40_u32, 1..60_u32),
+        (prop_oneof![1..5_u32, 200..220_u32], 1..40_u32, 1..60_u32),
         choose(&[
             "[\"access\", \"bottleneck\", \"exit\"]",
             "[\"bottleneck\"]",

@@ -24,6 +24,8 @@ pub struct Cubic {
     pub beta: f64,
     /// Whether a flow that lost below its last maximum aims lower still, to make room for others.
     pub fast_convergence: bool,
+    /// Whether the Reno-friendly window grows as Reno's own once it is as large as before the last loss (RFC 9438); else as slowly as before (RFC 8312, Linux).
+    pub friendly_speedup: bool,
     /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
 }
@@ -34,6 +36,7 @@ impl Default for Cubic {
             c: 0.4,
             beta: 0.7,
             fast_convergence: true,
+            friendly_speedup: true,
             hystart: false,
         }
     }
@@ -57,7 +60,7 @@ impl Recipe<ControlKind> for Cubic {
     }
 }
 
-/// Letters of RFC 9438, windows in bytes: C in bytes per cubic second is `c`, β_cubic `beta`, α_cubic `friendly_alpha`,
+/// Letters of RFC 9438, windows in bytes: C in bytes per cubic second is `c`, β_cubic `beta`, α_cubic `friendly_alpha` below cwnd_prior and `regained_alpha` from there on,
 /// cwnd_prior `curve.cwnd_prior`, W_max `curve.w_max`, t_epoch `Epoch::start`, K `Epoch::k`, W_est `Epoch::w_est`.
 #[derive(Debug)]
 struct CubicControl {
@@ -65,6 +68,7 @@ struct CubicControl {
     beta: f64,
     fast_convergence: bool,
     friendly_alpha: f64,
+    regained_alpha: f64,
     window: Window,
     slow_start: SlowStart,
     curve: Curve,
@@ -110,11 +114,17 @@ impl CubicControl {
     fn new(parameters: &Cubic, context: &ControlContext<'_>) -> Self {
         let window = Window::new(context);
         let beta = parameters.beta;
+        let friendly_alpha = 3.0 * (1.0 - beta) / (1.0 + beta); // section 4.3
         CubicControl {
             c: parameters.c * window.mss(),
             beta,
             fast_convergence: parameters.fast_convergence,
-            friendly_alpha: 3.0 * (1.0 - beta) / (1.0 + beta), // section 4.3
+            friendly_alpha,
+            regained_alpha: if parameters.friendly_speedup {
+                1.0
+            } else {
+                friendly_alpha
+            },
             window,
             slow_start: SlowStart::new(parameters.hystart),
             curve: Curve {
@@ -167,9 +177,8 @@ impl CubicControl {
         };
         let cwnd = self.window.cwnd();
         let share = credit / cwnd; // segments_acked/cwnd
-        // Once W_est has reached cwnd_prior, it grows as Reno does.
         let alpha = if epoch.w_est >= *cwnd_prior {
-            1.0
+            self.regained_alpha
         } else {
             self.friendly_alpha
         };
@@ -493,21 +502,24 @@ mod tests {
     }
 
     #[test]
-    fn the_friendly_window_grows_as_reno_beyond_the_last_maximum() {
-        let mut clock = AckClock::new(&tree(false), Span::from_millis(1), 100, Some(1));
-        clock.congestion(CongestionKind::Loss);
-        let slope = |clock: &mut AckClock, until: f64| {
-            while clock.cwnd() < until {
-                clock.round();
-            }
-            let before = clock.cwnd();
-            (0..5).for_each(|_| clock.round());
-            (clock.cwnd() - before) / 5.0
-        };
-        let below = slope(&mut clock, 80.0);
-        assert!((below - 0.9 / 1.7).abs() < 0.02, "{below}");
-        let beyond = slope(&mut clock, 101.0);
-        assert!((beyond - 1.0).abs() < 0.02, "{beyond}");
+    fn the_friendly_window_grows_as_reno_beyond_the_last_maximum_or_as_before() {
+        for (speedup, expected) in [(true, 1.0), (false, 0.9 / 1.7)] {
+            let tree = json!({ "kind": "cubic", "fast_convergence": false, "friendly_speedup": speedup });
+            let mut clock = AckClock::new(&tree, Span::from_millis(1), 100, Some(1));
+            clock.congestion(CongestionKind::Loss);
+            let slope = |clock: &mut AckClock, until: f64| {
+                while clock.cwnd() < until {
+                    clock.round();
+                }
+                let before = clock.cwnd();
+                (0..5).for_each(|_| clock.round());
+                (clock.cwnd() - before) / 5.0
+            };
+            let below = slope(&mut clock, 80.0);
+            assert!((below - 0.9 / 1.7).abs() < 0.02, "{below}");
+            let beyond = slope(&mut clock, 101.0);
+            assert!((beyond - expected).abs() < 0.02, "{beyond} with {speedup}");
+        }
     }
 
     #[test]

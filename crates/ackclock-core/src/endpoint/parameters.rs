@@ -35,7 +35,7 @@ pub enum PartialAck {
 pub enum DecreaseBase {
     /// Outstanding data, without what limited transmit added (RFC 5681 equation 4).
     FlightSize,
-    /// The smaller of congestion window and receiver's window (ns-2).
+    /// The smaller of congestion window and receiver's window (ns-2); the congestion window (Linux).
     Window,
 }
 
@@ -306,6 +306,7 @@ fn linux() -> TcpParameters {
         header: Bytes(52), // timestamps
         rtt_sampling: RttSampling::Timestamps,
         window_counting: WindowCounting::Bytes,
+        decrease_base: DecreaseBase::Window, // its controls halve snd_cwnd, not what is outstanding
         delayed_ack: DelayedAck {
             every: Segments(2),
             timeout: Span::from_millis(40),

@@ -11,8 +11,8 @@ use crate::traffic::{Suits, TrafficContext};
 use crate::units::{Bytes, Span, Time};
 use serde::Serialize;
 
-/// Hops on a route: a packet counts them in one byte.
-const LONGEST_ROUTE: usize = 255;
+/// Hops on a route: a packet counts them in one byte, and an extra delay may be one more.
+const LONGEST_ROUTE: usize = 254;
 /// Flow instances of a run.
 const MOST_FLOWS: u64 = 10_000_000;
 /// Replicates of a run.

@@ -306,17 +306,94 @@ fn of_control(flow: &FlowDescription, note: &impl Fn(&str, &Value, &str) -> Diff
         .collect()
 }
 
-/// The shortest round trip of any flow that the delays allow.
+/// The shortest round trip that the delays allow, of all flows that have a way back; of a scenario without one, the shortest way there.
 pub(super) fn base_rtt(scenario: &Scenario) -> Span {
     let along = |route: &[usize]| {
-        route
-            .iter()
-            .map(|hop| scenario.hops[*hop].delay)
-            .fold(Span::ZERO, |sum, delay| sum + delay)
+        let delays = route.iter().map(|hop| scenario.hops[*hop].delay);
+        delays.fold(Span::ZERO, |sum, delay| sum + delay)
     };
-    let trips = scenario
-        .flows
-        .iter()
-        .map(|flow| flow.extra_delay.low + along(&flow.route) + along(&flow.return_route));
-    trips.min().unwrap_or(Span::ZERO)
+    let shortest = |with_return: bool| {
+        let flows = scenario
+            .flows
+            .iter()
+            .filter(|flow| !with_return || !flow.return_route.is_empty());
+        let trips = flows.map(|flow| flow.extra_delay.low + along(&flow.route) + along(&flow.return_route));
+        trips.min()
+    };
+    shortest(true).or(shortest(false)).unwrap_or(Span::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::scenario::tree;
+
+    fn scenario(flows: &str) -> Scenario {
+        let text = format!(
+            r#"
+schema = 1
+name = "delays"
+duration = "1 s"
+[[hops]]
+name = "there"
+link = {{ kind = "constant", rate = "1 Gbit/s" }}
+queue = {{ kind = "droptail", limit = "10 packets" }}
+delay = "10 ms"
+[[hops]]
+name = "back"
+link = {{ kind = "constant", rate = "1 Gbit/s" }}
+queue = {{ kind = "droptail", limit = "10 packets" }}
+delay = "7 ms"
+{flows}"#
+        );
+        Scenario::from_tree(&tree::from_toml(&text).unwrap(), &NoFiles).unwrap()
+    }
+
+    const ONE_WAY: &str = r#"
+[[flows]]
+name = "voice"
+route = ["there"]
+transport = { kind = "udp", mss = "160 bytes" }
+traffic = { kind = "cbr", rate = "64 kbit/s" }
+"#;
+    const BOTH_WAYS: &str = r#"
+[[flows]]
+name = "bulk"
+count = 2
+route = ["there"]
+return = ["back"]
+extra_delay = ["1 ms", "5 ms"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial_window = "4 segments" }
+"#;
+
+    #[test]
+    fn a_round_trip_has_two_ways() {
+        let both = scenario(&format!("{ONE_WAY}{BOTH_WAYS}"));
+        assert_eq!(base_rtt(&both), Span::from_millis(18));
+        assert_eq!(base_rtt(&scenario(ONE_WAY)), Span::from_millis(10));
+        assert_eq!(base_rtt(&scenario("")), Span::ZERO);
+    }
+
+    #[test]
+    fn each_instance_has_its_addresses_and_metrics() {
+        let scenario = scenario(&format!("{ONE_WAY}{BOTH_WAYS}"));
+        let description = Description::of(&scenario, &[0, 1, 1]).unwrap();
+        assert_eq!(description.mtu, 1500);
+        let sender = &description.senders;
+        assert_eq!(sender.addresses.len(), 3);
+        let initial = sender.routes.iter().map(|route| route.metrics.initial_cwnd);
+        assert_eq!(initial.collect::<Vec<_>>(), [None, Some(4), Some(4)]);
+        assert_eq!(sender.routes[2].destination, description.receivers.addresses[2]);
+        // A route takes the initial window, nothing takes the largest timeout.
+        let names: Vec<&str> = description
+            .different
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
+        assert!(names.contains(&"flows.bulk.transport.rto_maximum"), "{names:?}");
+        assert!(
+            !names.iter().any(|name| name.ends_with("initial_window")),
+            "{names:?}"
+        );
+    }
 }
