@@ -39,6 +39,8 @@ def installed() -> bool:
 
 #: Loss recovery in ackclock, and the agent in ns-2.
 CONTROLS = {"newreno": "Newreno", "sack": "Sack1"}
+#: The same for single losses that both are told of.
+AGENTS = {"reno": "Reno"} | CONTROLS
 #: For the ten flows, as overrides of ns2-tcp.tcl.
 TIMESTAMPS = "timestamps_ true ts_option_size_ 0"
 

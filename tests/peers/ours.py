@@ -30,16 +30,23 @@ def load(case: str) -> ackclock.Scenario:
     return ackclock.load(SCENARIOS / f"{scenario}.toml").replace(changes)
 
 
-def simulate_with_losses(case: str, seed: int) -> tuple[Outcome, list[int]]:
-    """One run of a case with random loss, and which packets the bottleneck lost, counted from 0 as they leave it."""
-    result = ackclock.simulate(load(case).replace(seed=seed, replicates=1), packets=True)
+def simulate_with_losses(case: str, percent: float, seed: int) -> tuple[Outcome, list[int]]:
+    """One run of a case with random loss, and which packets the bottleneck lost, counted from 0 as they leave it.
+
+    Beyond the last packet sent here more losses follow at the same rate, for a peer that sends more.
+    """
+    loss = [{"kind": "iid_loss", "probability": f"{percent:g} %"}]
+    scenario = load(case).replace({"hops.bottleneck.impairments": loss}).replace(seed=seed, replicates=1)
+    result = ackclock.simulate(scenario, packets=True)
     packets = result.tables["packets"]
     # What is not lost is received a propagation delay later.
     delay = seconds(result.run["points"][0]["scenario"]["hops"][1]["delay"])
     received = rows(packets, event="receive", kind="data")["time_s"].to_numpy() - delay
     lost = rows(packets, event="drop", hop="bottleneck")["time_s"].to_numpy()
     numbers = np.searchsorted(received, lost - 1e-9) + np.arange(len(lost))
-    return read(result, 0), numbers.tolist()
+    end = len(received) + len(lost)
+    beyond = end + np.flatnonzero(np.random.default_rng(seed).random(end + 2000) < percent / 100)
+    return read(result, 0), [*numbers.tolist(), *beyond.tolist()]
 
 
 def read(result: ackclock.Result, replicate: int) -> Outcome:

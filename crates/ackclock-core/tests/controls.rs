@@ -25,6 +25,7 @@ fn build(tree: &Value, mss: u64, segments: u64, ssthresh: Option<u64>) -> Box<dy
         mss: Bytes(mss),
         initial_window: Bytes(mss * segments),
         initial_ssthresh: ssthresh.map(Bytes),
+        whole_ssthresh: false,
     };
     choose::<ControlKind>(tree, &NoFiles).unwrap().build(context)
 }

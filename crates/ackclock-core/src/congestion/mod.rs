@@ -194,6 +194,8 @@ pub struct ControlContext<'a> {
     pub initial_window: Bytes,
     /// The transport's initial slow-start threshold, `None` for arbitrarily high.
     pub initial_ssthresh: Option<Bytes>,
+    /// Whether the transport wants ssthresh cut to whole segments at a reduction.
+    pub whole_ssthresh: bool,
 }
 
 /// The registry of congestion controls.

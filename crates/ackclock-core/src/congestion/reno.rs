@@ -175,10 +175,11 @@ impl CongestionControl for RenoControl {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{AckClock, MSS};
+    use super::super::testing::{AckClock, MSS, context};
     use super::*;
     use crate::registry::choose;
     use crate::scenario::files::NoFiles;
+    use crate::streams::Streams;
     use crate::units::Span;
     use serde_json::{Value, json};
 
@@ -329,6 +330,34 @@ mod tests {
             (1.0, Some(2.0)),
             "reduced again"
         );
+    }
+
+    #[test]
+    fn a_whole_threshold_is_cut_and_the_window_keeps_its_fraction() {
+        use CongestionKind::{Loss, Timeout};
+        // Half of 7 is 3.5; half of 3 is less than the smallest threshold.
+        for (kind, whole, cwnd, ssthresh) in [
+            (Loss, false, 3.5, 3.5),
+            (Loss, true, 3.5, 3.0),
+            (Timeout, false, 1.0, 3.5),
+            (Timeout, true, 1.0, 3.0),
+        ] {
+            let streams = Streams::new(1, 0);
+            let context = ControlContext {
+                whole_ssthresh: whole,
+                ..context(&streams, 7, None)
+            };
+            let control = choose::<ControlKind>(&reno(), &NoFiles).unwrap().build(context);
+            let mut clock = AckClock::of(control, Span::from_millis(100));
+            clock.congestion(kind);
+            assert_eq!(
+                (clock.cwnd(), clock.ssthresh()),
+                (cwnd, Some(ssthresh)),
+                "{kind:?} {whole}"
+            );
+            clock.congestion(kind);
+            assert_eq!(clock.ssthresh(), Some(2.0), "{kind:?} {whole}");
+        }
     }
 
     #[test]

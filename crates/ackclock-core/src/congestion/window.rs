@@ -9,6 +9,8 @@ pub(super) struct Window {
     cwnd: f64,
     ssthresh: f64,
     mss: f64,
+    /// Whether a reduction cuts ssthresh to whole segments.
+    whole_ssthresh: bool,
 }
 
 /// No window grows beyond an exbibyte: sums of a few of them still fit 64 bits.
@@ -24,6 +26,7 @@ impl Window {
             cwnd: context.initial_window.as_f64().clamp(mss, LARGEST.max(mss)),
             ssthresh: context.initial_ssthresh.map_or(f64::INFINITY, Bytes::as_f64),
             mss,
+            whole_ssthresh: context.whole_ssthresh,
         }
     }
 
@@ -73,8 +76,8 @@ impl Window {
 
     /// Loss: ssthresh is `factor` of the decrease base, not below two segments, and cwnd is at most that (RFC 5681 equation 4).
     pub fn reduce_after_loss(&mut self, congestion: &Congestion, factor: f64) {
-        self.lower_threshold(congestion, factor);
-        self.lower(self.ssthresh);
+        let kept = self.lower_threshold(congestion, factor);
+        self.lower(kept);
     }
     /// ECN mark: the same, but cwnd goes on down to one segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
     pub fn reduce_after_mark(&mut self, congestion: &Congestion, factor: f64) {
@@ -95,7 +98,14 @@ impl Window {
         self.cwnd = self.cwnd.min(limit).max(self.mss);
     }
 
-    fn lower_threshold(&mut self, congestion: &Congestion, factor: f64) {
-        self.ssthresh = (congestion.base.as_f64() * factor).max(SSTHRESH_FLOOR * self.mss);
+    /// Sets ssthresh; returns what it is before it is cut to whole segments.
+    fn lower_threshold(&mut self, congestion: &Congestion, factor: f64) -> f64 {
+        let kept = (congestion.base.as_f64() * factor).max(SSTHRESH_FLOOR * self.mss);
+        self.ssthresh = if self.whole_ssthresh {
+            libm::floor(kept / self.mss) * self.mss
+        } else {
+            kept
+        };
+        kept
     }
 }

@@ -165,6 +165,8 @@ pub struct TcpParameters {
     pub rescue_retransmission: bool,
     /// What a multiplicative decrease starts from.
     pub decrease_base: DecreaseBase,
+    /// Whether a reduction cuts ssthresh to whole segments (ns-2); cwnd keeps the fraction. RFC 5681 counts in bytes.
+    pub whole_ssthresh: bool,
     /// How much an ACK counts for the growth of the window.
     pub window_counting: WindowCounting,
     /// When the receiver acknowledges.
@@ -242,6 +244,7 @@ fn rfc() -> TcpParameters {
         limited_transmit: true, // RFC 3042
         rescue_retransmission: true,
         decrease_base: DecreaseBase::FlightSize,
+        whole_ssthresh: false,
         window_counting: WindowCounting::BytesAtMostTwoSegments, // RFC 3465
         delayed_ack: DelayedAck {
             every: Segments(2),
@@ -279,6 +282,7 @@ fn ns2_of_2002() -> TcpParameters {
         limited_transmit: false,
         rescue_retransmission: false,
         decrease_base: DecreaseBase::Window,
+        whole_ssthresh: true,
         window_counting: WindowCounting::PerAck,
         delayed_ack: DelayedAck {
             every: Segments(1),

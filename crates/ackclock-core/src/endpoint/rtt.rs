@@ -117,12 +117,6 @@ impl RttEstimator {
         }
     }
 
-    /// New data has been acknowledged without a sample to be had from it (Karn): ends the back-off all the same.
-    /// RFC 6298 section 5 keeps it until the next sample; the caller decides.
-    pub fn cancel_back_off(&mut self) {
-        self.backed_off = self.base;
-    }
-
     /// SRTT, of samples rounded up to the tick; `None` before the first sample.
     pub fn smoothed(&self) -> Option<Span> {
         self.latest.map(|_| Span::from_nanos(self.scaled_srtt / 8))
@@ -212,9 +206,6 @@ mod tests {
             rtt.back_off();
             assert_eq!(rtt.rto(), MS * 1000 * seconds);
         }
-        rtt.cancel_back_off();
-        assert_eq!(rtt.rto(), MS * 1000);
-        rtt.back_off();
         rtt.sample(MS * 2000);
         assert_eq!(rtt.rto(), MS * 6000);
     }

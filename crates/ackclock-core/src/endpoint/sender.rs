@@ -3,9 +3,7 @@
 //! What is lost is decided by `loss_recovery` and `scoreboard`, how much may be outstanding by the
 //! [`CongestionControl`], when a permitted segment is released by `pacing`; here they are put together.
 //!
-//! Back-off of the timer ends with a round-trip sample only (Karn, RFC 6298 section 5), except that with
-//! [`RttSampling::OncePerRoundTrip`](super::parameters::RttSampling::OncePerRoundTrip) the ACK of the segment that was being timed ends it though a retransmission has spoilt the
-//! measurement, as ns-2 does.
+//! Back-off of the timer ends with a round-trip sample only (Karn, RFC 6298 section 5).
 
 use super::delivery_rate::DeliveryRate;
 use super::loss_recovery::Recovery;
@@ -89,7 +87,7 @@ pub struct Sender {
     delivered: u64,
     /// Delivered according to duplicate ACKs (or to SACKs forgotten at a timeout) and not acknowledged since.
     counted_ahead: u64,
-    /// The segment whose round trip is measured and when it was sent, never if a retransmission has spoilt it.
+    /// The segment whose round trip is measured and when it was sent.
     timed: Option<(u64, Time)>,
     /// How many segments may be sent before the next event, and at most.
     burst_left: u32,

@@ -152,10 +152,6 @@ impl Sender {
                     return None;
                 }
                 self.timed = None;
-                if sent_at.is_never() {
-                    self.rtt.cancel_back_off();
-                    return None;
-                }
                 Some(now.since(sent_at))
             }
         };
@@ -374,16 +370,9 @@ impl Sender {
 
     fn go_back(&mut self) {
         self.counted_ahead += self.scoreboard.go_back();
-        self.spoil_timing();
+        self.timed = None;
         if let Some(rate) = &mut self.rate {
             rate.clear();
-        }
-    }
-
-    /// What is being timed is not any more (Karn).
-    pub(super) fn spoil_timing(&mut self) {
-        if let Some((_, sent_at)) = &mut self.timed {
-            *sent_at = Time::NEVER;
         }
     }
 
@@ -428,7 +417,7 @@ impl Sender {
         self.recovery.restart(self.highest);
         if self.sack && self.parameters.after_timeout == AfterTimeout::Scoreboard {
             self.counted_ahead += self.scoreboard.lose_all();
-            self.spoil_timing();
+            self.timed = None;
         } else {
             self.go_back();
         }

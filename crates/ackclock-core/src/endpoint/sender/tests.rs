@@ -565,6 +565,23 @@ fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
 }
 
 #[test]
+fn go_back_n_with_sack_leaves_what_is_lost_again_to_the_timer() {
+    // As if new: the scoreboard begins empty, and blocks that come meanwhile neither make room in the window nor name a hole.
+    let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 8);
+    assert_eq!(d.timeout(), [0]);
+    assert_eq!(d.wait(100).ack(1), [1, 2]);
+    // 1 is lost again; 3 to 7 arrive late.
+    for end in 4..=8 {
+        assert_eq!(d.wait(10).sack(1, &[(2, end)]), NONE);
+    }
+    assert_eq!(d.sender.statistics().fast_retransmits, 0);
+    assert_eq!(d.timeout(), [1]);
+    // Once all that was outstanding is acknowledged, SACK recovers as ever.
+    d.wait(100).ack(8);
+    assert_eq!(d.sender.recovery.phase(), Phase::Open);
+}
+
+#[test]
 fn after_a_timeout_the_scoreboard_spares_what_has_arrived() {
     let parameters = TcpParameters {
         after_timeout: AfterTimeout::Scoreboard,
@@ -719,24 +736,48 @@ fn timestamps_measure_retransmissions_too() {
 }
 
 #[test]
-fn the_back_off_ends_with_a_sample_or_with_the_segment_that_was_timed() {
-    for (rtt_sampling, ends) in [
-        (RttSampling::EveryAck, false),
-        (RttSampling::OncePerRoundTrip, true),
-    ] {
+fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
+    // Karn, RFC 6298 section 5.7 and section 3: however the round trip is measured, only a segment that was never retransmitted
+    // gives a sample, and only a sample ends the back-off.
+    let (plain_rto, doubled) = (Span::from_millis(1000), Span::from_millis(2000));
+    for rtt_sampling in [RttSampling::EveryAck, RttSampling::OncePerRoundTrip] {
         let parameters = TcpParameters {
             rtt_sampling,
             ..plain(LossRecovery::Newreno)
         };
+        // 0 was being timed when it was retransmitted; so were 1 to 3.
         let mut d = Dialogue::bulk(parameters, 4);
-        d.timeout();
+        assert_eq!(d.timeout(), [0]);
         d.wait(100).ack(1);
-        let backed_off = d.sender.rtt().rto() > Span::from_millis(1000);
-        assert_eq!(backed_off, !ends);
+        assert_eq!(d.sender.rtt().rto(), doubled, "{rtt_sampling:?}");
+        // The timer that runs is the longer one, and goes on doubling.
+        assert_eq!(d.sender.poll_timeout(), d.now + doubled);
         d.wait(100).ack(4);
+        assert_eq!(d.sender.rtt().rto(), doubled, "{rtt_sampling:?}");
+        assert_eq!(d.sender.rtt().latest(), None);
         d.wait(100).ack(5);
-        assert_eq!(d.sender.rtt().rto(), Span::from_millis(1000));
+        assert_eq!(d.sender.rtt().latest(), Some(Span::from_millis(100)));
+        assert_eq!(d.sender.rtt().rto(), plain_rto, "{rtt_sampling:?}");
     }
+}
+
+#[test]
+fn once_per_round_trip_the_first_new_segment_after_a_retransmission_is_timed() {
+    let parameters = TcpParameters {
+        rtt_sampling: RttSampling::OncePerRoundTrip,
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::bulk(parameters, 8);
+    // 0 is lost and sent again; what was being timed is given up, and the next new segment is timed at once: it need not wait
+    // for the ACK of what was given up.
+    d.wait(100).duplicates(7, 0);
+    let next = d.segments.last().unwrap().sequence;
+    assert!(next >= 8, "new data in recovery");
+    assert_eq!(d.sender.rtt().latest(), None);
+    d.wait(130).ack(8);
+    assert_eq!(d.sender.rtt().latest(), None, "0 to 7 were not timed");
+    d.wait(20).ack(next + 1);
+    assert_eq!(d.sender.rtt().latest(), Some(Span::from_millis(150)));
 }
 
 // Opening.

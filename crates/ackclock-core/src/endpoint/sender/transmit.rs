@@ -1,7 +1,7 @@
 //! What the sender gives out, and when.
 
 use super::super::pacing;
-use super::super::parameters::{IdleRestart, Pacing, RttSampling};
+use super::super::parameters::{AfterTimeout, IdleRestart, Pacing, RttSampling};
 use super::super::{Segment, SegmentKind, SenderEventKind};
 use super::{Sender, State, stronger};
 use crate::congestion::{Limit, Phase, Sent};
@@ -128,8 +128,9 @@ impl Sender {
         let flight = self.scoreboard.flight();
         let phase = self.recovery.phase();
         let next = self.scoreboard.next();
-        let resending = self.sack && phase != Phase::Open;
-        if resending && let Some(sequence) = self.scoreboard.next_lost() {
+        if self.follows_scoreboard(phase)
+            && let Some(sequence) = self.scoreboard.next_lost()
+        {
             return Some(Choice::Again(sequence));
         }
         if next < self.available {
@@ -169,12 +170,24 @@ impl Sender {
     /// What counts against the congestion window: with SACK the pipe, else all that is not acknowledged. Before recovery the pipe is
     /// limited transmit (RFC 6675 section 5 step 3).
     fn used(&self) -> u64 {
-        let pipe = self.sack && (self.recovery.phase() != Phase::Open || self.parameters.limited_transmit);
-        if pipe {
+        let phase = self.recovery.phase();
+        let limited_transmit = self.sack && self.parameters.limited_transmit && phase == Phase::Open;
+        if limited_transmit || self.follows_scoreboard(phase) {
             self.scoreboard.pipe()
         } else {
             self.scoreboard.flight()
         }
+    }
+
+    /// Whether the scoreboard says what is outstanding and what is to be sent again. Go-back-N sends as if nothing were known of what was
+    /// outstanding at the timeout, and waits for the timer if that is lost again.
+    fn follows_scoreboard(&self, phase: Phase) -> bool {
+        self.sack
+            && match phase {
+                Phase::Open => false,
+                Phase::Recovery => true,
+                Phase::Loss => self.parameters.after_timeout == AfterTimeout::Scoreboard,
+            }
     }
 
     /// When what may be sent may leave.
@@ -234,7 +247,8 @@ impl Sender {
         let mut window_reduced = false;
         if retransmission {
             self.statistics.retransmitted_segments += 1;
-            self.spoil_timing();
+            // Whatever is being timed is not any more (Karn); the next new segment may be.
+            self.timed = None;
         } else {
             window_reduced = std::mem::take(&mut self.window_reduced);
             if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip && self.timed.is_none() {

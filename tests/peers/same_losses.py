@@ -1,0 +1,103 @@
+"""The same losses in both simulators: ackclock draws them, ns-2 is told which packets to lose.
+
+No sampling error is left between the two. As a program it writes what ns-2 gave beside itself, for machines without
+ns-2:
+
+    python -m tests.peers.same_losses            # writes reference-same-losses.json
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from . import ns2, ours
+from .outcome import Outcome
+
+REFERENCE = Path(__file__).with_name("reference-same-losses.json")
+#: Shares of the packets that are lost, in percent.
+PERCENT = (1, 2, 5, 10)
+#: How many runs of each recovery. Those of SACK are compared by their mean.
+RUNS = {"reno": 10, "newreno": 10, "sack": 60}
+
+COMMAND = "python -m tests.peers.same_losses"
+
+
+@cache
+def mine(recovery: str, percent: int, seed: int) -> tuple[Outcome, str]:
+    """ackclock's run, and the packets lost as words for ns-2. The queue drops nothing."""
+    outcome, lost = ours.simulate_with_losses(f"random-loss {recovery} 1000", percent, seed)
+    return outcome, " ".join(map(str, lost))
+
+
+def goodput(recovery: str, percent: int, seed: int) -> float:
+    """ackclock's goodput, bit/s."""
+    return mine(recovery, percent, seed)[0].goodput_bit_per_s[0]
+
+
+def live(recovery: str, percent: int, seed: int) -> dict[str, object]:
+    """What ns-2 gives with the same losses, and which they were."""
+    losses = mine(recovery, percent, seed)[1]
+    outcome = ns2.run({"control": ns2.AGENTS[recovery], "limit": 1000, "losses": losses, "windows": 0})
+    return {
+        "losses_sha256": hashlib.sha256(losses.encode()).hexdigest()[:16],
+        "goodput_bit_per_s": outcome.goodput_bit_per_s[0],
+        "timeouts": outcome.timeouts[0],
+    }
+
+
+@cache
+def recorded() -> dict[str, list[dict[str, object]]]:
+    """What `main` wrote: by recovery and percent, one run per seed."""
+    cases: dict[str, list[dict[str, object]]] = json.loads(REFERENCE.read_text())["cases"]
+    return cases
+
+
+def cases() -> list[tuple[str, int]]:
+    """Recovery and percent."""
+    return [(recovery, percent) for recovery in RUNS for percent in PERCENT]
+
+
+def name(recovery: str, percent: int) -> str:
+    """As it stands in the file."""
+    return f"{recovery} {percent} %"
+
+
+def seeds(recovery: str) -> range:
+    """The seeds of a recovery's runs."""
+    return range(1, RUNS[recovery] + 1)
+
+
+@cache
+def theirs(recovery: str, percent: int, seed: int) -> dict[str, object]:
+    """What ns-2 gives where it is installed, else what it gave with these very losses."""
+    if ns2.installed():
+        return live(recovery, percent, seed)
+    run = recorded()[name(recovery, percent)][seed - 1]
+    losses = mine(recovery, percent, seed)[1]
+    same = run["losses_sha256"] == hashlib.sha256(losses.encode()).hexdigest()[:16]
+    assert same, f"ackclock loses other packets than when ns-2 was recorded; where ns-2 is installed: {COMMAND}"
+    return run
+
+
+def main() -> int:
+    if not ns2.installed():
+        print("ns is not installed (Debian and Ubuntu: apt-get install ns2)", file=sys.stderr)
+        return 3
+    measured = {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for recovery, percent in cases():
+            runs = pool.map(lambda seed, of=(recovery, percent): live(*of, seed), seeds(recovery))
+            measured[name(recovery, percent)] = list(runs)
+    text = json.dumps({"simulator": "ns-2.35", "command": COMMAND, "cases": measured}, indent=1)
+    REFERENCE.write_text(text + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
