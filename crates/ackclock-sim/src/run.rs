@@ -7,7 +7,7 @@
 //! time, the *horizon*. What happens there up to the horizon is carried out at once, each step told its own scheduled time. So a
 //! dumbbell with access links costs two events per data packet, one at each shared hop, and the tables are the same to the bit; a
 //! traced run, which must tell steps in order, does not work ahead. With many flows, what happens to a single one is put off and done flow by flow, see
-//! [`windows`].
+//! `windows`.
 
 use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
