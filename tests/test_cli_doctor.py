@@ -14,7 +14,8 @@ from ackclock import doctor
 from ackclock.cli import cli
 
 ON_LINUX = [
-    "namespaces", "tun", "packet_socket", "real_time", "congestion_controls", "kernel", "processors", "bpf", "qemu",
+    "namespaces", "tun", "packet_socket", "real_time", "wakefulness", "congestion_controls", "kernel", "processors",
+    "bpf", "qemu",
 ]  # fmt: skip
 
 

@@ -375,5 +375,6 @@ def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> 
         assert outcome.returncode in (0, 4), outcome.stderr
         [row] = json.loads(outcome.stdout)["fidelity"]
         assert row["priority"] != "SCHED_FIFO"
+        assert row["idle_states"] != "none"
         assert "real-time priority refused" in outcome.stderr
         assert command(place, "replay", "run").returncode == 0

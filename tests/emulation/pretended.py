@@ -131,6 +131,7 @@ class Pretended:
             "lateness_max_s": 4e-4, "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
             "mtu_bytes": 1500, "base_rtt_s": 0.07, "probes_sent": 20, "probes_measured": 19,
             "probe_extra_p50_s": 2.2e-5, "probe_extra_max_s": 1.1e-4, "device": "tun", "priority": "SCHED_FIFO",
+            "idle_states": "none",
         }  # fmt: skip
 
     def replay(self, points: list[str], folder: str, output: str) -> str:

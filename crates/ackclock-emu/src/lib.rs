@@ -11,7 +11,7 @@
 //! | `tun`, `packet_socket` | what such a device is made of |
 //! | [`netlink`] | interfaces, addresses, routes |
 //! | [`settings`] | kernel settings of a network namespace |
-//! | [`schedule`] | real-time priority |
+//! | [`schedule`] | real-time priority, processors that stay awake |
 //! | [`doctor`] | what this machine can do, and what would help |
 //! | [`workload`] | what runs in the hosts: connections and datagrams on the kernel's sockets, and what it says of them |
 //! | [`addresses`], [`ipv4`] | whose a packet is, from its header |

@@ -1,8 +1,8 @@
-//! Real-time priority of the emulator's thread.
+//! What makes the emulator's thread punctual: real-time priority, and processors that stay awake.
 
 use crate::system::real_time;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 
 /// Makes the calling thread real-time (SCHED_FIFO, sched(7)) with a priority of 1 to 99. Threads and processes it starts
 /// from then on are ordinary ones.
@@ -14,6 +14,27 @@ use std::io;
 /// or in a control group without real-time budget.
 pub fn become_real_time(priority: i32) -> io::Result<()> {
     real_time::first_in_first_out(priority)
+}
+
+/// While it lives no processor of this machine enters an idle state (Linux, "PM QoS interface": a bound on the latency of waking). Waking a processor
+/// takes tens of microseconds, that of a virtual machine sometimes milliseconds: it has to get a processor of its host first.
+#[derive(Debug)]
+pub struct Wakefulness(
+    #[expect(dead_code, reason = "the kernel forgets the request when it is closed")] File,
+);
+
+impl Wakefulness {
+    const DEVICE: &str = "/dev/cpu_dma_latency";
+
+    /// Asks for it.
+    ///
+    /// # Errors
+    /// Those of opening and writing the device, which is root's.
+    pub fn request() -> io::Result<Self> {
+        let mut device = File::options().write(true).open(Self::DEVICE)?;
+        device.write_all(&0_i32.to_ne_bytes())?; // microseconds
+        Ok(Wakefulness(device))
+    }
 }
 
 /// The share of a second that all real-time threads of a processor may have, sched(7); the rest they are stopped. 1 if

@@ -117,6 +117,8 @@ rows! {
         device: &'a str,
         /// Scheduling of the emulator's thread: `SCHED_FIFO`, or why it is ordinary.
         priority: &'a str,
+        /// Idle states that processors could enter: `none`, or why they could not be forbidden.
+        idle_states: &'a str,
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Facts {
     /// What the kernel says to a thread that wants real-time priority.
     pub(super) real_time: Result<(), String>,
     pub(super) real_time_share: Option<f64>,
+    /// What the kernel says to who wants processors to stay awake.
+    pub(super) wakefulness: Result<(), String>,
     /// The controls the kernel has, and what it says to a socket in a host that wants them.
     pub(super) controls: Vec<(String, Outcome)>,
     /// Controls that are modules and not loaded.
@@ -60,6 +62,9 @@ impl Facts {
             packet_socket,
             real_time: try_real_time(),
             real_time_share: schedule::real_time_share(),
+            wakefulness: schedule::Wakefulness::request()
+                .map(drop)
+                .map_err(|error| error.to_string()),
             loadable_controls: loadable_controls(&Path::new("/lib/modules").join(&*release), &known),
             controls: controls.unwrap_or_default(),
             type_information: Path::new("/sys/kernel/btf/vmlinux").exists(),

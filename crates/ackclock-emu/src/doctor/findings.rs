@@ -24,6 +24,7 @@ pub(super) fn judge(facts: &Facts) -> Examination {
         tun,
         packet_socket,
         real_time(facts),
+        wakefulness(facts),
         controls(facts),
         kernel(facts),
         processors(facts),
@@ -138,6 +139,24 @@ fn real_time(facts: &Facts) -> Finding {
                 "without limit".into()
             };
             finding(name, label, State::Yes, format!("SCHED_FIFO, {throttling}"))
+        }
+    }
+}
+
+fn wakefulness(facts: &Facts) -> Finding {
+    let (name, label) = ("wakefulness", "processors kept awake");
+    match &facts.wakefulness {
+        Ok(()) => finding(
+            name,
+            label,
+            State::Yes,
+            "by a request to /dev/cpu_dma_latency".into(),
+        ),
+        Err(reason) => {
+            let found = format!(
+                "/dev/cpu_dma_latency: {reason}; waking a processor makes some packets late, by milliseconds in a virtual machine"
+            );
+            finding(name, label, State::No, found).with_remedy("run as root")
         }
     }
 }
@@ -290,6 +309,7 @@ mod tests {
             packet_socket: Ok(host(DeviceKind::PacketSocket, Some(32 << 20))),
             real_time: Ok(()),
             real_time_share: Some(0.95),
+            wakefulness: Ok(()),
             controls: vec![accepted("cubic"), accepted("reno")],
             loadable_controls: vec![],
             type_information: true,
@@ -336,6 +356,7 @@ mod tests {
             packet_socket: Ok(host(DeviceKind::PacketSocket, Some(425_984))),
             tun: Err(refusal(Step::Device)),
             real_time: Err("EPERM".into()),
+            wakefulness: Err("EACCES".into()),
             controls: vec![
                 accepted("reno"),
                 (

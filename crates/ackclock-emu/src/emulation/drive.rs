@@ -6,7 +6,7 @@ use super::pair::{Pair, Worker};
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::real_time::{Outputs, RealTime, Report};
-use crate::schedule::become_real_time;
+use crate::schedule::{Wakefulness, become_real_time};
 use crate::wait::{Stop, wait};
 use crate::workload::{Plan, ReceivingReport, SendingReport, TcpInfoColumns, WorkloadReport, monotonic_ns};
 use ackclock_core::units::{Span, Time};
@@ -47,6 +47,8 @@ pub(super) struct Driven {
     pub(super) lost: u64,
     /// Why the loop has no real-time priority, if it has none.
     pub(super) ordinary: Option<String>,
+    /// Why processors may have entered idle states, if they may.
+    pub(super) drowsy: Option<String>,
 }
 
 /// Carries out `plan` between the hosts of `pair`, its packets through `driver`, until the plan's end or until `watch` has seen enough.
@@ -70,6 +72,7 @@ pub(super) fn drive(
     let real_time = RealTime::new(driver, (first, second), outputs, None)?;
     let clock = Clock::since(Span::from_nanos(plan.begin_ns));
     let end = Time::from_nanos(plan.duration_ns);
+    let wakefulness = Wakefulness::request();
     let (stop, over) = (Stop::new()?, Stop::new()?);
     let mut work = Work {
         senders: (&mut pair.senders, None),
@@ -97,6 +100,7 @@ pub(super) fn drive(
         receiving,
         lost: pair.lost()? - lost_before,
         ordinary,
+        drowsy: wakefulness.err().map(|error| error.to_string()),
     })
 }
 

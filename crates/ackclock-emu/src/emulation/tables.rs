@@ -162,6 +162,7 @@ impl Finished<'_> {
                 DeviceKind::PacketSocket => "packet_socket",
             },
             priority: self.driven.ordinary.as_deref().unwrap_or("SCHED_FIFO"),
+            idle_states: self.driven.drowsy.as_deref().unwrap_or("none"),
         }
     }
 
