@@ -162,23 +162,10 @@ impl Hop {
         self.followed
     }
 
-    /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at
-    /// once; without `until` it is kept.
+    /// [`Hop::handle_packet`] for a packet that finds the link idle, if nothing else matters: nearly always, and then the packet itself is not
+    /// looked at. `None` if it has to be, and nothing has happened.
     #[inline(always)] // once for each hop on a packet's way: the call would cost as much as the work
-    pub fn handle_packet(
-        &mut self,
-        now: Time,
-        packet: (PacketId, u16),
-        until: Option<Time>,
-        context: &mut Context<'_>,
-    ) -> Arrival {
-        self.pass_idle(now, packet, until, context.packets)
-            .unwrap_or_else(|| self.handle_any(now, packet, until, context))
-    }
-
-    /// What becomes of a packet that finds the link idle if nothing else matters: nearly always. `None` if it has to be looked at.
-    #[inline(always)]
-    fn pass_idle(
+    pub fn pass_idle(
         &mut self,
         now: Time,
         (id, size): (PacketId, u16),
@@ -200,9 +187,10 @@ impl Hop {
         Some(Arrival::Kept(at))
     }
 
-    /// A packet has come that may find anything.
+    /// A packet of `size` bytes has come to the hop at `now`. If it is known already to be the next to leave, and by `until`, it is released at
+    /// once; without `until` it is kept.
     #[inline(never)] // and would be in the way of those that find the link idle
-    fn handle_any(
+    pub fn handle_packet(
         &mut self,
         now: Time,
         (id, size): (PacketId, u16),
@@ -289,18 +277,19 @@ impl Hop {
     }
 
     /// What leaves next, if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead) may be asked for what leaves later than now.
-    #[inline(always)]
+    #[inline]
     pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
         if self.knows_ahead {
-            self.poll_ordered(until, context.packets)
+            self.poll_ahead(until, context.packets)
         } else {
             self.poll_otherwise(until, context)
         }
     }
 
-    /// What [`Hop::poll_transmit`] answers where it is [known ahead](Hop::knows_ahead).
+    /// [`Hop::poll_transmit`] of a hop that [knows ahead](Hop::knows_ahead).
     #[inline(always)]
-    fn poll_ordered(&mut self, until: Time, packets: &mut PacketPool) -> Departure {
+    pub fn poll_ahead(&mut self, until: Time, packets: &mut PacketPool) -> Departure {
+        debug_assert!(self.knows_ahead);
         let at = self.ordered.first_at();
         if at > until {
             return Departure {

@@ -275,6 +275,13 @@ impl<T: Trace> Run<T> {
     /// Takes packets out of the touched hops, as far as they have left or can be followed ahead of time, until nothing moves.
     #[inline]
     fn work(&mut self) {
+        if !self.touched.is_empty() {
+            self.work_off();
+        }
+    }
+
+    #[inline(never)]
+    fn work_off(&mut self) {
         while let Some(hop) = self.touched.pop() {
             self.empty(hop as usize);
         }
@@ -286,12 +293,16 @@ impl<T: Trace> Run<T> {
         loop {
             let station = &mut self.stations[hop];
             let until = station.until(self.now, self.ahead);
-            self.ledger.hop = hop;
-            let mut context = Context {
-                packets: &mut self.packets,
-                observer: &mut self.ledger,
+            let departure = if station.hop.knows_ahead() {
+                station.hop.poll_ahead(until, &mut self.packets)
+            } else {
+                self.ledger.hop = hop;
+                let mut context = Context {
+                    packets: &mut self.packets,
+                    observer: &mut self.ledger,
+                };
+                station.hop.poll_transmit(until, &mut context)
             };
-            let departure = station.hop.poll_transmit(until, &mut context);
             let done = departure.not_before > until;
             if done {
                 station
@@ -319,8 +330,10 @@ impl<T: Trace> Run<T> {
         self.travel(at, id, Leg::of(packet, packet.position + 1));
     }
 
-    /// A packet comes to a stop of its way at `at`: on through all hops that can be followed, to its endpoint, and on with the ACK that answers it.
-    fn travel(&mut self, mut at: Time, id: PacketId, mut leg: Leg) {
+    /// A packet comes to a stop of its way at `at`: on through all hops that can be followed, to its endpoint, and on with the packet that answers it, if
+    /// there is one.
+    #[inline(always)]
+    fn travel(&mut self, mut at: Time, mut id: PacketId, mut leg: Leg) {
         loop {
             let begin = self.routes.begin(leg.flow(), leg.forward);
             while let Some(hop) = self.routes.stop(begin + usize::from(leg.position)).as_hop() {
@@ -329,17 +342,20 @@ impl<T: Trace> Run<T> {
                     None => return,
                 }
                 if self.put_off(at, hop, id) {
+                    self.packets[id].position = leg.position;
                     return;
                 }
                 leg.position += 1;
             }
-            if !leg.forward {
-                return self.deliver_acknowledgement(at, leg.flow(), id);
+            let next = if leg.forward {
+                self.deliver_data(at, leg.flow(), id)
+            } else {
+                self.deliver_acknowledgement(at, leg.flow(), id)
+            };
+            match next {
+                Some(next) => (id, leg) = (next, Leg::of(&self.packets[next], 0)),
+                None => return,
             }
-            if !self.deliver_data(at, leg.flow(), id) {
-                return;
-            }
-            leg = Leg::of(&self.packets[id], 0);
         }
     }
 
@@ -354,16 +370,22 @@ impl<T: Trace> Run<T> {
         let station = &mut self.stations[hop];
         let until = station.until(self.now, self.ahead);
         let release = follow.then_some(until);
-        self.ledger.hop = hop;
-        self.packets[id].position = leg.position;
-        let mut context = Context {
-            packets: &mut self.packets,
-            observer: &mut self.ledger,
+        let packet = (id, leg.size);
+        let arrival = match station.hop.pass_idle(at, packet, release, &mut self.packets) {
+            Some(Arrival::Released(left)) => return Some(left),
+            idle => {
+                self.packets[id].position = leg.position;
+                idle.unwrap_or_else(|| {
+                    self.ledger.hop = hop;
+                    let mut context = Context {
+                        packets: &mut self.packets,
+                        observer: &mut self.ledger,
+                    };
+                    station.hop.handle_packet(at, packet, release, &mut context)
+                })
+            }
         };
-        let next = match station
-            .hop
-            .handle_packet(at, (id, leg.size), release, &mut context)
-        {
+        let next = match arrival {
             Arrival::Released(left) => return Some(left),
             Arrival::Kept(next) => next,
         };
@@ -379,9 +401,9 @@ impl<T: Trace> Run<T> {
         None
     }
 
-    /// Data has come to its receiver; whether an ACK that answers it at once has taken the packet's place.
+    /// Data has come to its receiver; the ACK that answers it at once, in the packet's place.
     #[inline(always)]
-    fn deliver_data(&mut self, at: Time, flow: usize, id: PacketId) -> bool {
+    fn deliver_data(&mut self, at: Time, flow: usize, id: PacketId) -> Option<PacketId> {
         self.record_endpoint(at, Step::Receive, id);
         // Timers that go off before the packet arrives come first, also when working ahead.
         while let due = self.flows[flow].poll_receiver_timeout()
@@ -404,14 +426,15 @@ impl<T: Trace> Run<T> {
         flow.arm_receiver(target, &mut self.events);
         if answered {
             self.record_endpoint(at, Step::Send, id);
-        } else {
-            packets.remove(id);
+            return Some(id);
         }
-        answered
+        packets.remove(id);
+        None
     }
 
+    /// An ACK has come to its sender; the only packet that it lets go, if it is one.
     #[inline(always)]
-    fn deliver_acknowledgement(&mut self, at: Time, flow: usize, id: PacketId) {
+    fn deliver_acknowledgement(&mut self, at: Time, flow: usize, id: PacketId) -> Option<PacketId> {
         self.record_endpoint(at, Step::Receive, id);
         while let due = self.flows[flow].poll_timeout()
             && due < at
@@ -421,28 +444,47 @@ impl<T: Trace> Run<T> {
         }
         self.flows[flow].receive_acknowledgement(at, &self.packets[id], self.packets.sack_blocks(id));
         self.packets.remove(id);
-        self.send(flow, at);
+        let only = self.send(flow, at);
+        if let Some(id) = only {
+            self.record_endpoint(at, Step::Send, id);
+        }
+        only
     }
 
     /// See [`Run::send`].
     #[inline(never)]
     fn pump_sender(&mut self, flow: usize, at: Time) {
-        self.send(flow, at);
+        if let Some(id) = self.send(flow, at) {
+            self.begin_way(flow, at, id);
+        }
     }
 
-    /// Lets the sending side send what it may at `at`, and asks when it wants to be woken. Data waits for its turn in [`Run::work`], so
-    /// that a flow that is alone on all its hops goes round in a loop and not in a recursion.
+    /// Lets the sending side send what it may at `at`, and asks when it wants to be woken. If that is one packet, it is yet to begin its way.
     #[inline(always)]
-    fn send(&mut self, flow: usize, at: Time) {
+    fn send(&mut self, flow: usize, at: Time) -> Option<PacketId> {
+        let (mut last, mut several) = (None, false);
         while let Some(packet) = self.flows[flow].poll_transmit(at) {
             let id = self.packets.insert(packet);
-            self.record_endpoint(at, Step::Send, id);
-            if let Some(hop) = self.routes.first(flow, true).as_hop() {
-                let leg = Leg::of(&self.packets[id], 0);
-                self.enter_hop(at, hop, id, leg, false);
+            if let Some(before) = last.replace(id) {
+                self.begin_way(flow, at, before);
+                several = true;
             }
         }
         self.arm_sender(flow);
+        if several && let Some(id) = last.take() {
+            self.begin_way(flow, at, id);
+        }
+        last
+    }
+
+    /// A packet is sent at `at`. It waits for its turn in [`Run::work`]: those sent with it enter the first hop before it leaves.
+    #[inline(never)]
+    fn begin_way(&mut self, flow: usize, at: Time, id: PacketId) {
+        self.record_endpoint(at, Step::Send, id);
+        if let Some(hop) = self.routes.first(flow, true).as_hop() {
+            let leg = Leg::of(&self.packets[id], 0);
+            self.enter_hop(at, hop, id, leg, false);
+        }
     }
 
     /// Lets the receiving side say what it has to at `at`, and asks when it wants to be woken.

@@ -17,7 +17,6 @@ use crate::prefetch::prefetch;
 use crate::samples::Sampler;
 use crate::station::Station;
 use crate::trace::Trace;
-use ackclock_core::observe::Context;
 use ackclock_core::packet::PacketId;
 use ackclock_core::routes::Routes;
 use ackclock_core::units::{Span, Time};
@@ -275,13 +274,8 @@ impl<T: Trace> Run<T> {
     /// its hop.
     fn take_coming(&mut self, hop: Target) -> bool {
         let last = Time::from_nanos(self.window_end.as_nanos() - 1).min(self.horizon);
-        self.ledger.hop = hop as usize;
-        let mut context = Context {
-            packets: &mut self.packets,
-            observer: &mut self.ledger,
-        };
         let station = &mut self.stations[hop as usize];
-        let departure = station.hop.poll_transmit(last, &mut context);
+        let departure = station.hop.poll_ahead(last, &mut self.packets);
         let Some((at, id)) = departure.packet else {
             station.wake.set(departure.not_before, hop, &mut self.events);
             return false;
