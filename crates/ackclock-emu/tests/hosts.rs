@@ -349,7 +349,7 @@ fn a_connection_through_the_hops_of_a_scenario_replays() {
             ..Outputs::default()
         };
         let driver = Driver::new(short_queue(), INTERVAL, (0, 0));
-        let real_time = RealTime::new(driver, (first, second), outputs, None).unwrap();
+        let real_time = RealTime::new(driver, (first, second), outputs).unwrap();
         ask(
             &mut receiver,
             json!({"do": "tcp_listen", "address": "10.77.0.1:6000"}),

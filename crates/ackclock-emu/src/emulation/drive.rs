@@ -69,7 +69,7 @@ pub(super) fn drive(
 
     let delivered = Arc::clone(&outputs.delivered);
     let [first, second] = &mut pair.devices;
-    let real_time = RealTime::new(driver, (first, second), outputs, None)?;
+    let real_time = RealTime::new(driver, (first, second), outputs)?;
     let clock = Clock::since(Span::from_nanos(plan.begin_ns));
     let end = Time::from_nanos(plan.duration_ns);
     let wakefulness = Wakefulness::request();
