@@ -11,6 +11,7 @@
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
 //! | [`network`], [`routes`] | from a scenario to hops, and the ways through them |
 //! | [`scenario`] | from text to checked, resolved values |
+//! | [`job`] | runs to be done: replicates of the points of a sweep |
 //! | [`result`], [`sampling`] | the tables every way fills, and how one of them is |
 //! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
 //!
@@ -20,6 +21,7 @@ pub mod congestion;
 pub mod endpoint;
 pub mod hop;
 pub mod impairment;
+pub mod job;
 pub mod link;
 pub mod network;
 pub mod observe;

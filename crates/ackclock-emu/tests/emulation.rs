@@ -5,13 +5,12 @@
 //! privileges.
 #![cfg(target_os = "linux")]
 
-use ackclock_core::network;
+use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
-use ackclock_core::streams::Streams;
 use ackclock_core::units::Time;
 use ackclock_emu::capture::Point;
-use ackclock_emu::emulation::{self, Failure, Job, Options, Outcome, Watch};
+use ackclock_emu::emulation::{self, Failure, Options, Outcome, Watch};
 use ackclock_emu::program::HostProgram;
 use ackclock_emu::protocol::DeviceChoice;
 use ackclock_emu::record::{self, Chunks};
@@ -156,13 +155,17 @@ fn run(scenario: &Scenario, device: DeviceChoice, enough_bytes: u64) -> Option<R
     };
     let outcome =
         emulation::emulate(&job, &options, &mut watch).unwrap_or_else(|failure| panic!("{failure}"));
-    let record = BufReader::new(File::open(record::file_of(&folder.0, 3, 1)).unwrap());
-    let network = network::build(scenario, &Streams::new(scenario.seed, 1));
-    let replay = replay(network, scenario.sample_interval, Chunks::new(record).unwrap()).unwrap();
+    let record = BufReader::new(File::open(record::file_of(&folder.0, &job)).unwrap());
+    let replay = replay(
+        job.network(),
+        scenario.sample_interval,
+        Chunks::new(record).unwrap(),
+    )
+    .unwrap();
     assert_eq!(replay.difference, None, "{device:?}");
     assert!(replay.complete && replay.decisions > 0);
     let captures = Point::ALL.map(|point| {
-        let name = format!("point-3-replicate-1-{}", point.file_name());
+        let name = format!("{}-{}", job.name(), point.file_name());
         fs::metadata(folder.0.join("pcap").join(name)).unwrap().len()
     });
     Some(Ran {

@@ -15,7 +15,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-pub use run::{Job, Machine, Outcome, Watch, check, emulate};
+pub use run::{Machine, Outcome, Watch, check, emulate};
 pub use tables::empty_tables;
 
 /// How runs are made, whatever the scenario.

@@ -5,7 +5,7 @@ use super::drive::{self, drive};
 use super::pair::Pair;
 use super::self_test::self_test;
 use super::tables::{Finished, complaints};
-use super::telemetry::{Labels, Names, Telemetry};
+use super::telemetry::{Names, Telemetry};
 use super::{Failure, Options};
 use crate::addresses;
 use crate::background::Background;
@@ -16,7 +16,8 @@ use crate::real_time::Outputs;
 use crate::record;
 use crate::schedule::become_real_time;
 use crate::workload::{Plan, TcpInfoColumns};
-use ackclock_core::network::{self, Instance, Network};
+use ackclock_core::job::Job;
+use ackclock_core::network::{self, Instance};
 use ackclock_core::packet::FlowId;
 use ackclock_core::result::{EventRow, Table};
 use ackclock_core::scenario::{Scenario, Transport};
@@ -30,33 +31,6 @@ use std::net::SocketAddrV4;
 
 /// Where receivers listen, each on an address of its own.
 const PORT: u16 = 5000;
-
-/// One run to be done: a replicate of a point of a sweep.
-#[derive(Clone, Copy, Debug)]
-pub struct Job<'a> {
-    /// What to run.
-    pub scenario: &'a Scenario,
-    /// Number of the point.
-    pub point: u32,
-    /// Number of the replicate.
-    pub replicate: u32,
-}
-
-impl<'a> Job<'a> {
-    /// Every replicate of every point, in order.
-    pub fn all(points: &'a [Scenario]) -> impl Iterator<Item = Job<'a>> {
-        (0..).zip(points).flat_map(|(point, scenario)| {
-            (0..scenario.replicates).map(move |replicate| Job {
-                scenario,
-                point,
-                replicate,
-            })
-        })
-    }
-    fn network(&self) -> Network {
-        network::build(self.scenario, &Streams::new(self.scenario.seed, self.replicate))
-    }
-}
 
 /// Who watches a run.
 pub trait Watch {
@@ -164,14 +138,13 @@ fn groups(instances: &[Instance]) -> Vec<u32> {
 /// # Errors
 /// Why there is no result of it. What the record and the captures hold by then stays.
 pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
-    let labels: Labels = (job.point.into(), job.replicate.into());
-    let scenario = job.scenario;
+    let (scenario, labels) = (job.scenario, job.labels());
     let network = job.network();
     let instances = network.instances.clone();
     let description = Description::of(scenario, &groups(&instances))?;
     let mut pair = Pair::start(options)?;
     pair.configure(&description)?;
-    let test = self_test(&mut pair, scenario, job.replicate)?;
+    let test = self_test(&mut pair, job)?;
 
     let plan = plan_of(job, &instances);
     let driver =
@@ -236,17 +209,14 @@ fn plan_of(job: &Job<'_>, instances: &[Instance]) -> Plan {
 
 /// The record, and captures if there are to be any.
 fn outputs(job: &Job<'_>, options: &Options) -> Result<Outputs, Failure> {
-    let record = record::file_of(&options.folder, job.point, job.replicate);
+    let record = record::file_of(&options.folder, job);
     let captures = options.folder.join("pcap");
     let create = || -> io::Result<Outputs> {
         fs::create_dir_all(record.parent().unwrap_or(&options.folder))?;
         let record = Background::new(File::create(record)?)?;
         let captures = if options.captures {
             fs::create_dir_all(&captures)?;
-            Captures::in_folder(
-                &captures,
-                &format!("{}-", record::name_of(job.point, job.replicate)),
-            )?
+            Captures::in_folder(&captures, &format!("{}-", job.name()))?
         } else {
             Captures::default()
         };
