@@ -1,4 +1,4 @@
-//! One run from beginning to end: hosts, self-test, the flows, the tables; and what a machine must have for it.
+//! One run from beginning to end: hosts, self-test, the flows, the tables.
 
 use super::description::Description;
 use super::drive::{self, drive};
@@ -10,21 +10,15 @@ use super::{Failure, Options};
 use crate::addresses;
 use crate::background::Background;
 use crate::capture::Captures;
-use crate::device::DeviceKind;
 use crate::driver::Driver;
 use crate::real_time::Outputs;
 use crate::record;
-use crate::schedule::become_real_time;
 use crate::workload::{Plan, TcpInfoColumns};
 use ackclock_core::job::Job;
-use ackclock_core::network::{self, Instance};
+use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
 use ackclock_core::result::{EventRow, Table};
-use ackclock_core::scenario::{Scenario, Transport};
-use ackclock_core::streams::Streams;
 use ackclock_core::units::Time;
-use serde::Serialize;
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddrV4;
@@ -54,85 +48,6 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-/// What a machine runs with.
-#[derive(Clone, Debug, Serialize)]
-pub struct Machine {
-    /// Name and release of the kernel.
-    pub kernel: String,
-    /// What carries packets.
-    pub device: DeviceKind,
-    /// `SCHED_FIFO`, or why the emulator's thread is an ordinary one.
-    pub priority: String,
-    /// How many processors there are.
-    pub processors: usize,
-    /// What should be known before, a line each.
-    pub warnings: Vec<String>,
-}
-
-/// Says whether this machine can emulate these points, with two hosts for a moment.
-///
-/// # Errors
-/// What no machine can do, and what this one lacks.
-pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure> {
-    for scenario in points {
-        Description::of(
-            scenario,
-            &groups(&network::build(scenario, &Streams::new(scenario.seed, 0)).instances),
-        )?;
-    }
-    let mut pair = Pair::start(options)?;
-    let controls: BTreeSet<String> = points.iter().flat_map(controls_of).collect();
-    let missing = pair.missing_controls(&Vec::from_iter(controls))?;
-    if let Some((name, outcome)) = missing.first() {
-        let text = format!(
-            "this kernel gives no congestion control '{name}' ({}); load the module tcp_{name} as root, or simulate",
-            outcome.reason()
-        );
-        return Err(Failure::Lacking(text));
-    }
-    let system = rustix::system::uname();
-    let priority = std::thread::spawn(|| become_real_time(drive::PRIORITY)).join();
-    let priority = match priority {
-        Ok(Ok(())) => "SCHED_FIFO".into(),
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => "the thread panicked".into(),
-    };
-    let mut warnings = Vec::new();
-    warnings.extend(
-        pair.tun_refused()
-            .map(|reason| format!("{reason}; a packet socket is used instead")),
-    );
-    if priority != "SCHED_FIFO" {
-        warnings.push(format!(
-            "real-time priority refused ({priority}); delays may be late by milliseconds when the machine is busy"
-        ));
-    }
-    let machine = Machine {
-        kernel: format!(
-            "{} {}",
-            system.sysname().to_string_lossy(),
-            system.release().to_string_lossy()
-        ),
-        device: pair.device(),
-        priority,
-        processors: std::thread::available_parallelism().map_or(1, usize::from),
-        warnings,
-    };
-    pair.exit()?;
-    Ok(machine)
-}
-
-fn controls_of(scenario: &Scenario) -> impl Iterator<Item = String> {
-    scenario.flows.iter().filter_map(|flow| match &flow.transport {
-        Transport::Tcp { control, .. } => Some(control.name.to_owned()),
-        Transport::Udp { .. } => None,
-    })
-}
-
-fn groups(instances: &[Instance]) -> Vec<u32> {
-    instances.iter().map(|instance| instance.group).collect()
-}
-
 /// Carries out a run, from a thread that stays: with it the hosts end.
 ///
 /// # Errors
@@ -141,7 +56,7 @@ pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Resul
     let (scenario, labels) = (job.scenario, job.labels());
     let network = job.network();
     let instances = network.instances.clone();
-    let description = Description::of(scenario, &groups(&instances))?;
+    let description = Description::of(scenario)?;
     let mut pair = Pair::start(options)?;
     pair.configure(&description)?;
     let test = self_test(&mut pair, job)?;
