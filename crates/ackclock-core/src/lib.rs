@@ -12,11 +12,12 @@
 //! | [`network`], [`routes`] | from a scenario to hops, and the ways through them |
 //! | [`scenario`] | from text to checked, resolved values |
 //! | [`job`] | runs to be done: replicates of the points of a sweep |
-//! | [`result`], [`sampling`] | the tables every way fills, and how one of them is |
+//! | [`result`], [`sampling`], [`activity`] | the tables every way fills, and how some of it is reckoned |
 //! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global.
 
+pub mod activity;
 pub mod congestion;
 pub mod endpoint;
 pub mod hop;
