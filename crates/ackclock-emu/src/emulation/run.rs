@@ -1,7 +1,7 @@
 //! One run from beginning to end: hosts, self-test, the flows, the tables.
 
 use super::description::Description;
-use super::drive::{self, drive};
+use super::drive::{Supervisor, drive};
 use super::pair::Pair;
 use super::self_test::self_test;
 use super::tables::{Finished, complaints};
@@ -79,14 +79,14 @@ pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Resul
         names: &names,
         driven: &driven,
     };
-    let (_, fidelity, lateness) = finished.fidelity(description.mtu, &test, pair.device());
+    let fidelity = finished.fidelity(description.mtu, &test, pair.device());
     let tables = vec![
         ("flows", finished.flows(&summaries)),
         ("samples", samples),
         ("hops", hops),
         ("events", EventRow::table()),
         ("fidelity", fidelity),
-        ("lateness", lateness),
+        ("lateness", finished.lateness()),
         ("settings", finished.settings(&pair, &description.different)),
     ];
     let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
@@ -155,7 +155,7 @@ struct Recording<'a> {
     watch: &'a mut dyn Watch,
 }
 
-impl drive::Watch for Recording<'_> {
+impl Supervisor for Recording<'_> {
     fn take_samples(&mut self, samples: TcpInfoColumns) -> io::Result<()> {
         if samples.is_empty() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Before a run: a few datagrams along the path of the first flow, to see that packets take as long as the scenario says.
 
 use super::Failure;
-use super::drive::{Driven, Watch, drive};
+use super::drive::{Driven, Supervisor, drive};
 use super::pair::Pair;
 use crate::addresses;
 use crate::decision::Outcome;
@@ -49,7 +49,7 @@ impl SelfTest {
 
 struct Nobody;
 
-impl Watch for Nobody {
+impl Supervisor for Nobody {
     fn take_samples(&mut self, _samples: TcpInfoColumns) -> io::Result<()> {
         Ok(())
     }

@@ -6,10 +6,9 @@ use super::pair::Pair;
 use super::self_test::SelfTest;
 use super::telemetry::{Labels, Names, Summary};
 use crate::device::DeviceKind;
-use crate::fidelity::{Measured, Verdict};
+use crate::fidelity::Verdict;
 use crate::protocol::ReportEntry;
 use crate::settings::Outcome;
-use crate::timing::Timing;
 use crate::workload::{ReceivedFlow, SentFlow, SocketSetting};
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::network::Instance;
@@ -103,39 +102,22 @@ impl Finished<'_> {
         }
     }
 
-    /// How faithful it was, and how late the packets were.
-    pub(super) fn fidelity(&self, mtu: u32, test: &SelfTest, device: DeviceKind) -> (Verdict, Table, Table) {
+    /// How faithful it was, in one row.
+    pub(super) fn fidelity(&self, mtu: u32, test: &SelfTest, device: DeviceKind) -> Table {
         let report = &self.driven.report;
         let base_rtt = super::description::base_rtt(self.scenario);
         let elsewhere = self.driven.lost + test.lost + self.lost_by_sockets();
         let measured = report.measured(elsewhere, base_rtt, mtu.into(), test.median());
         let verdict = Verdict::of(&measured);
-        let row = self.fidelity_row(&measured, &verdict, test, device);
-        let mut fidelity = FidelityRow::table();
-        let text = verdict.to_string();
-        FidelityRow {
-            verdict: &text,
-            ..row
-        }
-        .push(&mut fidelity);
-        (verdict, fidelity, self.lateness(&report.timing))
-    }
-
-    fn fidelity_row(
-        &self,
-        measured: &Measured,
-        verdict: &Verdict,
-        test: &SelfTest,
-        device: DeviceKind,
-    ) -> FidelityRow<'_> {
-        let lateness = &self.driven.report.timing.lateness;
+        let lateness = &report.timing.lateness;
         let late = |quantile| lateness.quantile(quantile).as_seconds();
         let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_seconds);
+        let mut table = FidelityRow::table();
         FidelityRow {
             point: self.labels.0,
             replicate: self.labels.1,
             trusted: verdict.is_trusted().into(),
-            verdict: "",
+            verdict: &verdict.to_string(),
             outside_drops: measured.outside_drops.cast_signed(),
             lateness_p50_s: late(0.5),
             lateness_p99_s: late(0.99),
@@ -157,6 +139,8 @@ impl Finished<'_> {
             priority: self.driven.ordinary.as_deref().unwrap_or("SCHED_FIFO"),
             idle_states: self.driven.drowsy.as_deref().unwrap_or("none"),
         }
+        .push(&mut table);
+        table
     }
 
     /// Datagrams that the kernel did not take from a source, or had no room for at a sink.
@@ -177,9 +161,10 @@ impl Finished<'_> {
         refused + sinks.filter_map(|datagrams| datagrams.overflowed).sum::<u64>()
     }
 
-    fn lateness(&self, timing: &Timing) -> Table {
+    /// How late the packets were.
+    pub(super) fn lateness(&self) -> Table {
         let mut table = LatenessRow::table();
-        for (at_most, packets) in timing.lateness.buckets() {
+        for (at_most, packets) in self.driven.report.timing.lateness.buckets() {
             LatenessRow {
                 point: self.labels.0,
                 replicate: self.labels.1,
