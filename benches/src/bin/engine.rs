@@ -3,6 +3,7 @@
 //! benches/run.py counts its CPU time and its instructions from outside. Two builds whose
 //! digests of the tables are equal have computed the same to the bit.
 
+use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_sim::packet_log::PacketLog;
@@ -27,12 +28,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         tree::set(&mut scenario, &path, value)?;
     }
     let scenario = Scenario::from_tree(&scenario, &NoFiles)?;
-    let topology = topology::build(&scenario, 0);
+    let job = Job {
+        scenario: &scenario,
+        point: 0,
+        replicate: 0,
+    };
+    let topology = topology::build(&job);
     let (statistics, tables) = if trace {
-        let log = PacketLog::new(&scenario, &topology, (0, 0));
-        leave(Run::simulate(&scenario, topology, (0, 0), log, &Unattended))
+        let log = PacketLog::new(&scenario, &topology, job.labels());
+        leave(Run::simulate(&scenario, topology, job.labels(), log, &Unattended))
     } else {
-        leave(Run::simulate(&scenario, topology, (0, 0), NoTrace, &Unattended))
+        leave(Run::simulate(
+            &scenario,
+            topology,
+            job.labels(),
+            NoTrace,
+            &Unattended,
+        ))
     };
     if wants_digest {
         let digest = tables.iter().map(|(_, table)| table).fold(FNV_OFFSET, digest);

@@ -11,15 +11,18 @@
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
 //! | [`network`], [`routes`] | from a scenario to hops, and the ways through them |
 //! | [`scenario`] | from text to checked, resolved values |
-//! | [`result`], [`sampling`] | the tables every way fills, and how one of them is |
+//! | [`job`] | runs to be done: replicates of the points of a sweep |
+//! | [`result`], [`sampling`], [`activity`] | the tables every way fills, and how some of it is reckoned |
 //! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global.
 
+pub mod activity;
 pub mod congestion;
 pub mod endpoint;
 pub mod hop;
 pub mod impairment;
+pub mod job;
 pub mod link;
 pub mod network;
 pub mod observe;

@@ -36,18 +36,6 @@ const GROUP: Span = Span::from_micros(60);
 const RECORD_ROWS: usize = 1 << 11;
 /// No IPv4 packet is longer.
 const LONGEST_PACKET: usize = 65_535;
-/// What the budget of waiting awake is counted over. The kernel's own is a second (sched_rt_period_us).
-const SPIN_WINDOW: Span = Span::from_millis(100);
-
-/// Waiting awake for the last moments before something is due: more punctual than any timer, and paid with a processor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spin {
-    /// How long before a moment the thread is awake.
-    pub before: Span,
-    /// The share of time that may be spent so, 0 to 1. With real-time priority more than about 0.6 beside the work itself has the
-    /// kernel take the thread off its processor for 50 ms (sched_rt_runtime_us).
-    pub share: f64,
-}
 
 /// What passed through the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,9 +120,6 @@ pub struct RealTime<S, R> {
     senders: S,
     receivers: R,
     outputs: Outputs,
-    spin: Option<Spin>,
-    /// Waited awake since the beginning of the window, and that.
-    spun: (Span, Time),
     timing: Timing,
     traffic: Traffic,
     buffer: Vec<u8>,
@@ -146,12 +131,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
     ///
     /// # Errors
     /// Those of writing the first bytes of the record.
-    pub fn new(
-        driver: Driver,
-        (senders, receivers): (S, R),
-        mut outputs: Outputs,
-        spin: Option<Spin>,
-    ) -> io::Result<Self> {
+    pub fn new(driver: Driver, (senders, receivers): (S, R), mut outputs: Outputs) -> io::Result<Self> {
         if let Some(record) = &mut outputs.record {
             record.write_all(&MAGIC)?;
         }
@@ -160,8 +140,6 @@ impl<S: Port, R: Port> RealTime<S, R> {
             senders,
             receivers,
             outputs,
-            spin,
-            spun: (Span::ZERO, Time::ZERO),
             timing: Timing::default(),
             traffic: Traffic::default(),
             buffer: vec![0; LONGEST_PACKET],
@@ -193,7 +171,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
             }
             let due = self.driver.poll_timeout().min(end);
             planned = if more { after } else { due };
-            if !more && self.spin.is_none() && due < now + GROUP {
+            if !more && due < now + GROUP {
                 planned = now + GROUP;
                 wait([], planned.since(after))?; // what comes meanwhile belongs to the group
             } else {
@@ -299,43 +277,13 @@ impl<S: Port, R: Port> RealTime<S, R> {
 
     /// Sleeps until then, or until a packet comes; not at all if that is now.
     fn wait_until(&mut self, at: Time, clock: &Clock, stop: &Stop) -> io::Result<()> {
-        let now = clock.now();
-        let awake = self.spin_before(now);
-        let sleep = at.since(now).min(LONGEST_SLEEP);
-        if sleep > awake {
+        let sleep = at.since(clock.now()).min(LONGEST_SLEEP);
+        if sleep > Span::ZERO {
             self.timing.sleeps += 1;
             let descriptors = [self.senders.as_fd(), self.receivers.as_fd(), stop.as_fd()];
-            wait(descriptors, sleep - awake)?;
+            wait(descriptors, sleep)?;
         }
-        let begin = clock.now();
-        if awake == Span::ZERO || at.since(begin) > awake {
-            return Ok(()); // something came, or there is more to sleep
-        }
-        let mut now = begin;
-        while now < at {
-            std::hint::spin_loop();
-            now = clock.now();
-        }
-        let spun = now.since(begin);
-        self.spun.0 = self.spun.0 + spun;
-        self.timing.spun = self.timing.spun + spun;
         Ok(())
-    }
-
-    /// How long before a moment the thread may be awake, as far as the budget goes.
-    fn spin_before(&mut self, now: Time) -> Span {
-        let Some(spin) = self.spin else {
-            return Span::ZERO;
-        };
-        if now.since(self.spun.1) >= SPIN_WINDOW {
-            self.spun = (Span::ZERO, now);
-        }
-        let budget = Span::from_seconds(SPIN_WINDOW.as_seconds() * spin.share);
-        if self.spun.0 + spin.before <= budget {
-            spin.before
-        } else {
-            Span::ZERO
-        }
     }
 
     /// Writes the record down if it has grown to that many rows, and forgets it. Without a writer it is forgotten at once, save its digest.

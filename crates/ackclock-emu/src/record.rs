@@ -6,6 +6,7 @@
 
 use crate::decision::{Decision, Outcome};
 use crate::ipv4::Direction;
+use ackclock_core::job::Job;
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
 use ackclock_core::units::Time;
 use std::io::{self, Read, Write};
@@ -14,16 +15,9 @@ use std::path::{Path, PathBuf};
 /// The first bytes of a record, its version the last of them.
 pub const MAGIC: [u8; 8] = *b"ackrec\0\x01";
 
-/// What a run is called in the names of its files.
-pub fn name_of(point: u32, replicate: u32) -> String {
-    format!("point-{point}-replicate-{replicate}")
-}
-
 /// The file of a run's record within the folder of a result.
-pub fn file_of(folder: &Path, point: u32, replicate: u32) -> PathBuf {
-    folder
-        .join("record")
-        .join(format!("{}.ackrec", name_of(point, replicate)))
+pub fn file_of(folder: &Path, job: &Job<'_>) -> PathBuf {
+    folder.join("record").join(format!("{}.ackrec", job.name()))
 }
 
 /// One packet that came to the hops.

@@ -16,6 +16,18 @@ pub fn become_real_time(priority: i32) -> io::Result<()> {
     real_time::first_in_first_out(priority)
 }
 
+/// Whether a thread may become real-time: asks in one of its own, which ends with the priority it got.
+///
+/// # Errors
+/// Those of [`become_real_time`], as a sentence.
+pub fn try_real_time(priority: i32) -> Result<(), String> {
+    let asked = std::thread::spawn(move || become_real_time(priority));
+    asked
+        .join()
+        .map_err(|_| "the thread panicked".to_owned())?
+        .map_err(|error| error.to_string())
+}
+
 /// While it lives no processor of this machine enters an idle state (Linux, "PM QoS interface": a bound on the latency of waking). Waking a processor
 /// takes tens of microseconds, that of a virtual machine sometimes milliseconds: it has to get a processor of its host first.
 #[derive(Debug)]

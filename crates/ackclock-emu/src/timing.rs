@@ -91,8 +91,6 @@ pub struct Timing {
     pub turns: u64,
     /// How often it slept.
     pub sleeps: u64,
-    /// How long it waited awake instead of sleeping.
-    pub spun: Span,
 }
 
 impl Timing {

@@ -5,27 +5,24 @@
 //! privileges.
 #![cfg(target_os = "linux")]
 
-use ackclock_core::network;
+mod common;
+
+use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
-use ackclock_core::streams::Streams;
+use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 use ackclock_emu::capture::Point;
-use ackclock_emu::emulation::{self, Failure, Job, Options, Outcome, Watch};
+use ackclock_emu::emulation::{self, Failure, Options, Outcome, Watch};
 use ackclock_emu::program::HostProgram;
 use ackclock_emu::protocol::DeviceChoice;
 use ackclock_emu::record::{self, Chunks};
 use ackclock_emu::replay::{Replay, replay};
+use common::{program, scenario, skip};
 use rustix::process::geteuid;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// The user and group that own nothing.
-const NOBODY: u32 = 65534;
 
 const MIXED: &str = r#"
 schema = 1
@@ -76,15 +73,6 @@ transport = { kind = "udp", mss = "160 bytes" }
 traffic = { kind = "cbr", rate = "64 kbit/s" }
 "#;
 
-fn scenario(text: &str) -> Scenario {
-    Scenario::from_tree(&tree::from_toml(text).unwrap(), &NoFiles).unwrap()
-}
-
-fn skip(reason: &str) {
-    // Past the test harness, which keeps what `eprintln` says of tests that pass.
-    let _ = writeln!(io::stderr(), "SKIPPED as user {}: {reason}", geteuid().as_raw());
-}
-
 /// A folder that goes when the test is over, however it ends.
 struct Folder(PathBuf);
 
@@ -132,10 +120,7 @@ struct Ran {
 fn run(scenario: &Scenario, device: DeviceChoice, enough_bytes: u64) -> Option<Ran> {
     let folder = Folder::new();
     let options = Options {
-        program: HostProgram {
-            program: env!("CARGO_BIN_EXE_ackclock-emu-test-host").into(),
-            arguments: vec!["workload".into()],
-        },
+        program: program("workload"),
         device,
         folder: folder.0.clone(),
         captures: true,
@@ -156,13 +141,17 @@ fn run(scenario: &Scenario, device: DeviceChoice, enough_bytes: u64) -> Option<R
     };
     let outcome =
         emulation::emulate(&job, &options, &mut watch).unwrap_or_else(|failure| panic!("{failure}"));
-    let record = BufReader::new(File::open(record::file_of(&folder.0, 3, 1)).unwrap());
-    let network = network::build(scenario, &Streams::new(scenario.seed, 1));
-    let replay = replay(network, scenario.sample_interval, Chunks::new(record).unwrap()).unwrap();
+    let record = BufReader::new(File::open(record::file_of(&folder.0, &job)).unwrap());
+    let replay = replay(
+        job.network(),
+        scenario.sample_interval,
+        Chunks::new(record).unwrap(),
+    )
+    .unwrap();
     assert_eq!(replay.difference, None, "{device:?}");
     assert!(replay.complete && replay.decisions > 0);
     let captures = Point::ALL.map(|point| {
-        let name = format!("point-3-replicate-1-{}", point.file_name());
+        let name = format!("{}-{}", job.name(), point.file_name());
         fs::metadata(folder.0.join("pcap").join(name)).unwrap().len()
     });
     Some(Ran {
@@ -343,21 +332,4 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     };
     assert!(text.contains("does not start"), "{text}");
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
-}
-
-#[test]
-fn everything_again_without_root() {
-    if geteuid().as_raw() != 0 {
-        return;
-    }
-    let again = Command::new(std::env::current_exe().unwrap())
-        .args(["--skip", "everything_again_without_root"])
-        .current_dir("/")
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .status();
-    match again {
-        Err(error) => skip(&format!("this program cannot be run by user {NOBODY}: {error}")),
-        Ok(status) => assert!(status.success(), "as user {NOBODY}: {status}"),
-    }
 }

@@ -5,8 +5,9 @@
 //! user without privileges.
 #![cfg(target_os = "linux")]
 
+mod common;
+
 use ackclock_core::network::{self, Network};
-use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{Span, Time};
 use ackclock_emu::clock::Clock;
@@ -22,6 +23,7 @@ use ackclock_emu::record::Chunks;
 use ackclock_emu::replay::replay;
 use ackclock_emu::settings::{Outcome, TcpSettings};
 use ackclock_emu::wait::Stop;
+use common::{program, scenario, skip};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, kill_process, pidfd_open};
 use serde_json::{Value, json};
@@ -30,7 +32,6 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, PipeWriter, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -39,24 +40,15 @@ use std::thread::JoinHandle;
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 66, 0, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const BOTH: [DeviceChoice; 2] = [DeviceChoice::Tun, DeviceChoice::PacketSocket];
-/// The user and group that own nothing.
-const NOBODY: u32 = 65534;
 /// Long enough for any machine; nothing is asserted about time.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 30,
     tv_nsec: 0,
 };
 
-fn program() -> HostProgram {
-    HostProgram {
-        program: env!("CARGO_BIN_EXE_ackclock-emu-test-host").into(),
-        arguments: vec!["host".into()],
-    }
-}
-
 /// A host, or `None` with a word about why this machine has none of that kind.
 fn start(choice: DeviceChoice) -> Option<(Host, Device)> {
-    match Host::start(&program(), choice) {
+    match Host::start(&program("host"), choice) {
         Ok(started) => Some(started),
         Err(HostError::Refused(refusal))
             if matches!(
@@ -69,11 +61,6 @@ fn start(choice: DeviceChoice) -> Option<(Host, Device)> {
         }
         Err(error) => panic!("no host with {choice:?}: {error}"),
     }
-}
-
-fn skip(reason: &str) {
-    // Past the test harness, which keeps what `eprintln` says of tests that pass.
-    let _ = writeln!(io::stderr(), "SKIPPED as user {}: {reason}", geteuid().as_raw());
 }
 
 /// Two hosts with an address each and a route to the other's.
@@ -309,7 +296,7 @@ const INTERVAL: Span = Span::from_millis(100);
 
 /// One flow over a short queue, which a bulk transfer overflows.
 fn short_queue() -> Network {
-    let scenario = r#"
+    let text = r#"
 schema = 1
 name = "short queue"
 duration = "60 s"
@@ -330,7 +317,7 @@ return = ["back"]
 transport = { kind = "tcp", control = { kind = "reno" } }
 traffic = { kind = "bulk" }
 "#;
-    let scenario = Scenario::from_tree(&tree::from_toml(scenario).unwrap(), &NoFiles).unwrap();
+    let scenario = scenario(text);
     network::build(&scenario, &Streams::new(scenario.seed, 0))
 }
 
@@ -349,7 +336,7 @@ fn a_connection_through_the_hops_of_a_scenario_replays() {
             ..Outputs::default()
         };
         let driver = Driver::new(short_queue(), INTERVAL, (0, 0));
-        let real_time = RealTime::new(driver, (first, second), outputs, None).unwrap();
+        let real_time = RealTime::new(driver, (first, second), outputs).unwrap();
         ask(
             &mut receiver,
             json!({"do": "tcp_listen", "address": "10.77.0.1:6000"}),
@@ -659,7 +646,7 @@ fn a_program_that_is_no_host_is_refused() {
 
 #[test]
 fn a_host_without_supervisor_says_what_it_is() {
-    let output = Command::new(program().program)
+    let output = Command::new(program("host").program)
         .arg("host")
         .stdin(Stdio::null())
         .output()
@@ -729,7 +716,7 @@ struct Supervised {
 
 impl Supervised {
     fn start(choice: DeviceChoice) -> Supervised {
-        let mut supervisor = Command::new(program().program)
+        let mut supervisor = Command::new(program("host").program)
             .args([
                 "supervise",
                 serde_json::to_value(choice).unwrap().as_str().unwrap(),
@@ -880,7 +867,7 @@ fn without_the_tun_node_a_packet_socket_does() {
         arguments: arguments
             .into_iter()
             .map(Into::into)
-            .chain([program().program.into()])
+            .chain([program("host").program.into()])
             .collect(),
     };
     let (host, device) = match Host::start(&program, DeviceChoice::Automatic) {
@@ -901,21 +888,4 @@ fn without_the_tun_node_a_packet_socket_does() {
         matches!(&error, HostError::Refused(refusal) if refusal.step == Step::Device),
         "{error}"
     );
-}
-
-#[test]
-fn everything_again_without_root() {
-    if geteuid().as_raw() != 0 {
-        return;
-    }
-    let again = Command::new(std::env::current_exe().unwrap())
-        .args(["--skip", "everything_again_without_root"])
-        .current_dir("/")
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .status();
-    match again {
-        Err(error) => skip(&format!("this program cannot be run by user {NOBODY}: {error}")),
-        Ok(status) => assert!(status.success(), "as user {NOBODY}: {status}"),
-    }
 }

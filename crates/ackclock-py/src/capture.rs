@@ -1,12 +1,12 @@
 //! What listens to a traced run: the `packets` table and two captures, as if taken at the senders and at the receivers.
 
+use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, SackBlock};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::{Scenario, Transport};
 use ackclock_core::units::Time;
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
 use ackclock_pcap::{Capture, FlowAddresses, PacketEncoder};
-use ackclock_sim::batch::Job;
 use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::topology::Topology;
 use ackclock_sim::trace::{Step, Trace};
@@ -27,8 +27,7 @@ pub struct Listener {
 impl Listener {
     /// Listens to one job; captures go to `folder`, named after point and replicate.
     pub fn new(job: &Job<'_>, topology: &Topology, packets: bool, folder: Option<&Path>) -> Self {
-        let labels = (i64::from(job.point), i64::from(job.replicate));
-        let log = packets.then(|| PacketLog::new(job.scenario, topology, labels));
+        let log = packets.then(|| PacketLog::new(job.scenario, topology, job.labels()));
         let mut listener = Listener {
             log,
             at_senders: None,
@@ -46,7 +45,7 @@ impl Listener {
     fn open(&mut self, job: &Job<'_>, topology: &Topology, folder: &Path) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
         let capture = |place: &str| {
-            let name = format!("point-{}-replicate-{}-{place}.pcap", job.point, job.replicate);
+            let name = format!("{}-{place}.pcap", job.name());
             let file = BufWriter::new(File::create(folder.join(name))?);
             Capture::new(file, DEFAULT_SNAP_LENGTH, encoders(job.scenario, topology))
         };

@@ -2,9 +2,8 @@
 
 use crate::scenario_of;
 use crate::watch::watch;
-use ackclock_core::network;
+use ackclock_core::job::{Job, jobs};
 use ackclock_core::scenario::Scenario;
-use ackclock_core::streams::Streams;
 use ackclock_emu::record::{self, Chunks};
 use ackclock_emu::replay::{Replay, replay as replay_record};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
@@ -27,7 +26,7 @@ pub fn replay(py: Python<'_>, points: Vec<String>, folder: &str, output: &str) -
         py,
         || stop.store(true, Ordering::Relaxed),
         || Ok(()),
-        || replay_all(&scenarios, Path::new(output), &stop),
+        || replay_all(&jobs(&scenarios), Path::new(output), &stop),
     )?;
     match found.map_err(PyOSError::new_err)? {
         _ if stop.load(Ordering::Relaxed) => Err(PyKeyboardInterrupt::new_err(())),
@@ -35,36 +34,33 @@ pub fn replay(py: Python<'_>, points: Vec<String>, folder: &str, output: &str) -
     }
 }
 
-fn replay_all(scenarios: &[Scenario], folder: &Path, stop: &AtomicBool) -> Result<Vec<Value>, String> {
+fn replay_all(jobs: &[Job<'_>], folder: &Path, stop: &AtomicBool) -> Result<Vec<Value>, String> {
     let mut all = Vec::new();
-    for (point, scenario) in (0..).zip(scenarios) {
-        for replicate in 0..scenario.replicates {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(all);
-            }
-            let file = record::file_of(folder, point, replicate);
-            let found = replay_one(scenario, replicate, &file)
-                .map_err(|error| format!("{}: {error}; emulate again", file.display()))?;
-            let Some(found) = found else { continue };
-            all.push(json!({
-                "point": point,
-                "replicate": replicate,
-                "arrivals": found.arrivals,
-                "decisions": found.decisions,
-                "complete": found.complete,
-                "difference": found.difference.map(|difference| difference.to_string()),
-            }));
+    for job in jobs {
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
+        let file = record::file_of(folder, job);
+        let found =
+            replay_one(job, &file).map_err(|error| format!("{}: {error}; emulate again", file.display()))?;
+        let Some(found) = found else { continue };
+        all.push(json!({
+            "point": job.point,
+            "replicate": job.replicate,
+            "arrivals": found.arrivals,
+            "decisions": found.decisions,
+            "complete": found.complete,
+            "difference": found.difference.map(|difference| difference.to_string()),
+        }));
     }
     Ok(all)
 }
 
 /// `None` if there is no record: the run was never begun.
-fn replay_one(scenario: &Scenario, replicate: u32, file: &Path) -> io::Result<Option<Replay>> {
+fn replay_one(job: &Job<'_>, file: &Path) -> io::Result<Option<Replay>> {
     let file = match File::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => BufReader::new(file?),
     };
-    let network = network::build(scenario, &Streams::new(scenario.seed, replicate));
-    replay_record(network, scenario.sample_interval, Chunks::new(file)?).map(Some)
+    replay_record(job.network(), job.scenario.sample_interval, Chunks::new(file)?).map(Some)
 }

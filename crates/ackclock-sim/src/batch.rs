@@ -3,35 +3,10 @@
 use crate::run::{Outcome, Run, Supervisor};
 use crate::topology;
 use crate::trace::Trace;
-use ackclock_core::scenario::Scenario;
+use ackclock_core::job::Job;
 use ackclock_core::units::Time;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// One run to be done: a replicate of a point of a sweep.
-#[derive(Clone, Copy, Debug)]
-pub struct Job<'a> {
-    /// What to run.
-    pub scenario: &'a Scenario,
-    /// Number of the point.
-    pub point: u32,
-    /// Number of the replicate.
-    pub replicate: u32,
-}
-
-/// Every replicate of every point, in order.
-pub fn jobs(points: &[Scenario]) -> Vec<Job<'_>> {
-    (0..)
-        .zip(points)
-        .flat_map(|(point, scenario)| {
-            (0..scenario.replicates).map(move |replicate| Job {
-                scenario,
-                point,
-                replicate,
-            })
-        })
-        .collect()
-}
 
 /// How far a batch is, and whether it should stop. Shared by all its runs and whoever watches.
 #[derive(Debug, Default)]
@@ -95,10 +70,9 @@ pub fn run_all<T: Trace>(
             progress,
             told: AtomicU64::new(0),
         };
-        let topology = topology::build(job.scenario, job.replicate);
+        let topology = topology::build(job);
         let trace = trace(job, &topology);
-        let labels = (i64::from(job.point), i64::from(job.replicate));
-        let outcome = Run::simulate(job.scenario, topology, labels, trace, &part);
+        let outcome = Run::simulate(job.scenario, topology, job.labels(), trace, &part);
         part.proceed(Time::ZERO + job.scenario.duration);
         Some(outcome)
     };

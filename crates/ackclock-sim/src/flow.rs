@@ -2,12 +2,13 @@
 
 use crate::events::{Alarm, EventQueue, Target};
 use crate::prefetch::prefetch;
+use ackclock_core::activity::Activity;
 use ackclock_core::endpoint::{
     Acknowledgement, AcknowledgementKind, Receiver, Segment, SegmentKind, Sender, TcpParameters,
 };
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlocks};
 use ackclock_core::traffic::{Traffic, Write};
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_core::units::{Bytes, Time};
 
 /// A flow of the run.
 #[derive(Debug)]
@@ -20,12 +21,8 @@ pub struct Flow {
     pub instance: u32,
     /// Its endpoints.
     pub protocol: Protocol,
-    /// When it starts.
-    pub start: Time,
-    /// When it stops sending.
-    pub stop: Time,
-    /// When its last byte arrived, for a finite transfer.
-    pub completed: Option<Time>,
+    /// When it starts and ends.
+    pub activity: Activity,
     /// Counts when the warm-up ended.
     pub warm: Progress,
     /// Bytes that arrived at the receiver, headers included.
@@ -144,9 +141,11 @@ impl Flow {
             group,
             instance,
             protocol,
-            start: active.start,
-            stop: active.end,
-            completed: None,
+            activity: Activity {
+                start: active.start,
+                stop: active.end,
+                completed: None,
+            },
             warm: Progress::default(),
             received_on_wire: Bytes::ZERO,
             cwnd_samples: (0.0, 0),
@@ -189,9 +188,9 @@ impl Flow {
         self.next_own = if self.stopped {
             Time::NEVER
         } else if self.started {
-            self.next_write().min(self.stop)
+            self.next_write().min(self.activity.stop)
         } else {
-            self.start
+            self.activity.start
         };
     }
 
@@ -200,7 +199,7 @@ impl Flow {
         if offset.is_never() {
             Time::NEVER
         } else {
-            self.start + offset.since(Time::ZERO)
+            self.activity.start + offset.since(Time::ZERO)
         }
     }
 
@@ -223,7 +222,7 @@ impl Flow {
             }
         }
         let next_write = self.next_write();
-        if now >= self.stop {
+        if now >= self.activity.stop {
             self.stopped = true;
             if let Protocol::Tcp { sender, .. } = &mut self.protocol {
                 sender.stop(now);
@@ -231,7 +230,7 @@ impl Flow {
         } else if next_write <= now
             && let Protocol::Tcp { sender, .. } = &mut self.protocol
         {
-            while self.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
+            while self.activity.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
                 let Some(write) = self.traffic.poll_write() else {
                     break;
                 };
@@ -299,8 +298,8 @@ impl Flow {
             }
             Protocol::Udp(datagrams) => datagrams.receive(packet),
         }
-        if self.delivered() >= self.total && self.completed.is_none() {
-            self.completed = Some(now);
+        if self.delivered() >= self.total && self.activity.completed.is_none() {
+            self.activity.completed = Some(now);
         }
     }
 
@@ -384,12 +383,6 @@ impl Flow {
             rtt_samples,
             rtt_sum_s,
         }
-    }
-
-    /// The part of `warmup`..`end` in which the flow could send.
-    pub fn measured(&self, warmup: Time, end: Time) -> Span {
-        let last = end.min(self.stop).min(self.completed.unwrap_or(Time::NEVER));
-        last.since(warmup.max(self.start))
     }
 }
 

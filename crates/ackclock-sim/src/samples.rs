@@ -4,6 +4,7 @@ use crate::flow::{Flow, Protocol};
 use crate::run::Run;
 use crate::topology::Topology;
 use crate::trace::Trace;
+use ackclock_core::activity::bit_per_s;
 use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::result::{EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::HopSeries;
@@ -136,7 +137,7 @@ impl Sampler {
         match &flow.protocol {
             Protocol::Tcp { sender, .. } => {
                 fill_from_sender(&mut row, sender);
-                if self.warm && now >= flow.start {
+                if self.warm && now >= flow.activity.start {
                     flow.cwnd_samples.0 += row.cwnd_bytes;
                     flow.cwnd_samples.1 += 1;
                 }
@@ -177,22 +178,19 @@ impl Sampler {
 
     fn flow_row(&self, flow: &Flow, end: Time, dropped: u32) -> FlowRow<'_> {
         let (name, control) = &self.groups[flow.group as usize];
-        let measured = flow.measured(self.warmup, end);
+        let activity = flow.activity;
+        let measured = activity.measured(self.warmup, end);
         let (total, warm) = (flow.progress(), flow.warm);
-        let rate = |now: Bytes, then: Bytes| match measured {
-            Span::ZERO => f64::NAN,
-            _ => now.saturating_sub(then).as_f64() * 8.0 / measured.as_seconds(),
-        };
-        let ended = flow.completed.or((flow.stop <= end).then_some(flow.stop));
+        let rate = |now: Bytes, then: Bytes| bit_per_s(now.saturating_sub(then), measured);
         let mut row = FlowRow {
             point: self.point,
             replicate: self.replicate,
             flow: name,
             instance: flow.instance.into(),
             control,
-            start_s: flow.start.as_seconds(),
-            end_s: ended.map_or(f64::NAN, Time::as_seconds),
-            completion_time_s: seconds(flow.completed.map(|at| at.since(flow.start))),
+            start_s: activity.start.as_seconds(),
+            end_s: activity.ended(end).map_or(f64::NAN, Time::as_seconds),
+            completion_time_s: seconds(activity.completion_time()),
             measured_s: measured.as_seconds(),
             goodput_bit_per_s: rate(total.delivered, warm.delivered),
             throughput_bit_per_s: rate(total.received_on_wire, warm.received_on_wire),

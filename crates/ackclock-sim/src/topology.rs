@@ -1,16 +1,17 @@
-//! From a scenario to hops and flows: the [`network`], and on it instances expanded, endpoints built, each with its own
+//! From a scenario to hops and flows: the [`network`](ackclock_core::network), and on it instances expanded, endpoints built, each with its own
 //! named stream.
 
 use crate::flow::{Flow, Protocol};
 use ackclock_core::congestion::ControlContext;
 use ackclock_core::endpoint::{Receiver, Sender};
 use ackclock_core::hop::Hop;
+use ackclock_core::job::Job;
 use ackclock_core::link::Link;
-use ackclock_core::network::{self, Instance, Network};
+use ackclock_core::network::{Instance, Network};
 use ackclock_core::packet::FlowId;
 use ackclock_core::registry::Place;
 use ackclock_core::routes::Routes;
-use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
+use ackclock_core::scenario::{FlowDescription, Transport};
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::Bytes;
@@ -31,16 +32,16 @@ pub struct Topology {
     pub routes: Routes,
 }
 
-/// Builds a replicate of a scenario.
-pub fn build(scenario: &Scenario, replicate: u32) -> Topology {
-    let streams = Streams::new(scenario.seed, replicate);
+/// Builds what a run is made of.
+pub fn build(job: &Job<'_>) -> Topology {
+    let (scenario, streams) = (job.scenario, job.streams());
     let Network {
         hops,
         shared,
         meters,
         instances,
         routes,
-    } = network::build(scenario, &streams);
+    } = job.network();
     let flow = |(id, instance): (u32, &Instance)| {
         let builder = FlowBuilder {
             description: &scenario.flows[instance.group as usize],

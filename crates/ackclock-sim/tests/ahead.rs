@@ -3,6 +3,7 @@
 
 mod common;
 
+use ackclock_core::job::Job;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 use ackclock_sim::packet_log::PacketLog;
@@ -12,18 +13,22 @@ use ackclock_sim::trace::NoTrace;
 use common::{DUMBBELL, cells, scenario};
 use proptest::prelude::*;
 
+fn first(scenario: &Scenario) -> Job<'_> {
+    Job {
+        scenario,
+        point: 0,
+        replicate: 0,
+    }
+}
+
 /// Both runs of a scenario; the number of data packets, so that a test can see that something happened.
 fn agree(scenario: &Scenario) -> u64 {
-    let topology = topology::build(scenario, 0);
-    let log = PacketLog::new(scenario, &topology, (0, 0));
-    let step_by_step = Run::simulate(scenario, topology, (0, 0), log, &Unattended);
-    let ahead = Run::simulate(
-        scenario,
-        topology::build(scenario, 0),
-        (0, 0),
-        NoTrace,
-        &Unattended,
-    );
+    let job = first(scenario);
+    let topology = topology::build(&job);
+    let log = PacketLog::new(scenario, &topology, job.labels());
+    let step_by_step = Run::simulate(scenario, topology, job.labels(), log, &Unattended);
+    let topology = topology::build(&job);
+    let ahead = Run::simulate(scenario, topology, job.labels(), NoTrace, &Unattended);
     for (one, other) in cells(&step_by_step.tables).iter().zip(&cells(&ahead.tables)) {
         assert_eq!(one, other, "{}.{}", one.0, one.1);
     }
@@ -136,7 +141,7 @@ fn many_flows_can_be_stopped() {
         DUMBBELL,
         &["flows.bulk.count=210", "hops.bottleneck.link.rate=\"60 Mbit/s\""],
     );
-    let topology = topology::build(&many, 0);
+    let topology = topology::build(&first(&many));
     let stopped = Run::simulate(&many, topology, (0, 0), NoTrace, &Impatient);
     assert!(!stopped.complete && stopped.statistics.data_packets > 500);
 }

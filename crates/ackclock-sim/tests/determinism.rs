@@ -2,9 +2,10 @@
 
 mod common;
 
+use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::Scenario;
-use ackclock_sim::batch::{Progress, jobs, run_all};
+use ackclock_sim::batch::{Progress, run_all};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
@@ -19,8 +20,19 @@ fn lossy(more: &[&str]) -> Scenario {
 }
 
 fn replicate(scenario: &Scenario, number: u32) -> Tables {
-    let topology = topology::build(scenario, number);
-    Run::simulate(scenario, topology, (0, i64::from(number)), NoTrace, &Unattended).tables
+    let job = Job {
+        scenario,
+        point: 0,
+        replicate: number,
+    };
+    Run::simulate(
+        scenario,
+        topology::build(&job),
+        job.labels(),
+        NoTrace,
+        &Unattended,
+    )
+    .tables
 }
 
 fn column<'a>(tables: &'a Tables, table: &str, column: &str) -> &'a Column {

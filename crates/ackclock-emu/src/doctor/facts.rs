@@ -51,21 +51,19 @@ impl Facts {
                 })
         };
         let (tun, packet_socket) = (try_host(DeviceChoice::Tun), try_host(DeviceChoice::PacketSocket));
-        let system = rustix::system::uname();
-        let release = system.release().to_string_lossy();
         Facts {
-            kernel: format!("{} {release}", system.sysname().to_string_lossy()),
+            kernel: kernel(),
             tick_hz: 1_000_000_000 / resolution_ns(ClockId::MonotonicCoarse).max(1),
             timer_resolution_ns: resolution_ns(ClockId::Monotonic),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             tun,
             packet_socket,
-            real_time: try_real_time(),
+            real_time: schedule::try_real_time(PRIORITY),
             real_time_share: schedule::real_time_share(),
             wakefulness: schedule::Wakefulness::request()
                 .map(drop)
                 .map_err(|error| error.to_string()),
-            loadable_controls: loadable_controls(&Path::new("/lib/modules").join(&*release), &known),
+            loadable_controls: loadable_controls(&Path::new("/lib/modules").join(release()), &known),
             controls: controls.unwrap_or_default(),
             type_information: Path::new("/sys/kernel/btf/vmlinux").exists(),
             may_load_programs: capabilities(None).is_ok_and(|sets| {
@@ -77,6 +75,17 @@ impl Facts {
             virtual_machine: in_search_path(&format!("qemu-system-{}", std::env::consts::ARCH)),
         }
     }
+}
+
+/// Name and release of the kernel.
+pub(crate) fn kernel() -> String {
+    let system = rustix::system::uname();
+    format!("{} {}", system.sysname().to_string_lossy(), release())
+}
+
+fn release() -> String {
+    let system = rustix::system::uname();
+    system.release().to_string_lossy().into_owned()
 }
 
 /// The coarse clock moves once per tick, clock_getres(2).
@@ -95,15 +104,6 @@ fn as_refusal(error: HostError) -> Refusal {
             remedy: "try again; if it stays so, please report it".into(),
         },
     }
-}
-
-/// Asks in a thread of its own, which ends with the priority it got.
-fn try_real_time() -> Result<(), String> {
-    let asked = std::thread::spawn(|| schedule::become_real_time(PRIORITY));
-    asked
-        .join()
-        .map_err(|_| "the thread panicked".to_owned())?
-        .map_err(|error| error.to_string())
 }
 
 fn registered_controls() -> Vec<String> {

@@ -5,6 +5,9 @@ mod facts;
 #[cfg(target_os = "linux")]
 mod findings;
 
+#[cfg(target_os = "linux")]
+pub(crate) use facts::kernel;
+
 use crate::program::HostProgram;
 use serde::Serialize;
 

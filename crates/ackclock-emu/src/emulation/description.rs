@@ -52,23 +52,25 @@ pub struct Different {
 }
 
 impl Description {
-    /// For a scenario whose flows have so many instances in all; `groups` says of which flow each is an instance.
+    /// For a scenario, one address at either end for every instance of its flows.
     ///
     /// # Errors
     /// What no host on any machine can do.
-    pub fn of(scenario: &Scenario, groups: &[u32]) -> Result<Self, Error> {
-        if groups.len() > MOST_FLOWS as usize {
+    pub fn of(scenario: &Scenario) -> Result<Self, Error> {
+        let all: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
+        if all > MOST_FLOWS.into() {
             let remedy = format!("are too many for an emulation; have at most {MOST_FLOWS} in all");
-            return Err(Error::new("flows.count", &json!(groups.len()), &remedy));
+            return Err(Error::new("flows.count", &json!(all), &remedy));
         }
         let mut mtu = LEAST_MTU;
         for flow in &scenario.flows {
             mtu = mtu.max(largest_packet(flow)?);
         }
         let settings = settings_of(scenario);
-        let sides = groups.iter().enumerate().map(|(number, group)| {
-            let flow = FlowId(number as u32);
-            let (metrics, back) = metrics_of(&scenario.flows[*group as usize]);
+        let flows = scenario.flows.iter();
+        let instances = flows.flat_map(|flow| (0..flow.count).map(move |_| flow));
+        let sides = (0..).map(FlowId).zip(instances).map(|(flow, description)| {
+            let (metrics, back) = metrics_of(description);
             let (sender, receiver) = (addresses::sender(flow), addresses::receiver(flow));
             (route(receiver, sender, metrics), route(sender, receiver, back))
         });
@@ -377,7 +379,7 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
     #[test]
     fn each_instance_has_its_addresses_and_metrics() {
         let scenario = scenario(&format!("{ONE_WAY}{BOTH_WAYS}"));
-        let description = Description::of(&scenario, &[0, 1, 1]).unwrap();
+        let description = Description::of(&scenario).unwrap();
         assert_eq!(description.mtu, 1500);
         let sender = &description.senders;
         assert_eq!(sender.addresses.len(), 3);
@@ -394,6 +396,23 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
         assert!(
             !names.iter().any(|name| name.ends_with("initial_window")),
             "{names:?}"
+        );
+    }
+
+    #[test]
+    fn more_flows_than_addresses_are_refused() {
+        let of = |count: u32| {
+            Description::of(&scenario(
+                &BOTH_WAYS.replace("count = 2", &format!("count = {count}")),
+            ))
+        };
+        assert_eq!(
+            of(MOST_FLOWS).unwrap().senders.addresses.len(),
+            MOST_FLOWS as usize
+        );
+        assert_eq!(
+            of(MOST_FLOWS + 1).unwrap_err().to_string(),
+            "flows.count: 65535 are too many for an emulation; have at most 65534 in all"
         );
     }
 }

@@ -26,8 +26,8 @@ const ENDING_NS: u64 = 10_000_000_000;
 /// Above everything ordinary; nothing else here is real-time.
 pub(super) const PRIORITY: i32 = 1;
 
-/// What a run is watched with.
-pub(super) trait Watch {
+/// Who takes what a run gives while it lasts, and may end it.
+pub(super) trait Supervisor {
     /// Rows of `tcp_info`, as they come.
     ///
     /// # Errors
@@ -51,13 +51,13 @@ pub(super) struct Driven {
     pub(super) drowsy: Option<String>,
 }
 
-/// Carries out `plan` between the hosts of `pair`, its packets through `driver`, until the plan's end or until `watch` has seen enough.
+/// Carries out `plan` between the hosts of `pair`, its packets through `driver`, until the plan's end or until `supervisor` has seen enough.
 pub(super) fn drive(
     pair: &mut Pair,
     mut plan: Plan,
     driver: Driver,
     outputs: Outputs,
-    watch: &mut dyn Watch,
+    supervisor: &mut dyn Supervisor,
 ) -> Result<Driven, Failure> {
     // The receiving one first: it has to listen before the other speaks.
     pair.receivers.prepare(&plan)?;
@@ -69,7 +69,7 @@ pub(super) fn drive(
 
     let delivered = Arc::clone(&outputs.delivered);
     let [first, second] = &mut pair.devices;
-    let real_time = RealTime::new(driver, (first, second), outputs, None)?;
+    let real_time = RealTime::new(driver, (first, second), outputs)?;
     let clock = Clock::since(Span::from_nanos(plan.begin_ns));
     let end = Time::from_nanos(plan.duration_ns);
     let wakefulness = Wakefulness::request();
@@ -87,13 +87,13 @@ pub(super) fn drive(
                 real_time.run(&clock, end, &stop).map(|report| (report, ordinary))
             })?;
         let progress = || (clock.now().min(end), delivered.load(Ordering::Relaxed));
-        let watched = work.watch(&over, watch, progress);
+        let watched = work.watch(&over, supervisor, progress);
         stop.give();
         Ok((watched, running.join()))
     })?;
     watched?;
     let (report, ordinary) = looped.map_err(|_| Failure::Broken("the emulator has panicked".into()))??;
-    let (sending, receiving) = work.finish(watch)?;
+    let (sending, receiving) = work.finish(supervisor)?;
     Ok(Driven {
         report,
         sending,
@@ -124,14 +124,14 @@ impl Work<'_> {
     fn watch(
         &mut self,
         over: &Stop,
-        watch: &mut dyn Watch,
+        supervisor: &mut dyn Supervisor,
         progress: impl Fn() -> (Time, u64),
     ) -> Result<(), Failure> {
         while !over.is_given() {
             wait([over.as_fd()], WATCH)?;
-            self.poll(watch)?;
+            self.poll(supervisor)?;
             let (elapsed, delivered_bytes) = progress();
-            if !watch.proceed(elapsed, delivered_bytes) {
+            if !supervisor.proceed(elapsed, delivered_bytes) {
                 break;
             }
         }
@@ -139,19 +139,22 @@ impl Work<'_> {
     }
 
     /// Takes what the hosts have read, and their reports if they are done.
-    fn poll(&mut self, watch: &mut dyn Watch) -> Result<(), Failure> {
+    fn poll(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), Failure> {
         for (worker, report) in [&mut self.senders, &mut self.receivers] {
             if report.is_none() {
                 let (samples, done) = worker.poll()?;
                 *report = done;
-                watch.take_samples(samples)?;
+                supervisor.take_samples(samples)?;
             }
         }
         Ok(())
     }
 
     /// Lets both end: nothing carries their packets any more.
-    fn finish(mut self, watch: &mut dyn Watch) -> Result<(SendingReport, ReceivingReport), Failure> {
+    fn finish(
+        mut self,
+        supervisor: &mut dyn Supervisor,
+    ) -> Result<(SendingReport, ReceivingReport), Failure> {
         for (worker, report) in [&mut self.senders, &mut self.receivers] {
             if report.is_none() {
                 worker.end()?;
@@ -160,7 +163,7 @@ impl Work<'_> {
         let until = monotonic_ns() + ENDING_NS;
         let never = Stop::new()?;
         loop {
-            self.poll(watch)?;
+            self.poll(supervisor)?;
             match (self.senders.1.take(), self.receivers.1.take()) {
                 (Some(WorkloadReport::Sending(sending)), Some(WorkloadReport::Receiving(receiving))) => {
                     return Ok((sending, receiving));

@@ -2,6 +2,7 @@
 
 mod description;
 mod drive;
+mod machine;
 mod pair;
 mod run;
 mod self_test;
@@ -15,7 +16,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-pub use run::{Job, Machine, Outcome, Watch, check, emulate};
+pub use machine::{Machine, check};
+pub use run::{Outcome, Watch, emulate};
 pub use tables::empty_tables;
 
 /// How runs are made, whatever the scenario.

@@ -1,62 +1,30 @@
-//! One run from beginning to end: hosts, self-test, the flows, the tables; and what a machine must have for it.
+//! One run from beginning to end: hosts, self-test, the flows, the tables.
 
 use super::description::Description;
-use super::drive::{self, drive};
+use super::drive::{Supervisor, drive};
 use super::pair::Pair;
 use super::self_test::self_test;
 use super::tables::{Finished, complaints};
-use super::telemetry::{Labels, Names, Telemetry};
+use super::telemetry::{Names, Telemetry};
 use super::{Failure, Options};
 use crate::addresses;
 use crate::background::Background;
 use crate::capture::Captures;
-use crate::device::DeviceKind;
 use crate::driver::Driver;
 use crate::real_time::Outputs;
 use crate::record;
-use crate::schedule::become_real_time;
 use crate::workload::{Plan, TcpInfoColumns};
-use ackclock_core::network::{self, Instance, Network};
+use ackclock_core::job::Job;
+use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
 use ackclock_core::result::{EventRow, Table};
-use ackclock_core::scenario::{Scenario, Transport};
-use ackclock_core::streams::Streams;
 use ackclock_core::units::Time;
-use serde::Serialize;
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddrV4;
 
 /// Where receivers listen, each on an address of its own.
 const PORT: u16 = 5000;
-
-/// One run to be done: a replicate of a point of a sweep.
-#[derive(Clone, Copy, Debug)]
-pub struct Job<'a> {
-    /// What to run.
-    pub scenario: &'a Scenario,
-    /// Number of the point.
-    pub point: u32,
-    /// Number of the replicate.
-    pub replicate: u32,
-}
-
-impl<'a> Job<'a> {
-    /// Every replicate of every point, in order.
-    pub fn all(points: &'a [Scenario]) -> impl Iterator<Item = Job<'a>> {
-        (0..).zip(points).flat_map(|(point, scenario)| {
-            (0..scenario.replicates).map(move |replicate| Job {
-                scenario,
-                point,
-                replicate,
-            })
-        })
-    }
-    fn network(&self) -> Network {
-        network::build(self.scenario, &Streams::new(self.scenario.seed, self.replicate))
-    }
-}
 
 /// Who watches a run.
 pub trait Watch {
@@ -80,98 +48,18 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-/// What a machine runs with.
-#[derive(Clone, Debug, Serialize)]
-pub struct Machine {
-    /// Name and release of the kernel.
-    pub kernel: String,
-    /// What carries packets.
-    pub device: DeviceKind,
-    /// `SCHED_FIFO`, or why the emulator's thread is an ordinary one.
-    pub priority: String,
-    /// How many processors there are.
-    pub processors: usize,
-    /// What should be known before, a line each.
-    pub warnings: Vec<String>,
-}
-
-/// Says whether this machine can emulate these points, with two hosts for a moment.
-///
-/// # Errors
-/// What no machine can do, and what this one lacks.
-pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure> {
-    for scenario in points {
-        Description::of(
-            scenario,
-            &groups(&network::build(scenario, &Streams::new(scenario.seed, 0)).instances),
-        )?;
-    }
-    let mut pair = Pair::start(options)?;
-    let controls: BTreeSet<String> = points.iter().flat_map(controls_of).collect();
-    let missing = pair.missing_controls(&Vec::from_iter(controls))?;
-    if let Some((name, outcome)) = missing.first() {
-        let text = format!(
-            "this kernel gives no congestion control '{name}' ({}); load the module tcp_{name} as root, or simulate",
-            outcome.reason()
-        );
-        return Err(Failure::Lacking(text));
-    }
-    let system = rustix::system::uname();
-    let priority = std::thread::spawn(|| become_real_time(drive::PRIORITY)).join();
-    let priority = match priority {
-        Ok(Ok(())) => "SCHED_FIFO".into(),
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => "the thread panicked".into(),
-    };
-    let mut warnings = Vec::new();
-    warnings.extend(
-        pair.tun_refused()
-            .map(|reason| format!("{reason}; a packet socket is used instead")),
-    );
-    if priority != "SCHED_FIFO" {
-        warnings.push(format!(
-            "real-time priority refused ({priority}); delays may be late by milliseconds when the machine is busy"
-        ));
-    }
-    let machine = Machine {
-        kernel: format!(
-            "{} {}",
-            system.sysname().to_string_lossy(),
-            system.release().to_string_lossy()
-        ),
-        device: pair.device(),
-        priority,
-        processors: std::thread::available_parallelism().map_or(1, usize::from),
-        warnings,
-    };
-    pair.exit()?;
-    Ok(machine)
-}
-
-fn controls_of(scenario: &Scenario) -> impl Iterator<Item = String> {
-    scenario.flows.iter().filter_map(|flow| match &flow.transport {
-        Transport::Tcp { control, .. } => Some(control.name.to_owned()),
-        Transport::Udp { .. } => None,
-    })
-}
-
-fn groups(instances: &[Instance]) -> Vec<u32> {
-    instances.iter().map(|instance| instance.group).collect()
-}
-
 /// Carries out a run, from a thread that stays: with it the hosts end.
 ///
 /// # Errors
 /// Why there is no result of it. What the record and the captures hold by then stays.
 pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
-    let labels: Labels = (job.point.into(), job.replicate.into());
-    let scenario = job.scenario;
+    let (scenario, labels) = (job.scenario, job.labels());
     let network = job.network();
     let instances = network.instances.clone();
-    let description = Description::of(scenario, &groups(&instances))?;
+    let description = Description::of(scenario)?;
     let mut pair = Pair::start(options)?;
     pair.configure(&description)?;
-    let test = self_test(&mut pair, scenario, job.replicate)?;
+    let test = self_test(&mut pair, job)?;
 
     let plan = plan_of(job, &instances);
     let driver =
@@ -191,14 +79,14 @@ pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Resul
         names: &names,
         driven: &driven,
     };
-    let (_, fidelity, lateness) = finished.fidelity(description.mtu, &test, pair.device());
+    let fidelity = finished.fidelity(description.mtu, &test, pair.device());
     let tables = vec![
         ("flows", finished.flows(&summaries)),
         ("samples", samples),
         ("hops", hops),
         ("events", EventRow::table()),
         ("fidelity", fidelity),
-        ("lateness", lateness),
+        ("lateness", finished.lateness()),
         ("settings", finished.settings(&pair, &description.different)),
     ];
     let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
@@ -236,17 +124,14 @@ fn plan_of(job: &Job<'_>, instances: &[Instance]) -> Plan {
 
 /// The record, and captures if there are to be any.
 fn outputs(job: &Job<'_>, options: &Options) -> Result<Outputs, Failure> {
-    let record = record::file_of(&options.folder, job.point, job.replicate);
+    let record = record::file_of(&options.folder, job);
     let captures = options.folder.join("pcap");
     let create = || -> io::Result<Outputs> {
         fs::create_dir_all(record.parent().unwrap_or(&options.folder))?;
         let record = Background::new(File::create(record)?)?;
         let captures = if options.captures {
             fs::create_dir_all(&captures)?;
-            Captures::in_folder(
-                &captures,
-                &format!("{}-", record::name_of(job.point, job.replicate)),
-            )?
+            Captures::in_folder(&captures, &format!("{}-", job.name()))?
         } else {
             Captures::default()
         };
@@ -270,7 +155,7 @@ struct Recording<'a> {
     watch: &'a mut dyn Watch,
 }
 
-impl drive::Watch for Recording<'_> {
+impl Supervisor for Recording<'_> {
     fn take_samples(&mut self, samples: TcpInfoColumns) -> io::Result<()> {
         if samples.is_empty() {
             return Ok(());

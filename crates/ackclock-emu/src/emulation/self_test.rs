@@ -1,7 +1,7 @@
 //! Before a run: a few datagrams along the path of the first flow, to see that packets take as long as the scenario says.
 
 use super::Failure;
-use super::drive::{Driven, Watch, drive};
+use super::drive::{Driven, Supervisor, drive};
 use super::pair::Pair;
 use crate::addresses;
 use crate::decision::Outcome;
@@ -9,10 +9,8 @@ use crate::driver::Driver;
 use crate::real_time::Outputs;
 use crate::record::Chunks;
 use crate::workload::{FlowPlan, Plan, ReceivedDatagram, TcpInfoColumns, TransportPlan};
-use ackclock_core::network;
+use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, PacketKind};
-use ackclock_core::scenario::Scenario;
-use ackclock_core::streams::Streams;
 use ackclock_core::units::{Span, Time};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -51,7 +49,7 @@ impl SelfTest {
 
 struct Nobody;
 
-impl Watch for Nobody {
+impl Supervisor for Nobody {
     fn take_samples(&mut self, _samples: TcpInfoColumns) -> io::Result<()> {
         Ok(())
     }
@@ -74,7 +72,8 @@ impl Write for Kept {
 }
 
 /// Sends the probes through a network of their own: the run's begins untouched. None if there is no flow.
-pub(super) fn self_test(pair: &mut Pair, scenario: &Scenario, replicate: u32) -> Result<SelfTest, Failure> {
+pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Failure> {
+    let scenario = job.scenario;
     let Some(flow) = scenario.flows.first() else {
         return Ok(SelfTest::default());
     };
@@ -83,7 +82,7 @@ pub(super) fn self_test(pair: &mut Pair, scenario: &Scenario, replicate: u32) ->
         .iter()
         .fold(flow.extra_delay.low, |sum, hop| sum + scenario.hops[*hop].delay);
     let sending = SPACING * PROBES;
-    let mut plan = Plan::of(scenario, replicate, 0);
+    let mut plan = Plan::of(scenario, job.replicate, 0);
     plan.duration_ns = (sending + path.min(LONGEST_PATH) + PATIENCE).as_nanos();
     plan.warmup_ns = 0;
     plan.sample_interval_ns = 0;
@@ -100,8 +99,7 @@ pub(super) fn self_test(pair: &mut Pair, scenario: &Scenario, replicate: u32) ->
         start_ns: 0,
         stop_ns: Some(sending.as_nanos()),
     });
-    let network = network::build(scenario, &Streams::new(scenario.seed, replicate));
-    let driver = Driver::new(network, scenario.sample_interval, (0, 0));
+    let driver = Driver::new(job.network(), scenario.sample_interval, (0, 0));
     let record = Kept::default();
     let outputs = Outputs {
         record: Some(Box::new(record.clone())),

@@ -6,17 +6,17 @@ use super::pair::Pair;
 use super::self_test::SelfTest;
 use super::telemetry::{Labels, Names, Summary};
 use crate::device::DeviceKind;
-use crate::fidelity::{Measured, Verdict};
+use crate::fidelity::Verdict;
 use crate::protocol::ReportEntry;
 use crate::settings::Outcome;
-use crate::timing::Timing;
 use crate::workload::{ReceivedFlow, SentFlow, SocketSetting};
+use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::network::Instance;
 use ackclock_core::result::{
     EventRow, FidelityRow, FlowRow, HopRow, LatenessRow, SampleRow, SettingRow, Table,
 };
 use ackclock_core::scenario::{Scenario, Transport};
-use ackclock_core::units::{Span, Time};
+use ackclock_core::units::{Bytes, Span, Time};
 
 /// Every table but `tcp_info`, without a row: what there is before the first run is over.
 pub fn empty_tables() -> Vec<(&'static str, Table)> {
@@ -60,13 +60,13 @@ impl Finished<'_> {
         let instance = &self.instances[flow];
         let group = &self.scenario.flows[instance.group as usize];
         let (name, number) = self.names.get(flow);
-        let start = instance.start;
-        let completed = received.completed_ns.map(Time::from_nanos);
-        let (ended, measured) = self.interval(start, group.stop, completed);
-        let rate = |bytes: u64| match measured {
-            Span::ZERO => f64::NAN,
-            _ => bytes as f64 * 8.0 / measured.as_seconds(),
+        let activity = Activity {
+            start: instance.start,
+            stop: group.stop,
+            completed: received.completed_ns.map(Time::from_nanos),
         };
+        let end = Time::ZERO + self.driven.report.elapsed.min(self.scenario.duration);
+        let measured = activity.measured(Time::ZERO + self.scenario.warmup, end);
         let payload = received.received_by_end_bytes - received.received_by_warmup_bytes;
         let wire = driver.delivered()[flow];
         FlowRow {
@@ -78,12 +78,12 @@ impl Finished<'_> {
                 Transport::Tcp { control, .. } => control.name,
                 Transport::Udp { .. } => "udp",
             },
-            start_s: start.as_seconds(),
-            end_s: ended.map_or(f64::NAN, Time::as_seconds),
-            completion_time_s: completed.map_or(f64::NAN, |at| at.since(start).as_seconds()),
+            start_s: activity.start.as_seconds(),
+            end_s: activity.ended(end).map_or(f64::NAN, Time::as_seconds),
+            completion_time_s: activity.completion_time().map_or(f64::NAN, Span::as_seconds),
             measured_s: measured.as_seconds(),
-            goodput_bit_per_s: rate(payload),
-            throughput_bit_per_s: rate(wire.bytes - wire.by_warmup_bytes),
+            goodput_bit_per_s: bit_per_s(Bytes(payload), measured),
+            throughput_bit_per_s: bit_per_s(Bytes(wire.bytes - wire.by_warmup_bytes), measured),
             delivered_bytes: received.received_by_end_bytes.cast_signed(),
             sent_packets: sent_packets(sent),
             retransmitted_packets: sent.retransmissions.map_or(f64::NAN, f64::from),
@@ -102,47 +102,22 @@ impl Finished<'_> {
         }
     }
 
-    /// When a flow ended, if it did, and how long it was measured.
-    fn interval(&self, start: Time, stop: Time, completed: Option<Time>) -> (Option<Time>, Span) {
-        let end = Time::ZERO + self.driven.report.elapsed.min(self.scenario.duration);
-        let last = end.min(stop).min(completed.unwrap_or(Time::NEVER));
-        let first = (Time::ZERO + self.scenario.warmup).max(start);
-        (completed.or((stop <= end).then_some(stop)), last.since(first))
-    }
-
-    /// How faithful it was, and how late the packets were.
-    pub(super) fn fidelity(&self, mtu: u32, test: &SelfTest, device: DeviceKind) -> (Verdict, Table, Table) {
+    /// How faithful it was, in one row.
+    pub(super) fn fidelity(&self, mtu: u32, test: &SelfTest, device: DeviceKind) -> Table {
         let report = &self.driven.report;
         let base_rtt = super::description::base_rtt(self.scenario);
         let elsewhere = self.driven.lost + test.lost + self.lost_by_sockets();
         let measured = report.measured(elsewhere, base_rtt, mtu.into(), test.median());
         let verdict = Verdict::of(&measured);
-        let row = self.fidelity_row(&measured, &verdict, test, device);
-        let mut fidelity = FidelityRow::table();
-        let text = verdict.to_string();
-        FidelityRow {
-            verdict: &text,
-            ..row
-        }
-        .push(&mut fidelity);
-        (verdict, fidelity, self.lateness(&report.timing))
-    }
-
-    fn fidelity_row(
-        &self,
-        measured: &Measured,
-        verdict: &Verdict,
-        test: &SelfTest,
-        device: DeviceKind,
-    ) -> FidelityRow<'_> {
-        let lateness = &self.driven.report.timing.lateness;
+        let lateness = &report.timing.lateness;
         let late = |quantile| lateness.quantile(quantile).as_seconds();
         let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_seconds);
+        let mut table = FidelityRow::table();
         FidelityRow {
             point: self.labels.0,
             replicate: self.labels.1,
             trusted: verdict.is_trusted().into(),
-            verdict: "",
+            verdict: &verdict.to_string(),
             outside_drops: measured.outside_drops.cast_signed(),
             lateness_p50_s: late(0.5),
             lateness_p99_s: late(0.99),
@@ -164,6 +139,8 @@ impl Finished<'_> {
             priority: self.driven.ordinary.as_deref().unwrap_or("SCHED_FIFO"),
             idle_states: self.driven.drowsy.as_deref().unwrap_or("none"),
         }
+        .push(&mut table);
+        table
     }
 
     /// Datagrams that the kernel did not take from a source, or had no room for at a sink.
@@ -184,9 +161,10 @@ impl Finished<'_> {
         refused + sinks.filter_map(|datagrams| datagrams.overflowed).sum::<u64>()
     }
 
-    fn lateness(&self, timing: &Timing) -> Table {
+    /// How late the packets were.
+    pub(super) fn lateness(&self) -> Table {
         let mut table = LatenessRow::table();
-        for (at_most, packets) in timing.lateness.buckets() {
+        for (at_most, packets) in self.driven.report.timing.lateness.buckets() {
             LatenessRow {
                 point: self.labels.0,
                 replicate: self.labels.1,

@@ -190,12 +190,8 @@ fn what_goes_in_comes_out_and_replays() {
     for (point, output) in Point::ALL.into_iter().zip(&captures) {
         outputs.captures.add(point, Box::new(output.clone())).unwrap();
     }
-    let spin = Spin {
-        before: Span::from_micros(20),
-        share: 0.3,
-    };
     let driver = Driver::new(network(), INTERVAL, (0, 0));
-    let real_time = RealTime::new(driver, (senders, receivers), outputs, Some(spin)).unwrap();
+    let real_time = RealTime::new(driver, (senders, receivers), outputs).unwrap();
     let (report, datagrams, (data_came, datagrams_came)) = std::thread::scope(|scope| {
         let sender = scope.spawn(|| send(&at_senders, &stop));
         let receiver = scope.spawn(|| receive(&at_receivers));
@@ -282,7 +278,7 @@ fn one_turn(forward: &[Vec<u8>], back: &[Vec<u8>]) -> (Report, OwnedFd, OwnedFd)
     let stop = Stop::new().unwrap();
     stop.give();
     let driver = Driver::new(network(), INTERVAL, (0, 0));
-    let real_time = RealTime::new(driver, (senders, receivers), Outputs::default(), None).unwrap();
+    let real_time = RealTime::new(driver, (senders, receivers), Outputs::default()).unwrap();
     let report = real_time
         .run(&Clock::start(), Time::from_seconds(120.0), &stop)
         .unwrap();
@@ -341,7 +337,7 @@ fn a_device_that_is_full_loses_packets_outside_the_model() {
         write(&at_senders, &data(number)).unwrap();
     }
     let driver = Driver::new(network(), INTERVAL, (0, 0));
-    let real_time = RealTime::new(driver, (senders, receivers), Outputs::default(), None).unwrap();
+    let real_time = RealTime::new(driver, (senders, receivers), Outputs::default()).unwrap();
     // All are due within 5.4 ms of their arrival in the first turn.
     let stop = Stop::new().unwrap();
     let report = real_time

@@ -4,10 +4,11 @@ use super::program_of;
 use crate::tables::{Tables, append, by_name, to_python};
 use crate::watch::watch;
 use crate::{LackingError, refuse, scenario_of};
+use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
-use ackclock_emu::emulation::{self, Failure, Job, Options, Watch};
+use ackclock_emu::emulation::{self, Failure, Options, Watch};
 use ackclock_emu::protocol::DeviceChoice;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -169,7 +170,7 @@ struct Done {
 }
 
 fn run_all(scenarios: &[Scenario], options: &Options, state: &State) -> Done {
-    let jobs: Vec<Job<'_>> = Job::all(scenarios).collect();
+    let jobs = jobs(scenarios);
     let seconds = |job: &Job<'_>| job.scenario.duration.as_seconds();
     state.shared().total_s = jobs.iter().map(seconds).sum();
     let mut done = Done {

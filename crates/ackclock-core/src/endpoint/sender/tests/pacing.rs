@@ -1,0 +1,82 @@
+//! When segments leave, and at what rate they come through.
+
+use super::*;
+use crate::endpoint::parameters::Pacing;
+
+#[test]
+fn pacing_spreads_segments_at_the_controls_rate() {
+    let parameters = plain(LossRecovery::Newreno);
+    let mut d = Dialogue::with(parameters, 10, Some(BitRate::from_mbit_per_s(8.0)), false);
+    d.sender.write(Write::Unlimited);
+    for n in 0..10 {
+        assert_eq!(d.send(), [n]);
+        assert_eq!(d.now, Time::ZERO + Span::from_millis(n));
+        if n < 9 {
+            d.now = d.sender.poll_timeout();
+            d.sender.handle_timeout(d.now);
+        }
+    }
+    // The window is full: only the retransmission timer is left.
+    assert_eq!(d.sender.poll_timeout(), Time::ZERO + Span::from_millis(1000));
+}
+
+#[test]
+fn pacing_that_is_off_ignores_the_controls_rate() {
+    let parameters = TcpParameters {
+        pacing: Pacing::Off,
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::with(parameters, 10, Some(BitRate::from_mbit_per_s(8.0)), false);
+    d.sender.write(Write::Unlimited);
+    assert_eq!(d.send().len(), 10);
+}
+
+#[test]
+fn pacing_always_uses_the_window_per_round_trip() {
+    let parameters = TcpParameters {
+        pacing: Pacing::Always,
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::bulk(parameters, 10);
+    assert_eq!(d.wait(120).ack(5), [10]);
+    // In congestion avoidance: 1.2 cwnd per SRTT, so a segment every SRTT/12 and a bit.
+    let gap = d.sender.poll_timeout() - d.now;
+    assert!((gap.as_seconds() - 0.01).abs() < 1e-4, "{gap:?}");
+}
+
+#[test]
+fn jitter_delays_within_its_bound_and_keeps_order() {
+    let most = Span::from_millis(2);
+    let parameters = TcpParameters {
+        send_jitter: most,
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::with(parameters, 50, None, false);
+    d.sender.write(Write::Unlimited);
+    while d.segments.len() < 50 {
+        d.send();
+        if d.segments.len() < 50 {
+            d.now = d.sender.poll_timeout();
+            d.sender.handle_timeout(d.now);
+        }
+    }
+    assert!(d.segments.is_sorted_by_key(|s| s.sequence) && d.segments.is_sorted_by_key(|s| s.stamp));
+    assert!(d.segments[0].stamp > Time::ZERO);
+    assert!(d.segments[49].stamp <= Time::ZERO + most);
+    assert_eq!(d.sender.statistics().timeouts, 0);
+}
+
+#[test]
+fn a_rate_sample_tells_the_rate_of_the_path() {
+    let mut d = Dialogue::with(plain(LossRecovery::Sack), 10, None, true);
+    d.sender.write(Write::Unlimited);
+    d.send();
+    // One segment a millisecond comes through.
+    d.wait(99);
+    for cumulative in 1..=30 {
+        d.wait(1).ack(cumulative);
+    }
+    let sample = d.last_ack().rate_sample.unwrap();
+    assert_eq!(sample.rate, BitRate::from_mbit_per_s(8.0));
+    assert_eq!(sample.limited, Limit::CongestionWindow);
+}

@@ -1,0 +1,289 @@
+//! What holds whatever comes and whatever is lost.
+
+use super::*;
+use crate::endpoint::Receiver;
+use crate::endpoint::parameters::{DecreaseBase, Pacing, PartialAck, RepeatedTimeout, RttSampling};
+use crate::scenario::quantity::{OptionalWindow, Segments};
+use proptest::prelude::*;
+
+fn recoveries() -> impl Strategy<Value = LossRecovery> {
+    prop_oneof![
+        Just(LossRecovery::Tahoe),
+        Just(LossRecovery::Reno),
+        Just(LossRecovery::Newreno),
+        Just(LossRecovery::Sack),
+    ]
+}
+
+prop_compose! {
+    fn any_parameters()(
+        recovery in recoveries(),
+        flags in any::<[bool; 8]>(),
+        rtt_sampling in prop_oneof![Just(RttSampling::Timestamps), Just(RttSampling::EveryAck), Just(RttSampling::OncePerRoundTrip)],
+        idle_restart in prop_oneof![Just(IdleRestart::Off), Just(IdleRestart::InitialWindow), Just(IdleRestart::Decay)],
+        window_counting in prop_oneof![Just(WindowCounting::PerAck), Just(WindowCounting::BytesAtMostTwoSegments), Just(WindowCounting::Bytes)],
+        pacing in prop_oneof![Just(Pacing::Always), Just(Pacing::Control), Just(Pacing::Off)],
+        threshold in 0u32..5,
+        jitter in prop_oneof![3 => Just(0u64), 1 => 1u64..3000],
+        burst in 0u32..4,
+        receive_window in prop_oneof![Just(OptionalWindow::Unlimited), (0u64..40).prop_map(OptionalWindow::Segments)],
+    ) -> TcpParameters {
+        TcpParameters {
+            careful: flags[0],
+            limited_transmit: flags[1],
+            rescue_retransmission: flags[2],
+            partial_window_deflation: flags[3],
+            window_validation: flags[4],
+            ecn: flags[5],
+            after_timeout: if flags[6] { AfterTimeout::GoBackN } else { AfterTimeout::Scoreboard },
+            repeated_timeout: if flags[7] { RepeatedTimeout::Keep } else { RepeatedTimeout::Reduce },
+            decrease_base: if flags[0] { DecreaseBase::FlightSize } else { DecreaseBase::Window },
+            partial_ack: if flags[1] { PartialAck::Impatient } else { PartialAck::SlowButSteady },
+            duplicate_threshold: Segments(threshold),
+            send_jitter: Span::from_micros(jitter),
+            max_burst: Segments(burst),
+            rtt_sampling, idle_restart, window_counting, pacing, receive_window,
+            ..plain(recovery)
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// That far beyond the first unacknowledged segment, SACK blocks as offsets from there.
+    Ack(u64, Vec<(u64, u64)>, bool),
+    /// Any number.
+    Garbage(u64, Vec<(u64, u64)>),
+    Wait(u64),
+    Timer,
+    Write(u64),
+    Close,
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    let blocks = || proptest::collection::vec((0u64..40, 0u64..50), 0..4);
+    prop_oneof![
+        6 => (0u64..6, blocks(), any::<bool>()).prop_map(|(n, b, e)| Step::Ack(n, b, e)),
+        1 => (any::<u64>(), proptest::collection::vec(any::<(u64, u64)>(), 0..4)).prop_map(|(n, b)| Step::Garbage(n, b)),
+        3 => (0u64..2_000_000).prop_map(Step::Wait),
+        2 => Just(Step::Timer),
+        2 => (0u64..30_000).prop_map(Step::Write),
+        1 => Just(Step::Close),
+    ]
+}
+
+/// Sends all that may leave, and checks that sequences are covered once and that the sender knows when to be called.
+fn send_and_check(d: &mut Dialogue, next: &mut u64) {
+    let sent = d.send();
+    for sequence in sent {
+        assert!(sequence <= *next, "{sequence} leaves a gap after {next}");
+        *next = (*next).max(sequence + 1);
+    }
+    assert_eq!(*next, d.sender.highest);
+    assert!(d.cwnd() >= 1);
+    assert!(d.sender.poll_timeout() > d.now, "a wake-up call in the past");
+    let waiting = d.sender.scoreboard.first() < d.sender.highest;
+    assert!(
+        !waiting || !d.sender.poll_timeout().is_never(),
+        "nothing would ever happen"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn nothing_upsets_the_sender(
+        parameters in any_parameters(),
+        rated in any::<bool>(),
+        sampled in any::<bool>(),
+        script in proptest::collection::vec(steps(), 1..80),
+    ) {
+        let rate = rated.then(|| BitRate::from_mbit_per_s(2.0));
+        let mut d = Dialogue::with(parameters, 5, rate, sampled);
+        let mut next = 0;
+        d.sender.write(Write::Bytes(Bytes(20 * MSS)));
+        send_and_check(&mut d, &mut next);
+        for step in script {
+            let first = d.sender.scoreboard.first();
+            match step {
+                Step::Ack(beyond, blocks, echo) => {
+                    let blocks: Vec<_> = blocks.iter().map(|(a, b)| (first + a, first + b)).collect();
+                    let to = (first + beyond).min(d.sender.highest);
+                    let mut sacks = SackBlocks::default();
+                    blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
+                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks: (!sacks.is_empty()).then_some(&sacks), ecn_echo: echo };
+                    d.sender.handle_acknowledgement(d.now, &ack);
+                }
+                Step::Garbage(cumulative, blocks) => {
+                    let mut sacks = SackBlocks::default();
+                    blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
+                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks: (!sacks.is_empty()).then_some(&sacks), ecn_echo: false };
+                    d.sender.handle_acknowledgement(d.now, &ack);
+                }
+                Step::Wait(micros) => {
+                    d.now = d.now + Span::from_micros(micros);
+                    d.sender.handle_timeout(d.now);
+                }
+                Step::Timer => {
+                    let at = d.sender.poll_timeout();
+                    if !at.is_never() {
+                        d.now = d.now.max(at);
+                        d.sender.handle_timeout(d.now);
+                    }
+                }
+                Step::Write(bytes) => d.sender.write(Write::Bytes(Bytes(bytes))),
+                Step::Close => d.sender.close(),
+            }
+            d.sender.scoreboard.check();
+            send_and_check(&mut d, &mut next);
+            let log = d.log.lock().unwrap();
+            let delivered = log.acks.last().map_or(0, |ack| ack.delivered.0);
+            prop_assert!(delivered <= next * MSS, "more is delivered than was sent");
+        }
+    }
+
+    #[test]
+    fn a_transfer_arrives_whole_whatever_is_lost(
+        parameters in any_parameters(),
+        bytes in 1u64..60_000,
+        loss in 0.0..0.6f64,
+        seed in any::<u64>(),
+        handshake in any::<bool>(),
+    ) {
+        let parameters = TcpParameters { handshake, receive_window: OptionalWindow::Unlimited, ..parameters };
+        let delivered = closed_loop(parameters, bytes, loss, seed, Span::from_millis(10));
+        prop_assert_eq!(delivered, bytes);
+    }
+}
+
+/// Sender and receiver over `delay` each way that loses data and ACKs, in order. Returns what arrived.
+fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, delay: Span) -> u64 {
+    let mut draws = Streams::new(seed, 0).stream("loss");
+    let mut d = Dialogue::with(parameters, 4, None, false);
+    let mut receiver = Receiver::new(&parameters);
+    let (mut forward, mut back) = (
+        std::collections::VecDeque::new(),
+        std::collections::VecDeque::new(),
+    );
+    d.sender.write(Write::Bytes(Bytes(bytes)));
+    d.sender.close();
+    for _ in 0..200_000 {
+        let from = d.segments.len();
+        d.send();
+        for segment in &d.segments[from..] {
+            if draws.uniform() >= loss {
+                forward.push_back((d.now + delay, *segment));
+            }
+        }
+        while let Some(ack) = receiver.poll_transmit(d.now) {
+            if draws.uniform() >= loss {
+                // The driver keeps the blocks while the ACK travels.
+                let sacks = ack.sacks.copied();
+                back.push_back((d.now + delay, Acknowledgement { sacks: None, ..ack }, sacks));
+            }
+        }
+        if d.sender.is_finished() {
+            break;
+        }
+        let arrival = forward.front().map_or(Time::NEVER, |(at, _)| *at);
+        let answer = back.front().map_or(Time::NEVER, |(at, ..)| *at);
+        let timers = d.sender.poll_timeout().min(receiver.poll_timeout());
+        d.now = arrival.min(answer).min(timers);
+        assert!(!d.now.is_never(), "stuck at {:?}", d.sender);
+        if arrival == d.now {
+            let (_, segment) = forward.pop_front().unwrap();
+            receiver.handle_segment(d.now, &segment, false);
+        } else if answer == d.now {
+            let (_, ack, sacks) = back.pop_front().unwrap();
+            let sacks = sacks.as_ref();
+            d.sender
+                .handle_acknowledgement(d.now, &Acknowledgement { sacks, ..ack });
+        } else {
+            d.sender.handle_timeout(d.now);
+            receiver.handle_timeout(d.now);
+        }
+    }
+    assert!(d.sender.is_finished(), "no end in sight");
+    let log = d.log.lock().unwrap();
+    assert_eq!(
+        log.acks.last().unwrap().delivered.0,
+        bytes,
+        "delivered by the sender's count"
+    );
+    receiver.statistics().delivered.0
+}
+
+#[test]
+fn segments_of_one_byte_over_no_distance_arrive() {
+    for recovery in [
+        LossRecovery::Tahoe,
+        LossRecovery::Reno,
+        LossRecovery::Newreno,
+        LossRecovery::Sack,
+    ] {
+        for rtt_sampling in [
+            RttSampling::Timestamps,
+            RttSampling::EveryAck,
+            RttSampling::OncePerRoundTrip,
+        ] {
+            let parameters = TcpParameters {
+                mss: Bytes(1),
+                pacing: Pacing::Always,
+                rtt_sampling,
+                ..plain(recovery)
+            };
+            assert_eq!(closed_loop(parameters, 5000, 0.1, 7, Span::ZERO), 5000);
+        }
+    }
+}
+
+/// An ACK without blocks goes through a copy of the code of its own: it must lead to where the other one does.
+#[test]
+fn no_blocks_and_an_empty_list_of_them_are_the_same() {
+    for recovery in [
+        LossRecovery::Tahoe,
+        LossRecovery::Reno,
+        LossRecovery::Newreno,
+        LossRecovery::Sack,
+    ] {
+        for rtt_sampling in [
+            RttSampling::Timestamps,
+            RttSampling::EveryAck,
+            RttSampling::OncePerRoundTrip,
+        ] {
+            let parameters = TcpParameters {
+                rtt_sampling,
+                ..plain(recovery)
+            };
+            let mut dialogues = [Dialogue::bulk(parameters, 20), Dialogue::bulk(parameters, 20)];
+            // In order, a loss and its recovery, a jump, and after the eleventh a timeout.
+            for (n, cumulative) in [1, 2, 4, 4, 4, 4, 4, 6, 9, 20, 21, 22, 23, 30]
+                .into_iter()
+                .enumerate()
+            {
+                for (dialogue, sacks) in dialogues.iter_mut().zip([None, Some(&SackBlocks::default())]) {
+                    let ack = Acknowledgement {
+                        kind: AcknowledgementKind::Ack,
+                        cumulative,
+                        echo: dialogue.now,
+                        sacks,
+                        ecn_echo: false,
+                    };
+                    dialogue.wait(7);
+                    dialogue.sender.handle_acknowledgement(dialogue.now, &ack);
+                    dialogue.send();
+                    if n == 10 {
+                        dialogue.now = dialogue.now.max(dialogue.sender.poll_timeout());
+                        dialogue.sender.handle_timeout(dialogue.now);
+                        dialogue.send();
+                    }
+                }
+                let [short, long] = &dialogues;
+                assert_eq!(short.segments, long.segments);
+                assert_eq!(format!("{:?}", short.sender), format!("{:?}", long.sender));
+            }
+            assert!(dialogues[0].sender.statistics().timeouts == 1);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Fast retransmit and recovery.
+
+use super::*;
+use crate::congestion::{AckKind, Phase};
+use crate::endpoint::parameters::{DecreaseBase, PartialAck};
+
+#[test]
+fn three_duplicates_resend_the_first_segment() {
+    for recovery in [LossRecovery::Reno, LossRecovery::Newreno] {
+        let mut d = Dialogue::bulk(plain(recovery), 10);
+        d.wait(100);
+        assert_eq!(d.duplicates(2, 0), NONE);
+        assert_eq!(d.ack(0), [0]);
+        assert!(d.segments.last().unwrap().retransmission);
+        assert_eq!(d.cwnd(), 5);
+        assert_eq!(d.last_base(), 10);
+        // 5 + 3 inflated; the other six duplicates inflate to 14 and send four new.
+        assert_eq!(d.duplicates(6, 0), [10, 11, 12, 13]);
+        assert_eq!(
+            (d.last_ack().phase, d.last_ack().credit),
+            (Phase::Recovery, Bytes(0))
+        );
+        // The hole is filled: the inflation goes, the control's window stays.
+        assert_eq!(d.ack(10), [14]);
+        assert_eq!(d.cwnd(), 5);
+        assert_eq!(
+            d.events(),
+            [SenderEventKind::FastRetransmit, SenderEventKind::RecoveryEnd]
+        );
+    }
+}
+
+#[test]
+fn tahoe_starts_again_from_one_segment() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::Tahoe), 10);
+    d.wait(100);
+    assert_eq!(d.duplicates(3, 0), [0]);
+    assert_eq!(d.cwnd(), 1);
+    assert_eq!(d.log.lock().unwrap().congestions[0].kind, CongestionKind::Timeout);
+    assert_eq!(d.duplicates(6, 0), NONE);
+    // All the rest had arrived: new data in slow start.
+    assert_eq!(d.wait(100).ack(10), [10, 11]);
+    assert_eq!(
+        d.events(),
+        [SenderEventKind::FastRetransmit, SenderEventKind::RecoveryEnd]
+    );
+}
+
+#[test]
+fn tahoe_sends_again_what_has_arrived() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::Tahoe), 10);
+    d.wait(100).duplicates(3, 0);
+    assert_eq!(d.wait(100).ack(1), [1, 2]);
+    assert!(d.segments.last().unwrap().retransmission);
+    assert_eq!(d.last_ack().phase, Phase::Loss);
+    assert_eq!(d.last_ack().credit, Bytes(MSS));
+}
+
+#[test]
+fn reno_leaves_recovery_at_the_first_new_ack_and_needs_the_timer_for_a_second_loss() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::Reno), 10);
+    d.wait(100).duplicates(3, 0);
+    // Segment 5 is lost too.
+    d.duplicates(5, 0);
+    assert_eq!(d.wait(100).ack(5), NONE);
+    assert_eq!(d.events().last(), Some(&SenderEventKind::RecoveryEnd));
+    // Careful: the window has been reacted to.
+    assert_eq!(d.duplicates(3, 5), NONE);
+    assert_eq!(d.timeout(), [5]);
+}
+
+#[test]
+fn reno_that_is_not_careful_reduces_twice() {
+    let parameters = TcpParameters {
+        careful: false,
+        ..plain(LossRecovery::Reno)
+    };
+    let mut d = Dialogue::bulk(parameters, 10);
+    d.wait(100).duplicates(8, 0);
+    d.wait(100).ack(5);
+    assert_eq!(d.duplicates(3, 5), [5]);
+    assert_eq!(d.sender.statistics().fast_retransmits, 2);
+}
+
+#[test]
+fn newreno_resends_one_hole_per_partial_ack() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::Newreno), 10);
+    // 0, 3 and 6 are lost.
+    d.wait(100);
+    assert_eq!(d.duplicates(3, 0), [0]);
+    assert_eq!(d.duplicates(4, 0), [10, 11]);
+    // 12 - 3 + 1 = 10 allowed, 3 to 11 outstanding: one more after the hole.
+    assert_eq!(d.wait(100).ack(3), [3, 12]);
+    assert_eq!(d.duplicates(2, 3), [13, 14]);
+    assert_eq!(d.wait(100).ack(6)[0], 6);
+    assert_eq!(d.sender.statistics().fast_retransmits, 1);
+    assert!(!d.events().contains(&SenderEventKind::RecoveryEnd));
+    d.wait(100).ack(10);
+    assert_eq!(d.events(), [SenderEventKind::RecoveryEnd]);
+    assert_eq!(d.cwnd(), 5);
+}
+
+#[test]
+fn the_impatient_timer_runs_on_through_partial_acks_and_the_steady_one_does_not() {
+    for (partial_ack, late) in [(PartialAck::Impatient, false), (PartialAck::SlowButSteady, true)] {
+        let parameters = TcpParameters {
+            partial_ack,
+            ..plain(LossRecovery::Newreno)
+        };
+        let mut d = Dialogue::bulk(parameters, 10);
+        d.wait(100).duplicates(3, 0);
+        d.wait(100).ack(3);
+        let after_first = d.sender.poll_timeout();
+        assert_eq!(after_first, d.now + d.sender.rtt().rto());
+        d.wait(100).ack(6);
+        assert_eq!(d.sender.poll_timeout() > after_first, late);
+    }
+}
+
+#[test]
+fn without_deflation_a_partial_ack_sends_only_the_hole() {
+    let parameters = TcpParameters {
+        partial_window_deflation: false,
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::bulk(parameters, 10);
+    d.wait(100).duplicates(9, 0);
+    assert_eq!(d.wait(100).ack(5), [5]);
+}
+
+#[test]
+fn the_ack_that_ends_recovery_opens_the_window_in_ns2_only_and_not_with_sack() {
+    let cases = [
+        (LossRecovery::Reno, true, MSS),
+        (LossRecovery::Newreno, true, MSS),
+        (LossRecovery::Newreno, false, 0),
+        (LossRecovery::Sack, true, 0),
+    ];
+    for (recovery, growth_at_recovery_end, credit) in cases {
+        let parameters = TcpParameters {
+            growth_at_recovery_end,
+            ..plain(recovery)
+        };
+        let mut d = Dialogue::bulk(parameters, 10);
+        d.wait(100);
+        for end in 2..=4 {
+            let blocks = [(1, end)];
+            d.sack(
+                0,
+                if recovery == LossRecovery::Sack {
+                    &blocks
+                } else {
+                    &[]
+                },
+            );
+        }
+        assert_eq!(d.events(), [SenderEventKind::FastRetransmit]);
+        if recovery != LossRecovery::Reno {
+            // A partial ACK never does.
+            d.wait(100).ack(5);
+            assert_eq!(d.last_ack().credit, Bytes(0));
+        }
+        d.wait(100).ack(10);
+        assert_eq!(d.last_ack().credit, Bytes(credit), "{recovery:?}");
+        assert_eq!(d.events(), [SenderEventKind::RecoveryEnd]);
+    }
+}
+
+#[test]
+fn sack_resends_all_holes_within_a_round_trip() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 10);
+    // 0, 3 and 6 are lost.
+    d.wait(100);
+    assert_eq!(d.sack(0, &[(1, 2)]), NONE);
+    assert_eq!(d.sack(0, &[(1, 3)]), NONE);
+    assert_eq!(d.sack(0, &[(4, 5), (1, 3)]), [0]);
+    assert_eq!(d.cwnd(), 5);
+    // Three SACKed, the first resent: pipe = 10 - 3 = 7.
+    assert_eq!(d.sender.in_flight(), Bytes(7 * MSS));
+    assert_eq!(d.sack(0, &[(4, 6), (1, 3)]), NONE);
+    // 3 has 4, 5, 7 above it: lost; pipe = 10 - 5 - 1.
+    assert_eq!(d.sack(0, &[(7, 8), (4, 6), (1, 3)]), [3]);
+    assert_eq!(d.sack(0, &[(7, 9), (4, 6), (1, 3)]), [10]);
+    assert_eq!(d.sack(0, &[(7, 10), (4, 6), (1, 3)]), [6, 11]);
+    assert_eq!(d.sender.statistics().fast_retransmits, 1);
+    assert_eq!(d.wait(100).sack(3, &[(7, 10), (4, 6)]), [12]);
+    assert_eq!(d.ack(12), [13, 14, 15, 16]);
+    assert_eq!(d.events().last(), Some(&SenderEventKind::RecoveryEnd));
+}
+
+#[test]
+fn sack_counts_each_byte_delivered_once() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 10);
+    d.wait(100).sack(0, &[(1, 4)]);
+    assert_eq!(d.last_ack().newly_delivered, Bytes(3 * MSS));
+    assert_eq!(
+        (d.last_ack().kind, d.last_ack().newly_acked),
+        (AckKind::Duplicate, Bytes(0))
+    );
+    d.ack(6);
+    assert_eq!(d.last_ack().newly_delivered, Bytes(3 * MSS));
+    assert_eq!(d.last_ack().newly_acked, Bytes(6 * MSS));
+    assert_eq!(d.last_ack().delivered, Bytes(6 * MSS));
+}
+
+#[test]
+fn what_a_receiver_drops_again_is_delivered_once() {
+    let parameters = TcpParameters {
+        after_timeout: AfterTimeout::Scoreboard,
+        ..plain(LossRecovery::Sack)
+    };
+    let mut d = Dialogue::bulk(parameters, 5);
+    d.wait(100).sack(0, &[(2, 4)]);
+    // 2 was held, and now it is what the receiver waits for.
+    d.ack(2);
+    assert_eq!(d.timeout(), [2]);
+    d.wait(100).ack(4);
+    assert_eq!(d.last_ack().delivered, Bytes(4 * MSS));
+}
+
+#[test]
+fn duplicates_count_as_deliveries_and_the_ack_that_follows_less() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::Newreno), 10);
+    d.wait(100).duplicates(3, 0);
+    assert_eq!(d.last_ack().delivered, Bytes(3 * MSS));
+    d.ack(4);
+    assert_eq!(d.last_ack().newly_acked, Bytes(4 * MSS));
+    assert_eq!(d.last_ack().newly_delivered, Bytes(MSS));
+    assert_eq!(d.last_ack().delivered, Bytes(4 * MSS));
+}
+
+#[test]
+fn a_rescue_saves_a_lost_tail_from_the_timer_once() {
+    let mut d = Dialogue::transfer(plain(LossRecovery::Sack), 10, 10 * MSS);
+    // 0 and 8, 9 are lost.
+    d.wait(100).sack(0, &[(1, 2)]);
+    d.sack(0, &[(1, 3)]);
+    assert_eq!(d.sack(0, &[(1, 4)]), [0]);
+    assert_eq!(d.sack(0, &[(1, 6)]), NONE);
+    assert_eq!(d.sack(0, &[(1, 8)]), [9]);
+    // 0 and the rescue arrive; with 9 SACKed rule 3 sends 8.
+    assert_eq!(d.wait(100).sack(8, &[(9, 10)]), [8]);
+    d.wait(100).ack(10);
+    assert!(d.sender.is_finished());
+    assert_eq!(d.sender.statistics().timeouts, 0);
+}
+
+#[test]
+fn a_lost_retransmission_needs_the_timer() {
+    for recovery in [
+        LossRecovery::Tahoe,
+        LossRecovery::Reno,
+        LossRecovery::Newreno,
+        LossRecovery::Sack,
+    ] {
+        let mut d = Dialogue::bulk(plain(recovery), 10);
+        d.wait(100);
+        if recovery == LossRecovery::Sack {
+            for end in 2..=10 {
+                d.sack(0, &[(1, end)]);
+            }
+        } else {
+            d.duplicates(9, 0);
+        }
+        assert_eq!(d.sender.statistics().retransmitted_segments, 1);
+        assert_eq!(d.timeout(), [0]);
+        assert_eq!(d.cwnd(), 1);
+        assert_eq!(
+            d.events(),
+            [SenderEventKind::FastRetransmit, SenderEventKind::Timeout]
+        );
+    }
+}
+
+#[test]
+fn limited_transmit_sends_a_segment_for_each_of_the_first_two_duplicates() {
+    let parameters = TcpParameters {
+        limited_transmit: true,
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::bulk(parameters, 4);
+    d.wait(100);
+    assert_eq!(d.ack(0), [4]);
+    assert_eq!(d.ack(0), [5]);
+    assert_eq!(d.ack(0), [0]);
+    // What it sent is no part of FlightSize.
+    assert_eq!(d.last_base(), 4);
+
+    let parameters = TcpParameters {
+        limited_transmit: true,
+        ..plain(LossRecovery::Sack)
+    };
+    let mut d = Dialogue::bulk(parameters, 4);
+    d.wait(100);
+    assert_eq!(d.sack(0, &[(1, 2)]), [4]);
+    assert_eq!(d.sack(0, &[(1, 3)]), [5]);
+    assert_eq!(d.sack(0, &[(1, 4)]), [0]);
+    assert_eq!(d.last_base(), 4);
+}
+
+#[test]
+fn the_decrease_starts_from_what_the_parameter_says() {
+    for (decrease_base, base) in [(DecreaseBase::FlightSize, 4), (DecreaseBase::Window, 10)] {
+        let parameters = TcpParameters {
+            decrease_base,
+            ..plain(LossRecovery::Newreno)
+        };
+        let mut d = Dialogue::transfer(parameters, 10, 4 * MSS);
+        d.wait(100).duplicates(3, 0);
+        assert_eq!(d.last_base(), base);
+    }
+}
+
+#[test]
+fn a_timeout_in_a_recovery_starts_from_the_window_in_use() {
+    for recovery in [LossRecovery::Newreno, LossRecovery::Sack] {
+        let mut d = Dialogue::bulk(plain(recovery), 10);
+        d.wait(100);
+        // The retransmission of segment 0 is lost, too; what is sent meanwhile arrives and piles up behind the hole.
+        let mut end = 2;
+        for _ in 0..20 {
+            let blocks: &[_] = if recovery == LossRecovery::Sack {
+                &[(1, end)]
+            } else {
+                &[]
+            };
+            d.sack(0, blocks);
+            end = (end + 1).min(d.sender.scoreboard.next());
+        }
+        let outstanding = d.sender.scoreboard.flight() / MSS;
+        assert!(
+            outstanding > 10,
+            "{outstanding} segments are not cumulatively acknowledged"
+        );
+        assert_eq!(d.cwnd(), 5);
+        d.timeout();
+        assert_eq!(d.last_base(), 5, "{recovery:?}");
+    }
+}

@@ -1,0 +1,137 @@
+//! What else bounds the window, and what counts for it.
+
+use super::*;
+use crate::scenario::quantity::{OptionalWindow, Segments};
+
+#[test]
+fn the_receive_window_bounds_what_is_outstanding() {
+    let parameters = TcpParameters {
+        receive_window: OptionalWindow::Segments(3),
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::with(parameters, 10, None, false);
+    d.sender.write(Write::Unlimited);
+    assert_eq!(d.send(), [0, 1, 2]);
+    d.wait(100).duplicates(2, 0);
+    assert_eq!(d.ack(0), [0]);
+    assert_eq!(d.duplicates(20, 0), NONE);
+    assert_eq!(d.last_ack().limited, Limit::ReceiveWindow);
+}
+
+#[test]
+fn a_closed_receive_window_lets_one_segment_through() {
+    let parameters = TcpParameters {
+        receive_window: OptionalWindow::Bytes(Bytes(0)),
+        ..plain(LossRecovery::Sack)
+    };
+    let mut d = Dialogue::with(parameters, 10, None, false);
+    d.sender.write(Write::Unlimited);
+    assert_eq!(d.send(), [0]);
+    assert_eq!(d.ack(1), [1]);
+}
+
+#[test]
+fn a_burst_ends_at_its_limit_and_goes_on_at_the_next_ack() {
+    let parameters = TcpParameters {
+        max_burst: Segments(3),
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::with(parameters, 10, None, false);
+    d.sender.write(Write::Unlimited);
+    assert_eq!(d.send(), [0, 1, 2]);
+    assert_eq!(d.ack(1), [3, 4, 5]);
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    for (window_validation, credit) in [(true, 0), (false, MSS)] {
+        let parameters = TcpParameters {
+            window_validation,
+            ..plain(LossRecovery::Newreno)
+        };
+        let mut d = Dialogue::transfer(parameters, 10, 4 * MSS);
+        d.wait(100).ack(1);
+        assert_eq!(d.last_ack().credit, Bytes(credit));
+        assert_eq!(d.last_ack().limited, Limit::Application);
+        let mut d = Dialogue::bulk(parameters, 10);
+        d.wait(100).ack(1);
+        assert_eq!(d.last_ack().credit, Bytes(MSS));
+        assert_eq!(d.last_ack().limited, Limit::CongestionWindow);
+    }
+}
+
+#[test]
+fn an_ack_counts_by_the_rule() {
+    for (window_counting, plain_credit, loss_credit) in [
+        (WindowCounting::PerAck, MSS, MSS),
+        (WindowCounting::BytesAtMostTwoSegments, 2 * MSS, MSS),
+        // After the timeout just one of the four acknowledged had been resent.
+        (WindowCounting::Bytes, 3 * MSS, MSS),
+    ] {
+        let parameters = TcpParameters {
+            window_counting,
+            ..plain(LossRecovery::Newreno)
+        };
+        let mut d = Dialogue::bulk(parameters, 10);
+        d.wait(100).ack(3);
+        assert_eq!(d.last_ack().credit, Bytes(plain_credit));
+        d.timeout();
+        d.wait(100).ack(7);
+        assert_eq!(d.last_ack().credit, Bytes(loss_credit));
+    }
+}
+
+#[test]
+fn idling_shrinks_the_window_by_the_rule() {
+    for (idle_restart, cwnd) in [
+        (IdleRestart::Off, 32),
+        (IdleRestart::InitialWindow, 2),
+        (IdleRestart::Decay, 8),
+    ] {
+        let parameters = TcpParameters {
+            idle_restart,
+            initial_window: Segments(2),
+            ..plain(LossRecovery::Newreno)
+        };
+        let mut d = Dialogue::with(parameters, 32, None, false);
+        d.sender.write(Write::Bytes(Bytes(MSS)));
+        d.send();
+        d.wait(100).ack(1);
+        // Two and a half timeouts after the last segment.
+        d.wait(2400);
+        d.sender.write(Write::Bytes(Bytes(100 * MSS)));
+        assert_eq!(d.send().len(), cwnd);
+        let events = d.events();
+        assert_eq!(events.is_empty(), idle_restart == IdleRestart::Off);
+    }
+}
+
+#[test]
+fn a_short_pause_is_no_idling() {
+    let parameters = TcpParameters {
+        idle_restart: IdleRestart::InitialWindow,
+        initial_window: Segments(2),
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::with(parameters, 32, None, false);
+    d.sender.write(Write::Bytes(Bytes(MSS)));
+    d.send();
+    d.wait(100).ack(1);
+    d.wait(800);
+    d.sender.write(Write::Bytes(Bytes(100 * MSS)));
+    assert_eq!(d.send().len(), 32);
+}
+
+#[test]
+fn a_partial_segment_waits_for_more_or_for_the_end() {
+    let mut d = Dialogue::with(plain(LossRecovery::Newreno), 10, None, false);
+    d.sender.write(Write::Bytes(Bytes(1600)));
+    assert_eq!(d.send(), [0]);
+    d.sender.write(Write::Bytes(Bytes(600)));
+    assert_eq!(d.send(), [1]);
+    d.sender.close();
+    assert_eq!(d.send(), [2]);
+    assert_eq!(d.segments[2].length, Bytes(200));
+    d.sender.write(Write::Bytes(Bytes(5000)));
+    assert_eq!(d.send(), NONE);
+}

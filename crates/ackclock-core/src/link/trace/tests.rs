@@ -1,0 +1,324 @@
+//! A link that does what a file says: traces in text, and what the link makes of them.
+
+use super::delivery::{OPPORTUNITY, TUN_HEADER};
+use super::*;
+use crate::registry;
+use crate::streams::Streams;
+use crate::units::Bytes;
+use proptest::prelude::*;
+
+/// Any name is a file with that text.
+struct Text<'a>(&'a str);
+impl Files for Text<'_> {
+    fn read(&self, name: &str) -> std::result::Result<String, String> {
+        if name == "missing" {
+            return Err("no such file".into());
+        }
+        Ok(self.0.into())
+    }
+}
+
+fn choose(text: &str, tree: Value) -> Result<registry::Chosen<LinkKind>> {
+    let mut full = json!({ "kind": "trace", "file": "a.trace", "format": "csv" });
+    for (field, value) in tree.as_object().unwrap() {
+        full[field] = value.clone();
+    }
+    registry::choose::<LinkKind>(&full, &Text(text))
+}
+fn link(text: &str, tree: Value) -> Box<dyn Link> {
+    choose(text, tree).unwrap().build(Place {
+        streams: &Streams::new(1, 0),
+        name: "hop/test/link",
+    })
+}
+fn mahimahi(text: &str) -> Box<dyn Link> {
+    link(text, json!({ "format": "mahimahi" }))
+}
+const fn ms(ms: u64) -> Time {
+    Time::from_nanos(ms * NANOS_PER_MS)
+}
+
+#[test]
+fn a_full_packet_takes_one_opportunity_and_the_trace_repeats() {
+    // One opportunity a millisecond is Mahimahi's 12 Mbit/s.
+    let mut link = mahimahi("1\n");
+    let mut now = Time::ZERO;
+    for k in 1..=10_000 {
+        now = link.finish(now, Bytes(1500));
+        assert_eq!(now, ms(k));
+    }
+    assert_eq!(link.rate(now), BitRate::from_mbit_per_s(12.0));
+}
+
+#[test]
+fn opportunities_are_shared_and_joined() {
+    let mut link = mahimahi("5\n7\n7\n20\n");
+    // Sixteen of 90 bytes with their header fill an opportunity; the seventeenth needs the next.
+    let mut now = Time::ZERO;
+    for _ in 0..16 {
+        now = link.finish(now, Bytes(90));
+        assert_eq!(now, ms(5));
+    }
+    // What it leaves of the first opportunity at 7 ms and the second there make one of 2800 bytes.
+    assert_eq!(link.finish(now, Bytes(90)), ms(7));
+    assert_eq!(link.finish(ms(7), Bytes(2800)), ms(7));
+    assert_eq!(link.finish(ms(7), Bytes(1500)), ms(20));
+    // The next round: 25, 27, 27, 40. One packet of four opportunities.
+    assert_eq!(link.finish(ms(20), Bytes(4 * 1504 - 4)), ms(40));
+}
+
+#[test]
+fn an_opportunity_with_nothing_to_send_is_lost() {
+    let mut link = mahimahi("5\n7\n7\n20\n");
+    assert_eq!(link.finish(ms(1), Bytes(100)), ms(5));
+    // After a pause nothing is left of it, and the opportunities of the very moment are gone.
+    assert_eq!(link.finish(ms(7), Bytes(100)), ms(20));
+    assert_eq!(link.finish(ms(2_000_001), Bytes(100)), ms(2_000_005));
+    assert_eq!(link.finish(ms(2_000_005), Bytes(100)), ms(2_000_005));
+}
+
+#[test]
+fn a_trace_that_does_not_repeat_ends_in_silence() {
+    let mut link = link("5\n7\n", json!({ "format": "mahimahi", "repeat": false }));
+    assert_eq!(link.finish(Time::ZERO, Bytes(1500)), ms(5));
+    assert_eq!(link.finish(ms(5), Bytes(1500)), ms(7));
+    assert!(link.finish(ms(7), Bytes(1)).is_never());
+    assert_eq!(link.rate(ms(10_000)), BitRate::ZERO);
+    let mut link = self::link("5\n7\n", json!({ "format": "mahimahi", "repeat": false }));
+    assert!(link.finish(Time::ZERO, Bytes(100_000)).is_never());
+}
+
+#[test]
+fn a_century_of_idle_trace_is_no_wait() {
+    let far = Time::from_seconds(3.2e9);
+    let mut link = mahimahi("0\n1\n3\n");
+    let finish = link.finish(far, Bytes(1500));
+    assert!(finish > far && finish <= far + Span::from_millis(2));
+    assert!(link.finish(finish, Bytes(u64::MAX / 2)).is_never());
+    let mut link = self::link("time,rate\n0 s,1 Mbit/s\n1 ms,0 bit/s\n2 ms,\n", json!({}));
+    let finish = link.finish(far, Bytes(1_000_000));
+    // 125 bytes in the first of every two milliseconds.
+    assert_eq!(finish.since(far), Span::from_nanos(15_999_000_000));
+    assert!(link.finish(finish, Bytes(u64::MAX / 2)).is_never());
+}
+
+#[test]
+fn rows_hold_until_the_next_and_repeat() {
+    let rows = "time_s,rate_bit_per_s\n0,12e6\n1.5,3000000\n";
+    let mut link = link(rows, json!({ "period": "2 s" }));
+    let at = |seconds| link.rate(Time::from_seconds(seconds)).as_bit_per_s();
+    assert_eq!(
+        (at(0.0), at(1.499), at(1.5), at(1.999)),
+        (12_000_000, 12_000_000, 3_000_000, 3_000_000)
+    );
+    assert_eq!((at(2.0), at(3.5), at(2e9)), (12_000_000, 3_000_000, 12_000_000));
+    // A round carries 19.5 Mbit.
+    let finish = link.finish(Time::ZERO, Bytes(1000 * 19_500_000 / 8));
+    assert_eq!(finish, Time::from_seconds(2000.0));
+    let mut once = self::link(rows, json!({ "repeat": false }));
+    assert_eq!(
+        once.finish(Time::from_seconds(10.0), Bytes(375_000)),
+        Time::from_seconds(11.0)
+    );
+}
+
+#[test]
+fn both_headers_say_the_same() {
+    let with_units = "time,rate\n0 s,12 Mbit/s\n1500 ms, 375 kB/s\n2 s,\n";
+    let closed = "time_s,rate_bit_per_s\r\n0, 12000000\r\n1.5,3000000\r\n2,12000000\r\n";
+    let mut links = [with_units, closed].map(|text| link(text, json!({})));
+    let mut now = Time::ZERO;
+    for size in 1..2000 {
+        let [a, b] = links.each_mut().map(|link| link.finish(now, Bytes(size * 10)));
+        assert_eq!(a, b);
+        now = a;
+    }
+    assert!(now > Time::from_seconds(4.0));
+}
+
+#[test]
+fn one_row_is_a_constant_rate_and_zeros_are_an_outage_for_ever() {
+    let mut constant = link("time,rate\n0 s,8 Mbit/s\n", json!({}));
+    assert_eq!(
+        constant.finish(Time::ZERO, Bytes(1_000_000)),
+        Time::from_seconds(1.0)
+    );
+    let mut down = link("time,rate\n0 s,0 bit/s\n1 s,0 bit/s\n2 s,\n", json!({}));
+    assert!(down.finish(Time::ZERO, Bytes(1)).is_never());
+}
+
+#[test]
+fn a_malformed_trace_is_refused_with_file_line_value_and_remedy() {
+    let csv = |rows: &str| {
+        choose(&format!("time,rate\n{rows}"), json!({}))
+            .unwrap_err()
+            .to_string()
+    };
+    let deliveries = |text: &str| {
+        choose(text, json!({ "format": "mahimahi" }))
+            .unwrap_err()
+            .to_string()
+    };
+    for (message, expected) in [
+        (deliveries(""), "line 1: the trace is empty; write"),
+        (
+            deliveries("1\n\n2\n"),
+            "line 2: \"\" is no whole number of milliseconds; write",
+        ),
+        (deliveries("1\n2.5\n"), "line 2: \"2.5\" is no whole number"),
+        (deliveries("1\n-2\n"), "line 2: \"-2\" is no whole number"),
+        (
+            deliveries("99999999999999999999\n"),
+            "line 1: \"99999999999999999999\" is no whole number",
+        ),
+        (
+            deliveries("7\n5\n"),
+            "line 2: 5 is before 7 on the line above; sort",
+        ),
+        (
+            deliveries("0\n0\n"),
+            "line 2: 0 is the last time; a trace must last",
+        ),
+        (
+            choose("", json!({})).unwrap_err().to_string(),
+            "line 1: \"\" is no known header; write",
+        ),
+        (
+            choose("t,r\n", json!({})).unwrap_err().to_string(),
+            "line 1: \"t,r\" is no known header",
+        ),
+        (csv(""), "line 2: there is no first row with a rate"),
+        (csv("0 s,\n"), "line 2: there is no first row with a rate"),
+        (csv("0 s\n"), "line 2: \"0 s\" has no comma"),
+        (csv("1 s,1 Mbit/s\n"), "line 2: \"1 s\" is not 0"),
+        (
+            csv("0 s,1 Mbit/s\n0 s,2 Mbit/s\n"),
+            "line 3: \"0 s\" is not after the time on the line above",
+        ),
+        (csv("0 s,1 Mbit/s\n1 s,\n2 s,1 Mbit/s\n"), "line 3: has no rate"),
+        (
+            csv("0 s,1 Mbit/s\n1 s,2\n"),
+            "line 3: \"2\" has no unit; write for example \"45 Mbit/s\"",
+        ),
+        (
+            csv("0 s,1 Mbit/s\n1 s,2 Mbit/s\n"),
+            "line 3: \"2 Mbit/s\" is not the first row's rate",
+        ),
+        (
+            choose("time_s,rate_bit_per_s\n0,1 Mbit/s\n", json!({}))
+                .unwrap_err()
+                .to_string(),
+            "line 2: \"1 Mbit/s\" is no number",
+        ),
+    ] {
+        assert!(
+            message.starts_with(&format!("file: a.trace {expected}")),
+            "{message}"
+        );
+        assert!(!message.contains('\n'));
+    }
+}
+
+#[test]
+fn parameters_that_do_not_fit_are_refused() {
+    let rows = "time,rate\n0 s,1 Mbit/s\n1 s,2 Mbit/s\n";
+    for (text, tree, expected) in [
+        (
+            rows,
+            json!({ "period": "1 s" }),
+            "period: \"1 s\" is not after the last row, \"1 s\"; lengthen it",
+        ),
+        (
+            rows,
+            json!({ "period": "2 s", "repeat": false }),
+            "period: \"2 s\" does not fit repeat = false",
+        ),
+        (
+            "1",
+            json!({ "period": "2 s", "format": "mahimahi" }),
+            "period: \"2 s\" does not fit here",
+        ),
+        (
+            rows,
+            json!({ "file": "missing" }),
+            "file: \"missing\" cannot be read (no such file)",
+        ),
+        (
+            rows,
+            json!({ "digest": "0", "repeat": false }),
+            "digest: \"0\" is not the digest of a.trace",
+        ),
+        (
+            "time,rate\n0 s,1 Mbit/s\n1 s,\n",
+            json!({ "repeat": false }),
+            "file: a.trace line 3: has no rate",
+        ),
+    ] {
+        let message = choose(text, tree).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
+fn the_digest_pins_the_file() {
+    let resolved = choose("1\n2\n", json!({ "format": "mahimahi" }))
+        .unwrap()
+        .resolved;
+    assert!(registry::choose::<LinkKind>(&resolved, &Text("1\n2\n")).is_ok());
+    let error = registry::choose::<LinkKind>(&resolved, &Text("1\n3\n")).unwrap_err();
+    assert_eq!(error.field(), "digest");
+}
+
+/// Mahimahi's own loop: each opportunity in turn is given to what waits. Returns when each packet leaves.
+fn reference(trace: &[u64], arrivals: &[(u64, u64)]) -> Vec<u64> {
+    let mut done = Vec::new();
+    let mut waiting = std::collections::VecDeque::new();
+    let mut coming = arrivals.iter().peekable();
+    let period = trace[trace.len() - 1];
+    for opportunity in (0..).map(|k| k / trace.len() as u64 * period + trace[k as usize % trace.len()]) {
+        while let Some((at, size)) = coming.next_if(|(at, _)| *at < opportunity) {
+            waiting.push_back((*at, size + TUN_HEADER));
+        }
+        if coming.peek().is_none() && waiting.is_empty() {
+            break;
+        }
+        let mut room = OPPORTUNITY;
+        while let Some((at, size)) = waiting.pop_front() {
+            let sent = room.min(size);
+            room -= sent;
+            if sent < size {
+                waiting.push_front((at, size - sent));
+                break;
+            }
+            done.push(opportunity);
+        }
+    }
+    done
+}
+
+proptest! {
+    /// The link and the loop of `mm-link` agree on every packet. Arrivals are half a millisecond off the opportunities.
+    #[test]
+    fn deliveries_are_those_of_mahimahi(
+        mut trace in prop::collection::vec(0_u64..30, 1..20),
+        arrivals in prop::collection::vec((0_u64..40, 1_u64..1501), 1..40),
+    ) {
+        trace.sort_unstable();
+        trace.push(30);
+        let text: String = trace.iter().map(|ms| format!("{ms}\n")).collect();
+        let mut link = mahimahi(&text);
+        let mut at = NANOS_PER_MS / 2;
+        let arrivals: Vec<(u64, u64)> = arrivals.iter().map(|(gap, size)| {
+            at += gap / 10 * NANOS_PER_MS; // mostly bursts
+            (at, *size)
+        }).collect();
+        let nanos: Vec<u64> = trace.iter().map(|ms| ms * NANOS_PER_MS).collect();
+        let mut free = Time::ZERO;
+        let mut finishes = Vec::new();
+        for (at, size) in &arrivals {
+            free = link.finish(free.max(Time::from_nanos(*at)), Bytes(*size));
+            finishes.push(free.as_nanos());
+        }
+        prop_assert_eq!(finishes, reference(&nanos, &arrivals));
+    }
+}

@@ -1,0 +1,74 @@
+//! What a machine must have for an emulation, and what it runs with.
+
+use super::description::Description;
+use super::drive::PRIORITY;
+use super::pair::Pair;
+use super::{Failure, Options};
+use crate::device::DeviceKind;
+use crate::doctor::kernel;
+use crate::schedule::try_real_time;
+use ackclock_core::scenario::{Scenario, Transport};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What a machine runs with.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// Name and release of the kernel.
+    pub kernel: String,
+    /// What carries packets.
+    pub device: DeviceKind,
+    /// `SCHED_FIFO`, or why the emulator's thread is an ordinary one.
+    pub priority: String,
+    /// How many processors there are.
+    pub processors: usize,
+    /// What should be known before, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// Says whether this machine can emulate these points, with two hosts for a moment.
+///
+/// # Errors
+/// What no machine can do, and what this one lacks.
+pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure> {
+    for scenario in points {
+        Description::of(scenario)?;
+    }
+    let mut pair = Pair::start(options)?;
+    let controls: BTreeSet<String> = points.iter().flat_map(controls_of).collect();
+    let missing = pair.missing_controls(&Vec::from_iter(controls))?;
+    if let Some((name, outcome)) = missing.first() {
+        let text = format!(
+            "this kernel gives no congestion control '{name}' ({}); load the module tcp_{name} as root, or simulate",
+            outcome.reason()
+        );
+        return Err(Failure::Lacking(text));
+    }
+    let refused = try_real_time(PRIORITY).err();
+    let mut warnings = Vec::new();
+    warnings.extend(
+        pair.tun_refused()
+            .map(|reason| format!("{reason}; a packet socket is used instead")),
+    );
+    warnings.extend(refused.as_ref().map(|reason| {
+        format!(
+            "real-time priority refused ({reason}); delays may be late by milliseconds when the machine is busy"
+        )
+    }));
+    let machine = Machine {
+        kernel: kernel(),
+        device: pair.device(),
+        priority: refused.unwrap_or_else(|| "SCHED_FIFO".into()),
+        processors: std::thread::available_parallelism().map_or(1, usize::from),
+        warnings,
+    };
+    pair.exit()?;
+    Ok(machine)
+}
+
+fn controls_of(scenario: &Scenario) -> impl Iterator<Item = String> {
+    scenario.flows.iter().filter_map(|flow| match &flow.transport {
+        Transport::Tcp { control, .. } => Some(control.name.to_owned()),
+        Transport::Udp { .. } => None,
+    })
+}

@@ -1,0 +1,48 @@
+//! What the tests that start hosts have in common: the program that becomes one, what is said when this machine has none, and that
+//! everything runs a second time without privileges.
+
+use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
+use ackclock_emu::program::HostProgram;
+use rustix::process::geteuid;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The user and group that own nothing.
+const NOBODY: u32 = 65534;
+
+/// The program of the tests, as a host that answers requests of that kind: `host` or `workload`.
+pub fn program(kind: &str) -> HostProgram {
+    HostProgram {
+        program: env!("CARGO_BIN_EXE_ackclock-emu-test-host").into(),
+        arguments: vec![kind.into()],
+    }
+}
+
+/// Says what is not tested here, and why.
+pub fn skip(reason: &str) {
+    // Past the test harness, which keeps what `eprintln` says of tests that pass.
+    let _ = writeln!(io::stderr(), "SKIPPED as user {}: {reason}", geteuid().as_raw());
+}
+
+/// A scenario without files, from its text.
+pub fn scenario(text: &str) -> Scenario {
+    Scenario::from_tree(&tree::from_toml(text).unwrap(), &NoFiles).unwrap()
+}
+
+#[test]
+fn everything_again_without_root() {
+    if geteuid().as_raw() != 0 {
+        return;
+    }
+    let again = Command::new(std::env::current_exe().unwrap())
+        .args(["--skip", "everything_again_without_root"])
+        .current_dir("/")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .status();
+    match again {
+        Err(error) => skip(&format!("this program cannot be run by user {NOBODY}: {error}")),
+        Ok(status) => assert!(status.success(), "as user {NOBODY}: {status}"),
+    }
+}
