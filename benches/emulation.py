@@ -95,7 +95,7 @@ def main() -> None:
         "probes' extra p50 (µs)", "CPU", "lost outside", "verdict",
     ]  # fmt: skip
     about = (
-        f"{platform.system()} {platform.release()}, {os.cpu_count()} processors, "
+        f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}, {os.cpu_count()} processors, "
         f"load average {os.getloadavg()[0]:.1f} at the beginning."
     )
     lines = [about, "", f"| {' | '.join(titles)} |", "|---|" + "---:|" * (len(titles) - 2) + "---|"]
