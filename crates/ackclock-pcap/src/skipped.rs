@@ -36,6 +36,13 @@ pub struct Skipped {
 }
 
 impl Skipped {
+    /// Of any reason.
+    pub const fn total(&self) -> u64 {
+        let by_headers =
+            self.not_ip + self.other_transport + self.fragments + self.too_short + self.malformed;
+        by_headers + self.other_link + self.without_time + self.damaged
+    }
+
     /// Counts one.
     pub fn count(&mut self, reason: Skip) {
         *match reason {
