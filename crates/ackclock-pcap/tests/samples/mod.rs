@@ -69,10 +69,16 @@ pub fn pcap_record(order: Order, magic: u32, at_ns: u64, packet: &[u8], original
 
 /// A pcap file with these packets, one step apart.
 pub fn pcap(order: Order, magic: u32, link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
+    snapped_pcap(order, magic, link, packets, usize::MAX)
+}
+
+/// The same with the first `held` bytes of each packet.
+pub fn snapped_pcap(order: Order, magic: u32, link: u32, packets: &[Vec<u8>], held: usize) -> Vec<u8> {
     let mut file = pcap_header(order, magic, link);
     for (number, packet) in (0..).zip(packets) {
         let at_ns = FIRST_NS + number * STEP_NS;
-        file.extend(pcap_record(order, magic, at_ns, packet, packet.len() as u32));
+        let beginning = &packet[..packet.len().min(held)];
+        file.extend(pcap_record(order, magic, at_ns, beginning, packet.len() as u32));
     }
     file
 }
@@ -327,16 +333,9 @@ pub fn files() -> Vec<(String, Vec<u8>)> {
         let file = pcap(Order::Little, MICROSECONDS, link, &packets_on(link));
         files.push((format!("link-{link}.pcap"), file));
     }
-    files.push((
-        "odd.pcap".into(),
-        pcap(Order::Little, MICROSECONDS, 1, &odd_frames()),
-    ));
-    let mut snapped = pcap_header(Order::Big, NANOSECONDS, 1);
-    for (number, packet) in (0..).zip(packets_on(1)) {
-        let (at_ns, length) = (FIRST_NS + number * STEP_NS, packet.len() as u32);
-        let held = &packet[..packet.len().min(SNAPPED)];
-        snapped.extend(pcap_record(Order::Big, NANOSECONDS, at_ns, held, length));
-    }
+    let odd = snapped_pcap(Order::Little, MICROSECONDS, 1, &odd_frames(), 128);
+    files.push(("odd.pcap".into(), odd));
+    let snapped = snapped_pcap(Order::Big, NANOSECONDS, 1, &packets_on(1), SNAPPED);
     files.push(("snapped.pcap".into(), snapped));
     files.push(("sections.pcapng".into(), sections()));
     let packed = pcap(Order::Big, NANOSECONDS, 1, &packets_on(1));
