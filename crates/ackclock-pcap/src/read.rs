@@ -20,7 +20,7 @@ use pcap::Pcap;
 use pcapng::Pcapng;
 use std::io::{self, Read};
 
-/// More than any IP packet has that a link can carry, and the most that tcpdump and Wireshark keep of one: a record that claims more is damaged.
+/// The most that tcpdump and Wireshark keep of a packet: a record that claims more is damaged.
 const LARGEST_PACKET: u32 = 262_144;
 
 /// The packets of a capture, in the order of the file.

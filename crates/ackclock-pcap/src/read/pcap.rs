@@ -12,8 +12,8 @@ const RECORD_HEADER: usize = 16;
 const VERSION: u16 = 2;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What the first four bytes say: nanoseconds in a unit of the timestamps' fraction, and length of a record's header. The third writes the interface, the
-/// protocol and the direction behind it (tcpdump of Red Hat 6, around the year 2000; libpcap reads it still).
+/// What the first four bytes say: nanoseconds in a unit of the timestamps' fraction, and length of a record's header. The third has the interface, the
+/// protocol and the direction behind it (the patched tcpdump of some Linux distributions around the year 2000; libpcap reads it still).
 const MAGICS: [(u32, u64, usize); 3] = [
     (0xa1b2_c3d4, 1_000, RECORD_HEADER),
     (0xa1b2_3c4d, 1, RECORD_HEADER),
