@@ -124,24 +124,21 @@ fn tshark_reads_the_same_in_the_same_files() {
     }
 }
 
-/// Has editcap write `from` as `to`; whether it knows the format.
-fn editcap(format: &str, from: &Path, to: &Path) -> bool {
-    let output = Command::new("editcap")
-        .args(["-F", format])
-        .args([from, to])
-        .output()
-        .unwrap();
+/// Has one of Wireshark's programs write a file.
+fn run(program: &str, arguments: &[&str], files: &[&Path]) {
+    let output = Command::new(program).args(arguments).args(files).output();
+    // Debian's package of tshark brings them along.
+    let output = output.unwrap_or_else(|error| panic!("{program} does not start: {error}"));
     assert!(
-        output.status.success() || !to.exists(),
+        output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    output.status.success()
 }
 
 #[test]
 fn what_wireshark_s_programs_write_is_read() {
-    if tshark_is_missing() || Command::new("editcap").arg("-v").output().is_err() {
+    if tshark_is_missing() {
         return;
     }
     let original = Scratch::new("editcap-original.pcap");
@@ -149,18 +146,13 @@ fn what_wireshark_s_programs_write_is_read() {
     let expected = read(&original.0);
     for format in ["pcap", "nsecpcap", "modpcap", "pcapng"] {
         let written = Scratch::new(&format!("editcap-{format}"));
-        assert!(editcap(format, &original.0, &written.0), "{format}");
+        run("editcap", &["-F", format], &[&original.0, &written.0]);
         assert_eq!(read(&written.0), expected, "{format}");
     }
     // Two links in one file.
     let other = Scratch::new("mergecap-other.pcap");
     fs::write(&other.0, pcap(Order::Little, NANOSECONDS, 276, &packets_on(276))).unwrap();
     let merged = Scratch::new("mergecap-merged.pcapng");
-    let status = Command::new("mergecap")
-        .args(["-a", "-w"])
-        .args([&merged.0, &original.0, &other.0])
-        .status()
-        .unwrap();
-    assert!(status.success());
+    run("mergecap", &["-a", "-w"], &[&merged.0, &original.0, &other.0]);
     assert_eq!(read(&merged.0), [&expected[..], &expected].concat());
 }
