@@ -1,24 +1,32 @@
-//! Packet captures: what crossed a point of the path, as a file that Wireshark, tshark, tcpdump and tcptrace read.
+//! Packet captures: what crossed a point of the path, as a file that Wireshark, tshark, tcpdump and tcptrace read, or that one of them wrote.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@write`] | the pcap file format |
+//! | [`mod@write`] | the pcap file format, out |
+//! | [`mod@read`] | pcap and pcapng files, in |
+//! | [`mod@decode`] | from the bytes of a packet to what measuring needs of it |
+//! | [`skipped`] | what that passes over |
 //! | [`addresses`] | IP addresses and ports of a flow |
 //! | [`encode`] | real IP, TCP and UDP headers for simulated packets |
 //! | [`packet`] | a packet as a capture shows it |
-//! | [`capture`] | the three together: one call per packet |
+//! | [`capture`] | addresses, headers and file together: one call per simulated packet |
 //!
 //! A capture is best taken where the sender's packets leave and its ACKs arrive, as one does with tcpdump on a sending
 //! host. What a simulated packet does not know, and what the capture says instead, is in [`encode`].
 
 pub mod addresses;
 pub mod capture;
+pub mod decode;
 pub mod encode;
 pub mod packet;
+pub mod read;
+pub mod skipped;
 pub mod write;
 
 pub use addresses::FlowAddresses;
 pub use capture::Capture;
 pub use encode::PacketEncoder;
 pub use packet::CapturedPacket;
+pub use read::{CaptureError, Damage, Reader};
+pub use skipped::Skipped;
 pub use write::PcapWriter;

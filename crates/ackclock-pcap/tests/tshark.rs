@@ -2,68 +2,24 @@
 //!
 //! Skips, and says so, where tshark is not installed.
 
+mod peer;
+
 use ackclock_core::endpoint::parameters::{Preset, TcpParameters};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::units::{Bytes, Time};
 use ackclock_pcap::{Capture, FlowAddresses, PacketEncoder};
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use peer::{Scratch, tshark, tshark_is_missing};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
 
+const CHECKSUMS: &[&str] = &[
+    "ip.check_checksum:TRUE",
+    "tcp.check_checksum:TRUE",
+    "udp.check_checksum:TRUE",
+];
 const MILLISECOND: u64 = 1_000_000;
 const SACK: [SackBlock; 2] = [SackBlock { start: 4, end: 6 }, SackBlock { start: 2, end: 3 }];
-
-fn tshark_is_missing() -> bool {
-    let missing = Command::new("tshark").arg("--version").output().is_err();
-    if missing {
-        // Not eprintln!, which the test harness keeps to itself.
-        let message = b"SKIPPED: tshark is not installed; on Debian: apt-get install tshark\n";
-        std::io::stderr().write_all(message).unwrap();
-    }
-    missing
-}
-
-/// A capture beside the test program, deleted when the test is over.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        Scratch(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
-    }
-}
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // It may never have been made.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-/// One row per packet with these fields, empty for a field that a packet does not have.
-fn tshark(file: &Path, fields: &str) -> Vec<String> {
-    let mut command = Command::new("tshark");
-    command.args(["-n", "-r"]).arg(file);
-    command.args(["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]);
-    command.args([
-        "-o",
-        "udp.check_checksum:TRUE",
-        "-T",
-        "fields",
-        "-E",
-        "separator= ",
-    ]);
-    for field in fields.split(' ') {
-        command.args(["-e", field]);
-    }
-    let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(str::to_owned).collect()
-}
 
 /// Handshake, six segments of which the second and the fourth are lost after the point of capture, SACK, both
 /// retransmissions, a short last segment; then a datagram of a second flow.
@@ -134,7 +90,7 @@ fn tshark_finds_nothing_wrong() {
         for snap_length in [0, 96] {
             capture(&scratch.0, &preset.parameters(), snap_length);
             let fields = "_ws.malformed ip.checksum.status tcp.checksum.status udp.checksum.status";
-            let rows = tshark(&scratch.0, fields);
+            let rows = tshark(&scratch.0, CHECKSUMS, fields);
             // 1 is good; 2 is unverified, which is all tshark says of a packet that was cut.
             let whole = |row: &String| [" 1 1 ", " 1  1"].contains(&row.as_str());
             let cut = |row: &String| [" 1 2 ", " 1  2"].contains(&row.as_str());
@@ -144,7 +100,7 @@ fn tshark_finds_nothing_wrong() {
                 "{rows:#?}"
             );
             let unexplained = "tcp.analysis.ack_lost_segment tcp.analysis.lost_segment tcp.options.unknown";
-            let rows = tshark(&scratch.0, unexplained);
+            let rows = tshark(&scratch.0, CHECKSUMS, unexplained);
             assert!(rows.iter().all(|row| row.trim().is_empty()), "{rows:#?}");
         }
     }
@@ -162,7 +118,7 @@ fn tshark_reads_the_connection_that_was_written() {
     capture(&scratch.0, &parameters, 96);
     let fields = "frame.time_epoch ip.src ip.len tcp.flags.str tcp.len tcp.seq tcp.ack tcp.window_size \
                   tcp.options.sack_le tcp.options.sack_re tcp.options.timestamp.tsval tcp.options.timestamp.tsecr";
-    let rows = tshark(&scratch.0, fields);
+    let rows = tshark(&scratch.0, CHECKSUMS, fields);
     let largest_window = 65_535 << 14;
     let up = |ms: u32, flags: &str, length: u32, sequence: u32, echo: u32| {
         let wire = length + 52;
@@ -207,6 +163,7 @@ fn tshark_sees_the_losses_and_the_round_trip() {
     capture(&scratch.0, &Preset::Linux.parameters(), 96);
     let rows = tshark(
         &scratch.0,
+        CHECKSUMS,
         "tcp.analysis.retransmission tcp.analysis.initial_rtt tcp.analysis.ack_rtt",
     );
     let retransmitted = |row: &&String| !row.starts_with(' ');
@@ -224,6 +181,7 @@ fn tshark_reads_the_datagram() {
     capture(&scratch.0, &Preset::Linux.parameters(), 96);
     let rows = tshark(
         &scratch.0,
+        CHECKSUMS,
         "ip.src ip.dst ip.len udp.srcport udp.dstport udp.length frame.cap_len frame.len",
     );
     assert_eq!(rows.last().unwrap(), "10.0.0.2 10.128.0.2 528 38001 9 508 96 528");

@@ -1,0 +1,193 @@
+//! Captures in: pcap and pcapng, compressed with gzip or not, from a file or a pipe.
+//!
+//! A file is read once from its beginning to its end, and memory is bounded by the largest packet, whatever lengths the file claims. Nothing is
+//! allocated per packet. Why this is code of our own: `docs/decisions/0011-reading-captures.md`.
+
+mod clock;
+mod error;
+mod input;
+mod order;
+mod pcap;
+mod pcapng;
+
+pub use error::{CaptureError, Damage};
+
+use crate::CapturedPacket;
+use crate::decode::{LinkType, decode};
+use crate::skipped::{Skip, Skipped};
+use input::Input;
+use pcap::Pcap;
+use pcapng::Pcapng;
+use std::io::{self, Read};
+
+/// The most that tcpdump and Wireshark keep of a packet: a record that claims more is damaged.
+const LARGEST_PACKET: u32 = 262_144;
+
+/// The packets of a capture, in the order of the file.
+///
+/// ```
+/// use ackclock_pcap::Reader;
+///
+/// # let file: &[u8] = &[
+/// #     0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 101, 0, 0, 0,
+/// # ];
+/// let mut reader = Reader::new(file)?;
+/// for packet in reader.by_ref() {
+///     let packet = packet?;
+///     println!("{} ns: {} bytes from {}", packet.at_ns, packet.ip_bytes, packet.source);
+/// }
+/// if let Some(damage) = reader.damage() {
+///     eprintln!("{damage}");
+/// }
+/// # Ok::<(), ackclock_pcap::CaptureError>(())
+/// ```
+///
+/// What is neither TCP nor UDP, or cannot be decoded, is counted in [`Reader::skipped`]. A file that is damaged or cut gives what could be read;
+/// [`Reader::damage`] says afterwards where and why it ended. An error is the last item.
+#[derive(Debug)]
+pub struct Reader<R: Read> {
+    input: Input<R>,
+    format: Format,
+    skipped: Skipped,
+    damage: Option<Damage>,
+    ended: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Begins to read. Waits, if `input` is a pipe, for the file's header.
+    ///
+    /// # Errors
+    /// Those of `input`; [`CaptureError::Format`] if it is no capture, or one that cannot be read.
+    pub fn new(input: R) -> Result<Self, CaptureError> {
+        let mut input = Input::new(input)?;
+        let format = Format::open(&mut input)?;
+        Ok(Reader {
+            input,
+            format,
+            skipped: Skipped::default(),
+            damage: None,
+            ended: false,
+        })
+    }
+
+    /// What has been passed over so far, by reason.
+    pub const fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// Where the file turned out to be damaged or cut so far: the place where reading had to end or, if it did not have to, the first one.
+    pub const fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// Reads what comes next in the file; `None` if that is not a packet that can be decoded.
+    fn advance(&mut self) -> Result<Option<CapturedPacket>, Stop> {
+        let found = match &mut self.format {
+            Format::Pcap(format) => format.read(&mut self.input),
+            Format::Pcapng(format) => format.read(&mut self.input),
+        }?;
+        match found {
+            Found::Packet(record) => {
+                // Some writers say 0 for "as long as what is here".
+                let original_length = record.original_length.max(record.bytes.len() as u32);
+                match decode(record.at_ns, record.link, record.bytes, original_length) {
+                    Ok(packet) => return Ok(Some(packet)),
+                    Err(reason) => self.skipped.count(reason),
+                }
+            }
+            Found::Skip(reason) => self.skipped.count(reason),
+            Found::Damaged(damage) => {
+                self.skipped.count(Skip::Damaged);
+                self.damage.get_or_insert(damage);
+            }
+            Found::Other => {}
+        }
+        Ok(None)
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Result<CapturedPacket, CaptureError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.ended {
+            let stop = match self.advance() {
+                Ok(Some(packet)) => return Some(Ok(packet)),
+                Ok(None) => continue,
+                Err(stop) => stop,
+            };
+            self.ended = true;
+            match stop {
+                Stop::End => {}
+                Stop::Damage(damage) => self.damage = Some(damage),
+                Stop::Error(error) => return Some(Err(error)),
+            }
+        }
+        None
+    }
+}
+
+#[derive(Debug)]
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+impl Format {
+    fn open<R: Read>(input: &mut Input<R>) -> Result<Self, CaptureError> {
+        let opened = match Pcap::open(input) {
+            Ok(None) => Pcapng::open(input).map(|format| format.map(Format::Pcapng)),
+            pcap => pcap.map(|format| format.map(Format::Pcap)),
+        };
+        match opened {
+            Ok(Some(format)) => Ok(format),
+            Ok(None) => Err(CaptureError::not_a_capture(input.peek(error::LOOKED_AT)?)),
+            Err(Stop::Error(error)) => Err(error),
+            Err(Stop::Damage(damage)) => Err(damage.before_any_packet()),
+            Err(Stop::End) => Err(CaptureError::not_a_capture(&[])),
+        }
+    }
+}
+
+/// One packet in the file.
+#[derive(Debug)]
+struct Record<'a> {
+    at_ns: u64,
+    link: LinkType,
+    /// What the capture holds of it.
+    bytes: &'a [u8],
+    /// How many bytes it had.
+    original_length: u32,
+}
+
+/// What a step through the file found.
+#[derive(Debug)]
+enum Found<'a> {
+    Packet(Record<'a>),
+    /// A packet that cannot be decoded.
+    Skip(Skip),
+    /// A packet that cannot be made out, in a file that goes on.
+    Damaged(Damage),
+    /// No packet.
+    Other,
+}
+
+/// Why there is nothing more.
+#[derive(Debug)]
+enum Stop {
+    End,
+    Damage(Damage),
+    Error(CaptureError),
+}
+
+impl From<CaptureError> for Stop {
+    fn from(error: CaptureError) -> Self {
+        Stop::Error(error)
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Stop::Error(error.into())
+    }
+}

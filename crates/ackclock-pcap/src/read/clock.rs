@@ -1,0 +1,128 @@
+//! What the timestamps of a pcapng interface count.
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// Digits of a second down to the nanosecond.
+const NANOSECOND_DIGITS: u32 = 9;
+
+/// From a timestamp to nanoseconds since the beginning of 1970 (draft-ietf-opsawg-pcapng section 4.2, options if_tsresol and if_tsoffset).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Clock {
+    resolution: Resolution,
+    /// What has to be added to each time, in seconds.
+    pub offset_s: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resolution {
+    /// A tick is so many nanoseconds.
+    Nanoseconds(u64),
+    /// So many ticks make a nanosecond.
+    PerNanosecond(u64),
+    /// 2 to this power ticks make a second.
+    Binary(u32),
+}
+
+impl Default for Clock {
+    /// Microseconds, which is what the format has unless it says otherwise.
+    fn default() -> Self {
+        Clock {
+            resolution: Resolution::Nanoseconds(1_000),
+            offset_s: 0,
+        }
+    }
+}
+
+impl Clock {
+    /// Sets the resolution as the option says it: a negative power of 10, or of 2 if the highest bit is set.
+    pub fn set_resolution(&mut self, option: u8) {
+        let power = u32::from(option & 0x7f);
+        self.resolution = if option & 0x80 != 0 {
+            Resolution::Binary(power)
+        } else if power <= NANOSECOND_DIGITS {
+            Resolution::Nanoseconds(10_u64.pow(NANOSECOND_DIGITS - power))
+        } else {
+            // So fine that 64 bits do not reach a nanosecond: all times are 0 then.
+            let ticks = 10_u64.checked_pow(power - NANOSECOND_DIGITS).unwrap_or(u64::MAX);
+            Resolution::PerNanosecond(ticks)
+        };
+    }
+
+    /// When it was `ticks`. What 64 bits of nanoseconds cannot hold is the nearest they can.
+    pub fn at_ns(self, ticks: u64) -> u64 {
+        let nanos = match self.resolution {
+            Resolution::Nanoseconds(length) => ticks.saturating_mul(length),
+            Resolution::PerNanosecond(ticks_per_nano) => ticks / ticks_per_nano,
+            Resolution::Binary(power) => {
+                let nanos = (u128::from(ticks) * u128::from(NANOS_PER_SECOND)) >> power;
+                u64::try_from(nanos).unwrap_or(u64::MAX)
+            }
+        };
+        let offset = self.offset_s.unsigned_abs().saturating_mul(NANOS_PER_SECOND);
+        if self.offset_s < 0 {
+            nanos.saturating_sub(offset)
+        } else {
+            nanos.saturating_add(offset)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(resolution: u8, offset_s: i64, ticks: u64) -> u64 {
+        let mut clock = Clock {
+            offset_s,
+            ..Clock::default()
+        };
+        clock.set_resolution(resolution);
+        clock.at_ns(ticks)
+    }
+
+    #[test]
+    fn powers_of_ten_and_of_two_are_nanoseconds() {
+        let second_and_a_half = [
+            (0, 1),
+            (1, 15),
+            (3, 1_500),
+            (6, 1_500_000),
+            (9, 1_500_000_000),
+            (12, 1_500_000_000_000),
+            (0x80, 1),
+            (0x81, 3),
+            (0x80 | 20, 3 << 19),
+            (0x80 | 62, 3 << 61),
+        ];
+        for (resolution, ticks) in second_and_a_half {
+            let whole = [0, 0x80].contains(&resolution);
+            let expected = if whole { 1_000_000_000 } else { 1_500_000_000 };
+            assert_eq!(at(resolution, 0, ticks), expected, "{resolution:#x}");
+        }
+        let mut microseconds = Clock::default();
+        assert_eq!(microseconds.at_ns(7), 7_000);
+        microseconds.set_resolution(6);
+        assert_eq!(microseconds, Clock::default());
+    }
+
+    #[test]
+    fn an_offset_moves_either_way() {
+        assert_eq!(at(9, 2, 5), 2_000_000_005);
+        assert_eq!(at(9, -1, 3_000_000_000), 2_000_000_000);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_the_nearest_that_does() {
+        assert_eq!(at(0, 0, u64::MAX), u64::MAX);
+        assert_eq!(at(0x80, 0, u64::MAX), u64::MAX);
+        assert_eq!(at(6, i64::MAX, 1), u64::MAX);
+        assert_eq!(at(6, i64::MIN, 1), 0);
+        for resolution in 0..=u8::MAX {
+            assert!(
+                at(resolution, 0, u64::MAX - 1) <= at(resolution, 0, u64::MAX),
+                "{resolution:#x}"
+            );
+        }
+        assert_eq!(at(0x7f, 0, 1), 0);
+        assert_eq!(at(0xff, 0, u64::MAX), 0);
+    }
+}

@@ -1,0 +1,134 @@
+//! What is wrong with a file: one line each, to stand behind its name.
+
+use std::error::Error;
+use std::{fmt, io};
+
+/// How much of a file is looked at to say what it is.
+pub(super) const LOOKED_AT: usize = 512;
+
+const REMEDY: &str = "not a pcap or pcapng capture; write one with tcpdump -w FILE";
+
+/// Why a capture cannot be read, or cannot be read on.
+#[derive(Debug)]
+pub enum CaptureError {
+    /// The device or pipe failed.
+    Input(io::Error),
+    /// It is no capture, or one of a kind that cannot be read. What it is, and the remedy, in one line that goes on after the file's name and a colon.
+    Format(String),
+}
+
+impl CaptureError {
+    /// By how the file begins.
+    pub(super) fn not_a_capture(bytes: &[u8]) -> Self {
+        if let Some((_, what, remedy)) = KNOWN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+            return CaptureError::Format(format!("is {what}; {remedy}"));
+        }
+        let what = if bytes.is_empty() {
+            "is empty".into()
+        } else if is_text(bytes) {
+            "is a text file".into()
+        } else {
+            let begin: Vec<_> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            format!("begins with the bytes {}", begin.join(" "))
+        };
+        CaptureError::Format(format!("{what}, {REMEDY}"))
+    }
+
+    /// Its header says a version that does not exist yet.
+    pub(super) fn version(format: &str, major: u16, minor: u16, known: u16) -> Self {
+        CaptureError::Format(format!(
+            "is {format} of version {major}.{minor}, but only {known}.x can be read; convert it with editcap -F pcap FILE OUTPUT"
+        ))
+    }
+
+    /// Its packets begin with a header that is not known.
+    pub(super) fn link_type(number: u32) -> Self {
+        CaptureError::Format(format!(
+            "has packets of link type {number}, which cannot be decoded; capture on Ethernet (1), raw IP (12, 14, 101, 228, 229), \
+             Linux cooked (113, 276) or BSD loopback (0, 108)"
+        ))
+    }
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CaptureError::Input(error) => write!(f, "cannot be read: {error}"),
+            CaptureError::Format(message) => f.write_str(message),
+        }
+    }
+}
+
+impl Error for CaptureError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            CaptureError::Input(error) => Some(error),
+            CaptureError::Format(_) => None,
+        }
+    }
+}
+
+impl From<io::Error> for CaptureError {
+    fn from(error: io::Error) -> Self {
+        CaptureError::Input(error)
+    }
+}
+
+/// Where a file is damaged or cut, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Where what is damaged begins, in bytes from the beginning of the file, unpacked if it was packed with gzip.
+    pub offset: u64,
+    /// What is wrong, in words.
+    pub what: String,
+}
+
+impl Damage {
+    pub(super) fn new(offset: u64, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Damage { offset, what }
+    }
+
+    /// Nothing can be read of the file.
+    pub(super) fn before_any_packet(self) -> CaptureError {
+        CaptureError::Format(format!("is damaged {self}; take the capture again"))
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at byte {}: {}", self.offset, self.what)
+    }
+}
+
+/// What people mistake for a pcap or pcapng file, by its first bytes.
+const KNOWN: [(&[u8], &str, &str); 5] = [
+    (
+        b"\x28\xb5\x2f\xfd",
+        "compressed with zstd",
+        "unpack it with zstd -d FILE",
+    ),
+    (b"\xfd7zXZ\0", "compressed with xz", "unpack it with xz -d FILE"),
+    (b"BZh", "compressed with bzip2", "unpack it with bzip2 -d FILE"),
+    (b"PK\x03\x04", "a zip archive", "unpack it with unzip FILE"),
+    (
+        b"snoop\0\0\0",
+        "a snoop capture",
+        "convert it with editcap -F pcap FILE OUTPUT",
+    ),
+];
+
+/// Whether somebody could have typed it. The last character may be cut.
+fn is_text(bytes: &[u8]) -> bool {
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    !valid.is_empty()
+        && valid
+            .chars()
+            .all(|character| character.is_whitespace() || !character.is_control())
+}

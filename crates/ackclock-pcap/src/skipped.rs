@@ -1,0 +1,59 @@
+//! What a capture holds that is no packet for measuring, counted by reason.
+
+/// Why a packet of a capture was not decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// Neither IPv4 nor IPv6: ARP, spanning tree and the like.
+    NotIp,
+    /// IP, but neither TCP nor UDP: ICMP, tunnels, encrypted payload.
+    OtherTransport,
+    /// A fragment other than the first: it has no transport header.
+    Fragment,
+    /// The capture holds too little of it.
+    TooShort,
+    /// Its headers contradict each other.
+    Malformed,
+    /// Seen on an interface of a link type that is not known.
+    OtherLink,
+    /// Without a time, as the Simple Packet Blocks of pcapng are.
+    WithoutTime,
+    /// Its block of the file contradicts itself.
+    Damaged,
+}
+
+/// How many packets were not decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named as its reason in `Skip`")]
+pub struct Skipped {
+    pub not_ip: u64,
+    pub other_transport: u64,
+    pub fragments: u64,
+    pub too_short: u64,
+    pub malformed: u64,
+    pub other_link: u64,
+    pub without_time: u64,
+    pub damaged: u64,
+}
+
+impl Skipped {
+    /// Of any reason.
+    pub const fn total(&self) -> u64 {
+        let by_headers =
+            self.not_ip + self.other_transport + self.fragments + self.too_short + self.malformed;
+        by_headers + self.other_link + self.without_time + self.damaged
+    }
+
+    /// Counts one.
+    pub fn count(&mut self, reason: Skip) {
+        *match reason {
+            Skip::NotIp => &mut self.not_ip,
+            Skip::OtherTransport => &mut self.other_transport,
+            Skip::Fragment => &mut self.fragments,
+            Skip::TooShort => &mut self.too_short,
+            Skip::Malformed => &mut self.malformed,
+            Skip::OtherLink => &mut self.other_link,
+            Skip::WithoutTime => &mut self.without_time,
+            Skip::Damaged => &mut self.damaged,
+        } += 1;
+    }
+}

@@ -1,0 +1,53 @@
+//! What another program reads in a capture.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Whether tests that ask tshark have to be skipped; says so.
+pub fn tshark_is_missing() -> bool {
+    let missing = Command::new("tshark").arg("--version").output().is_err();
+    if missing {
+        // Not eprintln!, which the test harness keeps to itself.
+        let message = b"SKIPPED: tshark is not installed; on Debian: apt-get install tshark\n";
+        std::io::stderr().write_all(message).unwrap();
+    }
+    missing
+}
+
+/// A capture beside the test program, deleted when the test is over.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Self {
+        Scratch(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
+    }
+}
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// One row per packet with these fields, empty for a field that a packet does not have. `preferences` are tshark's, as `name:value`.
+pub fn tshark(file: &Path, preferences: &[&str], fields: &str) -> Vec<String> {
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-r"]).arg(file);
+    command.args(["-T", "fields", "-E", "separator= "]);
+    for preference in preferences {
+        command.args(["-o", preference]);
+    }
+    for field in fields.split(' ') {
+        command.args(["-e", field]);
+    }
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
