@@ -162,6 +162,12 @@ impl Hop {
         self.followed
     }
 
+    /// Whether more of a packet may matter here than its size.
+    #[inline(always)]
+    pub const fn looks_at_packets(&self) -> bool {
+        self.passed == CLOSED
+    }
+
     /// [`Hop::handle_packet`] for a packet that finds the link idle, if nothing else matters: nearly always, and then the packet itself is not
     /// looked at. `None` if it has to be, and nothing has happened.
     #[inline(always)] // once for each hop on a packet's way: the call would cost as much as the work

@@ -75,21 +75,27 @@ pub struct Outcome<T> {
 struct Leg {
     flow: u32,
     size: u16,
-    /// The stop of its way that it comes to.
+    /// The stop of its way that it is at or comes to.
     position: u8,
     forward: bool,
 }
 
 impl Leg {
-    /// The way of a packet from the stop of that number on.
+    /// Where a packet is.
     #[inline(always)]
-    const fn of(packet: &Packet, position: u8) -> Self {
+    const fn of(packet: &Packet) -> Self {
         Leg {
             flow: packet.flow.0,
             size: packet.size,
-            position,
+            position: packet.position,
             forward: packet.is_forward(),
         }
+    }
+    /// One stop further on.
+    #[inline(always)]
+    const fn next(mut self) -> Self {
+        self.position += 1;
+        self
     }
     const fn flow(self) -> usize {
         self.flow as usize
@@ -311,8 +317,9 @@ impl<T: Trace> Run<T> {
             }
             match departure.packet {
                 Some((at, id)) => {
-                    if !self.put_off(at, hop, id) {
-                        self.move_on(at, id);
+                    let leg = Leg::of(&self.packets[id]);
+                    if !self.put_off(at, hop, id, leg) {
+                        self.travel(at, id, leg.next());
                     }
                 }
                 None => return,
@@ -321,13 +328,6 @@ impl<T: Trace> Run<T> {
                 return;
             }
         }
-    }
-
-    /// A packet has left a hop at `at`.
-    #[inline(always)]
-    fn move_on(&mut self, at: Time, id: PacketId) {
-        let packet = &self.packets[id];
-        self.travel(at, id, Leg::of(packet, packet.position + 1));
     }
 
     /// A packet comes to a stop of its way at `at`: on through all hops that can be followed, to its endpoint, and on with the packet that answers it, if
@@ -341,11 +341,10 @@ impl<T: Trace> Run<T> {
                     Some(left) => at = left,
                     None => return,
                 }
-                if self.put_off(at, hop, id) {
-                    self.packets[id].position = leg.position;
+                if self.put_off(at, hop, id, leg) {
                     return;
                 }
-                leg.position += 1;
+                leg = leg.next();
             }
             let next = if leg.forward {
                 self.deliver_data(at, leg.flow(), id)
@@ -353,7 +352,7 @@ impl<T: Trace> Run<T> {
                 self.deliver_acknowledgement(at, leg.flow(), id)
             };
             match next {
-                Some(next) => (id, leg) = (next, Leg::of(&self.packets[next], 0)),
+                Some(next) => (id, leg) = (next, Leg::of(&self.packets[next])),
                 None => return,
             }
         }
@@ -373,22 +372,26 @@ impl<T: Trace> Run<T> {
         let packet = (id, leg.size);
         let arrival = match station.hop.pass_idle(at, packet, release, &mut self.packets) {
             Some(Arrival::Released(left)) => return Some(left),
-            idle => {
-                self.packets[id].position = leg.position;
-                idle.unwrap_or_else(|| {
-                    self.ledger.hop = hop;
-                    let mut context = Context {
-                        packets: &mut self.packets,
-                        observer: &mut self.ledger,
-                    };
-                    station.hop.handle_packet(at, packet, release, &mut context)
-                })
+            Some(kept) => kept,
+            None => {
+                if station.hop.looks_at_packets() {
+                    self.packets[id].position = leg.position;
+                }
+                self.ledger.hop = hop;
+                let mut context = Context {
+                    packets: &mut self.packets,
+                    observer: &mut self.ledger,
+                };
+                station.hop.handle_packet(at, packet, release, &mut context)
             }
         };
         let next = match arrival {
             Arrival::Released(left) => return Some(left),
             Arrival::Kept(next) => next,
         };
+        if !next.is_never() {
+            self.packets[id].position = leg.position; // it has not been dropped
+        }
         if next <= until && station.hop.is_followed() {
             if self.touched.last() != Some(&(hop as u32)) {
                 self.touched.push(hop as u32);
@@ -482,7 +485,7 @@ impl<T: Trace> Run<T> {
     fn begin_way(&mut self, flow: usize, at: Time, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);
         if let Some(hop) = self.routes.first(flow, true).as_hop() {
-            let leg = Leg::of(&self.packets[id], 0);
+            let leg = Leg::of(&self.packets[id]);
             self.enter_hop(at, hop, id, leg, false);
         }
     }
@@ -495,7 +498,7 @@ impl<T: Trace> Run<T> {
                 self.packets.set_sack_blocks(id, *sacks);
             }
             self.record_endpoint(at, Step::Send, id);
-            self.travel(at, id, Leg::of(&self.packets[id], 0));
+            self.travel(at, id, Leg::of(&self.packets[id]));
         }
         self.arm_receiver(flow);
     }

@@ -9,7 +9,7 @@
 //! The order at shared hops, and of what happens to one flow, is that of a run without windows. Only what two flows do out of each other's sight
 //! changes places.
 
-use super::{QUESTION_EVERY, Run, Supervisor};
+use super::{Leg, QUESTION_EVERY, Run, Supervisor};
 use crate::distribution::Distribution;
 use crate::events::Target;
 use crate::lookahead::{Lookahead, Turn};
@@ -34,6 +34,7 @@ const SIDE_BY_SIDE: usize = 16;
 #[derive(Clone, Copy, Debug)]
 struct Coming {
     at: Time,
+    leg: Leg,
     hop: Target,
     id: PacketId,
 }
@@ -42,8 +43,8 @@ struct Coming {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     at: Time,
+    leg: Leg,
     id: PacketId,
-    flow: u32,
 }
 
 impl Turn for Waiting {
@@ -51,7 +52,7 @@ impl Turn for Waiting {
         self.id
     }
     fn flow(&self) -> usize {
-        self.flow as usize
+        self.leg.flow()
     }
 }
 
@@ -166,30 +167,26 @@ impl<T: Trace> Run<T> {
 
     /// Whether a packet that left a hop at `at` can wait for its flow's turn; then it does.
     #[inline(always)]
-    pub(super) fn put_off(&mut self, at: Time, hop: usize, id: PacketId) -> bool {
+    pub(super) fn put_off(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
         let waits = at >= self.window_end && hop < self.windows.first_private;
         if T::ON || !waits || !self.stations[hop].hop.is_followed() {
             return false;
         }
-        let flow = self.packets[id].flow.0;
-        self.windows.waiting.push(Waiting { at, id, flow });
+        self.windows.waiting.push(Waiting { at, leg, id });
         true
     }
 
     /// The next wake-up of the window, after all that come before it have come.
     #[inline(always)]
     fn pop_in_window(&mut self) -> Option<(Time, Target)> {
-        while let Some(Coming { at, hop, id }) = self.windows.next() {
+        while let Some(Coming { at, leg, hop, id }) = self.windows.next() {
             if let Some(event) = self.events.pop_before((at, hop)) {
                 return Some(event);
             }
             self.windows.come += 1;
-            if let Some(later) = self.windows.coming.get(self.windows.come + SIDE_BY_SIDE) {
-                prefetch(&self.packets[later.id]);
-            }
             self.advance(at);
             self.statistics.events += 1;
-            self.move_on(at, id);
+            self.travel(at, id, leg.next());
             self.work();
         }
         self.events.pop_before((self.window_end, 0))
@@ -215,13 +212,13 @@ impl<T: Trace> Run<T> {
     #[inline(never)]
     fn take_turns(&mut self) {
         let mut waiting = std::mem::take(&mut self.windows.waiting);
-        let flow = |one: &Waiting| one.flow as usize;
+        let flow = |one: &Waiting| one.leg.flow();
         self.windows.by_flow.sort(&mut waiting, self.flows.len(), flow);
         for (number, one) in waiting.iter().enumerate() {
             self.windows
                 .lookahead
                 .fetch(&waiting[number..], &self.stations, &self.flows, &self.packets);
-            self.move_on(one.at, one.id);
+            self.travel(one.at, one.id, one.leg.next());
             self.work();
         }
         debug_assert!(
@@ -280,7 +277,8 @@ impl<T: Trace> Run<T> {
             station.wake.set(departure.not_before, hop, &mut self.events);
             return false;
         };
-        self.windows.coming.push(Coming { at, hop, id });
+        let leg = Leg::of(&self.packets[id]);
+        self.windows.coming.push(Coming { at, leg, hop, id });
         if let Some(next) = station.hop.first(&self.packets) {
             prefetch(next);
         }
