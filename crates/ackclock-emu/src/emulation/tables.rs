@@ -87,7 +87,7 @@ impl Finished<'_> {
             delivered_bytes: received.received_by_end_bytes.cast_signed(),
             sent_packets: sent_packets(sent),
             retransmitted_packets: sent.retransmissions.map_or(f64::NAN, f64::from),
-            dropped_packets: driver.dropped()[flow].cast_signed(),
+            dropped_packets: driver.dropped()[flow] as f64,
             fast_retransmits: f64::NAN,
             timeouts: sent
                 .last
