@@ -43,6 +43,8 @@ impl Table {
 
 /// How a Rust value becomes a cell.
 pub trait Cell {
+    /// What a cell holds of which nothing is known: NaN; a whole number is zero, a word empty.
+    const UNKNOWN: Self;
     /// An empty column.
     fn column() -> Column;
     /// Appends the value.
@@ -50,6 +52,7 @@ pub trait Cell {
 }
 
 impl Cell for f64 {
+    const UNKNOWN: f64 = f64::NAN;
     fn column() -> Column {
         Column::Number(Vec::new())
     }
@@ -60,6 +63,7 @@ impl Cell for f64 {
     }
 }
 impl Cell for i64 {
+    const UNKNOWN: i64 = 0;
     fn column() -> Column {
         Column::Integer(Vec::new())
     }
@@ -69,7 +73,8 @@ impl Cell for i64 {
         }
     }
 }
-impl Cell for &str {
+impl<'a> Cell for &'a str {
+    const UNKNOWN: &'a str = "";
     fn column() -> Column {
         Column::Text(Words::default())
     }
@@ -101,6 +106,9 @@ macro_rules! rows {
             /// The columns in their order.
             pub const COLUMNS: &'static [ColumnDescription] =
                 &[$(ColumnDescription { name: stringify!($field), summary: $summary.trim_ascii() },)*];
+
+            /// A row of which nothing is known, to be filled in.
+            pub const UNKNOWN: Self = Self { $($field: <$type as Cell>::UNKNOWN,)* };
 
             /// A table without rows.
             pub fn table() -> Table {

@@ -164,7 +164,7 @@ impl Finished<'_> {
     /// How late the packets were.
     pub(super) fn lateness(&self) -> Table {
         let mut table = LatenessRow::table();
-        for (at_most, packets) in self.driven.report.timing.lateness.buckets() {
+        for (_, at_most, packets) in self.driven.report.timing.lateness.buckets() {
             LatenessRow {
                 point: self.labels.0,
                 replicate: self.labels.1,
