@@ -34,7 +34,7 @@ struct Handshake {
     answered: Option<u64>,
     /// Both sides sent a SYN that answers none (RFC 9293 section 3.5).
     both_began: bool,
-    /// A SYN was sent more than once, or both sides began.
+    /// It is not known which SYN was answered, or which answer acknowledged.
     ambiguous: bool,
     /// How long all of it took.
     round_trip: Option<Span>,
@@ -134,7 +134,12 @@ impl Connection {
         let echo = echoed.and_then(|(_, value)| other.stamps.echo(value));
         if flags.syn {
             let again = own.handle_syn(seen);
-            self.handshake.note_syn(side, seen.at, flags.ack, again);
+            if flags.ack {
+                let asked = echo.map(|echo| echo.sent_at);
+                self.handshake.note_answer(seen.at, again, asked);
+            } else {
+                self.handshake.note_syn(side, seen.at, again);
+            }
         }
         if flags.ack {
             other.handle_ack(&Ack {
@@ -148,8 +153,8 @@ impl Connection {
         } else if flags.ack
             && let Some((to_receiver, to_sender)) = self.handshake.note_ack(side, seen.at)
         {
-            own.trips.add_sender_side(to_sender);
-            other.trips.add_sender_side(to_receiver);
+            own.trips.add_handshake(to_receiver, to_sender);
+            other.trips.add_handshake(to_sender, to_receiver);
         }
         own.handle_segment(seen, &Departing { echo });
         own.pass_stamp(seen, other.acknowledged());
@@ -213,22 +218,28 @@ impl Connection {
 }
 
 impl Handshake {
-    fn note_syn(&mut self, side: Side, at: u64, answers: bool, again: bool) {
+    fn note_syn(&mut self, side: Side, at: u64, again: bool) {
         self.ambiguous |= again;
-        if answers {
-            self.answered.get_or_insert(at);
-        } else if self.syn.is_none() {
-            self.syn = Some((at, side));
-        } else if self.syn.is_some_and(|(_, first)| first != side) {
-            self.both_began = true;
-            self.ambiguous = true;
+        match self.syn {
+            None => self.syn = Some((at, side)),
+            Some((_, first)) => self.both_began |= first != side,
         }
     }
 
-    /// The first ACK of the client after the answer: the round trip from here to the server, and that to the client.
+    /// A SYN that answers one; its timestamp may tell which, and when that was.
+    fn note_answer(&mut self, at: u64, again: bool, asked: Option<u64>) {
+        self.answered.get_or_insert(at);
+        if let (Some(asked), Some(syn)) = (asked, &mut self.syn) {
+            syn.0 = asked;
+            self.ambiguous = false;
+        }
+        self.ambiguous |= again;
+    }
+
+    /// The first ACK of the client after the answer tells how long it is from here to the server and back, and to the client and back.
     fn note_ack(&mut self, side: Side, at: u64) -> Option<(Span, Span)> {
         let ((asked, client), answered) = (self.syn?, self.answered?);
-        if self.ambiguous || self.round_trip.is_some() || client != side {
+        if self.ambiguous || self.both_began || self.round_trip.is_some() || client != side {
             return None;
         }
         let passed = |from: u64, to: u64| Span::from_nanos(to.saturating_sub(from));

@@ -72,6 +72,8 @@ pub struct Counts {
     pub by_class: [u64; 5],
     pub fast_recoveries: u64,
     pub spurious: u64,
+    /// Of these, those that DSACK says have arrived.
+    pub arrived_needlessly: u64,
 }
 
 /// What is counted of what came back.

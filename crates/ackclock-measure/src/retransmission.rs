@@ -54,8 +54,12 @@ pub struct Situation {
     pub duplicates: u32,
     /// SACK reports something beyond it.
     pub sacked_beyond: bool,
+    /// The receiver sends SACK blocks.
+    pub sack: bool,
     /// How long ago its last transmission and the last ACK of new data are, whichever is later.
     pub waited: Span,
+    /// How long ago the last ACK of new data is.
+    pub since_progress: Span,
     /// How long ago the last ACK of any kind passed.
     pub quiet: Span,
     /// An ACK that passed no longer ago may have caused it.
@@ -68,11 +72,8 @@ pub struct Situation {
 
 /// Why a packet was sent again.
 pub fn classify(situation: &Situation) -> Class {
-    let timer_is_due = situation.first && waits(situation.waited, TIMER_SHARE, situation.timeout);
-    let answers_an_ack = situation.quiet <= situation.reaction;
     let evidence = situation.duplicates >= DUPLICATE_THRESHOLD || situation.sacked_beyond;
-    // Time enough for the timer, and either no ACK that could have caused it, or what ACKs can cause has been sent before.
-    if timer_is_due && (!answers_an_ack || situation.again || !evidence && situation.phase == Phase::Open) {
+    if situation.first && timer_went_off(situation, evidence) {
         return Class::Timeout;
     }
     if situation.phase == Phase::Loss {
@@ -91,6 +92,26 @@ pub fn classify(situation: &Situation) -> Class {
         return Class::TailProbe;
     }
     Class::Unclear
+}
+
+/// Whether it was the retransmission timer that sent the first packet not acknowledged again.
+fn timer_went_off(situation: &Situation, evidence: bool) -> bool {
+    let is_due = |span| waits(span, TIMER_SHARE, situation.timeout);
+    let answers_an_ack = situation.quiet <= situation.reaction;
+    match (situation.phase, situation.again) {
+        // What duplicates and partial ACKs can cause has not been sent before, and comes with them.
+        (Phase::Open, false) => is_due(situation.waited) && !(answers_an_ack && evidence),
+        (_, false) => is_due(situation.waited) && !answers_an_ack,
+        // Without SACK nothing but the timer sends the same twice in one recovery. It may be one that partial ACKs do not restart (RFC 6582
+        // section 4, "impatient").
+        (Phase::Recovery, true) if !situation.sack => true,
+        // A fast retransmission does not restart the timer (RFC 6298 section 5). That it was lost is seen from SACK within a round trip or so (RFC 8985).
+        (Phase::Recovery, true) if is_due(situation.since_progress) && !is_due(situation.waited) => {
+            let long_ago = |smoothed| waits(situation.waited, 2.0, smoothed);
+            !answers_an_ack || situation.smoothed.is_some_and(long_ago)
+        }
+        (_, true) => is_due(situation.waited),
+    }
 }
 
 fn waits(waited: Span, share: f64, of: Span) -> bool {
@@ -140,7 +161,9 @@ mod tests {
         again: false,
         duplicates: 0,
         sacked_beyond: false,
+        sack: true,
         waited: Span::from_millis(110),
+        since_progress: Span::from_millis(110),
         quiet: Span::ZERO,
         reaction: Span::from_millis(5),
         smoothed: Some(Span::from_millis(100)),
@@ -218,6 +241,21 @@ mod tests {
             ..lost
         };
         assert_eq!(classify(&early), Class::Fast, "RACK sees that it was lost");
+        let timer = Situation {
+            quiet: MS * 20,
+            since_progress: MS * 310,
+            ..early
+        };
+        assert_eq!(
+            classify(&timer),
+            Class::Timeout,
+            "it runs since the last progress"
+        );
+        assert_eq!(
+            classify(&Situation { sack: false, ..early }),
+            Class::Timeout,
+            "nobody else would"
+        );
     }
 
     #[test]

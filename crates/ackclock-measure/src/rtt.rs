@@ -147,6 +147,12 @@ impl RoundTrips {
         Some(whole)
     }
 
+    /// The handshake tells both sides, at once.
+    pub fn add_handshake(&mut self, receiver_side: Span, sender_side: Span) {
+        self.add_sender_side(sender_side);
+        self.whole.add(receiver_side + sender_side);
+    }
+
     /// Data tells the sender's side.
     pub fn add_sender_side(&mut self, span: Span) {
         self.sender_side = Some(self.sender_side.map_or(span, |least| least.min(span)));

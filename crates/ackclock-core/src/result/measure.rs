@@ -92,11 +92,11 @@ rows! {
         retransmissions_spurious: f64,
         /// How often fast retransmission began, each with all that it sent again.
         fast_recoveries: f64,
-        /// Losses, at least: third duplicate ACKs outside of an ongoing recovery.
+        /// Losses of what was acknowledged, at least: recoveries that began with three duplicate ACKs or SACK. Right if the way keeps the order.
         losses_lower: f64,
-        /// Losses, estimated: packets sent again and not needlessly.
+        /// The same, estimated: packets sent again and not needlessly.
         losses_estimate: f64,
-        /// Losses, at most, of what was acknowledged: packets sent again, those known to be needless left out where DSACK tells.
+        /// The same, at most: packets sent again, without those that by DSACK arrived beside another.
         losses_upper: f64,
         /// Whether both sides agreed on ECN (RFC 3168 section 6.1.1), 0 or 1; null without the SYNs.
         ecn_negotiated: f64,
@@ -156,7 +156,7 @@ rows! {
         timestamp_rtt_min_s: f64,
         /// The largest.
         timestamp_rtt_max_s: f64,
-        /// From the SYN to the ACK of its answer: a whole round trip, wherever the capture was taken. Null if either SYN was sent again.
+        /// From the SYN to the ACK of its answer: a whole round trip, wherever the capture was taken. Null if it is not clear which SYN was answered.
         handshake_rtt_s: f64,
         /// Where on the way of the data the capture was taken: `sender`, `middle`, `receiver` or `unknown`.
         vantage: &'a str,

@@ -115,7 +115,9 @@ impl Direction {
         let duplicate = first.1 <= number || within;
         if duplicate {
             self.acks.duplicate_sacks += 1;
-            self.note_needless(first.0);
+            let needless = u64::from(self.resent.note_needless(first.0));
+            self.counts.spurious += needless;
+            self.counts.arrived_needlessly += needless;
         }
         let mut news = false;
         for block in &blocks[usize::from(duplicate)..] {
@@ -127,10 +129,6 @@ impl Direction {
             }
         }
         news
-    }
-
-    fn note_needless(&mut self, number: u64) {
-        self.counts.spurious += u64::from(self.resent.note_needless(number));
     }
 
     fn note_duplicate(&mut self) {

@@ -326,7 +326,9 @@ impl Direction {
             again: before.is_some_and(|sent| sent.resent && sent.last_at >= self.phase_since),
             duplicates: self.duplicates,
             sacked_beyond: self.sacked.reaches_beyond(high),
+            sack: self.uses_sack(),
             waited: Span::from_nanos(at.saturating_sub(sent_at.max(self.progress_at))),
+            since_progress: Span::from_nanos(at.saturating_sub(self.progress_at)),
             quiet: self.quiet(at).unwrap_or(Span::FOREVER),
             reaction: self.reaction(),
             smoothed: self.trips.estimator().smoothed(),
@@ -349,6 +351,9 @@ impl Direction {
             Class::Fast => {
                 // Reno leaves recovery at any ACK of new data, and may begin another one at once (RFC 5681 section 3.2).
                 let anew = first && !self.uses_sack() && self.duplicates >= DUPLICATE_THRESHOLD;
+                // By SACK it may begin before the third duplicate ACK.
+                let early = self.phase == Phase::Open && self.duplicates < DUPLICATE_THRESHOLD;
+                self.acks.lower += u64::from(early);
                 if self.phase != Phase::Recovery || anew {
                     self.counts.fast_recoveries += 1;
                     self.begin_phase(Phase::Recovery, at);

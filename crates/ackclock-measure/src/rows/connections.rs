@@ -115,24 +115,30 @@ fn fill_retransmissions(row: &mut ConnectionRow<'_>, direction: &Direction) {
     row.fast_recoveries = known(direction.acks.any > 0, counts.fast_recoveries);
 }
 
-/// Losses of what has been acknowledged: each had to be sent again, so there are at most as many as packets sent again, less those that are
-/// known to be needless. A third duplicate ACK outside of a recovery tells of one at least, if the way keeps the order.
+/// Losses of what has been acknowledged. Each was sent again, so there are at most as many as packets sent again, less those that are known to have
+/// arrived beside another. A third duplicate ACK outside of a recovery tells of one at least, if the way keeps the order. Between the two: what was
+/// sent again needlessly was sent for no loss, though it may have been lost itself.
 fn fill_losses(row: &mut ConnectionRow<'_>, direction: &Direction) {
     let (counts, acks) = (&direction.counts, &direction.acks);
     if counts.packets == 0 || acks.any == 0 {
         return;
     }
-    let most = counts.retransmitted_packets.saturating_sub(counts.spurious);
+    let most = counts
+        .retransmitted_packets
+        .saturating_sub(counts.arrived_needlessly);
+    let least = acks.lower.min(most);
     // Slow start after a timeout sends again what had arrived. Without SACK only a duplicate ACK tells, one for each (Allman, Eddy, Ostermann
     // 2003).
-    let needless = match acks.with_sack {
+    let by_duplicates = match acks.with_sack {
         0 => acks.after_timeout.min(direction.resent_as(Class::AfterTimeout)),
         _ => 0,
     };
-    let least = acks.lower.min(most);
+    let needed = counts
+        .retransmitted_packets
+        .saturating_sub(counts.spurious + by_duplicates);
     row.losses_upper = most as f64;
     row.losses_lower = least as f64;
-    row.losses_estimate = most.saturating_sub(needless).max(least) as f64;
+    row.losses_estimate = needed.clamp(least, most) as f64;
 }
 
 fn fill_options(row: &mut ConnectionRow<'_>, connection: &Connection, direction: &Direction) {
