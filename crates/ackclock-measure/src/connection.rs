@@ -1,6 +1,6 @@
 //! One connection: two directions, how it begins and how it ends.
 
-use crate::direction::{Ack, Departing, Direction, Seen};
+use crate::direction::{Ack, Direction, Seen};
 use ackclock_core::units::Span;
 use std::net::SocketAddr;
 
@@ -111,9 +111,15 @@ impl Connection {
         !answers
     }
 
+    /// It is `at`, and nothing has passed since the last packet.
+    pub fn settle(&mut self, at: u64) {
+        self.directions
+            .iter_mut()
+            .for_each(|direction| direction.settle(at));
+    }
+
     /// A packet from that side.
     pub fn handle(&mut self, side: Side, seen: &Seen<'_>) {
-        self.last = self.last.max(seen.at);
         let flags = seen.segment.flags;
         let [low, high] = &mut self.directions;
         let (own, other) = match side {
@@ -123,6 +129,8 @@ impl Connection {
         if own.is_copy(seen) {
             return;
         }
+        self.start = self.start.min(seen.at);
+        self.last = self.last.max(seen.at);
         own.count(seen);
         if flags.rst {
             // Its numbers may be anything.
@@ -156,8 +164,8 @@ impl Connection {
             own.trips.add_handshake(to_receiver, to_sender);
             other.trips.add_handshake(to_sender, to_receiver);
         }
-        own.handle_segment(seen, &Departing { echo });
-        own.pass_stamp(seen, other.acknowledged());
+        own.handle_segment(seen, echo);
+        own.pass_stamp(seen);
         if self.directions.iter().all(Direction::is_finished) {
             self.closed.get_or_insert(seen.at);
         }

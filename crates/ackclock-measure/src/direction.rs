@@ -13,6 +13,7 @@ use crate::rounds::{Rounds, State};
 use crate::rtt::{Moments, RoundTrips};
 use crate::sequence;
 use crate::stamps::Stamps;
+use crate::underway::Underway;
 use crate::vantage::Vantage;
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
@@ -22,7 +23,6 @@ mod acknowledging;
 mod sending;
 
 pub use acknowledging::Ack;
-pub use sending::Departing;
 
 /// A TCP segment as the capture shows it. Times are nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ pub struct AckCounts {
     pub triple_duplicate: u64,
     /// Third duplicates outside of a recovery.
     pub lower: u64,
-    /// Duplicates while slow start after a timeout went over what was outstanding.
+    /// Duplicates that may answer what slow start after a timeout has sent again.
     pub after_timeout: u64,
     pub post_loss: u64,
     pub with_sack: u64,
@@ -144,6 +144,8 @@ pub struct Direction {
     /// The other side's window, scaled if its scale is known.
     pub window: OverTime,
     pub warm: Warm,
+    /// What samples have told of delivery: what had passed before the first ACK, at first, and that may be more than that ACK says.
+    pub told_delivered: u64,
     /// When all data up to the FIN was acknowledged.
     pub finished_at: Option<u64>,
     recent: Recent,
@@ -163,10 +165,13 @@ pub struct Direction {
     flight: Flight,
     sacked: Ranges,
     resent: Resent,
+    underway: Underway,
     phase: Phase,
     phase_since: u64,
     /// The phase ends when all before this number is acknowledged.
     recover: u64,
+    /// When slow start after the last timeout began and last sent something again.
+    slow_start_again: Option<(u64, u64)>,
     duplicates: u32,
     progress_at: u64,
     last_ack_at: Option<u64>,
@@ -195,6 +200,7 @@ impl Direction {
             outstanding: OverTime::default(),
             window: OverTime::default(),
             warm: Warm::default(),
+            told_delivered: 0,
             finished_at: None,
             recent: Recent::default(),
             located: false,
@@ -207,9 +213,11 @@ impl Direction {
             flight: Flight::default(),
             sacked: Ranges::default(),
             resent: Resent::default(),
+            underway: Underway::default(),
             phase: Phase::Open,
             phase_since: 0,
             recover: 0,
+            slow_start_again: None,
             duplicates: 0,
             progress_at: 0,
             last_ack_at: None,
@@ -298,16 +306,17 @@ impl Direction {
 
     /// Where the capture was taken.
     pub fn vantage(&self) -> Vantage {
-        Vantage::of(self.trips.sender_side(), self.trips.receiver_side())
+        self.trips.vantage()
     }
 
-    /// An ACK that passed no longer ago may have caused what the sender does now: hosts take some time, and ACKs have to reach the sender.
+    /// An ACK that passed no longer ago may have caused what the sender does now: it has to reach the sender, on a way that is not always as long, and
+    /// hosts take some time.
     fn reaction(&self) -> Span {
         const HOST: Span = Span::from_millis(1);
         let smoothed = self.trips.estimator().smoothed().unwrap_or(Span::ZERO);
         // With an unknown way to the sender: the whole of it is not likely.
         let way = self.trips.sender_side().unwrap_or(smoothed / 2);
-        way + HOST.max(smoothed / 16)
+        way + HOST.max(way / 8)
     }
 
     fn quiet(&self, at: u64) -> Option<Span> {
@@ -318,6 +327,38 @@ impl Direction {
     /// How many bytes are outstanding between this point and the receiver.
     fn beyond(&self) -> u64 {
         self.highest.saturating_sub(self.acknowledged)
+    }
+
+    /// The way from here to the sender and back, if the capture was not taken at the sender.
+    fn way_to_sender(&self) -> Option<Span> {
+        let way = self.trips.sender_side_now()?;
+        (self.vantage() != Vantage::Sender).then_some(way)
+    }
+
+    /// What was outstanding for the sender when it sent what passes now: it had not seen all ACKs that have passed here.
+    fn outstanding_for_sender(&mut self, at: u64) -> u64 {
+        let acknowledged = match self.way_to_sender() {
+            Some(way) => self.underway.known(at, way).max(self.origin.unwrap_or(0)),
+            None => self.acknowledged,
+        };
+        self.highest.saturating_sub(acknowledged)
+    }
+
+    /// It is `at`: whatever an ACK of everything could have released would have passed by some time before, and nothing has. From then on
+    /// nothing was outstanding.
+    pub fn settle(&mut self, at: u64) {
+        let smoothed = self.trips.estimator().smoothed();
+        if self.outstanding.value() > 0
+            && self.beyond() == 0
+            && let Some(last) = self.last_ack_at
+        {
+            let empty = last.saturating_add(self.reaction().as_nanos());
+            if empty < at {
+                self.rounds.advance(empty, smoothed);
+                self.set_outstanding(empty, 0);
+            }
+        }
+        self.rounds.advance(at, smoothed);
     }
 
     fn set_outstanding(&mut self, at: u64, bytes: u64) {

@@ -10,7 +10,7 @@
 //! | [`vantage`] | where on the way a capture was taken |
 //!
 //! Within: a `connection` is two `direction`s. What a direction has sent is `sending`, which keeps `flight`, `holes` and `recent`; what came back is
-//! `acknowledging`, which keeps `ranges` and `resent`; `rtt` and `stamps` measure, `rounds` cuts the time into round trips, `rows` writes.
+//! `acknowledging`, which keeps `ranges`, `resent` and `underway`; `rtt` and `stamps` measure, `rounds` cuts the time into round trips, `rows` writes.
 //!
 //! Nothing here reads a file or a clock. Memory grows with the connections that live at a time, not with the capture; of those that are over, twelve bytes
 //! for each pair of addresses remain, by which later ones are numbered.
@@ -32,6 +32,7 @@ mod rows;
 mod rtt;
 mod sequence;
 mod stamps;
+mod underway;
 pub mod vantage;
 
 pub use measurement::Measurement;

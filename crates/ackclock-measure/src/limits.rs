@@ -106,15 +106,20 @@ const PROMPT: f64 = 0.9;
 
 /// What limited the sender; `None` if the round trip says nothing, so that what was before goes on.
 pub fn judge(evidence: &Evidence) -> Option<Limit> {
-    let rules: [(bool, Limit); 8] = [
+    let rules: [(bool, Limit); 10] = [
         (evidence.recovering, Limit::Recovery),
         (receiver_has_no_room(evidence), Limit::ReceiveWindow),
         (evidence.silent, Limit::Recovery),
         (evidence.idle >= IDLE, Limit::Application),
         (grows_by_leaps(evidence), Limit::SlowStart),
+        (leaves_at_will(evidence), Limit::Application),
         (queue_stands(evidence), Limit::BottleneckRate),
-        (application_decides(evidence), Limit::Application),
-        (buffer_decides(evidence), Limit::SenderBuffer),
+        (comes_in_pieces(evidence), Limit::Application),
+        (
+            stands_still(evidence) && always_has_data(evidence),
+            Limit::SenderBuffer,
+        ),
+        (stands_still(evidence), Limit::Application),
     ];
     let first = rules.iter().find(|(holds, _)| *holds).map(|(_, limit)| *limit);
     first.or((evidence.sent > 0).then_some(Limit::CongestionWindow))
@@ -137,24 +142,27 @@ fn queue_stands(evidence: &Evidence) -> bool {
     evidence.sent > 0 && evidence.stretched.is_some_and(|stretched| stretched >= STRETCHED)
 }
 
-/// Data leaves in pieces smaller than segments, or at moments that have nothing to do with ACKs; or it stands still though ACKs do not release it at once. A sender
-/// that paces looks the same if its window is a few segments only.
-fn application_decides(evidence: &Evidence) -> bool {
-    let most = |packets: u32| evidence.sent > 0 && 2 * packets > evidence.sent;
-    let grows = evidence.peak > evidence.previous_peak + evidence.mss;
-    let at_will = most(evidence.short) || most(evidence.unasked);
-    (at_will && !grows) || (stands_still(evidence) && !always_has_data(evidence))
+/// Most data leaves at moments that have nothing to do with ACKs. A sender that paces looks the same if its window is a few segments only.
+fn leaves_at_will(evidence: &Evidence) -> bool {
+    2 * evidence.unasked > evidence.sent && !grows(evidence)
 }
 
-/// Full segments leave whenever an ACK comes, and still there are never more of them outstanding, though nothing is lost and no queue stands.
-fn buffer_decides(evidence: &Evidence) -> bool {
-    stands_still(evidence) && always_has_data(evidence)
+/// Most data leaves in pieces smaller than segments.
+fn comes_in_pieces(evidence: &Evidence) -> bool {
+    2 * evidence.short > evidence.sent && !grows(evidence)
 }
 
+/// A congestion window that is used grows.
+fn grows(evidence: &Evidence) -> bool {
+    evidence.peak > evidence.previous_peak + evidence.mss
+}
+
+/// There is never more outstanding, though nothing is lost and no queue stands.
 fn stands_still(evidence: &Evidence) -> bool {
     evidence.sent > 0 && evidence.flat_rounds >= FLAT_ROUNDS
 }
 
+/// Full segments leave whenever an ACK comes: what holds them back is a buffer. Else it is the application.
 fn always_has_data(evidence: &Evidence) -> bool {
     f64::from(evidence.prompt) >= PROMPT * f64::from(evidence.sent)
 }

@@ -54,6 +54,8 @@ pub struct Measurement {
     swept_at: u64,
     datagrams: u64,
     finished: bool,
+    /// Tables are owed at the end, even without rows.
+    owed: bool,
 }
 
 impl std::fmt::Debug for Measurement {
@@ -104,6 +106,7 @@ impl Measurement {
             swept_at: 0,
             datagrams: 0,
             finished: false,
+            owed: false,
         }
     }
 
@@ -224,16 +227,19 @@ impl Measurement {
         let all = self.live.keys().copied().collect();
         self.end_all(all);
         self.finished = true;
+        self.owed = true;
     }
 
-    /// Rows, if there are enough of them to be written down, or any after [`Measurement::finish`]. Every table is there, some perhaps without rows.
+    /// Rows, if there are enough of them to be written down; after [`Measurement::finish`] the last ones, if there are any or not. Every table is there,
+    /// some perhaps without rows.
     pub fn poll_tables(&mut self) -> Option<Vec<(&'static str, Table)>> {
         let enough = if self.finished {
             1
         } else {
             self.parameters.chunk_rows.max(1)
         };
-        (self.rows.count() >= enough).then(|| self.rows.take(self.parameters.segments))
+        let due = std::mem::take(&mut self.owed) || self.rows.count() >= enough;
+        due.then(|| self.rows.take(self.parameters.segments))
     }
 
     /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970: as asked for, or that of the first packet.

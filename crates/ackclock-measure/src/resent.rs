@@ -10,6 +10,7 @@ struct Again {
     low: u64,
     high: u64,
     needless: bool,
+    arrived: bool,
 }
 
 /// See the module.
@@ -22,19 +23,34 @@ impl Resent {
         if self.0.len() == MOST {
             self.0.pop_front();
         }
-        self.0.push_back(Again { low, high, needless });
+        self.0.push_back(Again {
+            low,
+            high,
+            needless,
+            arrived: false,
+        });
     }
 
     /// It turns out that what covers `number` was sent needlessly. Says whether that is news of a packet sent again: the network duplicates packets too.
     pub fn note_needless(&mut self, number: u64) -> bool {
-        let fits = |again: &&mut Again| !again.needless && again.low <= number && number < again.high;
-        match self.0.iter_mut().rev().find(fits) {
+        let again = self.find(number, |again| !again.needless);
+        again.is_some_and(|again| !std::mem::replace(&mut again.needless, true))
+    }
+
+    /// The receiver says that it got what covers `number` twice. Says whether that is news, and whether it is that it was needless.
+    pub fn note_arrived(&mut self, number: u64) -> (bool, bool) {
+        match self.find(number, |again| !again.arrived) {
             Some(again) => {
-                again.needless = true;
-                true
+                again.arrived = true;
+                (true, !std::mem::replace(&mut again.needless, true))
             }
-            None => false,
+            None => (false, false),
         }
+    }
+
+    fn find(&mut self, number: u64, fits: impl Fn(&Again) -> bool) -> Option<&mut Again> {
+        let covers = |again: &Again| again.low <= number && number < again.high;
+        self.0.iter_mut().rev().find(|again| covers(again) && fits(again))
     }
 }
 
@@ -51,5 +67,13 @@ mod tests {
         assert!(resent.note_needless(5) && resent.note_needless(5) && !resent.note_needless(5));
         assert!(!resent.note_needless(15), "known before");
         assert!(!resent.note_needless(30), "not sent again");
+        assert_eq!(
+            resent.note_arrived(15),
+            (true, false),
+            "known to be needless, not to have arrived"
+        );
+        assert_eq!(resent.note_arrived(15), (false, false));
+        resent.push(40, 50, false);
+        assert_eq!(resent.note_arrived(40), (true, true));
     }
 }

@@ -194,9 +194,9 @@ impl Rounds {
         }
     }
 
-    /// An ACK covers so many bytes and perhaps tells a round-trip time.
-    pub fn acknowledge(&mut self, bytes: u64, round_trip: Option<Span>) {
-        if let Some(span) = round_trip {
+    /// An ACK covers so many bytes and perhaps tells a round-trip time, and the one without the delay of ACKs.
+    pub fn acknowledge(&mut self, bytes: u64, round_trip: Option<Span>, quickest: Option<Span>) {
+        if let Some(span) = quickest {
             self.least_round_trip = Some(self.least_round_trip.map_or(span, |least| least.min(span)));
         }
         let Some(round) = &mut self.round else {
@@ -204,8 +204,10 @@ impl Rounds {
         };
         round.events += 1;
         round.sums.acknowledged += bytes;
-        if let Some(span) = round_trip {
+        if let Some(span) = quickest {
             round.least_round_trip = Some(round.least_round_trip.map_or(span, |least| least.min(span)));
+        }
+        if let Some(span) = round_trip {
             round.sums.round_trips.0 += span.as_nanos();
             round.sums.round_trips.1 += 1;
         }
@@ -331,7 +333,7 @@ mod tests {
 
     fn acknowledge(rounds: &mut Rounds, ms: u64, bytes: u64, outstanding: u64) {
         rounds.advance(ms * MS, TRIP);
-        rounds.acknowledge(bytes, TRIP);
+        rounds.acknowledge(bytes, TRIP, TRIP);
         rounds.set(&state(outstanding));
     }
 

@@ -94,6 +94,7 @@ impl Rows {
         if at <= connection.next_sample {
             return;
         }
+        connection.settle(at);
         let interval = scale.interval.as_nanos();
         let busy = connection
             .directions
@@ -109,17 +110,18 @@ impl Rows {
         }
     }
 
-    fn sample_both(&mut self, connection: &Connection, at: u64, scale: &Scale) {
+    fn sample_both(&mut self, connection: &mut Connection, at: u64, scale: &Scale) {
         for side in Side::BOTH {
             self.sample(connection, side, at, scale);
         }
     }
 
-    fn sample(&mut self, connection: &Connection, side: Side, at: u64, scale: &Scale) {
-        let direction = &connection.directions[side as usize];
+    fn sample(&mut self, connection: &mut Connection, side: Side, at: u64, scale: &Scale) {
+        let direction = &mut connection.directions[side as usize];
         if direction.first_data_at.is_none() {
             return;
         }
+        direction.told_delivered = direction.told_delivered.max(delivered(direction));
         let name = &connection.names[side as usize];
         let estimator = direction.trips.estimator();
         SampleRow {
@@ -132,7 +134,7 @@ impl Rows {
             rtt_s: span_seconds(estimator.latest()),
             smoothed_rtt_s: span_seconds(estimator.smoothed()),
             rto_s: estimator.rto().as_seconds(),
-            delivered_bytes: delivered(direction) as i64,
+            delivered_bytes: direction.told_delivered as i64,
             sent_packets: direction.counts.data_packets as i64,
             retransmitted_packets: direction.counts.retransmitted_packets as f64,
             ..SampleRow::UNKNOWN

@@ -1,5 +1,6 @@
 //! Round-trip times of one direction, as seen at the capture point, and the timeout that a sender would make of them.
 
+use crate::vantage::Vantage;
 use ackclock_core::endpoint::RttEstimator;
 use ackclock_core::endpoint::parameters::{Preset, RtoFloor, TcpParameters};
 use ackclock_core::histogram::Histogram;
@@ -103,9 +104,29 @@ pub struct RoundTrips {
     /// The least of the receiver's side by whatever means, and of the sender's.
     receiver_side: Option<Span>,
     sender_side: Option<Span>,
-    /// The sender's side last seen.
-    sender_side_latest: Option<Span>,
+    /// The sender's side as it was lately.
+    lately: Lately,
     estimator: RttEstimator,
+}
+
+/// The last few samples: an application that has nothing to send for a while makes some of them too long.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lately {
+    spans: [Span; Lately::MOST],
+    count: usize,
+}
+
+impl Lately {
+    /// Few enough for a queue not to have changed much meanwhile. Chosen here.
+    const MOST: usize = 4;
+
+    fn add(&mut self, span: Span) {
+        self.spans[self.count % Self::MOST] = span;
+        self.count += 1;
+    }
+    fn least(&self) -> Option<Span> {
+        self.spans[..self.count.min(Self::MOST)].iter().min().copied()
+    }
 }
 
 impl RoundTrips {
@@ -123,7 +144,7 @@ impl RoundTrips {
             whole: Samples::default(),
             receiver_side: None,
             sender_side: None,
-            sender_side_latest: None,
+            lately: Lately::default(),
             estimator: RttEstimator::new(&parameters),
         }
     }
@@ -139,8 +160,8 @@ impl RoundTrips {
         }
         let span = by_sequence.or(by_stamp)?;
         self.receiver_side = Some(self.receiver_side.map_or(span, |least| least.min(span)));
-        let whole = span + self.sender_side_latest.unwrap_or(Span::ZERO);
-        if self.sender_side_latest.is_some() {
+        let whole = self.whole_of(span);
+        if self.sender_side.is_some() {
             self.whole.add(whole);
         }
         self.estimator.sample(whole);
@@ -156,7 +177,7 @@ impl RoundTrips {
     /// Data tells the sender's side.
     pub fn add_sender_side(&mut self, span: Span) {
         self.sender_side = Some(self.sender_side.map_or(span, |least| least.min(span)));
-        self.sender_side_latest = Some(span);
+        self.lately.add(span);
     }
 
     /// Round trips of `flows`: whole ones, or the receiver's side where the sender's is unknown.
@@ -174,6 +195,21 @@ impl RoundTrips {
     /// The least sender's side.
     pub const fn sender_side(&self) -> Option<Span> {
         self.sender_side
+    }
+    /// The sender's side now, if known. Next to the sender it is the least ever: whatever more was seen is time in which the application had nothing to send.
+    pub fn sender_side_now(&self) -> Option<Span> {
+        match self.vantage() {
+            Vantage::Sender => self.sender_side,
+            _ => self.lately.least(),
+        }
+    }
+    /// The whole round trip whose receiver's side is `span`, the sender's side counted as nothing if it is unknown.
+    pub fn whole_of(&self, span: Span) -> Span {
+        span + self.sender_side_now().unwrap_or(Span::ZERO)
+    }
+    /// Where the capture was taken.
+    pub fn vantage(&self) -> Vantage {
+        Vantage::of(self.sender_side, self.receiver_side)
     }
     /// The least whole round trip, the sender's side counted as nothing if it is unknown.
     pub fn least(&self) -> Option<Span> {

@@ -1,4 +1,4 @@
-//! Timestamps that one side has sent and the other echoes (RFC 7323 section 3): when they passed, and what they acknowledged.
+//! Timestamps that one side has sent and the other echoes (RFC 7323 section 3), and when they passed.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,6 @@ const MOST: usize = 8192;
 pub struct Echo {
     /// When a packet with it passed first, in nanoseconds.
     pub sent_at: u64,
-    /// What that side had acknowledged by then, with the last packet that had this timestamp.
-    pub acknowledged: u64,
     /// Whether this is the first echo.
     pub first: bool,
 }
@@ -21,7 +19,6 @@ pub struct Echo {
 struct Stamp {
     value: u32,
     sent_at: u64,
-    acknowledged: u64,
     echoed: bool,
 }
 
@@ -35,23 +32,20 @@ pub const fn is_later(value: u32, than: u32) -> bool {
 }
 
 impl Stamps {
-    /// A packet with this timestamp passes, from a side that has acknowledged all before `acknowledged`.
-    pub fn pass(&mut self, value: u32, at: u64, acknowledged: u64) {
-        match self.0.back_mut() {
-            Some(last) if last.value == value => last.acknowledged = acknowledged,
-            Some(last) if !is_later(value, last.value) => {} // late on the way, or a copy
-            _ => {
-                if self.0.len() == MOST {
-                    self.0.pop_front();
-                }
-                self.0.push_back(Stamp {
-                    value,
-                    sent_at: at,
-                    acknowledged,
-                    echoed: false,
-                });
-            }
+    /// A packet with this timestamp passes.
+    pub fn pass(&mut self, value: u32, at: u64) {
+        // Most clocks tick more slowly than packets come; and some packets are late.
+        if self.0.back().is_some_and(|last| !is_later(value, last.value)) {
+            return;
         }
+        if self.0.len() == MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back(Stamp {
+            value,
+            sent_at: at,
+            echoed: false,
+        });
     }
 
     /// The other side echoes this one. Older ones will not be echoed any more, but for late packets.
@@ -65,7 +59,6 @@ impl Stamps {
         let first = !std::mem::replace(&mut stamp.echoed, true);
         Some(Echo {
             sent_at: stamp.sent_at,
-            acknowledged: stamp.acknowledged,
             first,
         })
     }
@@ -78,30 +71,22 @@ mod tests {
     #[test]
     fn an_echo_finds_the_first_packet_of_its_stamp() {
         let mut stamps = Stamps::default();
-        stamps.pass(u32::MAX, 1, 10);
-        stamps.pass(u32::MAX, 2, 11);
-        stamps.pass(3, 5, 12); // wrapped
-        stamps.pass(2, 6, 9); // late
-        let echo = |sent_at, acknowledged, first| {
-            Some(Echo {
-                sent_at,
-                acknowledged,
-                first,
-            })
-        };
-        assert_eq!(stamps.echo(7), None, "never seen");
-        stamps.pass(u32::MAX, 1, 10);
-        assert_eq!(stamps.echo(u32::MAX), echo(1, 10, true));
-        stamps.pass(3, 5, 12);
-        assert_eq!(stamps.echo(u32::MAX), echo(1, 10, false));
-        assert_eq!(stamps.echo(3), echo(5, 12, true));
+        stamps.pass(u32::MAX, 1);
+        stamps.pass(u32::MAX, 2);
+        stamps.pass(3, 5); // wrapped
+        stamps.pass(2, 6); // late
+        let echo = |sent_at, first| Some(Echo { sent_at, first });
+        assert_eq!(stamps.echo(u32::MAX), echo(1, true));
+        assert_eq!(stamps.echo(u32::MAX), echo(1, false));
+        assert_eq!(stamps.echo(3), echo(5, true));
         assert_eq!(stamps.echo(u32::MAX), None, "older ones are forgotten");
+        assert_eq!(stamps.echo(7), None, "never seen");
     }
 
     #[test]
     fn what_is_never_echoed_does_not_pile_up() {
         let mut stamps = Stamps::default();
-        (0..3 * MOST as u32).for_each(|value| stamps.pass(value, 0, 0));
+        (0..3 * MOST as u32).for_each(|value| stamps.pass(value, 0));
         assert_eq!(stamps.0.len(), MOST);
         assert_eq!(stamps.echo(5), None);
         assert!(stamps.echo(3 * MOST as u32 - 1).is_some());

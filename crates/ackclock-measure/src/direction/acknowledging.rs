@@ -1,11 +1,11 @@
 //! What ACKs say of what a side has sent.
 
 use super::{Direction, Seen};
+use crate::flight::Sent;
 use crate::holes::Hole;
 use crate::retransmission::{DUPLICATE_THRESHOLD, Phase};
 use crate::sequence;
 use crate::stamps::Echo;
-use crate::vantage::Vantage;
 use ackclock_core::units::Span;
 
 /// An ACK that came back.
@@ -28,16 +28,10 @@ impl Ack<'_> {
 }
 
 impl Direction {
-    /// All before this number is acknowledged.
-    pub const fn acknowledged(&self) -> u64 {
-        self.acknowledged
-    }
-
     /// An ACK from the other side.
     pub fn handle_ack(&mut self, ack: &Ack<'_>) {
         let (at, segment) = (ack.seen.at, ack.seen.segment);
-        let smoothed = self.trips.estimator().smoothed();
-        self.rounds.advance(at, smoothed);
+        self.settle(at);
         let number = self.locate_ack(segment.acknowledgment, segment.flags.syn);
         let pure = ack.is_pure();
         self.acks.any += 1;
@@ -51,17 +45,19 @@ impl Direction {
             self.advance(number, ack);
         } else if number == self.acknowledged && pure {
             let duplicate = match segment.options.sacks().is_empty() {
-                true => same_window && self.highest > self.acknowledged, // RFC 5681 section 2
-                false => news,                                           // RFC 6675 section 2
+                // RFC 5681 section 2; with a closed window it answers a probe.
+                true => same_window && segment.window > 0 && self.highest > self.acknowledged,
+                false => news, // RFC 6675 section 2
             };
             if duplicate {
-                self.note_duplicate();
+                self.note_duplicate(at);
             }
         }
         self.last_ack_at = Some(self.last_ack_at.map_or(at, |last| last.max(at)));
         // Elsewhere the sender does not know of it yet; its next packet will tell.
-        if self.vantage() == Vantage::Sender || self.trips.sender_side().is_none() || self.beyond() == 0 {
-            self.set_outstanding(at, self.beyond());
+        match self.way_to_sender() {
+            Some(_) => self.underway.pass(at, self.acknowledged),
+            None => self.set_outstanding(at, self.beyond()),
         }
     }
 
@@ -115,9 +111,9 @@ impl Direction {
         let duplicate = first.1 <= number || within;
         if duplicate {
             self.acks.duplicate_sacks += 1;
-            let needless = u64::from(self.resent.note_needless(first.0));
-            self.counts.spurious += needless;
-            self.counts.arrived_needlessly += needless;
+            let (arrived, needless) = self.resent.note_arrived(first.0);
+            self.counts.spurious += u64::from(needless);
+            self.counts.arrived_needlessly += u64::from(arrived);
         }
         let mut news = false;
         for block in &blocks[usize::from(duplicate)..] {
@@ -131,14 +127,26 @@ impl Direction {
         news
     }
 
-    fn note_duplicate(&mut self) {
+    fn note_duplicate(&mut self, at: u64) {
         self.duplicates = self.duplicates.saturating_add(1);
         self.acks.duplicate += 1;
-        self.acks.after_timeout += u64::from(self.phase == Phase::Loss);
+        let answers_needless = self.may_answer_slow_start(at);
+        self.acks.after_timeout += u64::from(answers_needless);
         if self.duplicates == DUPLICATE_THRESHOLD {
             self.acks.triple_duplicate += 1;
-            self.acks.lower += u64::from(self.phase == Phase::Open);
+            self.acks.lower += u64::from(self.phase == Phase::Open && !answers_needless);
         }
+    }
+
+    /// Whether an ACK at `at` may answer what slow start after a timeout has sent again: a round trip later.
+    fn may_answer_slow_start(&self, at: u64) -> bool {
+        let least = self.trips.receiver_side().unwrap_or(Span::ZERO);
+        let usual = self.trips.estimator().smoothed().unwrap_or(Span::ZERO) * 3 / 2;
+        let after = |sent_at: u64, span: Span| sent_at.saturating_add(span.as_nanos());
+        let span = self
+            .slow_start_again
+            .map(|(first, last)| after(first, least)..=after(last, usual));
+        span.is_some_and(|span| span.contains(&at))
     }
 
     /// New data is acknowledged.
@@ -157,11 +165,12 @@ impl Direction {
             self.highest = number;
         }
         let bytes = number - self.acknowledged;
-        let by_sequence = self.cover(number, ack);
+        let (by_sequence, quickest) = self.cover(number, ack);
         let by_stamp = ack
             .echo
             .map(|echo| Span::from_nanos(at.saturating_sub(echo.sent_at)));
         let whole = self.trips.add_receiver_side(by_sequence, by_stamp);
+        let quickest = quickest.map(|span| self.trips.whole_of(span));
         self.acknowledged = number;
         self.duplicates = 0;
         self.progress_at = self.progress_at.max(at);
@@ -174,13 +183,13 @@ impl Direction {
         if self.fin.is_some_and(|fin| number >= fin) {
             self.finished_at.get_or_insert(at);
         }
-        self.rounds.acknowledge(bytes, whole);
+        self.rounds.acknowledge(bytes, whole, quickest);
         self.mark(at, "ack", number, number);
     }
 
     /// Takes the packets that are acknowledged from the flight. Returns the round-trip time of the oldest, as senders measure it, so that the
-    /// delay of an ACK for several counts; none if anything was sent again (Karn).
-    fn cover(&mut self, number: u64, ack: &Ack<'_>) -> Option<Span> {
+    /// delay of an ACK for several counts, and that of the newest, in which it does not. None if anything was sent again (Karn).
+    fn cover(&mut self, number: u64, ack: &Ack<'_>) -> (Option<Span>, Option<Span>) {
         let at = ack.seen.at;
         let first = self.acknowledged;
         let echo = ack.seen.segment.options.timestamps.map(|(_, echo)| echo);
@@ -194,14 +203,16 @@ impl Direction {
                 counts.spurious += u64::from(resent.note_needless(sent.low));
             }
         });
-        let behind_loss =
-            |newest: &crate::flight::Sent| !newest.resent && covered.resent_at > newest.first_at;
+        let behind_loss = |newest: &Sent| !newest.resent && covered.resent_at > newest.first_at;
         if covered.resent && covered.newest.as_ref().is_some_and(behind_loss) {
             self.acks.post_loss += 1;
         }
         // Three duplicates say that it was lost or late; if it was not seen again, the capture has missed that.
         let clear = !covered.resent && self.duplicates < DUPLICATE_THRESHOLD;
-        let oldest = covered.oldest.filter(|_| clear)?;
-        Some(Span::from_nanos(at.saturating_sub(oldest.first_at)))
+        let passed = |sent: Option<Sent>| {
+            let sent = sent.filter(|_| clear)?;
+            Some(Span::from_nanos(at.saturating_sub(sent.first_at)))
+        };
+        (passed(covered.oldest), passed(covered.newest.or(covered.oldest)))
     }
 }

@@ -7,19 +7,11 @@ use crate::retransmission::{Class, DUPLICATE_THRESHOLD, Late, Phase, Situation, 
 use crate::rounds::Departure;
 use crate::sequence;
 use crate::stamps::{Echo, is_later};
-use crate::vantage::Vantage;
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
 
 /// A sender that always has data sends it this soon after the ACK that allows it, however short the round trip.
 const PROMPT: Span = Span::from_micros(200);
-
-/// What else is known when a packet leaves.
-#[derive(Clone, Copy, Debug)]
-pub struct Departing {
-    /// The packet of the other side that its timestamp echoes.
-    pub echo: Option<Echo>,
-}
 
 impl Direction {
     /// Counts what its header says.
@@ -39,9 +31,9 @@ impl Direction {
     }
 
     /// Its timestamp passes: the other side will echo it.
-    pub fn pass_stamp(&mut self, seen: &Seen<'_>, acknowledged: u64) {
+    pub fn pass_stamp(&mut self, seen: &Seen<'_>) {
         if let Some(value) = seen.stamp() {
-            self.stamps.pass(value, seen.at, acknowledged);
+            self.stamps.pass(value, seen.at);
         }
     }
 
@@ -99,10 +91,9 @@ impl Direction {
         false
     }
 
-    /// All but the SYN: payload, FIN, or neither.
-    pub fn handle_segment(&mut self, seen: &Seen<'_>, departing: &Departing) {
-        let smoothed = self.trips.estimator().smoothed();
-        self.rounds.advance(seen.at, smoothed);
+    /// All but the SYN: payload, FIN, or neither. `echo` is the packet of the other side that its timestamp echoes.
+    pub fn handle_segment(&mut self, seen: &Seen<'_>, echo: Option<Echo>) {
+        self.settle(seen.at);
         let segment = seen.segment;
         let low = self.locate(segment.sequence) + u64::from(segment.flags.syn);
         let payload = u64::from(segment.payload);
@@ -110,7 +101,7 @@ impl Direction {
             return;
         }
         if payload > 0 {
-            self.handle_payload(seen, low, low + payload, departing);
+            self.handle_payload(seen, low, low + payload, echo);
         } else if low > self.highest && !segment.flags.syn {
             self.pass_over(seen, low);
         }
@@ -142,28 +133,22 @@ impl Direction {
         true
     }
 
-    fn handle_payload(&mut self, seen: &Seen<'_>, low: u64, high: u64, departing: &Departing) {
+    fn handle_payload(&mut self, seen: &Seen<'_>, low: u64, high: u64, echo: Option<Echo>) {
         let at = seen.at;
         self.begin_data(low, at);
         self.count_payload(high - low);
         if low >= self.highest {
-            self.send_new(seen, low, high, departing);
+            self.send_new(seen, low, high, echo);
         } else {
             self.send_old(seen, low, high);
         }
-        self.set_outstanding(at, self.outstanding_of_sender(departing));
-    }
-
-    /// What is outstanding for the sender: what it knew to be acknowledged when the packet left is not what has passed here.
-    fn outstanding_of_sender(&self, departing: &Departing) -> u64 {
-        match departing.echo {
-            Some(echo) if self.vantage() != Vantage::Sender => self.highest.saturating_sub(echo.acknowledged),
-            _ => self.beyond(),
-        }
+        let outstanding = self.outstanding_for_sender(at);
+        self.set_outstanding(at, outstanding);
     }
 
     fn begin_data(&mut self, low: u64, at: u64) {
-        let first_at = *self.first_data_at.get_or_insert(at);
+        let first_at = self.first_data_at.map_or(at, |first| first.min(at));
+        self.first_data_at = Some(first_at);
         self.last_data_at = Some(self.last_data_at.map_or(at, |last| last.max(at)));
         match self.origin {
             None => {
@@ -216,13 +201,13 @@ impl Direction {
         self.highest = low;
     }
 
-    fn send_new(&mut self, seen: &Seen<'_>, low: u64, high: u64, departing: &Departing) {
+    fn send_new(&mut self, seen: &Seen<'_>, low: u64, high: u64, echo: Option<Echo>) {
         let at = seen.at;
         let busy = self.highest > self.acknowledged;
         if low > self.highest {
             self.pass_over(seen, low);
         }
-        if busy && let Some(echo) = departing.echo.filter(|echo| echo.first) {
+        if busy && let Some(echo) = echo.filter(|echo| echo.first) {
             self.trips
                 .add_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
         }
@@ -233,13 +218,15 @@ impl Direction {
         let mss = self.mss_or_guess();
         let quiet = self.quiet(at);
         let smoothed = self.trips.estimator().smoothed();
+        // Pacing spreads what an ACK releases.
+        let spread = smoothed.unwrap_or(Span::ZERO) / 16;
         let way = self.trips.sender_side().unwrap_or(Span::ZERO);
+        let outstanding = self.outstanding_for_sender(at);
         let departure = Departure {
             bytes: high - low,
             short: high - low < mss,
-            fills_window: self.window_known
-                && self.outstanding_of_sender(departing) + mss > self.window.value(),
-            asked: quiet.is_none_or(|quiet| quiet <= self.reaction()),
+            fills_window: self.window_known && outstanding + mss > self.window.value(),
+            asked: quiet.is_none_or(|quiet| quiet <= self.reaction() + spread),
             prompt: quiet.is_none_or(|quiet| quiet <= way + PROMPT),
         };
         self.rounds.depart(at, &departure, smoothed);
@@ -347,7 +334,10 @@ impl Direction {
         self.resent.push(low, high, needless);
         self.rounds.resend(class != Class::TailProbe);
         match class {
-            Class::Timeout => self.begin_phase(Phase::Loss, at),
+            Class::Timeout => {
+                self.begin_phase(Phase::Loss, at);
+                self.slow_start_again = None;
+            }
             Class::Fast => {
                 // Reno leaves recovery at any ACK of new data, and may begin another one at once (RFC 5681 section 3.2).
                 let anew = first && !self.uses_sack() && self.duplicates >= DUPLICATE_THRESHOLD;
@@ -359,7 +349,8 @@ impl Direction {
                     self.begin_phase(Phase::Recovery, at);
                 }
             }
-            Class::AfterTimeout | Class::TailProbe | Class::Unclear => {}
+            Class::AfterTimeout => self.slow_start_again.get_or_insert((at, at)).1 = at,
+            Class::TailProbe | Class::Unclear => {}
         }
     }
 
@@ -370,6 +361,9 @@ impl Direction {
             return;
         }
         self.fin = Some(number);
+        if self.acknowledged >= number && self.first_acknowledged.is_some() {
+            self.finished_at.get_or_insert(self.progress_at);
+        }
         if number >= self.highest {
             if number > self.highest {
                 self.pass_over(seen, number);
