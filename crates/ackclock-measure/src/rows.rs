@@ -192,7 +192,10 @@ impl Rows {
     pub fn take_last(&mut self, connection: &mut Connection, scale: &Scale) {
         let last = connection.last;
         self.take_samples(connection, last, scale);
-        self.sample_both(connection, last, scale);
+        // Unless a copy of a packet, which counts as nothing, has made a later one.
+        if last.saturating_add(scale.interval.as_nanos()) > connection.next_sample {
+            self.sample_both(connection, last, scale);
+        }
         self.take_finished(connection, scale);
         for side in Side::BOTH {
             let direction = &connection.directions[side as usize];
