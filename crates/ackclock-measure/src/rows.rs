@@ -3,8 +3,9 @@
 use crate::connection::{Connection, Side};
 use crate::direction::Direction;
 use crate::rounds::Stretch;
+use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::result::{ConnectionRow, FlowRow, RttLawRow, SampleRow, SegmentRow, StretchRow, Table};
-use ackclock_core::units::Span;
+use ackclock_core::units::{Bytes, Span, Time};
 
 mod connections;
 
@@ -271,15 +272,14 @@ fn flow_row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> FlowRo
         &direction.counts,
         &direction.warm,
     );
-    let begin = connection
-        .start
-        .max(scale.origin.saturating_add(scale.warmup.as_nanos()));
-    let ended = direction.finished_at;
-    let measured = Span::from_nanos(ended.unwrap_or(connection.last).saturating_sub(begin)).as_seconds();
-    let rate = |bytes: u64| match connection.warm && measured > 0.0 {
-        true => bytes as f64 * 8.0 / measured,
-        false => f64::NAN,
+    let activity = Activity {
+        start: Time::from_nanos(connection.start),
+        stop: Time::NEVER,
+        completed: direction.finished_at.map(Time::from_nanos),
     };
+    let warmup = Time::from_nanos(scale.origin) + scale.warmup;
+    let measured = activity.measured(warmup, Time::from_nanos(connection.last));
+    let rate = |bytes: u64| bit_per_s(Bytes(bytes), measured);
     let trips = direction.trips.known().moments;
     let before = match direction.trips.whole.moments.count() > 0 {
         true => warm.whole,
@@ -291,9 +291,9 @@ fn flow_row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> FlowRo
         flow: &name.flow,
         instance: name.instance,
         start_s: scale.seconds(connection.start),
-        end_s: scale.maybe_seconds(ended),
-        completion_time_s: ended.map_or(f64::NAN, |at| scale.seconds(at) - scale.seconds(connection.start)),
-        measured_s: measured,
+        end_s: scale.maybe_seconds(direction.finished_at),
+        completion_time_s: span_seconds(activity.completion_time()),
+        measured_s: measured.as_seconds(),
         goodput_bit_per_s: rate(delivered(direction).saturating_sub(warm.delivered)),
         throughput_bit_per_s: rate(counts.wire_bytes - warm.wire_bytes),
         delivered_bytes: delivered(direction) as i64,

@@ -2,6 +2,7 @@
 
 mod common;
 
+use ackclock_pcap::{CapturedPacket, Reader};
 use common::*;
 
 /// Every preset with every way of recovery.
@@ -42,10 +43,7 @@ fn truth(ran: &Ran, name: &str) -> f64 {
 
 /// Drops of data that has been acknowledged since.
 fn repaired_losses(ran: &Ran, acknowledged_bytes: f64) -> f64 {
-    let ackclock_core::scenario::Transport::Tcp { parameters, .. } = &ran.scenario.flows[0].transport else {
-        unreachable!("only TCP is measured");
-    };
-    let segments = acknowledged_bytes / parameters.mss.as_f64();
+    let segments = acknowledged_bytes / parameters(&ran.scenario, 0).mss.as_f64();
     ran.lost[0]
         .iter()
         .filter(|segment| (**segment as f64) < segments)
@@ -358,4 +356,42 @@ fn rows_join_with_the_engines() {
         keys
     };
     assert_eq!(key(&tables), key(&ran.tables));
+}
+
+/// The file that `simulate` writes, read again: all the way through real headers.
+#[test]
+fn a_file_says_what_the_packets_say() {
+    for (preset, recovery) in TRANSPORTS {
+        let ran = pipe(preset, recovery, &[&loss("forth", "2 %")]);
+        let reader = Reader::new(&ran.file[..]).unwrap();
+        let packets: Vec<CapturedPacket> = reader.map(Result::unwrap).collect();
+        let (of_file, of_packets) = (measure(&ran, &packets), measure(&ran, &ran.at_senders));
+        for name in [
+            "sent_packets",
+            "retransmitted_packets",
+            "timeouts",
+            "fast_retransmits",
+        ] {
+            assert_eq!(
+                numbers(&of_file, "flows", name)[0],
+                truth(&ran, name),
+                "{preset} {recovery} {name}"
+            );
+        }
+        let same = [
+            "unique_bytes",
+            "acknowledged_bytes",
+            "duplicate_acks",
+            "ack_rtt_mean_s",
+            "losses_estimate",
+            "outstanding_mean_bytes",
+        ];
+        for name in same {
+            assert_eq!(
+                of(&of_file, "one", name),
+                of(&of_packets, "one", name),
+                "{preset} {recovery} {name}"
+            );
+        }
+    }
 }

@@ -4,14 +4,16 @@
 
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, RttSampling};
-use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
+use ackclock_core::job::Job;
+use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::{Scenario, Transport, files::NoFiles, tree};
 use ackclock_core::units::Time;
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::{Measurement, Parameters};
+use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
 use ackclock_pcap::packet::{Flags, Options, Segment};
-use ackclock_pcap::{CapturedPacket, FlowAddresses, packet};
+use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, PacketEncoder, packet};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::{Step, Trace};
@@ -63,19 +65,27 @@ pub struct Ran {
     pub tables: Vec<(&'static str, Table)>,
     pub at_senders: Vec<CapturedPacket>,
     pub at_receivers: Vec<CapturedPacket>,
+    /// The capture at the senders that `simulate` would have written.
+    pub file: Vec<u8>,
     /// Of each flow, the numbers of the data segments that were dropped, once for each drop.
     pub lost: Vec<Vec<u64>>,
     pub scenario: Scenario,
 }
 
 pub fn run(scenario: &Scenario, replicate: u32) -> Ran {
-    let topology = topology::build(scenario, replicate);
+    let job = Job {
+        scenario,
+        point: 0,
+        replicate,
+    };
+    let topology = topology::build(&job);
     let tap = Tap::new(scenario, &topology);
-    let outcome = Run::simulate(scenario, topology, (0, i64::from(replicate)), tap, &Unattended);
+    let outcome = Run::simulate(scenario, topology, job.labels(), tap, &Unattended);
     Ran {
         tables: outcome.tables,
         at_senders: outcome.trace.at_senders,
         at_receivers: outcome.trace.at_receivers,
+        file: outcome.trace.file.finish().unwrap(),
         lost: outcome.trace.flows.into_iter().map(|flow| flow.lost).collect(),
         scenario: scenario.clone(),
     }
@@ -86,6 +96,7 @@ struct Tap {
     flows: Vec<Wire>,
     at_senders: Vec<CapturedPacket>,
     at_receivers: Vec<CapturedPacket>,
+    file: Capture<Vec<u8>>,
 }
 
 /// How one flow's packets look.
@@ -105,26 +116,35 @@ struct Wire {
 
 impl Tap {
     fn new(scenario: &Scenario, topology: &topology::Topology) -> Self {
-        let wire = |(number, flow): (u32, &ackclock_sim::flow::Flow)| {
-            let Transport::Tcp { parameters, .. } = &scenario.flows[flow.group as usize].transport else {
-                panic!("only TCP is measured");
-            };
-            Wire {
-                addresses: FlowAddresses::of(FlowId(number)),
-                parameters: *parameters.as_ref(),
-                total: flow.total().map(|total| total.0),
-                data: HashMap::new(),
-                acks: VecDeque::new(),
-                sent: [0; 2],
-                echo: 0,
-                lost: Vec::new(),
-            }
+        let wire = |(number, flow): (u32, &ackclock_sim::flow::Flow)| Wire {
+            addresses: FlowAddresses::of(FlowId(number)),
+            parameters: *parameters(scenario, flow.group),
+            total: flow.total().map(|total| total.0),
+            data: HashMap::new(),
+            acks: VecDeque::new(),
+            sent: [0; 2],
+            echo: 0,
+            lost: Vec::new(),
         };
+        let encoder = |(number, flow): (u32, &ackclock_sim::flow::Flow)| {
+            let addresses = FlowAddresses::of(FlowId(number));
+            PacketEncoder::tcp(addresses, parameters(scenario, flow.group), flow.total())
+        };
+        let encoders = (0..).zip(&topology.flows).map(encoder).collect();
         Tap {
+            file: Capture::new(Vec::new(), DEFAULT_SNAP_LENGTH, encoders).unwrap(),
             flows: (0..).zip(&topology.flows).map(wire).collect(),
             at_senders: Vec::new(),
             at_receivers: Vec::new(),
         }
+    }
+}
+
+/// The transport of a group of flows.
+pub fn parameters(scenario: &Scenario, group: u32) -> &TcpParameters {
+    match &scenario.flows[group as usize].transport {
+        Transport::Tcp { parameters, .. } => parameters,
+        Transport::Udp { .. } => panic!("only TCP is measured"),
     }
 }
 
@@ -251,11 +271,7 @@ impl Wire {
             destination: destination.into(),
             ip_bytes: packet.size.into(),
             identification,
-            ecn: if packet.ecn() == Ecn::Marked {
-                Ecn::Marked
-            } else {
-                packet.ecn()
-            },
+            ecn: packet.ecn(),
             transport: packet::Transport::Tcp(segment),
         }
     }
@@ -268,6 +284,7 @@ impl Trace for Tap {
             Step::Send | Step::Receive => {
                 let captured = wire.capture(at, step, packet, sacks);
                 if packet.is_forward() == (step == Step::Send) {
+                    self.file.write(at, packet, sacks).unwrap();
                     self.at_senders.push(captured);
                 } else {
                     self.at_receivers.push(captured);
@@ -301,7 +318,12 @@ pub fn half_way(at_senders: &[CapturedPacket], delay_ns: u64) -> Vec<CapturedPac
 
 /// Names as the scenario has them.
 pub fn names(ran: &Ran) -> Naming {
-    let topology = topology::build(&ran.scenario, 0);
+    let job = Job {
+        scenario: &ran.scenario,
+        point: 0,
+        replicate: 0,
+    };
+    let topology = topology::build(&job);
     let mut known: HashMap<(SocketAddr, SocketAddr), (String, i64)> = HashMap::new();
     for (number, flow) in (0..).zip(&topology.flows) {
         let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(number));
