@@ -9,7 +9,7 @@ use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, PacketEncoder, Reade
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
-const PACKETS: usize = 300_000;
+const PACKETS: usize = 600_000;
 const MSS: u32 = 1448;
 /// Segments outstanding in each connection.
 const WINDOW: u32 = 40;

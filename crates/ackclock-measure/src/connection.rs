@@ -161,8 +161,8 @@ impl Connection {
         } else if flags.ack
             && let Some((to_receiver, to_sender)) = self.handshake.note_ack(side, seen.at)
         {
-            own.trips.add_handshake(to_receiver, to_sender);
-            other.trips.add_handshake(to_sender, to_receiver);
+            own.learn_handshake(to_receiver, to_sender);
+            other.learn_handshake(to_sender, to_receiver);
         }
         own.handle_segment(seen, echo);
         own.pass_stamp(seen);

@@ -329,6 +329,24 @@ impl Direction {
         self.highest.saturating_sub(self.acknowledged)
     }
 
+    /// The handshake tells both sides of the round trip.
+    pub fn learn_handshake(&mut self, receiver_side: Span, sender_side: Span) {
+        self.forget_one_sided();
+        self.trips.add_handshake(receiver_side, sender_side);
+    }
+
+    fn learn_sender_side(&mut self, span: Span) {
+        self.forget_one_sided();
+        self.trips.add_sender_side(span);
+    }
+
+    /// Round trips of one side are not to be compared with whole ones.
+    fn forget_one_sided(&mut self) {
+        if self.trips.sender_side().is_none() {
+            self.rounds.forget_round_trips();
+        }
+    }
+
     /// The way from here to the sender and back, if the capture was not taken at the sender.
     fn way_to_sender(&self) -> Option<Span> {
         let way = self.trips.sender_side_now()?;

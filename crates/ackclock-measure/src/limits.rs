@@ -162,7 +162,8 @@ fn stands_still(evidence: &Evidence) -> bool {
     evidence.sent > 0 && evidence.flat_rounds >= FLAT_ROUNDS
 }
 
-/// Full segments leave whenever an ACK comes: what holds them back is a buffer. Else it is the application.
+/// Full segments leave whenever an ACK comes: what holds them back is a buffer. Else it is the application. Only a capture beside the sender tells the
+/// one from the other; elsewhere both are taken for the application.
 fn always_has_data(evidence: &Evidence) -> bool {
     f64::from(evidence.prompt) >= PROMPT * f64::from(evidence.sent)
 }
@@ -189,121 +190,35 @@ mod tests {
         mss: 1_000,
     };
 
-    fn limit(evidence: Evidence) -> &'static str {
+    /// The verdict on that, with something else.
+    fn when(change: impl FnOnce(&mut Evidence)) -> &'static str {
+        let mut evidence = AVOIDANCE;
+        change(&mut evidence);
         judge(&evidence).map_or("none", Limit::name)
     }
 
     #[test]
     fn each_rule_has_its_evidence() {
-        assert_eq!(limit(AVOIDANCE), "congestion_window");
-        assert_eq!(
-            limit(Evidence {
-                recovering: true,
-                filled_window: 20,
-                ..AVOIDANCE
-            }),
-            "recovery"
-        );
-        assert_eq!(
-            limit(Evidence {
-                silent: true,
-                sent: 0,
-                ..AVOIDANCE
-            }),
-            "recovery"
-        );
-        assert_eq!(
-            limit(Evidence {
-                filled_window: 10,
-                ..AVOIDANCE
-            }),
-            "receive_window"
-        );
-        assert_eq!(
-            limit(Evidence {
-                zero_window: true,
-                sent: 0,
-                ..AVOIDANCE
-            }),
-            "receive_window"
-        );
-        assert_eq!(
-            limit(Evidence {
-                idle: 0.3,
-                ..AVOIDANCE
-            }),
-            "application"
-        );
-        assert_eq!(
-            limit(Evidence {
-                short: 11,
-                ..AVOIDANCE
-            }),
-            "application"
-        );
-        assert_eq!(
-            limit(Evidence {
-                unasked: 11,
-                ..AVOIDANCE
-            }),
-            "application"
-        );
-        assert_eq!(
-            limit(Evidence {
-                flat_rounds: 12,
-                prompt: 10,
-                ..AVOIDANCE
-            }),
-            "application"
-        );
-        assert_eq!(
-            limit(Evidence {
-                flat_rounds: 12,
-                ..AVOIDANCE
-            }),
-            "sender_buffer"
-        );
-        assert_eq!(
-            limit(Evidence {
-                previous_peak: 14_000,
-                ..AVOIDANCE
-            }),
-            "slow_start"
-        );
-        assert_eq!(
-            limit(Evidence {
-                previous_peak: 0,
-                ..AVOIDANCE
-            }),
-            "slow_start"
-        );
-        assert_eq!(
-            limit(Evidence {
-                stretched: Some(1.3),
-                ..AVOIDANCE
-            }),
-            "bottleneck_rate"
-        );
-        assert_eq!(
-            limit(Evidence {
-                sent: 0,
-                prompt: 0,
-                ..AVOIDANCE
-            }),
-            "none"
-        );
+        assert_eq!(when(|_| {}), "congestion_window");
+        assert_eq!(when(|e| (e.recovering, e.filled_window) = (true, 20)), "recovery");
+        assert_eq!(when(|e| (e.silent, e.sent) = (true, 0)), "recovery");
+        assert_eq!(when(|e| e.filled_window = 10), "receive_window");
+        assert_eq!(when(|e| (e.zero_window, e.sent) = (true, 0)), "receive_window");
+        assert_eq!(when(|e| e.idle = 0.3), "application");
+        assert_eq!(when(|e| e.short = 11), "application");
+        assert_eq!(when(|e| e.unasked = 11), "application");
+        assert_eq!(when(|e| (e.flat_rounds, e.prompt) = (12, 10)), "application");
+        assert_eq!(when(|e| e.flat_rounds = 12), "sender_buffer");
+        assert_eq!(when(|e| e.previous_peak = 14_000), "slow_start");
+        assert_eq!(when(|e| e.previous_peak = 0), "slow_start");
+        assert_eq!(when(|e| e.stretched = Some(1.3)), "bottleneck_rate");
+        assert_eq!(when(|e| e.sent = 0), "none");
     }
 
     #[test]
     fn a_small_window_that_grows_by_one_is_not_in_slow_start() {
-        let three_then_four = Evidence {
-            sent: 4,
-            prompt: 4,
-            peak: 4_000,
-            previous_peak: 3_000,
-            ..AVOIDANCE
-        };
-        assert_eq!(limit(three_then_four), "congestion_window");
+        let limit = when(|e| (e.sent, e.prompt, e.peak, e.previous_peak) = (4, 4, 4_000, 3_000));
+        assert_eq!(limit, "congestion_window");
     }
 
     #[test]

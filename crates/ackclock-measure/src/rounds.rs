@@ -213,6 +213,14 @@ impl Rounds {
         }
     }
 
+    /// The round trips so far were of another kind than those to come.
+    pub fn forget_round_trips(&mut self) {
+        self.least_round_trip = None;
+        if let Some(round) = &mut self.round {
+            round.least_round_trip = None;
+        }
+    }
+
     /// Judges the round trip, which ends now.
     fn close(&mut self, end: u64) {
         self.sum_up(end);

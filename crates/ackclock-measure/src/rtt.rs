@@ -106,7 +106,17 @@ pub struct RoundTrips {
     sender_side: Option<Span>,
     /// The sender's side as it was lately.
     lately: Lately,
+    rto_minimum: Span,
     estimator: RttEstimator,
+}
+
+fn estimator(rto_minimum: Span) -> RttEstimator {
+    RttEstimator::new(&TcpParameters {
+        rto_minimum,
+        // Linux adds its floor to the smoothed time; the RFC's way is the lower of the two.
+        rto_floor: RtoFloor::Timeout,
+        ..Preset::Rfc.parameters()
+    })
 }
 
 /// The last few samples: an application that has nothing to send for a while makes some of them too long.
@@ -132,20 +142,15 @@ impl Lately {
 impl RoundTrips {
     /// None yet. `rto_minimum` is the floor of the timeout.
     pub fn new(rto_minimum: Span) -> Self {
-        let parameters = TcpParameters {
-            rto_minimum,
-            // Linux adds its floor to the smoothed time; the RFC's way is the lower of the two.
-            rto_floor: RtoFloor::Timeout,
-            ..Preset::Rfc.parameters()
-        };
         RoundTrips {
+            rto_minimum,
             by_sequence: Samples::default(),
             by_stamp: Moments::default(),
             whole: Samples::default(),
             receiver_side: None,
             sender_side: None,
             lately: Lately::default(),
-            estimator: RttEstimator::new(&parameters),
+            estimator: estimator(rto_minimum),
         }
     }
 
@@ -172,10 +177,15 @@ impl RoundTrips {
     pub fn add_handshake(&mut self, receiver_side: Span, sender_side: Span) {
         self.add_sender_side(sender_side);
         self.whole.add(receiver_side + sender_side);
+        self.estimator.sample(receiver_side + sender_side);
     }
 
     /// Data tells the sender's side.
     pub fn add_sender_side(&mut self, span: Span) {
+        if self.sender_side.is_none() {
+            // So far it had but one side.
+            self.estimator = estimator(self.rto_minimum);
+        }
         self.sender_side = Some(self.sender_side.map_or(span, |least| least.min(span)));
         self.lately.add(span);
     }

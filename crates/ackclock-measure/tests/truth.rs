@@ -323,12 +323,25 @@ fn the_limit_is_what_the_scenario_was_made_for() {
     ];
     for (limit, what, assignments) in cases {
         let ran = pipe("linux", "sack", assignments);
-        let tables = measure(&ran, &ran.at_senders);
-        let share = of(&tables, "one", "limit_share");
-        let verdict = word_of(&tables, "one", "limit");
-        assert!(verdict == limit && share > 0.6, "{what}: {verdict} {share}");
-        let stretches = texts(&tables, "stretches", "limit");
-        assert!(stretches.iter().any(|stretch| stretch == limit), "{what}");
+        let middle = half_way(&ran.at_senders, 8_000_000);
+        for (place, packets) in [
+            ("sender", &ran.at_senders),
+            ("middle", &middle),
+            ("receiver", &ran.at_receivers),
+        ] {
+            let tables = measure(&ran, packets);
+            let share = of(&tables, "one", "limit_share");
+            let verdict = word_of(&tables, "one", "limit");
+            assert!(
+                verdict == limit && share > 0.6,
+                "{what} at the {place}: {verdict} {share}"
+            );
+            let stretches = texts(&tables, "stretches", "limit");
+            assert!(
+                stretches.iter().any(|stretch| stretch == limit),
+                "{what} at the {place}"
+            );
+        }
     }
 }
 

@@ -208,8 +208,7 @@ impl Direction {
             self.pass_over(seen, low);
         }
         if busy && let Some(echo) = echo.filter(|echo| echo.first) {
-            self.trips
-                .add_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
+            self.learn_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
         }
         self.counts.unique_bytes += high - low;
         self.flight.push(sent(low, high, seen));
@@ -220,14 +219,14 @@ impl Direction {
         let smoothed = self.trips.estimator().smoothed();
         // Pacing spreads what an ACK releases.
         let spread = smoothed.unwrap_or(Span::ZERO) / 16;
-        let way = self.trips.sender_side().unwrap_or(Span::ZERO);
         let outstanding = self.outstanding_for_sender(at);
         let departure = Departure {
             bytes: high - low,
             short: high - low < mss,
             fills_window: self.window_known && outstanding + mss > self.window.value(),
             asked: quiet.is_none_or(|quiet| quiet <= self.reaction() + spread),
-            prompt: quiet.is_none_or(|quiet| quiet <= way + PROMPT),
+            // Only beside the sender one sees which ACK a packet answers.
+            prompt: self.way_to_sender().is_none() && quiet.is_none_or(|quiet| quiet <= PROMPT),
         };
         self.rounds.depart(at, &departure, smoothed);
     }
