@@ -13,6 +13,7 @@
 //! | [`scenario`] | from text to checked, resolved values |
 //! | [`job`] | runs to be done: replicates of the points of a sweep |
 //! | [`result`], [`sampling`], [`activity`] | the tables every way fills, and how some of it is reckoned |
+//! | [`histogram`] | counts of spans of time |
 //! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global.
@@ -20,6 +21,7 @@
 pub mod activity;
 pub mod congestion;
 pub mod endpoint;
+pub mod histogram;
 pub mod hop;
 pub mod impairment;
 pub mod job;

@@ -12,50 +12,6 @@ pub enum Column {
     Text(Words),
 }
 
-/// Words, each stored once.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Words {
-    /// One per row: which of `values`.
-    pub indices: Vec<i32>,
-    /// The words, in order of first appearance.
-    pub values: Vec<String>,
-}
-
-impl Words {
-    /// Appends a row.
-    pub fn push(&mut self, word: &str) {
-        let latest = self
-            .indices
-            .last()
-            .copied()
-            .filter(|at| self.values[*at as usize] == word);
-        let index = latest.unwrap_or_else(|| {
-            let known = self.values.iter().position(|value| value == word);
-            known.unwrap_or_else(|| {
-                self.values.push(word.into());
-                self.values.len() - 1
-            }) as i32
-        });
-        self.indices.push(index);
-    }
-
-    fn append(&mut self, other: Words) {
-        let places: Vec<i32> = other
-            .values
-            .into_iter()
-            .map(|word| match self.values.iter().position(|value| *value == word) {
-                Some(place) => place as i32,
-                None => {
-                    self.values.push(word);
-                    self.values.len() as i32 - 1
-                }
-            })
-            .collect();
-        self.indices
-            .extend(other.indices.into_iter().map(|index| places[index as usize]));
-    }
-}
-
 impl Column {
     fn append(&mut self, other: Column) {
         match (self, other) {
@@ -87,6 +43,8 @@ impl Table {
 
 /// How a Rust value becomes a cell.
 pub trait Cell {
+    /// What a cell holds of which nothing is known: NaN; a whole number is zero, a word empty.
+    const UNKNOWN: Self;
     /// An empty column.
     fn column() -> Column;
     /// Appends the value.
@@ -94,6 +52,7 @@ pub trait Cell {
 }
 
 impl Cell for f64 {
+    const UNKNOWN: f64 = f64::NAN;
     fn column() -> Column {
         Column::Number(Vec::new())
     }
@@ -104,6 +63,7 @@ impl Cell for f64 {
     }
 }
 impl Cell for i64 {
+    const UNKNOWN: i64 = 0;
     fn column() -> Column {
         Column::Integer(Vec::new())
     }
@@ -113,7 +73,8 @@ impl Cell for i64 {
         }
     }
 }
-impl Cell for &str {
+impl<'a> Cell for &'a str {
+    const UNKNOWN: &'a str = "";
     fn column() -> Column {
         Column::Text(Words::default())
     }
@@ -146,6 +107,9 @@ macro_rules! rows {
             pub const COLUMNS: &'static [ColumnDescription] =
                 &[$(ColumnDescription { name: stringify!($field), summary: $summary.trim_ascii() },)*];
 
+            /// A row of which nothing is known, to be filled in.
+            pub const UNKNOWN: Self = Self { $($field: <$type as Cell>::UNKNOWN,)* };
+
             /// A table without rows.
             pub fn table() -> Table {
                 Table(vec![$((stringify!($field), <$type as Cell>::column()),)*])
@@ -160,7 +124,11 @@ macro_rules! rows {
 }
 
 mod emulation;
+mod measure;
+mod words;
 pub use emulation::{FidelityRow, LatenessRow, SettingRow, TcpInfoRow};
+pub use measure::{ConnectionRow, RttLawRow, SegmentRow, StretchRow};
+pub use words::Words;
 
 rows! {
     /// One flow of one replicate. Averages are over the measured interval, counts over the whole run.
@@ -185,16 +153,16 @@ rows! {
         measured_s: f64,
         /// Payload handed to the application in order, each byte once.
         goodput_bit_per_s: f64,
-        /// Everything that arrived at the receiver, headers included.
+        /// Everything that arrived at the receiver, headers included; of a capture what passed it.
         throughput_bit_per_s: f64,
-        /// Payload handed to the application.
+        /// Payload handed to the application; of a capture what has been acknowledged.
         delivered_bytes: i64,
         /// Data packets sent, retransmissions included.
         sent_packets: i64,
         /// Data packets sent again.
         retransmitted_packets: f64,
-        /// Packets of the flow dropped anywhere, ACKs included.
-        dropped_packets: i64,
+        /// Packets of the flow dropped anywhere, ACKs included; a capture does not know.
+        dropped_packets: f64,
         /// Reactions to duplicate ACKs or SACK.
         fast_retransmits: f64,
         /// Expirations of the retransmission timer.
@@ -237,7 +205,7 @@ rows! {
         smoothed_rtt_s: f64,
         /// Retransmission timeout.
         rto_s: f64,
-        /// Payload handed to the application; of an emulation what has been acknowledged.
+        /// Payload handed to the application; of an emulation or a capture what has been acknowledged.
         delivered_bytes: i64,
         /// Data packets sent.
         sent_packets: i64,
@@ -382,5 +350,25 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "settings",
         "One thing that the kernel was asked for, or that it does in its own way; of an emulation.",
         SettingRow::COLUMNS,
+    ),
+    (
+        "connections",
+        "One direction of one connection; of a capture.",
+        ConnectionRow::COLUMNS,
+    ),
+    (
+        "stretches",
+        "A stretch of time in which one thing limited one direction of a connection; of a capture.",
+        StretchRow::COLUMNS,
+    ),
+    (
+        "rtt_law",
+        "One bucket of the law of the round-trip time of one direction of a connection; of a capture.",
+        RttLawRow::COLUMNS,
+    ),
+    (
+        "segments",
+        "One mark of a time-sequence plot; of a capture, on request.",
+        SegmentRow::COLUMNS,
     ),
 ];

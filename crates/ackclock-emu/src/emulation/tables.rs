@@ -87,7 +87,7 @@ impl Finished<'_> {
             delivered_bytes: received.received_by_end_bytes.cast_signed(),
             sent_packets: sent_packets(sent),
             retransmitted_packets: sent.retransmissions.map_or(f64::NAN, f64::from),
-            dropped_packets: driver.dropped()[flow].cast_signed(),
+            dropped_packets: driver.dropped()[flow] as f64,
             fast_retransmits: f64::NAN,
             timeouts: sent
                 .last
@@ -164,7 +164,7 @@ impl Finished<'_> {
     /// How late the packets were.
     pub(super) fn lateness(&self) -> Table {
         let mut table = LatenessRow::table();
-        for (at_most, packets) in self.driven.report.timing.lateness.buckets() {
+        for (_, at_most, packets) in self.driven.report.timing.lateness.buckets() {
             LatenessRow {
                 point: self.labels.0,
                 replicate: self.labels.1,

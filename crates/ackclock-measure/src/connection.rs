@@ -1,0 +1,285 @@
+//! One connection: two directions, how it begins and how it ends.
+
+use crate::direction::{Ack, Direction, Seen};
+use ackclock_core::units::Span;
+use std::net::SocketAddr;
+
+/// Which of the two sides. Their order is that of their addresses and means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The side with the lower address.
+    Low = 0,
+    /// The side with the higher address.
+    High = 1,
+}
+
+impl Side {
+    /// Both.
+    pub const BOTH: [Side; 2] = [Side::Low, Side::High];
+    /// The other one.
+    pub const fn other(self) -> Side {
+        match self {
+            Side::Low => Side::High,
+            Side::High => Side::Low,
+        }
+    }
+}
+
+/// When the packets of the handshake passed, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handshake {
+    /// The SYN, and whose.
+    syn: Option<(u64, Side)>,
+    /// Its answer.
+    answered: Option<u64>,
+    /// Both sides sent a SYN that answers none (RFC 9293 section 3.5).
+    both_began: bool,
+    /// It is not known which SYN was answered, or which answer acknowledged.
+    ambiguous: bool,
+    /// How long all of it took.
+    round_trip: Option<Span>,
+}
+
+/// Name and number of one direction's flow.
+#[derive(Clone, Debug)]
+pub struct FlowName {
+    /// Name of the flow group, or the addresses.
+    pub flow: String,
+    /// Number of the instance.
+    pub instance: i64,
+}
+
+/// See the module. Times are nanoseconds.
+#[derive(Debug)]
+pub struct Connection {
+    /// Address and port of each side, as written in tables.
+    pub written: [String; 2],
+    /// What each side sends.
+    pub directions: [Direction; 2],
+    /// What the flow from each side is called.
+    pub names: [FlowName; 2],
+    /// First and last packet.
+    pub start: u64,
+    pub last: u64,
+    /// Since when it is closed, but for late packets.
+    pub closed: Option<u64>,
+    /// When samples are due.
+    pub next_sample: u64,
+    /// Whether the warm-up is over for it.
+    pub warm: bool,
+    handshake: Handshake,
+    reset: bool,
+}
+
+impl Connection {
+    /// One whose first packet passes at `at`.
+    pub fn new(
+        addresses: [SocketAddr; 2],
+        names: [FlowName; 2],
+        at: u64,
+        directions: [Direction; 2],
+    ) -> Self {
+        Connection {
+            written: addresses.map(|address| address.to_string()),
+            directions,
+            names,
+            start: at,
+            last: at,
+            closed: None,
+            next_sample: at,
+            warm: false,
+            handshake: Handshake::default(),
+            reset: false,
+        }
+    }
+
+    /// Whether the packet, a SYN or its answer, begins another connection between the same addresses.
+    pub fn is_succeeded_by(&self, side: Side, seen: &Seen<'_>) -> bool {
+        let segment = seen.segment;
+        let own = &self.directions[side as usize];
+        if own.may_begin_with(segment.sequence) {
+            // One that was closed long ago may, by chance, have begun near to it.
+            return self.closed.is_some() && own.opening.is_none();
+        }
+        let other = &self.directions[side.other() as usize];
+        // The answer to a SYN of this connection, of a side that started anew.
+        let answers = segment.flags.ack
+            && own.opening.is_none()
+            && other
+                .opening
+                .is_some_and(|opening| segment.acknowledgment == (opening.number as u32).wrapping_add(1));
+        !answers
+    }
+
+    /// It is `at`, and nothing has passed since the last packet.
+    pub fn settle(&mut self, at: u64) {
+        self.directions
+            .iter_mut()
+            .for_each(|direction| direction.settle(at));
+    }
+
+    /// A packet from that side.
+    pub fn handle(&mut self, side: Side, seen: &Seen<'_>) {
+        let flags = seen.segment.flags;
+        let [low, high] = &mut self.directions;
+        let (own, other) = match side {
+            Side::Low => (low, high),
+            Side::High => (high, low),
+        };
+        if own.is_copy(seen) {
+            return;
+        }
+        self.start = self.start.min(seen.at);
+        self.last = self.last.max(seen.at);
+        own.count(seen);
+        if flags.rst {
+            // Its numbers may be anything.
+            self.reset = true;
+            self.closed.get_or_insert(seen.at);
+            return;
+        }
+        let echoed = seen.segment.options.timestamps.filter(|_| flags.ack);
+        let echo = echoed.and_then(|(_, value)| other.stamps.echo(value));
+        if flags.syn {
+            let again = own.handle_syn(seen);
+            if flags.ack {
+                let asked = echo.map(|echo| echo.sent_at);
+                self.handshake.note_answer(seen.at, again, asked);
+            } else {
+                self.handshake.note_syn(side, seen.at, again);
+            }
+        }
+        if flags.ack {
+            other.handle_ack(&Ack {
+                seen: *seen,
+                echo,
+                shift: shift(own, other),
+            });
+        }
+        if flags.syn {
+            agree(own, other);
+        } else if flags.ack
+            && let Some((to_receiver, to_sender)) = self.handshake.note_ack(side, seen.at)
+        {
+            own.learn_handshake(to_receiver, to_sender);
+            other.learn_handshake(to_sender, to_receiver);
+        }
+        own.handle_segment(seen, echo);
+        own.pass_stamp(seen);
+        if self.directions.iter().all(Direction::is_finished) {
+            self.closed.get_or_insert(seen.at);
+        }
+    }
+
+    /// How the capture of it begins.
+    pub fn begins(&self) -> &'static str {
+        let opened = self
+            .directions
+            .iter()
+            .any(|direction| direction.opening.is_some());
+        if opened { "syn" } else { "midway" }
+    }
+
+    /// How it ends.
+    pub fn ends(&self) -> &'static str {
+        match (self.directions.iter().all(Direction::has_fin), self.reset) {
+            (true, _) => "fin",
+            (false, true) => "reset",
+            (false, false) => "open",
+        }
+    }
+
+    /// Who that side is.
+    pub fn role(&self, side: Side) -> &'static str {
+        match self.handshake.syn {
+            None if self.directions[side as usize].opening.is_some() => "server",
+            None if self.directions[side.other() as usize].opening.is_some() => "client",
+            None => "unknown",
+            Some(_) if self.handshake.both_began => "both",
+            Some((_, client)) if client == side => "client",
+            Some(_) => "server",
+        }
+    }
+
+    /// From the SYN to the ACK of its answer.
+    pub fn handshake_round_trip(&self) -> Option<Span> {
+        self.handshake.round_trip
+    }
+
+    /// Whether both sides agreed on ECN, if both SYNs were seen (RFC 3168 section 6.1.1).
+    pub fn ecn_is_negotiated(&self) -> Option<bool> {
+        let [Some(one), Some(two)] = self.directions.each_ref().map(|direction| direction.opening) else {
+            return None;
+        };
+        let asks_and_agrees =
+            |ask: (bool, bool), answer: (bool, bool)| ask == (true, true) && answer == (true, false);
+        Some(asks_and_agrees(one.ecn, two.ecn) || asks_and_agrees(two.ecn, one.ecn))
+    }
+
+    /// Nothing more will come.
+    pub fn finish(&mut self) {
+        let last = self.last;
+        self.directions
+            .iter_mut()
+            .for_each(|direction| direction.finish(last));
+    }
+}
+
+impl Handshake {
+    fn note_syn(&mut self, side: Side, at: u64, again: bool) {
+        self.ambiguous |= again;
+        match self.syn {
+            None => self.syn = Some((at, side)),
+            Some((_, first)) => self.both_began |= first != side,
+        }
+    }
+
+    /// A SYN that answers one; its timestamp may tell which, and when that was.
+    fn note_answer(&mut self, at: u64, again: bool, asked: Option<u64>) {
+        self.answered.get_or_insert(at);
+        if let (Some(asked), Some(syn)) = (asked, &mut self.syn) {
+            syn.0 = asked;
+            self.ambiguous = false;
+        }
+        self.ambiguous |= again;
+    }
+
+    /// The first ACK of the client after the answer tells how long it is from here to the server and back, and to the client and back.
+    fn note_ack(&mut self, side: Side, at: u64) -> Option<(Span, Span)> {
+        let ((asked, client), answered) = (self.syn?, self.answered?);
+        if self.ambiguous || self.both_began || self.round_trip.is_some() || client != side {
+            return None;
+        }
+        let passed = |from: u64, to: u64| Span::from_nanos(to.saturating_sub(from));
+        self.round_trip = Some(passed(asked, at));
+        Some((passed(asked, answered), passed(answered, at)))
+    }
+}
+
+/// How far the windows of `own` are shifted: not at all unless both SYNs say so (RFC 7323 section 2.2). `None` if that was not seen. An answer that
+/// has the option answers a SYN that had it.
+fn shift(own: &Direction, other: &Direction) -> Option<u8> {
+    /// RFC 7323 section 2.3.
+    const LARGEST: u8 = 14;
+    let opening = own.opening.filter(|opening| opening.whole)?;
+    match (
+        opening.window_scale,
+        other.opening.filter(|opening| opening.whole),
+    ) {
+        (None, _) => Some(0),
+        (Some(shift), Some(other)) => Some(other.window_scale.map_or(0, |_| shift.min(LARGEST))),
+        (Some(_), None) => None,
+    }
+}
+
+/// What both SYNs say of the largest segment.
+fn agree(own: &mut Direction, other: &mut Direction) {
+    let largest = |direction: &Direction| direction.opening.and_then(|opening| opening.maximum_segment);
+    let most = match (largest(own), largest(other)) {
+        (Some(one), Some(two)) => Some(one.min(two)),
+        (one, two) => one.or(two),
+    };
+    let most = most.map(|most| u64::from(most.max(1)));
+    own.agree(most);
+    other.agree(most);
+}

@@ -1,0 +1,451 @@
+//! What one side of a connection has sent, and what came back for it.
+//!
+//! Sequence numbers here do not wrap (`sequence`). What is sent is in `sending`, what ACKs say of it in `acknowledging`.
+
+use crate::flight::Flight;
+use crate::holes::Holes;
+use crate::over_time::OverTime;
+use crate::ranges::Ranges;
+use crate::recent::Recent;
+use crate::resent::Resent;
+use crate::retransmission::{Class, Phase};
+use crate::rounds::{Rounds, State};
+use crate::rtt::{Moments, RoundTrips};
+use crate::sequence;
+use crate::stamps::Stamps;
+use crate::underway::Underway;
+use crate::vantage::Vantage;
+use ackclock_core::packet::Ecn;
+use ackclock_core::units::Span;
+use ackclock_pcap::packet::Segment;
+
+mod acknowledging;
+mod sending;
+
+pub use acknowledging::Ack;
+
+/// A TCP segment as the capture shows it. Times are nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// When it passed.
+    pub at: u64,
+    /// Length of the IP packet.
+    pub ip_bytes: u32,
+    /// Identification of IPv4.
+    pub identification: u16,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Its header.
+    pub segment: &'a Segment,
+}
+
+impl Seen<'_> {
+    /// The timestamp, if there is one.
+    pub fn stamp(&self) -> Option<u32> {
+        self.segment.options.timestamps.map(|(value, _)| value)
+    }
+}
+
+/// What is counted of what a side has sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub packets: u64,
+    pub wire_bytes: u64,
+    pub data_packets: u64,
+    pub data_segments: u64,
+    pub super_packets: u64,
+    pub payload_bytes: u64,
+    pub unique_bytes: u64,
+    pub retransmitted_packets: u64,
+    pub retransmitted_bytes: u64,
+    pub copies: u64,
+    pub out_of_order: u64,
+    pub keep_alives: u64,
+    pub window_probes: u64,
+    pub syn_retransmissions: u64,
+    pub largest_payload: u64,
+    pub capable: u64,
+    pub capable_l4s: u64,
+    pub marked: u64,
+    pub window_reduced: u64,
+    /// By class, in the order of [`Class`].
+    pub by_class: [u64; 5],
+    pub fast_recoveries: u64,
+    pub spurious: u64,
+    /// Of these, those that DSACK says have arrived.
+    pub arrived_needlessly: u64,
+}
+
+/// What is counted of what came back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckCounts {
+    /// Packets with an acknowledgement number, whatever else they carried.
+    pub any: u64,
+    pub pure: u64,
+    pub duplicate: u64,
+    pub triple_duplicate: u64,
+    /// Third duplicates outside of a recovery.
+    pub lower: u64,
+    /// Duplicates that may answer what slow start after a timeout has sent again.
+    pub after_timeout: u64,
+    pub post_loss: u64,
+    pub with_sack: u64,
+    pub duplicate_sacks: u64,
+    pub echoes: u64,
+    pub zero_windows: u64,
+}
+
+/// What this side's SYN says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The number of the SYN.
+    pub number: u64,
+    /// Whether its options are whole: the capture may have cut them.
+    pub whole: bool,
+    pub maximum_segment: Option<u16>,
+    pub window_scale: Option<u8>,
+    pub sack_permitted: bool,
+    pub timestamps: bool,
+    /// ECE and CWR (RFC 3168 section 6.1.1).
+    pub ecn: (bool, bool),
+}
+
+/// Counts at the end of the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Warm {
+    pub delivered: u64,
+    pub wire_bytes: u64,
+    pub whole: Moments,
+    pub by_sequence: Moments,
+}
+
+/// One mark of a time-sequence plot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub at: u64,
+    pub kind: &'static str,
+    pub low: i64,
+    pub high: i64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Direction {
+    pub counts: Counts,
+    pub acks: AckCounts,
+    pub opening: Option<Opening>,
+    pub first_data_at: Option<u64>,
+    pub last_data_at: Option<u64>,
+    pub stamped: bool,
+    pub stamps: Stamps,
+    pub trips: RoundTrips,
+    pub rounds: Rounds,
+    pub outstanding: OverTime,
+    /// The other side's window, scaled if its scale is known.
+    pub window: OverTime,
+    pub warm: Warm,
+    /// What samples have told of delivery: what had passed before the first ACK, at first, and that may be more than that ACK says.
+    pub told_delivered: u64,
+    /// When all data up to the FIN was acknowledged.
+    pub finished_at: Option<u64>,
+    recent: Recent,
+    /// Whether `highest` and `acknowledged` mean anything.
+    located: bool,
+    /// The number of the first byte, of the connection or of the capture of it.
+    origin: Option<u64>,
+    /// The number of the FIN.
+    fin: Option<u64>,
+    /// The number after the highest that was sent.
+    highest: u64,
+    /// All before this number is acknowledged.
+    acknowledged: u64,
+    /// The first number that an ACK has acknowledged.
+    first_acknowledged: Option<u64>,
+    holes: Holes,
+    flight: Flight,
+    sacked: Ranges,
+    resent: Resent,
+    underway: Underway,
+    phase: Phase,
+    phase_since: u64,
+    /// The phase ends when all before this number is acknowledged.
+    recover: u64,
+    /// When slow start after the last timeout began and last sent something again.
+    slow_start_again: Option<(u64, u64)>,
+    duplicates: u32,
+    progress_at: u64,
+    last_ack_at: Option<u64>,
+    raw_window: Option<u16>,
+    window_known: bool,
+    /// The byte that went into a closed window as a probe.
+    probe: Option<u64>,
+    /// The largest segment, by both sides' SYNs.
+    most: Option<u64>,
+    marks: Option<Vec<Mark>>,
+}
+
+impl Direction {
+    /// Nothing seen. `marks` asks for time-sequence marks.
+    pub fn new(rto_minimum: Span, marks: bool) -> Self {
+        Direction {
+            counts: Counts::default(),
+            acks: AckCounts::default(),
+            opening: None,
+            first_data_at: None,
+            last_data_at: None,
+            stamped: false,
+            stamps: Stamps::default(),
+            trips: RoundTrips::new(rto_minimum),
+            rounds: Rounds::default(),
+            outstanding: OverTime::default(),
+            window: OverTime::default(),
+            warm: Warm::default(),
+            told_delivered: 0,
+            finished_at: None,
+            recent: Recent::default(),
+            located: false,
+            origin: None,
+            fin: None,
+            highest: 0,
+            acknowledged: 0,
+            first_acknowledged: None,
+            holes: Holes::default(),
+            flight: Flight::default(),
+            sacked: Ranges::default(),
+            resent: Resent::default(),
+            underway: Underway::default(),
+            phase: Phase::Open,
+            phase_since: 0,
+            recover: 0,
+            slow_start_again: None,
+            duplicates: 0,
+            progress_at: 0,
+            last_ack_at: None,
+            raw_window: None,
+            window_known: false,
+            probe: None,
+            most: None,
+            marks: marks.then(Vec::new),
+        }
+    }
+
+    /// Whether a packet is a copy of one before, which counts as nothing else.
+    pub fn is_copy(&mut self, seen: &Seen<'_>) -> bool {
+        let copy = self.recent.is_copy(seen, self.trips.least()) || self.is_late_copy(seen);
+        self.counts.copies += u64::from(copy);
+        copy
+    }
+
+    /// What is outstanding is remembered for longer.
+    fn is_late_copy(&self, seen: &Seen<'_>) -> bool {
+        if !self.located || seen.segment.payload == 0 || seen.identification == 0 {
+            return false;
+        }
+        let number = sequence::unwrap(seen.segment.sequence, self.highest);
+        if number >= self.highest || !self.recent.identifications_differ() {
+            return false;
+        }
+        let original = self.flight.find(number);
+        original.is_some_and(|sent| sent.identification == seen.identification && sent.stamp == seen.stamp())
+    }
+
+    /// Payload acknowledged; `None` if no ACK came.
+    pub fn delivered(&self) -> Option<u64> {
+        let from = self.origin.or(self.first_acknowledged)?;
+        self.first_acknowledged?;
+        let to = self
+            .fin
+            .map_or(self.acknowledged, |fin| fin.min(self.acknowledged));
+        Some(to.saturating_sub(from))
+    }
+
+    /// Payload that the capture does not hold: acknowledged, or passed over if no ACK was captured.
+    pub fn missed(&self) -> u64 {
+        match self.first_acknowledged {
+            Some(_) => self.holes.missed(self.acknowledged),
+            None => self.holes.missed(u64::MAX),
+        }
+    }
+
+    /// Whether this side has closed, and the other has acknowledged that.
+    pub fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.acknowledged > fin)
+    }
+    /// Whether this side has closed.
+    pub fn has_fin(&self) -> bool {
+        self.fin.is_some()
+    }
+
+    /// Payload of a full segment: the largest that fits both sides' MSS options, as far as any came near it.
+    pub fn mss(&self) -> Option<u64> {
+        let largest = self.counts.largest_payload;
+        match self.most {
+            Some(most) if largest <= most && 2 * largest > most => Some(largest),
+            // An MSS option does not count the options of later segments (RFC 9293 section 3.7.1); timestamps take 12 bytes.
+            Some(most) => Some(most.saturating_sub(if self.stamped { 12 } else { 0 }).max(1)),
+            None => None,
+        }
+    }
+
+    /// The same or, without SYNs, what an Ethernet frame holds at most.
+    fn mss_or_guess(&self) -> u64 {
+        const ETHERNET: u64 = 1460;
+        self.mss()
+            .unwrap_or_else(|| self.counts.largest_payload.clamp(1, ETHERNET))
+    }
+
+    /// Both SYNs have been seen, or will not be.
+    pub fn agree(&mut self, most: Option<u64>) {
+        self.most = most;
+    }
+
+    /// Whether the windows of the other side are known and not only their fields.
+    pub const fn window_is_known(&self) -> bool {
+        self.window_known
+    }
+
+    /// Where the capture was taken.
+    pub fn vantage(&self) -> Vantage {
+        self.trips.vantage()
+    }
+
+    /// An ACK that passed no longer ago may have caused what the sender does now: it has to reach the sender, on a way that is not always as long, and
+    /// hosts take some time.
+    fn reaction(&self) -> Span {
+        const HOST: Span = Span::from_millis(1);
+        let smoothed = self.trips.estimator().smoothed().unwrap_or(Span::ZERO);
+        // With an unknown way to the sender: the whole of it is not likely.
+        let way = self.trips.sender_side().unwrap_or(smoothed / 2);
+        way + HOST.max(way / 8)
+    }
+
+    fn quiet(&self, at: u64) -> Option<Span> {
+        self.last_ack_at
+            .map(|last| Span::from_nanos(at.saturating_sub(last)))
+    }
+
+    /// How many bytes are outstanding between this point and the receiver.
+    fn beyond(&self) -> u64 {
+        self.highest.saturating_sub(self.acknowledged)
+    }
+
+    /// The handshake tells both sides of the round trip.
+    pub fn learn_handshake(&mut self, receiver_side: Span, sender_side: Span) {
+        self.forget_one_sided();
+        self.trips.add_handshake(receiver_side, sender_side);
+    }
+
+    fn learn_sender_side(&mut self, span: Span) {
+        self.forget_one_sided();
+        self.trips.add_sender_side(span);
+    }
+
+    /// Round trips of one side are not to be compared with whole ones.
+    fn forget_one_sided(&mut self) {
+        if self.trips.sender_side().is_none() {
+            self.rounds.forget_round_trips();
+        }
+    }
+
+    /// The way from here to the sender and back, if the capture was not taken at the sender.
+    fn way_to_sender(&self) -> Option<Span> {
+        let way = self.trips.sender_side_now()?;
+        (self.vantage() != Vantage::Sender).then_some(way)
+    }
+
+    /// What was outstanding for the sender when it sent what passes now: it had not seen all ACKs that have passed here.
+    fn outstanding_for_sender(&mut self, at: u64) -> u64 {
+        let acknowledged = match self.way_to_sender() {
+            Some(way) => self.underway.known(at, way).max(self.origin.unwrap_or(0)),
+            None => self.acknowledged,
+        };
+        self.highest.saturating_sub(acknowledged)
+    }
+
+    /// It is `at`: whatever an ACK of everything could have released would have passed by some time before, and nothing has. From then on
+    /// nothing was outstanding.
+    pub fn settle(&mut self, at: u64) {
+        let smoothed = self.trips.estimator().smoothed();
+        if self.outstanding.value() > 0
+            && self.beyond() == 0
+            && let Some(last) = self.last_ack_at
+        {
+            let empty = last.saturating_add(self.reaction().as_nanos());
+            if empty < at {
+                self.rounds.advance(empty, smoothed);
+                self.set_outstanding(empty, 0);
+            }
+        }
+        self.rounds.advance(at, smoothed);
+    }
+
+    fn set_outstanding(&mut self, at: u64, bytes: u64) {
+        // Before there was data, the outstanding SYN is nothing to speak of.
+        if self.first_data_at.is_none() {
+            return;
+        }
+        self.outstanding.set(at, bytes);
+        let state = State {
+            outstanding: bytes,
+            window: if self.window_known { self.window.value() } else { 0 },
+            zero_window: self.raw_window == Some(0),
+            recovering: self.phase != Phase::Open,
+            mss: self.mss_or_guess(),
+        };
+        self.rounds.set(&state);
+    }
+
+    fn begin_phase(&mut self, phase: Phase, at: u64) {
+        self.phase = phase;
+        self.phase_since = at;
+        self.recover = self.highest;
+    }
+
+    /// Packets sent again of a class.
+    pub fn resent_as(&self, class: Class) -> u64 {
+        self.counts.by_class[class as usize]
+    }
+
+    /// Whether SACK has told anything.
+    fn uses_sack(&self) -> bool {
+        self.acks.with_sack > 0
+    }
+
+    fn mark(&mut self, at: u64, kind: &'static str, low: u64, high: u64) {
+        let origin = self.origin.or(self.first_acknowledged).unwrap_or(low);
+        let relative = |number: u64| number.wrapping_sub(origin).cast_signed();
+        if let Some(marks) = &mut self.marks {
+            marks.push(Mark {
+                at,
+                kind,
+                low: relative(low),
+                high: relative(high),
+            });
+        }
+    }
+
+    /// Takes out the marks since last asked.
+    pub fn take_marks(&mut self) -> Vec<Mark> {
+        self.marks.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Nothing more will come.
+    pub fn finish(&mut self, at: u64) {
+        let smoothed = self.trips.estimator().smoothed();
+        self.rounds.finish(at, smoothed);
+        if let Some(last) = self.last_data_at {
+            self.outstanding.advance(last);
+        }
+        self.window.advance(at);
+    }
+
+    /// The warm-up is over.
+    pub fn warm_up(&mut self) {
+        self.warm = Warm {
+            delivered: self.delivered().unwrap_or(self.counts.unique_bytes),
+            wire_bytes: self.counts.wire_bytes,
+            whole: self.trips.whole.moments,
+            by_sequence: self.trips.by_sequence.moments,
+        };
+    }
+}

@@ -1,0 +1,218 @@
+//! What ACKs say of what a side has sent.
+
+use super::{Direction, Seen};
+use crate::flight::Sent;
+use crate::holes::Hole;
+use crate::retransmission::{DUPLICATE_THRESHOLD, Phase};
+use crate::sequence;
+use crate::stamps::Echo;
+use ackclock_core::units::Span;
+
+/// An ACK that came back.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// The packet.
+    pub seen: Seen<'a>,
+    /// The packet of this side that its timestamp echoes.
+    pub echo: Option<Echo>,
+    /// The shift of the other side's windows, if known.
+    pub shift: Option<u8>,
+}
+
+impl Ack<'_> {
+    /// Whether it is nothing but an ACK.
+    fn is_pure(&self) -> bool {
+        let flags = self.seen.segment.flags;
+        self.seen.segment.payload == 0 && !flags.syn && !flags.fin
+    }
+}
+
+impl Direction {
+    /// An ACK from the other side.
+    pub fn handle_ack(&mut self, ack: &Ack<'_>) {
+        let (at, segment) = (ack.seen.at, ack.seen.segment);
+        self.settle(at);
+        let number = self.locate_ack(segment.acknowledgment, segment.flags.syn);
+        let pure = ack.is_pure();
+        self.acks.any += 1;
+        self.acks.pure += u64::from(pure);
+        // ECE on a SYN negotiates (RFC 3168 section 6.1.1).
+        self.acks.echoes += u64::from(segment.flags.ece && !segment.flags.syn);
+        let same_window = self.raw_window == Some(segment.window);
+        self.note_window(ack);
+        let news = self.take_sacks(at, number, segment.options.sacks());
+        if number > self.acknowledged {
+            self.advance(number, ack);
+        } else if number == self.acknowledged && pure {
+            let duplicate = match segment.options.sacks().is_empty() {
+                // RFC 5681 section 2; with a closed window it answers a probe.
+                true => same_window && segment.window > 0 && self.highest > self.acknowledged,
+                false => news, // RFC 6675 section 2
+            };
+            if duplicate {
+                self.note_duplicate(at);
+            }
+        }
+        self.last_ack_at = Some(self.last_ack_at.map_or(at, |last| last.max(at)));
+        // Elsewhere the sender does not know of it yet; its next packet will tell.
+        match self.way_to_sender() {
+            Some(_) => self.underway.pass(at, self.acknowledged),
+            None => self.set_outstanding(at, self.beyond()),
+        }
+    }
+
+    fn locate_ack(&mut self, number: u32, of_syn: bool) -> u64 {
+        if !self.located {
+            self.located = true;
+            self.highest = sequence::first(number);
+            self.acknowledged = self.highest;
+            if of_syn {
+                self.origin = Some(self.highest);
+            }
+        }
+        let number = sequence::unwrap(number, self.acknowledged);
+        self.first_acknowledged.get_or_insert(number);
+        number
+    }
+
+    fn note_window(&mut self, ack: &Ack<'_>) {
+        let segment = ack.seen.segment;
+        // RFC 7323 section 2.2: the window of a SYN is not scaled.
+        let shift = if segment.flags.syn { Some(0) } else { ack.shift };
+        let window = u64::from(segment.window) << shift.unwrap_or(0);
+        if segment.window == 0 && self.raw_window != Some(0) {
+            self.acks.zero_windows += 1;
+        }
+        self.raw_window = Some(segment.window);
+        self.window_known = shift.is_some();
+        self.window.set(ack.seen.at, window);
+        if self.marks.is_some() {
+            let number = self
+                .acknowledged
+                .max(sequence::unwrap(segment.acknowledgment, self.acknowledged));
+            self.mark(ack.seen.at, "window", number + window, number + window);
+        }
+    }
+
+    /// Takes in SACK blocks. Says whether they report anything new.
+    fn take_sacks(&mut self, at: u64, number: u64, blocks: &[(u32, u32)]) -> bool {
+        if blocks.is_empty() {
+            return false;
+        }
+        self.acks.with_sack += 1;
+        let unwrapped = |(left, right): (u32, u32)| {
+            let low = sequence::unwrap(left, number);
+            (low, low + u64::from(right.wrapping_sub(left)))
+        };
+        let first = unwrapped(blocks[0]);
+        let second = blocks.get(1).map(|block| unwrapped(*block));
+        // RFC 2883 section 4: below the cumulative ACK, or within the second block.
+        let within = second.is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
+        let duplicate = first.1 <= number || within;
+        if duplicate {
+            self.acks.duplicate_sacks += 1;
+            let (arrived, needless) = self.resent.note_arrived(first.0);
+            self.counts.spurious += u64::from(needless);
+            self.counts.arrived_needlessly += u64::from(arrived);
+        }
+        let mut news = false;
+        for block in &blocks[usize::from(duplicate)..] {
+            let (low, high) = unwrapped(*block);
+            // What was never sent is not believed.
+            if low >= number && high <= self.highest && self.sacked.add(low, high) {
+                news = true;
+                self.mark(at, "sack", low, high);
+            }
+        }
+        news
+    }
+
+    fn note_duplicate(&mut self, at: u64) {
+        self.duplicates = self.duplicates.saturating_add(1);
+        self.acks.duplicate += 1;
+        let answers_needless = self.may_answer_slow_start(at);
+        self.acks.after_timeout += u64::from(answers_needless);
+        if self.duplicates == DUPLICATE_THRESHOLD {
+            self.acks.triple_duplicate += 1;
+            self.acks.lower += u64::from(self.phase == Phase::Open && !answers_needless);
+        }
+    }
+
+    /// Whether an ACK at `at` may answer what slow start after a timeout has sent again: a round trip later.
+    fn may_answer_slow_start(&self, at: u64) -> bool {
+        let least = self.trips.receiver_side().unwrap_or(Span::ZERO);
+        let usual = self.trips.estimator().smoothed().unwrap_or(Span::ZERO) * 3 / 2;
+        let after = |sent_at: u64, span: Span| sent_at.saturating_add(span.as_nanos());
+        let span = self
+            .slow_start_again
+            .map(|(first, last)| after(first, least)..=after(last, usual));
+        span.is_some_and(|span| span.contains(&at))
+    }
+
+    /// New data is acknowledged.
+    fn advance(&mut self, number: u64, ack: &Ack<'_>) {
+        let at = ack.seen.at;
+        if number > self.highest {
+            if self.origin.is_some() {
+                self.holes.push(Hole {
+                    low: self.highest,
+                    high: number,
+                    made_at: at,
+                    stamp: None,
+                    identification: 0,
+                });
+            }
+            self.highest = number;
+        }
+        let bytes = number - self.acknowledged;
+        let (by_sequence, quickest) = self.cover(number, ack);
+        let by_stamp = ack
+            .echo
+            .map(|echo| Span::from_nanos(at.saturating_sub(echo.sent_at)));
+        let whole = self.trips.add_receiver_side(by_sequence, by_stamp);
+        let quickest = quickest.map(|span| self.trips.whole_of(span));
+        self.acknowledged = number;
+        self.duplicates = 0;
+        self.progress_at = self.progress_at.max(at);
+        if self.phase != Phase::Open && number >= self.recover {
+            self.phase = Phase::Open;
+        }
+        if !self.sacked.is_empty() {
+            self.sacked.forget_before(number);
+        }
+        if self.fin.is_some_and(|fin| number >= fin) {
+            self.finished_at.get_or_insert(at);
+        }
+        self.rounds.acknowledge(bytes, whole, quickest);
+        self.mark(at, "ack", number, number);
+    }
+
+    /// Takes the packets that are acknowledged from the flight. Returns the round-trip time of the oldest, as senders measure it, so that the
+    /// delay of an ACK for several counts, and that of the newest, in which it does not. None if anything was sent again (Karn).
+    fn cover(&mut self, number: u64, ack: &Ack<'_>) -> (Option<Span>, Option<Span>) {
+        let at = ack.seen.at;
+        let first = self.acknowledged;
+        let echo = ack.seen.segment.options.timestamps.map(|(_, echo)| echo);
+        let least = self.trips.receiver_side();
+        let (counts, resent) = (&mut self.counts, &mut self.resent);
+        let covered = self.flight.acknowledge(number, |sent| {
+            // An ACK takes half the least time at least; less, and it was on its way before (the first transmission had arrived).
+            let waited = Span::from_nanos(at.saturating_sub(sent.last_at));
+            let too_soon = least.is_some_and(|least| waited < least / 2);
+            if too_soon || (sent.low == first && Self::answers_the_first(echo, sent)) {
+                counts.spurious += u64::from(resent.note_needless(sent.low));
+            }
+        });
+        let behind_loss = |newest: &Sent| !newest.resent && covered.resent_at > newest.first_at;
+        if covered.resent && covered.newest.as_ref().is_some_and(behind_loss) {
+            self.acks.post_loss += 1;
+        }
+        // Three duplicates say that it was lost or late; if it was not seen again, the capture has missed that.
+        let clear = !covered.resent && self.duplicates < DUPLICATE_THRESHOLD;
+        let passed = |sent: Option<Sent>| {
+            let sent = sent.filter(|_| clear)?;
+            Some(Span::from_nanos(at.saturating_sub(sent.first_at)))
+        };
+        (passed(covered.oldest), passed(covered.newest.or(covered.oldest)))
+    }
+}

@@ -1,0 +1,402 @@
+//! What a side sends.
+
+use super::{Direction, Opening, Seen};
+use crate::flight::Sent;
+use crate::holes::Hole;
+use crate::retransmission::{Class, DUPLICATE_THRESHOLD, Late, Phase, Situation, classify, is_out_of_order};
+use crate::rounds::Departure;
+use crate::sequence;
+use crate::stamps::{Echo, is_later};
+use ackclock_core::packet::Ecn;
+use ackclock_core::units::Span;
+
+/// A sender that always has data sends it this soon after the ACK that allows it, however short the round trip.
+const PROMPT: Span = Span::from_micros(200);
+
+impl Direction {
+    /// Counts what its header says.
+    pub fn count(&mut self, seen: &Seen<'_>) {
+        let counts = &mut self.counts;
+        counts.packets += 1;
+        counts.wire_bytes += u64::from(seen.ip_bytes);
+        match seen.ecn {
+            Ecn::NotCapable => {}
+            Ecn::Capable => counts.capable += 1,
+            Ecn::CapableL4s => counts.capable_l4s += 1,
+            Ecn::Marked => counts.marked += 1,
+        }
+        // On a SYN it asks for ECN (RFC 3168 section 6.1.1).
+        counts.window_reduced += u64::from(seen.segment.flags.cwr && !seen.segment.flags.syn);
+        self.stamped |= seen.segment.options.timestamps.is_some();
+    }
+
+    /// Its timestamp passes: the other side will echo it.
+    pub fn pass_stamp(&mut self, seen: &Seen<'_>) {
+        if let Some(value) = seen.stamp() {
+            self.stamps.pass(value, seen.at);
+        }
+    }
+
+    /// The number of the packet's first byte, or of its SYN.
+    fn locate(&mut self, number: u32) -> u64 {
+        if !self.located {
+            self.located = true;
+            self.highest = sequence::first(number);
+            self.acknowledged = self.highest;
+        }
+        sequence::unwrap(number, self.highest)
+    }
+
+    /// Whether `number` may be the SYN of what this side is known to have sent, or about to send, and not of another connection.
+    pub fn may_begin_with(&self, number: u32) -> bool {
+        /// A SYN that the capture shows late is behind the first segments, not behind megabytes.
+        const NEAR: u64 = 65_536;
+        if let Some(opening) = self.opening {
+            return opening.number as u32 == number;
+        }
+        let first = self
+            .origin
+            .or(self.first_acknowledged)
+            .or(self.located.then_some(self.highest));
+        first.is_none_or(|first| {
+            let syn = sequence::unwrap(number, first);
+            syn < first && first - syn <= NEAR
+        })
+    }
+
+    /// A SYN. Says whether it was sent before.
+    pub fn handle_syn(&mut self, seen: &Seen<'_>) -> bool {
+        let number = self.locate(seen.segment.sequence);
+        if self.opening.is_some() {
+            self.counts.syn_retransmissions += 1;
+            self.flight
+                .resend(number, number + 1, seen.at, seen.stamp(), seen.identification);
+            return true;
+        }
+        let options = &seen.segment.options;
+        self.opening = Some(Opening {
+            number,
+            whole: !seen.segment.cut,
+            maximum_segment: options.maximum_segment,
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            timestamps: options.timestamps.is_some(),
+            ecn: (seen.segment.flags.ece, seen.segment.flags.cwr),
+        });
+        self.origin = Some(number + 1);
+        if self.highest <= number {
+            self.highest = number + 1;
+            self.flight.push(sent(number, number + 1, seen));
+        }
+        false
+    }
+
+    /// All but the SYN: payload, FIN, or neither. `echo` is the packet of the other side that its timestamp echoes.
+    pub fn handle_segment(&mut self, seen: &Seen<'_>, echo: Option<Echo>) {
+        self.settle(seen.at);
+        let segment = seen.segment;
+        let low = self.locate(segment.sequence) + u64::from(segment.flags.syn);
+        let payload = u64::from(segment.payload);
+        if !segment.flags.syn && self.is_probe(low, payload, segment.flags.fin) {
+            return;
+        }
+        if payload > 0 {
+            self.handle_payload(seen, low, low + payload, echo);
+        } else if low > self.highest && !segment.flags.syn {
+            self.pass_over(seen, low);
+        }
+        if segment.flags.fin {
+            self.handle_fin(seen, low + payload);
+        }
+    }
+
+    /// Keep-alives repeat the last byte acknowledged; probes of a closed window do the same (Linux) or send one byte more.
+    fn is_probe(&mut self, low: u64, payload: u64, fin: bool) -> bool {
+        let repeats =
+            low + 1 == self.acknowledged && payload <= 1 && !fin && self.first_acknowledged.is_some();
+        let closed = self.raw_window == Some(0);
+        if repeats && closed {
+            self.counts.window_probes += 1;
+        } else if repeats && self.highest == self.acknowledged {
+            self.counts.keep_alives += 1;
+        } else if closed && payload == 1 && low == self.acknowledged {
+            // The byte may be taken, and is part of the next segment if not.
+            self.counts.window_probes += 1;
+            self.probe = Some(low);
+            if self.highest > low {
+                return true;
+            }
+            return false;
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn handle_payload(&mut self, seen: &Seen<'_>, low: u64, high: u64, echo: Option<Echo>) {
+        let at = seen.at;
+        self.begin_data(low, at);
+        self.count_payload(high - low);
+        if low >= self.highest {
+            self.send_new(seen, low, high, echo);
+        } else {
+            self.send_old(seen, low, high);
+        }
+        let outstanding = self.outstanding_for_sender(at);
+        self.set_outstanding(at, outstanding);
+    }
+
+    fn begin_data(&mut self, low: u64, at: u64) {
+        let first_at = self.first_data_at.map_or(at, |first| first.min(at));
+        self.first_data_at = Some(first_at);
+        self.last_data_at = Some(self.last_data_at.map_or(at, |last| last.max(at)));
+        match self.origin {
+            None => {
+                self.origin = Some(low);
+                if low >= self.highest {
+                    // What was outstanding when the capture began is none of its business.
+                    self.highest = low;
+                } else {
+                    // The capture shows an ACK of it first.
+                    self.pass_hole(low, self.highest, at, None, 0);
+                }
+            }
+            // In no order at the very beginning of a capture.
+            Some(origin) if low < origin && self.opening.is_none() && at == first_at => {
+                self.origin = Some(low);
+                self.holes.unshift(hole(low, origin, at));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn count_payload(&mut self, payload: u64) {
+        let counts = &mut self.counts;
+        counts.data_packets += 1;
+        counts.payload_bytes += payload;
+        counts.largest_payload = counts.largest_payload.max(payload);
+        let is_super = self.most.is_some_and(|most| payload > most);
+        self.counts.super_packets += u64::from(is_super);
+        let segments = if is_super {
+            payload.div_ceil(self.mss_or_guess())
+        } else {
+            1
+        };
+        self.counts.data_segments += segments;
+    }
+
+    fn pass_hole(&mut self, low: u64, high: u64, at: u64, stamp: Option<u32>, identification: u16) {
+        self.holes.push(Hole {
+            stamp,
+            identification,
+            ..hole(low, high, at)
+        });
+    }
+
+    /// Something lies between what was seen and this.
+    fn pass_over(&mut self, seen: &Seen<'_>, low: u64) {
+        if self.origin.is_some() {
+            self.pass_hole(self.highest, low, seen.at, seen.stamp(), seen.identification);
+        }
+        self.highest = low;
+    }
+
+    fn send_new(&mut self, seen: &Seen<'_>, low: u64, high: u64, echo: Option<Echo>) {
+        let at = seen.at;
+        let busy = self.highest > self.acknowledged;
+        if low > self.highest {
+            self.pass_over(seen, low);
+        }
+        if busy && let Some(echo) = echo.filter(|echo| echo.first) {
+            self.learn_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
+        }
+        self.counts.unique_bytes += high - low;
+        self.flight.push(sent(low, high, seen));
+        self.highest = high;
+        self.mark(at, "data", low, high);
+        let mss = self.mss_or_guess();
+        let quiet = self.quiet(at);
+        let smoothed = self.trips.estimator().smoothed();
+        // Pacing spreads what an ACK releases.
+        let spread = smoothed.unwrap_or(Span::ZERO) / 16;
+        let outstanding = self.outstanding_for_sender(at);
+        let departure = Departure {
+            bytes: high - low,
+            short: high - low < mss,
+            fills_window: self.window_known && outstanding + mss > self.window.value(),
+            asked: quiet.is_none_or(|quiet| quiet <= self.reaction() + spread),
+            // Only beside the sender one sees which ACK a packet answers.
+            prompt: self.way_to_sender().is_none() && quiet.is_none_or(|quiet| quiet <= PROMPT),
+        };
+        self.rounds.depart(at, &departure, smoothed);
+    }
+
+    /// A packet of which at least a part is not new: it fills holes, or was sent again.
+    fn send_old(&mut self, seen: &Seen<'_>, low: u64, high: u64) {
+        let at = seen.at;
+        let inside = high.min(self.highest);
+        let (missing, hole) = self.holes.overlap(low, inside);
+        let again = inside - low - missing;
+        let tail = high - inside;
+        let was_probe = again == 1 && self.probe.take_if(|probe| *probe == low).is_some();
+        if let Some(hole) = hole.filter(|_| again == 0)
+            && (hole.high <= self.acknowledged || is_out_of_order(&self.late(seen, &hole)))
+        {
+            // Two records of one instant are in no order.
+            self.counts.out_of_order += u64::from(at > hole.made_at);
+            self.fill(seen, low, inside, false);
+            self.mark(at, "data", low, high);
+        } else if was_probe {
+            self.flight
+                .resend(low, inside, at, seen.stamp(), seen.identification);
+            self.mark(at, "data", low, high);
+        } else {
+            let class = self.judge(seen, low, inside, hole.as_ref(), tail > 0);
+            self.note_again(at, low, inside, class, if again > 0 { again } else { missing });
+            self.flight
+                .resend(low, inside, at, seen.stamp(), seen.identification);
+            if again == 0 {
+                self.fill(seen, low, inside, true);
+            }
+            self.mark(at, "retransmission", low, high);
+        }
+        self.holes.fill(low, inside);
+        self.counts.unique_bytes += missing + tail;
+        if tail > 0 {
+            self.flight.push(sent(inside, high, seen));
+            self.highest = high;
+        }
+    }
+
+    fn late(&self, seen: &Seen<'_>, hole: &Hole) -> Late {
+        let counts =
+            self.recent.identifications_count() && seen.identification != 0 && hole.identification != 0;
+        let ahead = seen
+            .identification
+            .wrapping_sub(hole.identification)
+            .cast_signed();
+        let later = seen
+            .stamp()
+            .zip(hole.stamp)
+            .map(|(own, behind)| own.wrapping_sub(behind).cast_signed());
+        Late {
+            gap: Span::from_nanos(seen.at.saturating_sub(hole.made_at)),
+            ahead: counts.then_some(ahead),
+            later,
+            round_trip: self.trips.least(),
+        }
+    }
+
+    /// A hole has been filled whose bytes nobody has seen before.
+    fn fill(&mut self, seen: &Seen<'_>, low: u64, high: u64, resent: bool) {
+        let low = low.max(self.acknowledged);
+        if low < high {
+            let filled = Sent {
+                resent,
+                ..sent(low, high, seen)
+            };
+            self.flight.push(filled);
+        }
+    }
+
+    /// Why it was sent again.
+    fn judge(&self, seen: &Seen<'_>, low: u64, high: u64, hole: Option<&Hole>, tail: bool) -> Class {
+        let at = seen.at;
+        let before = self.flight.find(low);
+        let sent_at = before.map_or(hole.map_or(0, |hole| hole.made_at), |sent| sent.last_at);
+        let end = self.fin.unwrap_or(self.highest);
+        classify(&Situation {
+            phase: self.phase,
+            first: low <= self.acknowledged,
+            last: high >= end && !tail,
+            again: before.is_some_and(|sent| sent.resent && sent.last_at >= self.phase_since),
+            duplicates: self.duplicates,
+            sacked_beyond: self.sacked.reaches_beyond(high),
+            sack: self.uses_sack(),
+            waited: Span::from_nanos(at.saturating_sub(sent_at.max(self.progress_at))),
+            since_progress: Span::from_nanos(at.saturating_sub(self.progress_at)),
+            quiet: self.quiet(at).unwrap_or(Span::FOREVER),
+            reaction: self.reaction(),
+            smoothed: self.trips.estimator().smoothed(),
+            timeout: self.trips.estimator().rto(),
+        })
+    }
+
+    fn note_again(&mut self, at: u64, low: u64, high: u64, class: Class, bytes: u64) {
+        let first = low <= self.acknowledged;
+        let needless = high <= self.acknowledged || self.sacked.contains(low, high);
+        let counts = &mut self.counts;
+        counts.retransmitted_packets += 1;
+        counts.retransmitted_bytes += bytes;
+        counts.by_class[class as usize] += 1;
+        counts.spurious += u64::from(needless);
+        self.resent.push(low, high, needless);
+        self.rounds.resend(class != Class::TailProbe);
+        match class {
+            Class::Timeout => {
+                self.begin_phase(Phase::Loss, at);
+                self.slow_start_again = None;
+            }
+            Class::Fast => {
+                // Reno leaves recovery at any ACK of new data, and may begin another one at once (RFC 5681 section 3.2).
+                let anew = first && !self.uses_sack() && self.duplicates >= DUPLICATE_THRESHOLD;
+                // By SACK it may begin before the third duplicate ACK.
+                let early = self.phase == Phase::Open && self.duplicates < DUPLICATE_THRESHOLD;
+                self.acks.lower += u64::from(early);
+                if self.phase != Phase::Recovery || anew {
+                    self.counts.fast_recoveries += 1;
+                    self.begin_phase(Phase::Recovery, at);
+                }
+            }
+            Class::AfterTimeout => self.slow_start_again.get_or_insert((at, at)).1 = at,
+            Class::TailProbe | Class::Unclear => {}
+        }
+    }
+
+    fn handle_fin(&mut self, seen: &Seen<'_>, number: u64) {
+        if self.fin.is_some() {
+            self.flight
+                .resend(number, number + 1, seen.at, seen.stamp(), seen.identification);
+            return;
+        }
+        self.fin = Some(number);
+        if self.acknowledged >= number && self.first_acknowledged.is_some() {
+            self.finished_at.get_or_insert(self.progress_at);
+        }
+        if number >= self.highest {
+            if number > self.highest {
+                self.pass_over(seen, number);
+            }
+            self.flight.push(sent(number, number + 1, seen));
+            self.highest = number + 1;
+        }
+    }
+
+    /// Whether a timestamp is older than that of what was sent again: the ACK with it answers the first transmission (RFC 3522).
+    pub(super) fn answers_the_first(echo: Option<u32>, again: &Sent) -> bool {
+        echo.zip(again.stamp)
+            .is_some_and(|(echo, stamp)| is_later(stamp, echo))
+    }
+}
+
+const fn hole(low: u64, high: u64, made_at: u64) -> Hole {
+    Hole {
+        low,
+        high,
+        made_at,
+        stamp: None,
+        identification: 0,
+    }
+}
+
+fn sent(low: u64, high: u64, seen: &Seen<'_>) -> Sent {
+    Sent {
+        low,
+        high,
+        first_at: seen.at,
+        last_at: seen.at,
+        stamp: seen.stamp(),
+        identification: seen.identification,
+        resent: false,
+    }
+}

@@ -1,0 +1,39 @@
+//! What a packet capture says of its TCP connections: the tables `flows` and `samples` that every way of answering fills, and `connections`,
+//! `stretches`, `rtt_law` and `segments`, which only captures do.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`measurement`] | packets in, tables out: the connections of a capture |
+//! | [`parameters`] | what somebody who measures may choose |
+//! | [`limits`] | what keeps a sender from sending more: the rules |
+//! | [`retransmission`] | why a packet was sent again: the rules |
+//! | [`vantage`] | where on the way a capture was taken |
+//!
+//! Within: a `connection` is two `direction`s. What a direction has sent is `sending`, which keeps `flight`, `holes` and `recent`; what came back is
+//! `acknowledging`, which keeps `ranges`, `resent` and `underway`; `rtt` and `stamps` measure, `rounds` cuts the time into round trips, `rows` writes.
+//!
+//! Nothing here reads a file or a clock. Memory grows with the connections that live at a time, not with the capture; of those that are over, twelve bytes
+//! for each pair of addresses remain, by which later ones are numbered.
+
+mod connection;
+mod direction;
+mod flight;
+mod holes;
+pub mod limits;
+pub mod measurement;
+mod over_time;
+pub mod parameters;
+mod ranges;
+mod recent;
+mod resent;
+pub mod retransmission;
+mod rounds;
+mod rows;
+mod rtt;
+mod sequence;
+mod stamps;
+mod underway;
+pub mod vantage;
+
+pub use measurement::Measurement;
+pub use parameters::Parameters;

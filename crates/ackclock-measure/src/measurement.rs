@@ -1,0 +1,281 @@
+//! The connections of a capture: packets in, tables out.
+
+use crate::connection::{Connection, FlowName, Side};
+use crate::direction::{Direction, Seen};
+use crate::parameters::Parameters;
+use crate::rows::{Rows, Scale};
+use ackclock_core::result::Table;
+use ackclock_core::units::Span;
+use ackclock_pcap::CapturedPacket;
+use ackclock_pcap::packet::Transport;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
+use std::net::{IpAddr, SocketAddr};
+
+/// Name of the flow group and number of the instance of the data from the first address to the second, if the capture is one of ours.
+pub type Naming = Box<dyn Fn(SocketAddr, SocketAddr) -> Option<(String, i64)> + Send>;
+
+/// For so long after both sides have closed, or one has reset, late packets still belong to the connection. Chosen here: a FIN is sent
+/// again after a timeout or two.
+const CLOSING: Span = Span::from_millis(5_000);
+
+/// Live connections are looked through this often, in time of the capture.
+const SWEEP: Span = Span::from_millis(5_000);
+
+/// Takes packets, in about the order of time, and gives tables.
+///
+/// ```
+/// # use ackclock_measure::{Measurement, Parameters};
+/// # let packets: Vec<ackclock_pcap::CapturedPacket> = Vec::new();
+/// let mut measurement = Measurement::new(Parameters::default());
+/// for packet in &packets {
+///     measurement.handle_packet(packet);
+///     while let Some(tables) = measurement.poll_tables() {
+///         // write them down
+///     }
+/// }
+/// measurement.finish();
+/// while let Some(tables) = measurement.poll_tables() {
+///     // the rest
+/// }
+/// ```
+pub struct Measurement {
+    parameters: Parameters,
+    naming: Option<Naming>,
+    origin: Option<u64>,
+    live: HashMap<Pair, Box<Connection>, FixedState>,
+    /// How many connections there have been between two addresses, by a hash of these: the only thing that grows with the capture.
+    earlier: HashMap<u64, u32, FixedState>,
+    rows: Rows,
+    /// When the packet before this one passed.
+    previous_at: u64,
+    swept_at: u64,
+    datagrams: u64,
+    finished: bool,
+    /// Tables are owed at the end, even without rows.
+    owed: bool,
+}
+
+impl std::fmt::Debug for Measurement {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Measurement")
+            .field("parameters", &self.parameters)
+            .field("live", &self.live.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Two addresses and ports, the lower first. IPv4 addresses are as IPv6 maps them (RFC 4291 section 2.5.5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Pair([(u128, u16); 2]);
+
+impl Pair {
+    /// The pair, and which of the two is the source.
+    fn of(source: SocketAddr, destination: SocketAddr) -> (Self, Side) {
+        let number = |address: SocketAddr| {
+            const MAPPED: u128 = 0xffff << 32;
+            let host = match address.ip() {
+                IpAddr::V4(ip) => MAPPED | u128::from(ip.to_bits()),
+                IpAddr::V6(ip) => ip.to_bits(),
+            };
+            (host, address.port())
+        };
+        let (source, destination) = (number(source), number(destination));
+        if source <= destination {
+            (Pair([source, destination]), Side::Low)
+        } else {
+            (Pair([destination, source]), Side::High)
+        }
+    }
+}
+
+impl Measurement {
+    /// Of a capture from anywhere.
+    pub fn new(parameters: Parameters) -> Self {
+        Measurement {
+            parameters,
+            naming: None,
+            origin: parameters.origin_ns,
+            live: HashMap::default(),
+            earlier: HashMap::default(),
+            rows: Rows::new(),
+            previous_at: 0,
+            swept_at: 0,
+            datagrams: 0,
+            finished: false,
+            owed: false,
+        }
+    }
+
+    /// Of a capture of ours, whose flows have names. What `naming` does not know is named by its addresses.
+    pub fn with_names(parameters: Parameters, naming: Naming) -> Self {
+        Measurement {
+            naming: Some(naming),
+            ..Measurement::new(parameters)
+        }
+    }
+
+    /// The next packet.
+    pub fn handle_packet(&mut self, packet: &CapturedPacket) {
+        let at = packet.at_ns;
+        let origin = *self.origin.get_or_insert(at);
+        // A single packet with a wild time must not end all connections: time has passed when two packets say so.
+        let passed = at.min(std::mem::replace(&mut self.previous_at, at));
+        if passed >= self.swept_at.saturating_add(SWEEP.as_nanos()) {
+            self.sweep(passed);
+        }
+        let Transport::Tcp(segment) = &packet.transport else {
+            self.datagrams += 1;
+            return;
+        };
+        let (pair, side) = Pair::of(packet.source, packet.destination);
+        let seen = Seen {
+            at,
+            ip_bytes: packet.ip_bytes,
+            identification: packet.identification,
+            ecn: packet.ecn,
+            segment,
+        };
+        self.end_former(&pair, side, &seen);
+        let scale = self.scale(origin);
+        let (parameters, naming, earlier) = (&self.parameters, &self.naming, &self.earlier);
+        let connection = match self.live.entry(pair) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let addresses = match side {
+                    Side::Low => [packet.source, packet.destination],
+                    Side::High => [packet.destination, packet.source],
+                };
+                let number = number_of(earlier, &pair);
+                let mut connection = begin(parameters, naming.as_ref(), addresses, number, at);
+                connection.next_sample = scale.first_sample(at);
+                entry.insert(Box::new(connection))
+            }
+        };
+        self.rows.take_samples(connection, at, &scale);
+        if !connection.warm && at >= origin.saturating_add(parameters.warmup.as_nanos()) {
+            connection.warm = true;
+            connection.directions.iter_mut().for_each(Direction::warm_up);
+        }
+        connection.handle(side, &seen);
+        self.rows.take_finished(connection, &scale);
+    }
+
+    /// A SYN between addresses that are in use may begin another connection.
+    fn end_former(&mut self, pair: &Pair, side: Side, seen: &Seen<'_>) {
+        if !seen.segment.flags.syn {
+            return;
+        }
+        if self
+            .live
+            .get(pair)
+            .is_some_and(|former| former.is_succeeded_by(side, seen))
+            && let Some(former) = self.live.remove(pair)
+        {
+            self.end(*pair, former);
+        }
+    }
+
+    fn scale(&self, origin: u64) -> Scale {
+        Scale {
+            labels: self.parameters.labels,
+            origin,
+            warmup: self.parameters.warmup,
+            interval: self.parameters.sample_interval.max(Span::from_nanos(1)),
+        }
+    }
+
+    /// Turns a connection into rows.
+    fn end(&mut self, pair: Pair, mut connection: Box<Connection>) {
+        let hash = self.earlier.hasher().hash_one(pair);
+        *self.earlier.entry(hash).or_insert(0) += 1;
+        connection.finish();
+        let scale = self.scale(self.origin.unwrap_or(0));
+        self.rows.take_last(&mut connection, &scale);
+    }
+
+    /// Ends what has been silent for long, or closed for a while.
+    fn sweep(&mut self, now: u64) {
+        self.swept_at = now;
+        let (idle, closing) = (self.parameters.idle.as_nanos(), CLOSING.as_nanos());
+        let is_over = |connection: &Connection| {
+            let silent = now.saturating_sub(connection.last);
+            silent > idle || (connection.closed.is_some() && silent > closing)
+        };
+        let over = self.live.iter().filter(|(_, connection)| is_over(connection));
+        let over: Vec<Pair> = over.map(|(pair, _)| *pair).collect();
+        self.end_all(over);
+    }
+
+    fn end_all(&mut self, pairs: Vec<Pair>) {
+        let mut ended: Vec<_> = pairs
+            .into_iter()
+            .filter_map(|pair| self.live.remove(&pair).map(|connection| (pair, connection)))
+            .collect();
+        // In an order that does not depend on hashes.
+        ended.sort_by_key(|(pair, connection)| (connection.start, pair.0));
+        for (pair, connection) in ended {
+            self.end(pair, connection);
+        }
+    }
+
+    /// There are no more packets.
+    pub fn finish(&mut self) {
+        let all = self.live.keys().copied().collect();
+        self.end_all(all);
+        self.finished = true;
+        self.owed = true;
+    }
+
+    /// Rows, if there are enough of them to be written down; after [`Measurement::finish`] the last ones, if there are any or not. Every table is there,
+    /// some perhaps without rows.
+    pub fn poll_tables(&mut self) -> Option<Vec<(&'static str, Table)>> {
+        let enough = if self.finished {
+            1
+        } else {
+            self.parameters.chunk_rows.max(1)
+        };
+        let due = std::mem::take(&mut self.owed) || self.rows.count() >= enough;
+        due.then(|| self.rows.take(self.parameters.segments))
+    }
+
+    /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970: as asked for, or that of the first packet.
+    pub fn origin_ns(&self) -> Option<u64> {
+        self.origin
+    }
+    /// How many connections are being followed.
+    pub fn live(&self) -> usize {
+        self.live.len()
+    }
+    /// How many UDP datagrams were passed over.
+    pub fn datagrams(&self) -> u64 {
+        self.datagrams
+    }
+}
+
+/// How many connections between the two there have been.
+fn number_of(earlier: &HashMap<u64, u32, FixedState>, pair: &Pair) -> u32 {
+    let hash = earlier.hasher().hash_one(pair);
+    earlier.get(&hash).copied().unwrap_or(0)
+}
+
+fn begin(
+    parameters: &Parameters,
+    naming: Option<&Naming>,
+    addresses: [SocketAddr; 2],
+    number: u32,
+    at: u64,
+) -> Connection {
+    let name = |side: Side| {
+        let (source, destination) = (addresses[side as usize], addresses[side.other() as usize]);
+        let known = naming.and_then(|naming| naming(source, destination));
+        let (flow, instance) =
+            known.unwrap_or_else(|| (format!("{source} > {destination}"), i64::from(number)));
+        FlowName { flow, instance }
+    };
+    let direction = |_| Direction::new(parameters.rto_minimum, parameters.segments);
+    Connection::new(addresses, Side::BOTH.map(name), at, Side::BOTH.map(direction))
+}

@@ -1,0 +1,191 @@
+//! The last packets of a direction, to know a packet again that was captured twice or duplicated on the way; and what IP identifications say.
+
+use crate::direction::Seen;
+use ackclock_core::units::Span;
+
+/// How many are remembered: a copy follows its original closely.
+const MOST: usize = 8;
+
+/// Before a round trip is known: longer than two records of one packet are apart, shorter than a sender takes to send again.
+const COPY: Span = Span::from_millis(1);
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Recent {
+    packets: [Print; MOST],
+    /// How many there have been; the place of the next is this modulo `MOST`.
+    count: usize,
+    /// Packets whose identification could be compared with the one before; of these, how many had the same, and a slightly larger one.
+    compared: u32,
+    same: u32,
+    steps: u32,
+}
+
+/// All that makes a packet, in short.
+#[derive(Clone, Copy, Debug, Default)]
+struct Print {
+    headers: u64,
+    at: u64,
+    identification: u16,
+}
+
+/// How far identifications of one packet and the next are apart where they count: a burst of segments may be one packet here.
+const STEP: std::ops::RangeInclusive<u16> = 1..=64;
+
+impl Recent {
+    /// Whether this packet is a copy of one before; if not, it is remembered. `round_trip` is the least there was.
+    pub fn is_copy(&mut self, seen: &Seen<'_>, round_trip: Option<Span>) -> bool {
+        let print = Print {
+            headers: digest(seen),
+            at: seen.at,
+            identification: seen.identification,
+        };
+        let usable = print.identification != 0 && self.identifications_differ();
+        // Without identification even an ACK that says the same again is news, unless it says very much.
+        let telling =
+            seen.segment.payload > 0 || seen.segment.flags.syn || !seen.segment.options.sacks().is_empty();
+        let soon = round_trip.map_or(COPY, |span| span / 2).as_nanos();
+        let is_copy = self.packets[..self.count.min(MOST)].iter().any(|old| {
+            let alike = old.headers == print.headers && old.identification == print.identification;
+            alike && (usable || (telling && print.at.abs_diff(old.at) < soon))
+        });
+        if !is_copy {
+            self.remember(print);
+        }
+        is_copy
+    }
+
+    fn remember(&mut self, print: Print) {
+        if let Some(last) = self.count.checked_sub(1).map(|last| self.packets[last % MOST]) {
+            let step = print.identification.wrapping_sub(last.identification);
+            self.compared += 1;
+            self.same += u32::from(step == 0);
+            self.steps += u32::from(STEP.contains(&step));
+        }
+        if self.compared == u32::MAX / 2 {
+            (self.compared, self.same, self.steps) = (self.compared / 2, self.same / 2, self.steps / 2);
+        }
+        self.packets[self.count % MOST] = print;
+        self.count += 1;
+    }
+
+    /// Hosts may give all packets the same identification (RFC 6864 section 4.1).
+    pub const fn identifications_differ(&self) -> bool {
+        self.same * 4 <= self.compared
+    }
+    /// Whether identifications count packets, as most hosts' do for each connection.
+    pub const fn identifications_count(&self) -> bool {
+        self.compared > 0 && self.steps * 4 >= self.compared * 3
+    }
+}
+
+/// Headers that a copy has in common with its original, mixed into one number (the multiplier of Steele and Vigna 2021).
+fn digest(seen: &Seen<'_>) -> u64 {
+    const MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
+    let segment = seen.segment;
+    let flags = segment.flags;
+    let bits = [
+        flags.fin, flags.syn, flags.rst, flags.psh, flags.ack, flags.ece, flags.cwr,
+    ];
+    let bits = bits.iter().fold(0, |all, bit| all << 1 | u64::from(*bit));
+    let (value, echo) = segment.options.timestamps.unwrap_or_default();
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(MULTIPLIER).rotate_left(29);
+    let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
+    let mut hash = mix(1, pair(segment.sequence, segment.acknowledgment));
+    hash = mix(
+        hash,
+        pair(segment.payload, u32::from(segment.window)) | bits << 56,
+    );
+    hash = mix(hash, pair(value, echo));
+    for (left, right) in segment.options.sacks() {
+        hash = mix(hash, pair(*left, *right));
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::packet::Ecn;
+    use ackclock_pcap::packet::Segment;
+
+    fn copies(packets: &[(u64, u16, Segment)]) -> Vec<bool> {
+        let mut recent = Recent::default();
+        let each = packets.iter().map(|(at, identification, segment)| {
+            let seen = Seen {
+                at: *at,
+                ip_bytes: 52,
+                identification: *identification,
+                ecn: Ecn::NotCapable,
+                segment,
+            };
+            recent.is_copy(&seen, None)
+        });
+        each.collect()
+    }
+
+    fn ack(acknowledgment: u32) -> Segment {
+        Segment {
+            acknowledgment,
+            ..Segment::default()
+        }
+    }
+
+    fn data(sequence: u32) -> Segment {
+        Segment {
+            sequence,
+            payload: 100,
+            ..Segment::default()
+        }
+    }
+
+    #[test]
+    fn the_same_identification_means_the_same_packet() {
+        let packets = [
+            (1, 7, ack(5)),
+            (2, 8, ack(5)),
+            (3, 8, ack(5)),
+            (4, 9, ack(6)),
+            (9, 7, ack(5)),
+        ];
+        assert_eq!(copies(&packets), [false, false, true, false, true]);
+    }
+
+    #[test]
+    fn without_identification_only_what_follows_at_once_is_a_copy() {
+        let ms = 1_000_000;
+        let packets = [
+            (1, 0, data(5)),
+            (2, 0, data(5)),
+            (ms * 30, 0, data(5)),
+            (ms * 30, 0, ack(9)),
+            (ms * 30, 0, ack(9)),
+        ];
+        assert_eq!(copies(&packets), [false, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_host_that_numbers_nothing_is_not_believed() {
+        let packets: Vec<_> = (1..50)
+            .map(|at| (at * 10_000_000, 1, ack(at as u32 / 4)))
+            .collect();
+        let copies = copies(&packets);
+        assert!(copies[5..].iter().all(|copy| !copy), "{copies:?}");
+    }
+
+    #[test]
+    fn it_is_seen_whether_identifications_count() {
+        let mut recent = Recent::default();
+        let mut pass = |identification: u16| {
+            recent.remember(Print {
+                headers: 0,
+                at: 1,
+                identification,
+            });
+            recent.identifications_count()
+        };
+        assert!(!pass(65_535));
+        assert!(pass(0) && pass(2));
+        assert!(!pass(30_000) && !pass(20_000));
+    }
+}

@@ -1,0 +1,309 @@
+//! Rows of tables.
+
+use crate::connection::{Connection, Side};
+use crate::direction::Direction;
+use crate::rounds::Stretch;
+use ackclock_core::activity::{Activity, bit_per_s};
+use ackclock_core::result::{ConnectionRow, FlowRow, RttLawRow, SampleRow, SegmentRow, StretchRow, Table};
+use ackclock_core::units::{Bytes, Span, Time};
+
+mod connections;
+
+/// What turns nanoseconds of a capture into times of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// Numbers of point and replicate.
+    pub labels: (i64, i64),
+    /// Time zero.
+    pub origin: u64,
+    /// How long averages wait.
+    pub warmup: Span,
+    /// Time between samples, not zero.
+    pub interval: Span,
+}
+
+impl Scale {
+    fn seconds(&self, at: u64) -> f64 {
+        Span::from_nanos(at.saturating_sub(self.origin)).as_seconds()
+    }
+    fn maybe_seconds(&self, at: Option<u64>) -> f64 {
+        at.map_or(f64::NAN, |at| self.seconds(at))
+    }
+    /// The first sampling time not before `at`; they are multiples of the interval.
+    pub fn first_sample(&self, at: u64) -> u64 {
+        let interval = self.interval.as_nanos();
+        let since = at.saturating_sub(self.origin);
+        self.origin
+            .saturating_add(since.div_ceil(interval).saturating_mul(interval))
+    }
+}
+
+fn span_seconds(span: Option<Span>) -> f64 {
+    span.map_or(f64::NAN, Span::as_seconds)
+}
+
+/// The tables in the making.
+#[derive(Debug)]
+pub struct Rows {
+    flows: Table,
+    samples: Table,
+    connections: Table,
+    stretches: Table,
+    rtt_law: Table,
+    segments: Table,
+    count: usize,
+}
+
+impl Rows {
+    /// None yet.
+    pub fn new() -> Self {
+        Rows {
+            flows: FlowRow::table(),
+            samples: SampleRow::table(),
+            connections: ConnectionRow::table(),
+            stretches: StretchRow::table(),
+            rtt_law: RttLawRow::table(),
+            segments: SegmentRow::table(),
+            count: 0,
+        }
+    }
+
+    /// How many there are in all tables.
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Takes the tables out.
+    pub fn take(&mut self, segments: bool) -> Vec<(&'static str, Table)> {
+        let rows = std::mem::replace(self, Rows::new());
+        let mut tables = vec![
+            ("flows", rows.flows),
+            ("samples", rows.samples),
+            ("connections", rows.connections),
+            ("stretches", rows.stretches),
+            ("rtt_law", rows.rtt_law),
+        ];
+        if segments {
+            tables.push(("segments", rows.segments));
+        }
+        tables
+    }
+
+    /// Samples that were due before a packet that passes at `at`. While nothing is outstanding, nothing changes: of a pause there are the
+    /// first sample and the last.
+    pub fn take_samples(&mut self, connection: &mut Connection, at: u64, scale: &Scale) {
+        if at <= connection.next_sample {
+            return;
+        }
+        connection.settle(at);
+        let interval = scale.interval.as_nanos();
+        let busy = connection
+            .directions
+            .iter()
+            .any(|direction| direction.outstanding.value() > 0);
+        while connection.next_sample < at {
+            self.sample_both(connection, connection.next_sample, scale);
+            connection.next_sample = connection.next_sample.saturating_add(interval);
+            let last = scale.first_sample(at).saturating_sub(interval);
+            if !busy && connection.next_sample < last {
+                connection.next_sample = last;
+            }
+        }
+    }
+
+    fn sample_both(&mut self, connection: &mut Connection, at: u64, scale: &Scale) {
+        for side in Side::BOTH {
+            self.sample(connection, side, at, scale);
+        }
+    }
+
+    fn sample(&mut self, connection: &mut Connection, side: Side, at: u64, scale: &Scale) {
+        let direction = &mut connection.directions[side as usize];
+        if direction.first_data_at.is_none() {
+            return;
+        }
+        direction.told_delivered = direction.told_delivered.max(delivered(direction));
+        let name = &connection.names[side as usize];
+        let estimator = direction.trips.estimator();
+        SampleRow {
+            point: scale.labels.0,
+            replicate: scale.labels.1,
+            flow: &name.flow,
+            instance: name.instance,
+            time_s: scale.seconds(at),
+            in_flight_bytes: direction.outstanding.value() as f64,
+            rtt_s: span_seconds(estimator.latest()),
+            smoothed_rtt_s: span_seconds(estimator.smoothed()),
+            rto_s: estimator.rto().as_seconds(),
+            delivered_bytes: direction.told_delivered as i64,
+            sent_packets: direction.counts.data_packets as i64,
+            retransmitted_packets: direction.counts.retransmitted_packets as f64,
+            ..SampleRow::UNKNOWN
+        }
+        .push(&mut self.samples);
+        self.count += 1;
+    }
+
+    /// What is over within a connection that goes on.
+    pub fn take_finished(&mut self, connection: &mut Connection, scale: &Scale) {
+        for side in Side::BOTH {
+            let direction = &mut connection.directions[side as usize];
+            if direction.rounds.has_finished() {
+                self.take_stretches(connection, side, scale);
+            }
+            self.take_marks(connection, side, scale);
+        }
+    }
+
+    fn take_stretches(&mut self, connection: &mut Connection, side: Side, scale: &Scale) {
+        let name = &connection.names[side as usize];
+        let direction = &mut connection.directions[side as usize];
+        let window_known = direction.window_is_known();
+        for stretch in direction.rounds.take_finished() {
+            let row = stretch_row(&stretch, window_known, scale);
+            StretchRow {
+                flow: &name.flow,
+                instance: name.instance,
+                ..row
+            }
+            .push(&mut self.stretches);
+            self.count += 1;
+        }
+    }
+
+    fn take_marks(&mut self, connection: &mut Connection, side: Side, scale: &Scale) {
+        let name = &connection.names[side as usize];
+        for mark in connection.directions[side as usize].take_marks() {
+            SegmentRow {
+                point: scale.labels.0,
+                replicate: scale.labels.1,
+                flow: &name.flow,
+                instance: name.instance,
+                time_s: scale.seconds(mark.at),
+                kind: mark.kind,
+                low_bytes: mark.low,
+                high_bytes: mark.high,
+            }
+            .push(&mut self.segments);
+            self.count += 1;
+        }
+    }
+
+    /// All that is left of a connection that is over.
+    pub fn take_last(&mut self, connection: &mut Connection, scale: &Scale) {
+        let last = connection.last;
+        self.take_samples(connection, last, scale);
+        // Unless a copy of a packet, which counts as nothing, has made a later one.
+        if last.saturating_add(scale.interval.as_nanos()) > connection.next_sample {
+            self.sample_both(connection, last, scale);
+        }
+        self.take_finished(connection, scale);
+        for side in Side::BOTH {
+            let direction = &connection.directions[side as usize];
+            if direction.counts.packets == 0 && direction.delivered().unwrap_or(0) == 0 {
+                continue;
+            }
+            connections::row(connection, side, scale).push(&mut self.connections);
+            self.count += 1;
+            if direction.first_data_at.is_some() {
+                flow_row(connection, side, scale).push(&mut self.flows);
+                self.count += 1;
+            }
+            self.take_law(connection, side, scale);
+        }
+    }
+
+    fn take_law(&mut self, connection: &Connection, side: Side, scale: &Scale) {
+        let name = &connection.names[side as usize];
+        let trips = &connection.directions[side as usize].trips;
+        let whole = trips.whole.moments.count() > 0;
+        for (low, high, samples) in trips.known().law.buckets() {
+            RttLawRow {
+                point: scale.labels.0,
+                replicate: scale.labels.1,
+                flow: &name.flow,
+                instance: name.instance,
+                part: if whole { "whole" } else { "receiver_side" },
+                low_s: low.as_seconds(),
+                // The last nanosecond belongs to it.
+                high_s: (high + Span::from_nanos(1)).as_seconds(),
+                samples: samples as i64,
+            }
+            .push(&mut self.rtt_law);
+            self.count += 1;
+        }
+    }
+}
+
+/// Payload acknowledged; where no ACK was captured, what has passed.
+fn delivered(direction: &Direction) -> u64 {
+    direction.delivered().unwrap_or(direction.counts.unique_bytes)
+}
+
+fn stretch_row(stretch: &Stretch, window_known: bool, scale: &Scale) -> StretchRow<'static> {
+    let sums = &stretch.sums;
+    let nanos = (stretch.end - stretch.start) as f64;
+    let seconds = nanos / 1e9;
+    StretchRow {
+        point: scale.labels.0,
+        replicate: scale.labels.1,
+        flow: "",
+        instance: 0,
+        start_s: scale.seconds(stretch.start),
+        end_s: scale.seconds(stretch.end),
+        limit: stretch.limit.name(),
+        outstanding_mean_bytes: sums.outstanding / nanos,
+        receive_window_mean_bytes: if window_known {
+            sums.window / nanos
+        } else {
+            f64::NAN
+        },
+        rate_bit_per_s: sums.acknowledged as f64 * 8.0 / seconds,
+        rtt_mean_s: sums.round_trips.0 as f64 / sums.round_trips.1 as f64 / 1e9,
+        retransmitted_packets: sums.resent as i64,
+        sent_bytes: sums.sent as i64,
+    }
+}
+
+fn flow_row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> FlowRow<'a> {
+    let direction = &connection.directions[side as usize];
+    let (name, counts, warm) = (
+        &connection.names[side as usize],
+        &direction.counts,
+        &direction.warm,
+    );
+    let activity = Activity {
+        start: Time::from_nanos(connection.start),
+        stop: Time::NEVER,
+        completed: direction.finished_at.map(Time::from_nanos),
+    };
+    let warmup = Time::from_nanos(scale.origin) + scale.warmup;
+    let measured = activity.measured(warmup, Time::from_nanos(connection.last));
+    let rate = |bytes: u64| bit_per_s(Bytes(bytes), measured);
+    let trips = direction.trips.known().moments;
+    let before = match direction.trips.whole.moments.count() > 0 {
+        true => warm.whole,
+        false => warm.by_sequence,
+    };
+    FlowRow {
+        point: scale.labels.0,
+        replicate: scale.labels.1,
+        flow: &name.flow,
+        instance: name.instance,
+        start_s: scale.seconds(connection.start),
+        end_s: scale.maybe_seconds(direction.finished_at),
+        completion_time_s: span_seconds(activity.completion_time()),
+        measured_s: measured.as_seconds(),
+        goodput_bit_per_s: rate(delivered(direction).saturating_sub(warm.delivered)),
+        throughput_bit_per_s: rate(counts.wire_bytes - warm.wire_bytes),
+        delivered_bytes: delivered(direction) as i64,
+        sent_packets: counts.data_packets as i64,
+        retransmitted_packets: counts.retransmitted_packets as f64,
+        fast_retransmits: counts.fast_recoveries as f64,
+        timeouts: (connections::timeouts(direction) + counts.syn_retransmissions) as f64,
+        rtt_mean_s: (trips.sum() - before.sum()) / (trips.count() - before.count()) as f64,
+        rtt_min_s: trips.least(),
+        rtt_max_s: trips.most(),
+        ..FlowRow::UNKNOWN
+    }
+}

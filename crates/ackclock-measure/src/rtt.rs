@@ -1,0 +1,285 @@
+//! Round-trip times of one direction, as seen at the capture point, and the timeout that a sender would make of them.
+
+use crate::vantage::Vantage;
+use ackclock_core::endpoint::RttEstimator;
+use ackclock_core::endpoint::parameters::{Preset, RtoFloor, TcpParameters};
+use ackclock_core::histogram::Histogram;
+use ackclock_core::units::Span;
+
+/// Buckets for each doubling, as a power of two: their width is at most 1/128 of their beginning, less than 1 %.
+const FINENESS: u32 = 7;
+
+/// Their law, to 1 %.
+pub type Law = Histogram<FINENESS>;
+
+/// Count, mean, spread and extremes of times in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moments {
+    count: u64,
+    mean: f64,
+    /// Sum of squared distances from the mean (Welford 1962).
+    squares: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Moments {
+    /// Takes one more.
+    pub fn add(&mut self, seconds: f64) {
+        let first = self.count == 0;
+        self.count += 1;
+        let distance = seconds - self.mean;
+        self.mean += distance / self.count as f64;
+        self.squares += distance * (seconds - self.mean);
+        self.least = if first { seconds } else { self.least.min(seconds) };
+        self.most = if first { seconds } else { self.most.max(seconds) };
+    }
+
+    /// How many.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+    /// Their mean; as all below, NaN of none.
+    pub fn mean(&self) -> f64 {
+        // The sum of many roundings may step over an extreme.
+        self.known(self.mean.max(self.least).min(self.most))
+    }
+    /// Their standard deviation, of one sample zero.
+    pub fn deviation(&self) -> f64 {
+        self.known((self.squares / self.count.saturating_sub(1).max(1) as f64).sqrt())
+    }
+    /// The least.
+    pub fn least(&self) -> f64 {
+        self.known(self.least)
+    }
+    /// The largest.
+    pub fn most(&self) -> f64 {
+        self.known(self.most)
+    }
+    /// Their sum.
+    pub fn sum(&self) -> f64 {
+        self.mean * self.count as f64
+    }
+    const fn known(&self, value: f64) -> f64 {
+        if self.count == 0 { f64::NAN } else { value }
+    }
+}
+
+/// Moments and law.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    /// Moments.
+    pub moments: Moments,
+    /// Law.
+    pub law: Law,
+}
+
+impl Samples {
+    fn add(&mut self, span: Span) {
+        self.moments.add(span.as_seconds());
+        self.law.add(span);
+    }
+    /// A quantile in seconds; NaN without samples.
+    pub fn quantile(&self, quantile: f64) -> f64 {
+        match self.moments.count {
+            0 => f64::NAN,
+            _ => self.law.quantile(quantile).as_seconds(),
+        }
+    }
+}
+
+/// Round-trip times of one direction.
+///
+/// A capture point cuts the round trip in two: the receiver's side, from the passing of data to that of its ACK, and the sender's side, from
+/// the passing of an ACK to that of the data it released. Sequence numbers give the first; timestamps give both; the handshake gives both once.
+/// At the sender its side is almost nothing.
+#[derive(Clone, Debug)]
+pub struct RoundTrips {
+    /// The receiver's side, by sequence numbers.
+    pub by_sequence: Samples,
+    /// The receiver's side, by timestamps.
+    pub by_stamp: Moments,
+    /// Both sides together, where the sender's is known.
+    pub whole: Samples,
+    /// The least of the receiver's side by whatever means, and of the sender's.
+    receiver_side: Option<Span>,
+    sender_side: Option<Span>,
+    /// The sender's side as it was lately.
+    lately: Lately,
+    rto_minimum: Span,
+    estimator: RttEstimator,
+}
+
+fn estimator(rto_minimum: Span) -> RttEstimator {
+    RttEstimator::new(&TcpParameters {
+        rto_minimum,
+        // Linux adds its floor to the smoothed time; the RFC's way is the lower of the two.
+        rto_floor: RtoFloor::Timeout,
+        ..Preset::Rfc.parameters()
+    })
+}
+
+/// The last few samples: an application that has nothing to send for a while makes some of them too long.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lately {
+    spans: [Span; Lately::MOST],
+    count: usize,
+}
+
+impl Lately {
+    /// Few enough for a queue not to have changed much meanwhile. Chosen here.
+    const MOST: usize = 4;
+
+    fn add(&mut self, span: Span) {
+        self.spans[self.count % Self::MOST] = span;
+        self.count += 1;
+    }
+    fn least(&self) -> Option<Span> {
+        self.spans[..self.count.min(Self::MOST)].iter().min().copied()
+    }
+}
+
+impl RoundTrips {
+    /// None yet. `rto_minimum` is the floor of the timeout.
+    pub fn new(rto_minimum: Span) -> Self {
+        RoundTrips {
+            rto_minimum,
+            by_sequence: Samples::default(),
+            by_stamp: Moments::default(),
+            whole: Samples::default(),
+            receiver_side: None,
+            sender_side: None,
+            lately: Lately::default(),
+            estimator: estimator(rto_minimum),
+        }
+    }
+
+    /// An ACK tells the receiver's side, by sequence numbers or timestamps or both. The former are finer than the ticks of most timestamps, the
+    /// latter tell it of what was sent again too.
+    pub fn add_receiver_side(&mut self, by_sequence: Option<Span>, by_stamp: Option<Span>) -> Option<Span> {
+        if let Some(span) = by_sequence {
+            self.by_sequence.add(span);
+        }
+        if let Some(span) = by_stamp {
+            self.by_stamp.add(span.as_seconds());
+        }
+        let span = by_sequence.or(by_stamp)?;
+        self.receiver_side = Some(self.receiver_side.map_or(span, |least| least.min(span)));
+        let whole = self.whole_of(span);
+        if self.sender_side.is_some() {
+            self.whole.add(whole);
+        }
+        self.estimator.sample(whole);
+        Some(whole)
+    }
+
+    /// The handshake tells both sides, at once.
+    pub fn add_handshake(&mut self, receiver_side: Span, sender_side: Span) {
+        self.add_sender_side(sender_side);
+        self.whole.add(receiver_side + sender_side);
+        self.estimator.sample(receiver_side + sender_side);
+    }
+
+    /// Data tells the sender's side.
+    pub fn add_sender_side(&mut self, span: Span) {
+        if self.sender_side.is_none() {
+            // So far it had but one side.
+            self.estimator = estimator(self.rto_minimum);
+        }
+        self.sender_side = Some(self.sender_side.map_or(span, |least| least.min(span)));
+        self.lately.add(span);
+    }
+
+    /// Round trips of `flows`: whole ones, or the receiver's side where the sender's is unknown.
+    pub fn known(&self) -> &Samples {
+        if self.whole.moments.count > 0 {
+            &self.whole
+        } else {
+            &self.by_sequence
+        }
+    }
+    /// The least receiver's side.
+    pub const fn receiver_side(&self) -> Option<Span> {
+        self.receiver_side
+    }
+    /// The least sender's side.
+    pub const fn sender_side(&self) -> Option<Span> {
+        self.sender_side
+    }
+    /// The sender's side now, if known. Next to the sender it is the least ever: whatever more was seen is time in which the application had nothing to send.
+    pub fn sender_side_now(&self) -> Option<Span> {
+        match self.vantage() {
+            Vantage::Sender => self.sender_side,
+            _ => self.lately.least(),
+        }
+    }
+    /// The whole round trip whose receiver's side is `span`, the sender's side counted as nothing if it is unknown.
+    pub fn whole_of(&self, span: Span) -> Span {
+        span + self.sender_side_now().unwrap_or(Span::ZERO)
+    }
+    /// Where the capture was taken.
+    pub fn vantage(&self) -> Vantage {
+        Vantage::of(self.sender_side, self.receiver_side)
+    }
+    /// The least whole round trip, the sender's side counted as nothing if it is unknown.
+    pub fn least(&self) -> Option<Span> {
+        self.receiver_side
+            .map(|span| span + self.sender_side.unwrap_or(Span::ZERO))
+    }
+    /// Smoothed round-trip time and timeout (RFC 6298).
+    pub const fn estimator(&self) -> &RttEstimator {
+        &self.estimator
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Span = Span::from_millis(1);
+
+    #[test]
+    fn moments_are_those_of_the_textbook() {
+        let mut moments = Moments::default();
+        assert!(moments.mean().is_nan() && moments.deviation().is_nan() && moments.least().is_nan());
+        for seconds in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+            moments.add(seconds);
+        }
+        assert_eq!((moments.count(), moments.mean(), moments.sum()), (8, 5.0, 40.0));
+        assert!((moments.deviation() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!((moments.least(), moments.most()), (2.0, 9.0));
+    }
+
+    #[test]
+    fn both_sides_make_the_whole() {
+        let mut trips = RoundTrips::new(MS * 200);
+        trips.add_receiver_side(Some(MS * 30), None);
+        assert_eq!(trips.known().moments.mean(), 0.03, "the sender's side is unknown");
+        trips.add_sender_side(MS * 20);
+        trips.add_receiver_side(None, Some(MS * 40));
+        trips.add_sender_side(MS * 5);
+        trips.add_receiver_side(Some(MS * 31), Some(MS * 31));
+        assert_eq!(trips.by_sequence.moments.count(), 2);
+        assert_eq!((trips.by_stamp.count(), trips.by_stamp.most()), (2, 0.04));
+        assert_eq!(trips.known().moments.count(), 2);
+        assert_eq!(
+            (trips.known().moments.most(), trips.known().moments.least()),
+            (0.06, 0.036)
+        );
+        assert_eq!(trips.least(), Some(MS * 35));
+    }
+
+    #[test]
+    fn the_timeout_has_a_floor() {
+        let mut trips = RoundTrips::new(MS * 200);
+        assert_eq!(trips.estimator().rto(), MS * 1000, "RFC 6298 (2.1)");
+        (0..50).for_each(|_| {
+            trips.add_receiver_side(Some(MS * 20), None);
+        });
+        assert_eq!(trips.estimator().rto(), MS * 200);
+        (0..50).for_each(|_| {
+            trips.add_receiver_side(Some(MS * 300), None);
+        });
+        assert!(trips.estimator().rto() > MS * 300);
+    }
+}

@@ -1,0 +1,349 @@
+//! Captures as they come: cut, thinned, doubled, out of order. Nothing may panic, laws must hold, and what cannot have changed must be the same.
+
+mod common;
+
+use ackclock_measure::Parameters;
+use ackclock_pcap::CapturedPacket;
+use ackclock_pcap::packet::{Segment, Transport};
+use common::*;
+use proptest::prelude::*;
+use std::sync::OnceLock;
+
+/// Three connections with losses, two of them with timestamps, one that ends; at the senders and at the receivers.
+fn captures() -> &'static [Vec<CapturedPacket>; 2] {
+    static CAPTURES: OnceLock<[Vec<CapturedPacket>; 2]> = OnceLock::new();
+    CAPTURES.get_or_init(|| {
+        let flows = "\n[[flows]]\nname = \"two\"\nroute = [\"forth\"]\nreturn = [\"back\"]\n\
+            transport = { kind = \"tcp\", control = { kind = \"cubic\" }, preset = \"rfc\" }\ntraffic = { kind = \"bulk\" }\n\
+            [[flows]]\nname = \"three\"\nroute = [\"forth\"]\nreturn = [\"back\"]\n\
+            transport = { kind = \"tcp\", control = { kind = \"reno\" }, preset = \"linux\", recovery = \"newreno\", after_timeout = \"go_back_n\" }\n\
+            traffic = { kind = \"transfer\", size = \"500 kB\" }\n";
+        let text = format!("{PIPE}{flows}");
+        let losses = "hops.forth.impairments=[{ kind = \"iid_loss\", probability = \"2 %\" }]";
+        let acks = "hops.back.impairments=[{ kind = \"iid_loss\", probability = \"1 %\" }]";
+        let ran = run(&scenario(&text, &[losses, acks, "duration=\"4 s\""]), 0);
+        [ran.at_senders, ran.at_receivers]
+    })
+}
+
+fn measured(packets: &[CapturedPacket]) -> Tables {
+    let parameters = Parameters {
+        origin_ns: Some(0), // so that what comes before the first packet is not cut to its time
+        segments: true,
+        chunk_rows: 1_000,
+        ..Parameters::default()
+    };
+    measure_foreign(parameters, packets)
+}
+
+fn tcp(packet: &CapturedPacket) -> &Segment {
+    match &packet.transport {
+        Transport::Tcp(segment) => segment,
+        Transport::Udp { .. } => unreachable!("only TCP here"),
+    }
+}
+
+/// Columns of `connections` that belong together, row by row; unknown ones are left out.
+fn rows(tables: &Tables, names: &[&str]) -> Vec<Vec<f64>> {
+    let columns: Vec<Vec<f64>> = names
+        .iter()
+        .map(|name| numbers(tables, "connections", name))
+        .collect();
+    let row = |n: usize| {
+        columns
+            .iter()
+            .map(|column| column[n])
+            .filter(|value| !value.is_nan())
+            .collect()
+    };
+    (0..columns[0].len()).map(row).collect()
+}
+
+/// What holds of any capture.
+fn check_laws(tables: &Tables, packets: &[CapturedPacket]) {
+    for order in [
+        &["unique_bytes", "payload_bytes"][..],
+        &["largest_payload_bytes", "payload_bytes"],
+        &["data_packets", "packets"],
+        &["ack_rtt_min_s", "ack_rtt_mean_s", "ack_rtt_max_s"],
+        &[
+            "ack_rtt_min_s",
+            "ack_rtt_median_s",
+            "ack_rtt_p95_s",
+            "ack_rtt_p99_s",
+            "ack_rtt_max_s",
+        ],
+        &[
+            "timestamp_rtt_min_s",
+            "timestamp_rtt_mean_s",
+            "timestamp_rtt_max_s",
+        ],
+        &[
+            "receive_window_min_bytes",
+            "receive_window_mean_bytes",
+            "receive_window_max_bytes",
+        ],
+        &["outstanding_mean_bytes", "outstanding_max_bytes"],
+        &[
+            "losses_lower",
+            "losses_estimate",
+            "losses_upper",
+            "retransmitted_packets",
+        ],
+        &[
+            "retransmissions_spurious",
+            "retransmitted_packets",
+            "data_packets",
+        ],
+        &["triple_duplicate_acks", "duplicate_acks", "pure_acks"],
+        &["start_s", "first_data_s", "last_data_s", "end_s"],
+    ] {
+        for row in rows(tables, order) {
+            assert!(row.is_sorted(), "{order:?}: {row:?}");
+        }
+    }
+    check_sums(tables, packets);
+    check_stretches(tables);
+    check_series(tables);
+    check_law_of_round_trips(tables);
+}
+
+/// Classes add up, nothing is below zero, every packet is counted once.
+fn check_sums(tables: &Tables, packets: &[CapturedPacket]) {
+    let classes = ["fast", "timeout", "after_timeout", "tail_probe", "unclear"]
+        .map(|class| format!("retransmissions_{class}"));
+    let all: Vec<&str> = classes
+        .iter()
+        .map(String::as_str)
+        .chain(["retransmitted_packets"])
+        .collect();
+    for row in rows(tables, &all) {
+        assert!(row.len() < 6 || row[..5].iter().sum::<f64>() == row[5], "{row:?}");
+    }
+    for name in [
+        "outstanding_mean_bytes",
+        "ack_rtt_min_s",
+        "sender_side_rtt_s",
+        "start_s",
+        "missed_bytes",
+    ] {
+        assert!(
+            numbers(tables, "connections", name)
+                .iter()
+                .all(|value| value.is_nan() || *value >= 0.0),
+            "{name}"
+        );
+    }
+    let seen = numbers(tables, "connections", "packets").iter().sum::<f64>()
+        + numbers(tables, "connections", "duplicated_packets")
+            .iter()
+            .sum::<f64>();
+    assert_eq!(seen, packets.len() as f64, "every packet is counted once");
+}
+
+/// Buckets are narrow, and none is empty.
+fn check_law_of_round_trips(tables: &Tables) {
+    for ((low, high), samples) in numbers(tables, "rtt_law", "low_s")
+        .iter()
+        .zip(numbers(tables, "rtt_law", "high_s"))
+        .zip(numbers(tables, "rtt_law", "samples"))
+    {
+        assert!(*low < high && samples >= 1.0);
+        assert!(high - low <= 0.01 * low || high < 1e-6, "{low} {high}");
+    }
+}
+
+/// Shares are shares, and the stretches of a direction cover its time without gaps.
+fn check_stretches(tables: &Tables) {
+    for row in rows(tables, &["limit_share"]) {
+        assert!(row.iter().all(|share| *share > 0.0 && *share <= 1.0), "{row:?}");
+    }
+    let keys = |table: &str| -> Vec<(String, i64)> {
+        let instances = numbers(tables, table, "instance")
+            .into_iter()
+            .map(|instance| instance as i64);
+        texts(tables, table, "flow").into_iter().zip(instances).collect()
+    };
+    let (start, end) = (
+        numbers(tables, "stretches", "start_s"),
+        numbers(tables, "stretches", "end_s"),
+    );
+    let limits = texts(tables, "stretches", "limit");
+    let of_stretches = keys("stretches");
+    let (dominant, shares) = (
+        texts(tables, "connections", "limit"),
+        numbers(tables, "connections", "limit_share"),
+    );
+    for (row, key) in keys("connections").iter().enumerate() {
+        let own: Vec<usize> = (0..start.len()).filter(|n| of_stretches[*n] == *key).collect();
+        assert!(
+            own.windows(2).all(|pair| end[pair[0]] == start[pair[1]]),
+            "without gaps"
+        );
+        assert!(own.iter().all(|n| start[*n] <= end[*n]));
+        let time = |limit: &str| -> f64 {
+            let these = own.iter().filter(|n| limit.is_empty() || limits[**n] == limit);
+            these.map(|n| end[*n] - start[*n]).sum()
+        };
+        if !own.is_empty() {
+            assert!((time(&dominant[row]) / time("") - shares[row]).abs() < 1e-6);
+        }
+    }
+}
+
+/// Counts do not fall, and time goes on.
+fn check_series(tables: &Tables) {
+    let keys: Vec<_> = texts(tables, "samples", "flow")
+        .into_iter()
+        .zip(numbers(tables, "samples", "instance"))
+        .collect();
+    for name in [
+        "time_s",
+        "delivered_bytes",
+        "sent_packets",
+        "retransmitted_packets",
+    ] {
+        let series = numbers(tables, "samples", name);
+        let mut last = std::collections::HashMap::new();
+        for ((flow, instance), value) in keys.iter().zip(series) {
+            let before = last.insert((flow, *instance as i64), value);
+            assert!(before.is_none_or(|before| before <= value), "{name} of {flow}");
+        }
+    }
+}
+
+/// Two results with the same numbers but those of some columns.
+fn assert_same(one: &Tables, two: &Tables, table: &str, names: &[&str], but: bool) {
+    let columns = &one.iter().find(|(name, _)| *name == table).expect(table).1.0;
+    for (name, cells) in columns {
+        if names.contains(name) != but {
+            let same = format!("{cells:?}") == format!("{:?}", column(two, table, name));
+            assert!(same, "{table}.{name} has changed");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_part_of_a_capture(place in 0..2_usize, from in 0.0..1.0_f64, length in 0.0..1.0_f64) {
+        let packets = &captures()[place];
+        let from = (from * packets.len() as f64) as usize;
+        let length = (length * (packets.len() - from) as f64) as usize;
+        let part = &packets[from..from + length];
+        let tables = measured(part);
+        check_laws(&tables, part);
+        let payload: u64 = part.iter().map(|packet| u64::from(tcp(packet).payload)).sum();
+        prop_assert_eq!(numbers(&tables, "connections", "payload_bytes").iter().sum::<f64>(), payload as f64);
+    }
+
+    #[test]
+    fn packets_the_capture_missed(place in 0..2_usize, kept in prop::collection::vec(prop::bool::weighted(0.9), 997)) {
+        let packets = &captures()[place];
+        let thinned: Vec<_> = packets.iter().zip(kept.iter().cycle()).filter(|(_, kept)| **kept).collect();
+        let thinned: Vec<_> = thinned.into_iter().map(|(packet, _)| packet.clone()).collect();
+        check_laws(&measured(&thinned), &thinned);
+    }
+
+    /// Copies are counted as copies, and nothing else changes.
+    #[test]
+    fn packets_captured_twice(place in 0..2_usize, gaps in prop::collection::vec(prop::option::weighted(0.3, 0..3_usize), 499)) {
+        let packets = &captures()[place];
+        let mut doubled: Vec<(usize, &CapturedPacket)> = packets.iter().enumerate().collect();
+        let copies: Vec<_> = packets.iter().enumerate().zip(gaps.iter().cycle())
+            .filter_map(|((n, packet), gap)| gap.map(|gap| (n + gap, packet)))
+            .collect();
+        let count = copies.len() as f64;
+        doubled.extend(copies);
+        doubled.sort_by_key(|(n, _)| *n);
+        let doubled: Vec<CapturedPacket> = doubled.into_iter().map(|(_, packet)| packet.clone()).collect();
+        let (once, twice) = (measured(packets), measured(&doubled));
+        check_laws(&twice, &doubled);
+        prop_assert_eq!(numbers(&twice, "connections", "duplicated_packets").iter().sum::<f64>(), count);
+        assert_same(&once, &twice, "connections", &["duplicated_packets"], true);
+        assert_same(&once, &twice, "flows", &[], true);
+        assert_same(&once, &twice, "stretches", &[], true);
+    }
+
+    /// A clock of a tenth of a millisecond, and packets of one tick in any order.
+    #[test]
+    fn a_coarse_clock_and_no_order_within_its_tick(place in 0..2_usize, seeds in prop::collection::vec(0..u32::MAX, 499)) {
+        let packets = &captures()[place];
+        const TICK: u64 = 100_000;
+        let mut shuffled: Vec<(u64, u32, CapturedPacket)> = packets.iter().zip(seeds.iter().cycle())
+            .map(|(packet, seed)| (packet.at_ns / TICK, *seed, CapturedPacket { at_ns: packet.at_ns / TICK * TICK, ..packet.clone() }))
+            .collect();
+        shuffled.sort_by_key(|(tick, seed, _)| (*tick, *seed));
+        let shuffled: Vec<CapturedPacket> = shuffled.into_iter().map(|(_, _, packet)| packet).collect();
+        let (exact, coarse) = (measured(packets), measured(&shuffled));
+        check_laws(&coarse, &shuffled);
+        let same = ["flow", "begins", "packets", "wire_bytes", "data_packets", "payload_bytes", "unique_bytes", "acknowledged_bytes",
+            "missed_bytes", "retransmitted_packets", "retransmitted_bytes", "duplicated_packets", "keep_alives", "mss_bytes"];
+        if place == 1 {
+            return Ok(()); // beside the receiver an ACK and its data are of one tick, and nothing tells which came first
+        }
+        assert_same(&exact, &coarse, "connections", &same, false);
+        let unique = numbers(&exact, "connections", "unique_bytes");
+        for name in ["ack_rtt_min_s", "ack_rtt_mean_s"] {
+            let pairs = numbers(&exact, "connections", name).into_iter().zip(numbers(&coarse, "connections", name));
+            for ((exact, coarse), _) in pairs.zip(&unique).filter(|(_, unique)| **unique > 0.0) {
+                prop_assert!((exact - coarse).abs() < 2e-4, "{name}: {exact} {coarse}");
+            }
+        }
+    }
+
+    /// Whatever else a file may hold.
+    #[test]
+    fn nonsense_does_no_harm(packets in prop::collection::vec(nonsense(), 0..300)) {
+        check_laws(&measured(&packets), &packets);
+    }
+}
+
+/// Packets of few addresses, small numbers and any flags.
+fn nonsense() -> impl Strategy<Value = CapturedPacket> {
+    let numbers = (
+        0..5_000_000_000_u64,
+        any::<u32>(),
+        any::<u32>(),
+        0..3_u8,
+        0..3_000_u32,
+        any::<u16>(),
+    );
+    let rest = (
+        any::<u8>(),
+        any::<bool>(),
+        prop::option::of((0..50_u32, 0..50_u32)),
+        prop::collection::vec((0..9_000_u32, 0..9_000_u32), 0..4),
+    );
+    (numbers, rest).prop_map(
+        |((at, sequence, acknowledgment, near, payload, window), (bits, forth, stamps, sacks))| {
+            let mut packet = captures()[0][0].clone();
+            if forth {
+                std::mem::swap(&mut packet.source, &mut packet.destination);
+            }
+            let reach = [100, 10_000, u32::MAX][usize::from(near)];
+            let mut segment = Segment {
+                sequence: sequence % reach,
+                acknowledgment: acknowledgment % reach,
+                payload,
+                window,
+                ..Segment::default()
+            };
+            segment.flags.ack = bits & 3 > 0;
+            segment.flags.syn = bits & 28 == 28;
+            segment.flags.fin = bits & 96 == 96;
+            segment.flags.rst = bits > 250;
+            segment.options.timestamps = stamps;
+            sacks
+                .iter()
+                .for_each(|(left, right)| segment.options.push_sack(*left, *right));
+            CapturedPacket {
+                at_ns: at,
+                identification: bits.into(),
+                transport: Transport::Tcp(segment),
+                ..packet
+            }
+        },
+    )
+}
