@@ -29,15 +29,17 @@ class GrowingResult:
     lies in files without a name, which nobody can leave behind.
     """
 
-    def __init__(self, folder: Path, run: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, run: dict[str, Any], left: str) -> None:
         """Nothing is touched before the context is entered.
 
         Args:
             folder: Replaced if it is a result already.
             run: What `run.json` says meanwhile; it is marked partial.
+            left: What the folder holds, and is good for, if the tables were never written: for a message.
         """
         self._folder = folder
         self._run = run
+        self._left = left
         self._spooled: dict[str, _Spool] = {}
 
     def __enter__(self) -> "GrowingResult":
@@ -50,12 +52,18 @@ class GrowingResult:
             self._spooled[name] = _Spool(self._folder, rows.schema)
         self._spooled[name].append(rows)
 
+    def settle(self) -> None:
+        """Gives the tables that were appended their names, so that they can be read; nothing more is appended."""
+        for name, spool in self._spooled.items():
+            spool.copy_to(self._folder / f"{name}.parquet")
+            spool.close()
+        self._spooled = {}
+
     def finish(self, run: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         """Writes the tables, what was appended too, and what the run came to."""
         for name, table in tables.items():
             parquet.write_table(table, self._folder / f"{name}.parquet", compression=COMPRESSION)
-        for name, spool in self._spooled.items():
-            spool.copy_to(self._folder / f"{name}.parquet")
+        self.settle()
         written = self._folder / "run.json.new"
         written.write_text(run_json(run), encoding="utf-8")
         written.replace(self._folder / "run.json")
@@ -66,9 +74,7 @@ class GrowingResult:
         for spool in self._spooled.values():
             spool.close()
         if kind is KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"interrupted; {self._folder} holds the record without tables, on which ackclock replay works"
-            ) from None
+            raise KeyboardInterrupt(f"interrupted; {self._folder} holds {self._left}") from None
 
 
 class _Spool:
