@@ -69,6 +69,9 @@ _TEXT, _INTEGER = ("flow",), ("point", "replicate", "instance")
 # Chosen here: a block is to hold what hangs together, of which a saw-tooth of a few dozen segments is the longest.
 _ROUND_TRIPS_PER_BLOCK = 10
 
+# Times are told in binary fractions of a second.
+_ROUNDING = 1e-9
+
 # Enough for the ends of a 95 % interval to be good to a few percent of its width. Chosen here.
 _RESAMPLES = 400
 
@@ -169,7 +172,8 @@ def _resample(samples: pa.Table, row: Row) -> Resampled | None:
     reactions = np.minimum(resent, np.maximum(1, time / row["rtt_mean_s"]))
     parts = np.array([time, sent, resent, delivered, timed, timed * np.nan_to_num(rtt), reactions])
     usual = float(np.median(time))
-    block = max(1, int(np.ceil(_ROUND_TRIPS_PER_BLOCK * row["rtt_mean_s"] / usual))) if usual > 0 else 1
+    round_trips = _ROUND_TRIPS_PER_BLOCK * row["rtt_mean_s"] / usual if usual > 0 else 1.0
+    block = max(1, int(np.ceil(round_trips - _ROUNDING)))
     sums = resampled_sums(parts, block, _RESAMPLES)
     if sums is None:
         return None
