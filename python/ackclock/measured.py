@@ -12,7 +12,7 @@ from ackclock.summary import number
 
 __all__ = [
     "SPARE_COLUMNS", "SPARE_PREDICTION_COLUMNS", "connection_cells", "connection_rows", "largest", "others",
-    "passed_over", "prediction_cells", "reservations",
+    "passed_over", "prediction_cells", "reservations", "restricted",
 ]  # fmt: skip
 
 Rows = list[dict[str, Any]]
@@ -52,6 +52,13 @@ def largest(result: Result, top: int | None = None, columns: Sequence[str] = (),
     return listed
 
 
+def restricted(result: Result, connections: Rows) -> Result:
+    """The same result with the rows of these connections alone, in memory: to ask many things about a few of many."""
+    flows = list(dict.fromkeys(row["flow"] for row in connections))
+    names = ("flows", "samples", "connections", "stretches", "rtt_law")
+    return Result(result.run, {name: result.rows(name, flow=flows) for name in names})
+
+
 def others(result: Result, shown: int) -> int:
     """How many more connections carried payload than are shown."""
     return max(int(pc.sum(pc.greater(result.tables["connections"]["payload_bytes"], 0)).as_py() or 0) - shown, 0)
@@ -64,7 +71,9 @@ def connection_rows(result: Result, top: int) -> Rows:
     `assignments` of its point.
     """
     rows = []
-    for connection in largest(result, top):
+    chosen = largest(result, top)
+    result = restricted(result, chosen)
+    for connection in chosen:
         [flow] = result.rows("flows", **{name: connection[name] for name in KEYS}).to_pylist() or [{}]
         added = {name: flow.get(name) for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")}
         said = {"heading": answers.heading(result, connection), "answer": answers.answer(result, connection)}

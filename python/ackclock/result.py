@@ -7,8 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
-from operator import and_
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +82,11 @@ class Result:
         return frozenset((row["point"], row["replicate"]) for row in rows if not row["trusted"])
 
     def rows(self, name: str, **wanted: Any) -> pa.Table:
-        """The rows of a table in which these columns have these values; of a folder's, no others are held in memory.
+        """The rows of a table in which these columns have these values; of a folder's, few others are held in memory.
+
+        Args:
+            name: Of the table.
+            wanted: Column to value, or to a list of values of which one will do.
 
         Raises:
             KeyError: There is no such table.
@@ -187,8 +190,13 @@ def tables_in(folder: Path) -> Mapping[str, pa.Table]:
 
 
 def _matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
-    for column, value in wanted.items():
-        table = table.filter(pc.equal(table[column], value))
+    for name, value in wanted.items():
+        column = table[name]
+        if isinstance(value, list):
+            plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+            table = table.filter(pc.is_in(column.cast(plain), value_set=pa.array(value, plain)))
+        else:
+            table = table.filter(pc.equal(column, value))
     return table
 
 
@@ -205,11 +213,12 @@ class _Tables(Mapping[str, pa.Table]):
         return self._read[name]
 
     def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
-        """Of a table that has not been read, those rows alone."""
+        """Of a table that has not been read, one piece after the other."""
         if name in self._read or not wanted:
             return _matching(self[name], wanted)
-        columns = [pc.field(column) == value for column, value in wanted.items()]
-        return parquet.read_table(self._paths[name], filters=reduce(and_, columns))
+        with parquet.ParquetFile(self._paths[name]) as file:
+            pieces = [_matching(file.read_row_group(number), wanted) for number in range(file.num_row_groups)]
+            return pa.concat_tables(pieces).unify_dictionaries() if pieces else file.schema_arrow.empty_table()
 
     def __contains__(self, name: object) -> bool:
         return name in self._paths  # without reading it

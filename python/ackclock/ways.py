@@ -302,9 +302,10 @@ def _prediction_table(columns: dict[str, list[Any]]) -> "pa.Table":
 def _of_connections(measured: "Result", models: "tuple[Model, ...]", top: int) -> "dict[str, pa.Table]":
     """The tables `estimates` and `predictions` of a measurement's largest connections."""
     from ackclock import estimates, predicted
-    from ackclock.measured import largest
+    from ackclock.measured import largest, restricted
 
     connections = largest(measured, top)
+    measured = restricted(measured, connections)
     found = estimates.estimates(measured, connections)
     rows = predicted.predictions(measured, connections, found, models)
     columns = {name: [row[name] for row in rows] for name in predicted.COLUMNS}

@@ -59,7 +59,7 @@ def outstanding(result: Result, *, point: int = 0, replicate: int = 0, connectio
         axes.plot(
             column(samples, "time_s"), column(samples, "in_flight_bytes") * 1e-3, color="#0072B2", label="outstanding"
         )
-        if row["receive_window_scaled"] and row["receive_window_min_bytes"] <= _FAR * row["outstanding_max_bytes"]:
+        if _window_is_near(row):
             _draw_window(axes, stretches)
         axes.set_ylabel("data (kB)")
         axes.set_ylim(bottom=0)
@@ -95,7 +95,7 @@ def sequence(result: Result, *, point: int = 0, replicate: int = 0, connection: 
         flat = kinds.size > _MOST_DRAWN
         for kind, draw in (("window", _steps), ("ack", _steps), ("sack", _bars), ("data", _bars)):
             chosen = {name: values[kinds == kind] for name, values in marks.items()}
-            if chosen["time_s"].size and (kind != "window" or chosen["high_bytes"].min() < top):
+            if chosen["time_s"].size and (kind != "window" or _window_is_near(row)):
                 draw(axes, chosen, kind, flat)
         again = kinds == "retransmission"
         if again.any():
@@ -154,6 +154,11 @@ def _draw_limits(strip: Axes, stretches: Any) -> None:
             )
     strip.set_yticks([])
     strip.grid(visible=False)
+
+
+def _window_is_near(row: dict[str, Any]) -> bool:
+    window, most = row["receive_window_mean_bytes"], row["outstanding_max_bytes"]
+    return bool(row["receive_window_scaled"]) and window is not None and most is not None and window <= _FAR * most
 
 
 def _connection(result: Result, point: int, replicate: int, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
