@@ -26,6 +26,10 @@ LIMITS: dict[str, str] = {
 }
 
 
+# One thing that limits for less than this share of the time does not say it all.
+_MOST = 0.5
+
+
 def heading(result: Result, row: Row) -> str:
     """`10.0.0.1:5001 > 10.1.0.1:80`, or the name of the flow; which instance and of which run, where there are others.
 
@@ -53,9 +57,18 @@ def answer(result: Result, connection: Row) -> str:
     limit, share = connection["limit"], connection["limit_share"]
     if not limit or share is None:
         return "it sent too little to say what limited it"
-    evidence = _evidence(result, keys, limit)
-    words = _WORDS[limit](connection, evidence)
-    return f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time): {words}"
+    words = _WORDS[limit](connection, _evidence(result, keys, limit))
+    then = "" if share >= _MOST else _next(result, keys, limit)
+    return f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): {words}"
+
+
+def _next(result: Result, keys: Row, limit: str) -> str:
+    """What limited for the second longest time."""
+    stretches = result.rows("stretches", **keys)
+    lasts, limits = column(stretches, "end_s") - column(stretches, "start_s"), column(stretches, "limit")
+    shares = {other: float(lasts[limits == other].sum() / lasts.sum()) for other in LIMITS if other != limit}
+    other = max(shares, key=lambda one: shares[one])
+    return f"; {LIMITS[other]} {100 * shares[other]:.0f} %" if shares[other] > 0 else ""
 
 
 def _evidence(result: Result, keys: Row, limit: str) -> Row:
@@ -124,11 +137,12 @@ def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
 
 def _of_slow_start(connection: Row, evidence: Row) -> str:
     rtt = evidence["rtt_mean_s"]
-    words = f"it was over, or had only begun, after {shown(connection['unique_bytes'], 'bytes')}"
+    sent = shown(connection["unique_bytes"], "bytes")
     if rtt is None or not rtt > 0:
-        return words
+        return f"its window was still growing by leaps; it sent {sent} altogether"
     trips = max(1, round((connection["last_data_s"] - connection["first_data_s"]) / rtt))
-    return f"{words} in {trips} round trip{'' if trips == 1 else 's'} of {shown(rtt, 's')}"
+    plural = "" if trips == 1 else "s"
+    return f"its window was still growing by leaps; it sent {sent} in {trips} round trip{plural} of {shown(rtt, 's')}"
 
 
 def _of_recovery(connection: Row, evidence: Row) -> str:

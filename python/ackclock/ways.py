@@ -4,7 +4,6 @@
 `measure` asks what packets that were captured somewhere have done.
 """
 
-import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -224,17 +223,7 @@ def measure(
     folder = Path(folder)
     _refuse_own_place(found, folder)
     run = _describe_captures(source, found)
-    growing = GrowingResult(folder, run, "nothing yet; run ackclock measure again")
-    with contextlib.ExitStack() as entered:
-        begun = False
-
-        def take(name: str, columns: dict[str, Any]) -> None:
-            nonlocal begun
-            if not begun:  # there is something to be measured
-                entered.enter_context(growing)
-                begun = True
-            growing.append(name, _table(columns))
-
+    with GrowingResult(folder, run, "nothing yet; run ackclock measure again", with_first_rows=True) as growing:
         outcome = _native.measure(
             [(list(one.files), one.point, one.replicate) for one in found.captures],
             [_flows_and_warmup(point["scenario"]) for point in (found.run or {"points": []})["points"]],
@@ -242,11 +231,11 @@ def measure(
             interval_s=interval_s,
             segments=segments,
             progress=None if progress is None else lambda text: progress(json.loads(text)),
-            take=take,
+            take=lambda name, columns: growing.append(name, _table(columns)),
         )
         run["captures"] = json.loads(outcome["captures"])
         run["partial"] = run["partial"] or not outcome["complete"]
-        if not begun:
+        if not growing.begun:
             raise _nothing(run, complete=outcome["complete"])
         for name, columns in outcome["tables"].items():
             growing.append(name, _table(columns))

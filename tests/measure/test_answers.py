@@ -21,7 +21,7 @@ SAID = {
     "meanwhile",
     "bottleneck_rate": "12.0 Mbit/s went through it, and the queue before it took the round trip from 38.0 ms to "
     "40.0 ms",
-    "slow_start": "it was over, or had only begun, after 1.00 MB in 20 round trips of 40.0 ms",
+    "slow_start": "its window was still growing by leaps; it sent 1.00 MB in 20 round trips of 40.0 ms",
     "recovery": "3 packets sent again meanwhile, once after a timeout; 12.0 Mbit/s meanwhile",
     "unknown": "nothing stands out; 12.0 Mbit/s meanwhile",
 }
@@ -55,6 +55,20 @@ def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Pa
         assert found["answer"].startswith(f"limited by {LIMITS[limit]} (83 % of the time): ")
         assert "nan" not in found["answer"]
         assert "None" not in found["answer"]
+
+
+def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(pretended: Pretended, tmp_path: Path) -> None:
+    pretended.rows["connections"] = [connection(limit="recovery", limit_share=0.4)]
+    pretended.rows["stretches"] = [
+        stretch(limit=limit, start_s=start, end_s=end)
+        for limit, start, end in (
+            ("slow_start", 0.0, 0.3), ("recovery", 0.3, 0.7), ("congestion_window", 0.7, 0.75),
+            ("slow_start", 0.75, 0.8), ("congestion_window", 0.8, 1.0),
+        )
+    ]  # fmt: skip
+    (tmp_path / "web.pcap").write_bytes(b"")
+    [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
+    assert found["answer"].startswith("limited by the repair of losses (40 % of the time; slow start 35 %): ")
 
 
 def test_too_little_to_tell(pretended: Pretended, tmp_path: Path) -> None:

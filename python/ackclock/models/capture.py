@@ -5,7 +5,7 @@ Numbers come from the tables `connections`, `estimates` and `rtt_law`.
 - **Round-trip time**: The mean of what was measured, queueing included; the Markov chain takes the whole law.
 - **Loss**: The rate of loss indications of the table `estimates`, whatever caused the losses: a capture does not tell
   a full queue's from others. Models that take losses for given see a lossy path where there was a full buffer.
-- **Segments**: Full ones, of as much payload as the connection used.
+- **Segments**: Full ones, of as much payload as the connection used at most.
 - **Receiver's window**: Its mean, if its scale is known; else none.
 - **Segments per ACK, b**: One, as of senders that count what an ACK acknowledges (RFC 3465; Linux and most others do),
   however many segments that is. Of a scenario's flow its own, since only the scenario says how the window counts.
@@ -65,12 +65,13 @@ def why_not(connection: Row, estimate: Row) -> str:
         return "the capture shows no round-trip time"
     if estimate["indication_rate"] is None:
         return "the capture shows no ACKs, hence no losses"
-    return "" if connection["mss_bytes"] or connection["largest_payload_bytes"] else "it carried no payload"
+    return "" if connection["largest_payload_bytes"] else "it carried no payload"
 
 
 def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
     """As if the sender were Reno."""
-    mss = float(connection["mss_bytes"] or connection["largest_payload_bytes"])
+    largest = float(connection["largest_payload_bytes"])
+    mss = min(float(connection["mss_bytes"] or largest), largest)  # a short transfer fills no segment
     rtt = float(estimate["rtt_mean_s"])
     deviation = connection["ack_rtt_sd_s"] or 0.0
     whole = connection["begins"] == "syn" and connection["ends"] == "fin"
