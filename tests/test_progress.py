@@ -73,3 +73,12 @@ def test_what_is_known_to_be_short_is_not_announced(clock: list[float], capsys: 
         clock[0] += 1.9
         tell(0.2, "9.6 Mbit/s")
     assert capsys.readouterr() == ("", "")
+
+
+def test_where_nobody_knows_the_share_there_is_only_what_is_told(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress("measure -") as tell:
+        clock[0] += 20
+        tell(None, "1,234 packets")
+    assert capsys.readouterr().err == "measure -: 1,234 packets\n"

@@ -1,7 +1,7 @@
 """A congestion-control laboratory.
 
 One description of a network path and its traffic (a scenario) is answered by analytic models, by a deterministic
-packet-level engine, and by the real Linux TCP stack:
+packet-level engine, by the real Linux TCP stack, and by captures of real packets:
 
     from ackclock import load, plot, simulate
 
@@ -11,14 +11,14 @@ packet-level engine, and by the real Linux TCP stack:
 from typing import TYPE_CHECKING, Any
 
 from ackclock.scenario import Point, Scenario, ScenarioError, load
-from ackclock.ways import LackingError, emulate, predict, replay, simulate, version
+from ackclock.ways import CaptureError, LackingError, emulate, measure, predict, replay, simulate, version
 
 if TYPE_CHECKING:
     from ackclock.result import Result
 
 __all__ = [
-    "LackingError", "Point", "Result", "Scenario", "ScenarioError", "emulate", "load", "predict", "replay", "simulate",
-    "version",
+    "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "emulate", "load", "measure",
+    "predict", "replay", "simulate", "version",
 ]  # fmt: skip
 
 __version__ = version()

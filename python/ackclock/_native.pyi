@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 class ScenarioError(ValueError):
     """Bad input: one line, "field: value problem; remedy"."""
 
+class CaptureError(ValueError):
+    """A file cannot be measured: one line, "file: what; remedy"."""
+
 class LackingError(Exception):
     """This machine cannot; one line with one remedy."""
 
@@ -84,6 +87,26 @@ def replay(points: list[str], folder: str, output: str) -> str:
 
     A JSON list of `{point, replicate, arrivals, decisions, complete, difference}`, without runs that have no record.
     Raises `OSError` if one is damaged.
+    """
+
+def measure(
+    captures: list[tuple[list[str], int, int]],
+    points: list[tuple[list[tuple[str, int]], float]],
+    way: str,
+    *,
+    interval_s: float,
+    segments: bool,
+    progress: Callable[[str], None] | None,
+    take: Callable[[str, dict[str, Any]], None],
+) -> dict[str, Any]:
+    """Measures captures, each of the given files (`-` for standard input), point and replicate, one after the other.
+
+    `points` are name and count of each flow, and the warm-up in s, of the run of `way` (`simulate`, `emulate`) that
+    wrote them; none, and an empty word, for a capture from elsewhere. `progress` is told about ten times a second a
+    JSON object (`fraction`, `packets`), `take` rows of tables as they come. Returns `{"complete": bool, "captures":
+    JSON, "tables": {name: {column: array}}}`: of each capture `files`, `point`, `replicate`, `packets`, `datagrams`,
+    `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and every table without rows. Raises
+    `CaptureError`.
     """
 
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.

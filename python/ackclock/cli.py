@@ -12,6 +12,7 @@ import click
 from ackclock import __version__
 from ackclock.asking import PredictCommand
 from ackclock.exits import INTERRUPTED, LACKING, UNTRUSTWORTHY, Commands, complain
+from ackclock.measuring import measure
 from ackclock.options import (
     json_option,
     models_option,
@@ -36,7 +37,7 @@ def cli() -> None:
     """A congestion-control laboratory.
 
     One description of a network path and its traffic is answered by models, by a packet-level engine, and by the real
-    Linux TCP stack.
+    Linux TCP stack; captures of real packets are asked the same.
 
     \b
     Example:
@@ -44,7 +45,7 @@ def cli() -> None:
     """
 
 
-for _command in (simulate, emulate, replay):
+for _command in (simulate, emulate, measure, replay):
     cli.add_command(_command)
 
 
@@ -105,7 +106,7 @@ def predict(
 
 
 def _kinds() -> tuple[str, ...]:
-    return ("all", "sweep", "cwnd", "throughput", "queue", "rtt")
+    return ("all", "sweep", "cwnd", "throughput", "queue", "rtt", "outstanding", "sequence")
 
 
 @cli.command()
@@ -123,6 +124,10 @@ def _kinds() -> tuple[str, ...]:
 )
 @click.option("--replicate", type=click.IntRange(0), default=0, show_default=True, help="Which replicate they show.")
 @click.option(
+    "--connection", type=click.IntRange(0), default=0, show_default=True,
+    help="Of a measurement, which connection figures of one show, 0 being the one with the most payload.",
+)  # fmt: skip
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path),
     help="A file (.svg, .png, .pdf), or a folder for all; by default RUN/figures.",
 )  # fmt: skip
@@ -130,8 +135,8 @@ def _kinds() -> tuple[str, ...]:
 @untrusted_option
 @json_option
 def plot(
-    run: Path, kind: str, metric: str, point: int, replicate: int, output: Path | None, models: str, untrusted: bool,
-    as_json: bool,
+    run: Path, kind: str, metric: str, point: int, replicate: int, connection: int, output: Path | None, models: str,
+    untrusted: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Draw figures of a result.
 
@@ -143,14 +148,13 @@ def plot(
 
     result = read_result(run, untrusted=untrusted)
     _check_plot(result, kind, metric, point, replicate, output)
+    _check_connection(result, point, replicate, connection)
     from ackclock import plot as figures
-    from ackclock import ways
 
-    available = figures.figures(result, ways.predict(result, models), of=metric, point=point, replicate=replicate)
+    predicted = _predicted(result, models)
+    available = figures.figures(result, predicted, of=metric, point=point, replicate=replicate, connection=connection)
     if kind != "all" and kind not in available:
-        raise click.UsageError(
-            f"--kind {kind}: {run} sweeps no quantity; choose a figure over time, for example --kind cwnd"
-        )
+        raise click.UsageError(f"--kind {kind}: {run} {_why_not_drawn(result, kind)}")
     chosen = available if kind == "all" else {kind: available[kind]}
     paths = _figure_paths(run, list(chosen), output, metric)
     with progress("plot") as tell:
@@ -162,6 +166,15 @@ def plot(
     else:
         for path in paths.values():
             click.echo(f"figure: {path}")
+
+
+def _predicted(result: "Result", models: str) -> "Result":
+    """What models say; of a measurement, unless others are asked for, what those said that were asked then."""
+    from ackclock import ways
+
+    if models == "usual" and result.run["way"] == "measure" and "predictions" in result.tables:
+        return result
+    return ways.predict(result, models)
 
 
 def _check_plot(result: "Result", kind: str, metric: str, point: int, replicate: int, output: Path | None) -> None:
@@ -185,6 +198,31 @@ def _check_plot(result: "Result", kind: str, metric: str, point: int, replicate:
         )
 
 
+def _check_connection(result: "Result", point: int, replicate: int, connection: int) -> None:
+    if connection == 0:
+        return
+    if result.run["way"] != "measure":
+        raise click.UsageError(f"--connection {connection}: is of no use, as this is no measurement of captures")
+    from ackclock.measured import largest
+
+    count = len(largest(result, columns=("flow",), point=point, replicate=replicate))
+    if connection >= count:
+        raise click.UsageError(f"--connection {connection}: there is none; connections go from 0 to {count - 1}")
+
+
+def _why_not_drawn(result: "Result", kind: str) -> str:
+    """Why a result has no figure of that kind, and what to do."""
+    measured = result.run["way"] == "measure"
+    if kind == "sequence" and measured:
+        return "keeps no segments; run ackclock measure again with --segments"
+    if kind in ("outstanding", "sequence"):
+        return "is no measurement of captures; run ackclock measure on them, or choose for example --kind cwnd"
+    if kind == "sweep":
+        other = "throughput" if measured else "cwnd"
+        return f"sweeps no quantity; choose a figure over time, for example --kind {other}"
+    return "is of captures, which do not show it; choose for example --kind outstanding"
+
+
 def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str) -> dict[str, Path]:
     if output is not None and len(names) == 1 and output.suffix:
         return {names[0]: output}
@@ -204,7 +242,7 @@ def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str)
 @untrusted_option
 @json_option
 def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: bool, as_json: bool) -> None:
-    """Write one self-contained HTML page: scenario, tables, figures, versions and seeds.
+    """Write one self-contained HTML page: scenario or capture, tables, figures, versions and seeds.
 
     \b
     Example:
@@ -216,11 +254,10 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: 
     path = output or runs[0] / "report.html"
     if path.is_dir():
         raise click.UsageError(f"-o {path}: is a folder; write for example -o {path}/report.html")
-    from ackclock import ways
     from ackclock.report import page
 
     with progress("report") as tell:
-        text = page([(result, ways.predict(result, models)) for result in results], tell)
+        text = page([(result, _predicted(result, models)) for result in results], tell)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     if as_json:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import click
 
 from ackclock.scenario import ScenarioError
-from ackclock.ways import LackingError
+from ackclock.ways import CaptureError, LackingError
 
 BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
 
@@ -39,7 +39,7 @@ class Commands(click.Group):
             code = BAD_INPUT
         except click.ClickException as error:
             code = complain(_worded(error), BAD_INPUT)
-        except (ScenarioError, LackingError) as error:
+        except (ScenarioError, CaptureError, LackingError) as error:
             code = complain(str(error), LACKING if isinstance(error, LackingError) else BAD_INPUT)
         except (KeyboardInterrupt, click.Abort) as error:
             # Click's Abort has the interrupt as its cause.

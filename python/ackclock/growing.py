@@ -27,35 +27,56 @@ class GrowingResult:
     On entering, `run.json` is there, marked partial, in place of whatever result was there before; the run may write
     its records and captures beside it. Tables come at the end, the unmarked `run.json` last. Whatever is not finished
     lies in files without a name, which nobody can leave behind.
+
+    Attributes:
+        begun: Whether the folder is there.
     """
 
-    def __init__(self, folder: Path, run: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, run: dict[str, Any], left: str, *, with_first_rows: bool = False) -> None:
         """Nothing is touched before the context is entered.
 
         Args:
             folder: Replaced if it is a result already.
             run: What `run.json` says meanwhile; it is marked partial.
+            left: What the folder holds, and is good for, if the tables were never written: for a message.
+            with_first_rows: Whether nothing is touched before the first rows are appended either.
         """
         self._folder = folder
         self._run = run
+        self._left = left
+        self._with_first_rows = with_first_rows
+        self.begun = False
         self._spooled: dict[str, _Spool] = {}
 
     def __enter__(self) -> "GrowingResult":
-        Result(self._run | {"partial": True}).save(self._folder)
+        if not self._with_first_rows:
+            self._begin()
         return self
+
+    def _begin(self) -> None:
+        Result(self._run | {"partial": True}).save(self._folder)
+        self.begun = True
 
     def append(self, name: str, rows: pa.Table) -> None:
         """Takes rows of a table that may become larger than memory."""
+        if not self.begun:
+            self._begin()
         if name not in self._spooled:
             self._spooled[name] = _Spool(self._folder, rows.schema)
         self._spooled[name].append(rows)
+
+    def settle(self) -> None:
+        """Gives the tables that were appended their names, so that they can be read; nothing more is appended."""
+        for name, spool in self._spooled.items():
+            spool.copy_to(self._folder / f"{name}.parquet")
+            spool.close()
+        self._spooled = {}
 
     def finish(self, run: dict[str, Any], tables: dict[str, pa.Table]) -> None:
         """Writes the tables, what was appended too, and what the run came to."""
         for name, table in tables.items():
             parquet.write_table(table, self._folder / f"{name}.parquet", compression=COMPRESSION)
-        for name, spool in self._spooled.items():
-            spool.copy_to(self._folder / f"{name}.parquet")
+        self.settle()
         written = self._folder / "run.json.new"
         written.write_text(run_json(run), encoding="utf-8")
         written.replace(self._folder / "run.json")
@@ -65,10 +86,8 @@ class GrowingResult:
     ) -> None:
         for spool in self._spooled.values():
             spool.close()
-        if kind is KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"interrupted; {self._folder} holds the record without tables, on which ackclock replay works"
-            ) from None
+        if kind is KeyboardInterrupt and self.begun:
+            raise KeyboardInterrupt(f"interrupted; {self._folder} holds {self._left}") from None
 
 
 class _Spool:

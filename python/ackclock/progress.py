@@ -17,8 +17,8 @@ _QUIET_S = 10.0
 class Tell(Protocol):
     """Is told how far the work is."""
 
-    def __call__(self, share: float, now: str = "") -> None:
-        """Shows the share done, in [0, 1], and a few words about this moment."""
+    def __call__(self, share: float | None, now: str = "") -> None:
+        """Shows the share done, in [0, 1] or None if nobody knows, and a few words about this moment."""
 
 
 @contextmanager
@@ -34,29 +34,35 @@ def progress(what: str, lasts_s: float | None = None) -> Iterator[Tell]:
     bar = None
     last = -math.inf if announced else started
 
-    def tell(share: float, now: str = "") -> None:
+    def tell(share: float | None, now: str = "") -> None:
         nonlocal bar, last
         moment = time.monotonic()
         if moment - started < _PATIENCE_S and not announced:
             return
-        if lasts_s is not None:
-            left: float | None = lasts_s * (1 - share)
-        else:
-            left = (moment - started) * (1 - share) / share if share > 0 else None
-        words = f"{now}, {_words(left)} left" if now else f"{_words(left)} left"
+        words = ", ".join(filter(None, (now, _left(share, moment - started, lasts_s))))
         if bar is None and sys.stderr.isatty():
             bar = _bar(what)
         if bar is not None:
             bar(share, words)
         elif moment - last >= _QUIET_S:
             last = moment
-            print(f"{what}: {share:.0%}, {words}", file=sys.stderr, flush=True)
+            done = "" if share is None else f"{share:.0%}, "
+            print(f"{what}: {done}{words}", file=sys.stderr, flush=True)
 
     try:
         yield tell
     finally:
         if bar is not None:
-            bar(None, "")
+            bar(None, None)
+
+
+def _left(share: float | None, passed_s: float, lasts_s: float | None) -> str:
+    """How much time is left; nothing where nobody knows how much is to be done."""
+    if share is None:
+        return ""
+    if lasts_s is not None:
+        return f"{_words(lasts_s * (1 - share))} left"
+    return f"{_words(passed_s * (1 - share) / share if share > 0 else None)} left"
 
 
 def _words(seconds: float | None) -> str:
@@ -66,8 +72,8 @@ def _words(seconds: float | None) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _bar(what: str) -> Callable[[float | None, str], None]:
-    """A bar on the terminal, words behind it; told None, it goes away."""
+def _bar(what: str) -> Callable[[float | None, str | None], None]:
+    """A bar on the terminal, words behind it, that swings where the share is unknown; told no words, it goes away."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -78,9 +84,11 @@ def _bar(what: str) -> Callable[[float | None, str], None]:
     task = shown.add_task(what, total=1.0, words="")
     shown.start()
 
-    def tell(share: float | None, words: str) -> None:
-        if share is None:
+    def tell(share: float | None, words: str | None) -> None:
+        if words is None:
             shown.stop()
+        elif share is None:
+            shown.update(task, total=None, words=words)
         else:
             shown.update(task, completed=share, words=words)
 

@@ -96,3 +96,18 @@ def _amount(written: str | float, base: str) -> float:
     if quantity.base != base:
         raise ValueError(f"{written!r} is not in {base or '%'}")
     return quantity.amount
+
+
+_SHOWN = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")),
+}
+
+
+def shown(amount: float, base: str) -> str:
+    """An amount in the base unit with three digits, for sentences: `13.1 Mbit/s`."""
+    factor, unit = next((one for one in _SHOWN[base] if abs(amount) >= 0.9995 * one[0]), _SHOWN[base][-1])
+    value = amount / factor
+    digits = 0 if value == 0 or unit == "bytes" else max(0, 2 - math.floor(math.log10(abs(value) * 1.0005)))
+    return f"{value:.{digits}f} {unit}"

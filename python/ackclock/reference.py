@@ -13,9 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from ackclock import estimates
 from ackclock.experiments import EXPERIMENTS
 from ackclock.metrics import METRICS
 from ackclock.models import MODELS
+from ackclock.models import capture as capture_terms
 from ackclock.models import path as scenario_terms
 from ackclock.registry import registry, schema
 
@@ -164,6 +166,8 @@ def _model_page(registered: Json) -> str:
     page.table(("model", "usual", "what it is"), rows)
     page.title("From a scenario to a model")
     page.paragraph(_after_the_first_line(scenario_terms))
+    page.title("From a capture to a model")
+    page.paragraph(_after_the_first_line(capture_terms))
     for model in MODELS:
         page.heading(2, model.name)
         page.paragraph(f"**{model.label}.** {model.summary}")
@@ -225,6 +229,13 @@ def _result_page(registered: Json) -> str:
         page.heading(2, table["name"])
         page.paragraph(table["summary"])
         page.table(("column", "holds"), [(f"`{column['name']}`", column["summary"]) for column in table["columns"]])
+    page.heading(2, "estimates")
+    page.paragraph(
+        "What one captured connection means in the terms of models, with 95 % intervals; of a capture, the largest "
+        "connections."
+    )
+    page.paragraph(_after_the_first_line(estimates))
+    page.table(("column", "holds"), [(f"`{name}`", summary) for name, summary in estimates.COLUMNS.items()])
     return page.finish()
 
 

@@ -1,6 +1,7 @@
 """The ways of answering a scenario.
 
-`predict` asks the models, `simulate` runs it packet by packet, `emulate` sends real packets of Linux through it.
+`predict` asks the models, `simulate` runs it packet by packet, `emulate` sends real packets of Linux through it, and
+`measure` asks what packets that were captured somewhere have done.
 """
 
 import json
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import _native
-from ackclock._native import LackingError
+from ackclock._native import CaptureError, LackingError
 from ackclock.doctor import HOST_COMMAND
 from ackclock.registry import registry
 from ackclock.scenario import Point, Scenario
@@ -20,12 +21,24 @@ from ackclock.scenario import Point, Scenario
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ackclock.captures import Source
+    from ackclock.models import Model
     from ackclock.result import Result
 
-__all__ = ["DEVICES", "LackingError", "emulate", "predict", "replay", "simulate", "version"]
+__all__ = [
+    "DEVICES", "MODELS_OF_CAPTURES", "CaptureError", "LackingError", "emulate", "measure", "predict", "replay",
+    "simulate", "version",
+]  # fmt: skip
 
 # What may carry an emulation's packets.
 DEVICES = ("automatic", "tun", "packet_socket")
+
+# What is asked about captured connections: the chain takes the whole law of the round-trip time, which is theirs to
+# give.
+MODELS_OF_CAPTURES = "usual,aimd_chain"
+
+# Of so many connections, the largest, models are asked. Chosen here: more than anybody reads.
+_CONNECTIONS = 10
 
 # So many names of settings are enough for a line.
 _FEW = 3
@@ -120,7 +133,7 @@ def emulate(
     run = _describe("emulate", scenario, points, resolved)
     run["warnings"] += machine.pop("warnings")
     run |= {"machine": machine, "folder": files}
-    with GrowingResult(folder, run) as growing:
+    with GrowingResult(folder, run, "the record without tables, on which ackclock replay works") as growing:
         outcome = _native.emulate(
             trees,
             files,
@@ -166,37 +179,190 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
     return runs
 
 
-def predict(source: "Scenario | Result", models: str = "all") -> "Result":
-    """Asks models about every flow of every point.
+def measure(
+    source: str | Path,
+    folder: str | Path,
+    *,
+    interval: str = "100 ms",
+    segments: bool = False,
+    models: str = MODELS_OF_CAPTURES,
+    top: int = _CONNECTIONS,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+) -> "Result":
+    """Says what packet captures show of their TCP connections.
 
     Args:
-        source: A scenario, or the result of a run of one.
-        models: Which: `all`, `usual` (what is shown beside a simulation), or names with commas between them.
+        source: A pcap or pcapng file, perhaps packed with gzip; `-` for standard input; or the folder of a result of
+            `simulate` with captures or of `emulate`, whose captures at the senders are taken.
+        folder: For the result, which grows there while the captures are read: they may be longer than memory. A result
+            that is there already is replaced, once there is something to write.
+        interval: Time between two rows of the table `samples`.
+        segments: Whether to fill the table `segments`, one row for each mark of a time-sequence plot.
+        models: Which are asked about the connections, as for `predict`.
+        top: How many connections they are asked about, those with the most payload.
+        progress: Is told about ten times a second how far it is: `fraction` of the bytes read, None if that is not
+            known, and `packets`.
 
     Returns:
-        A result with the table `predictions`; see `ackclock.models.predictions` for its columns.
+        The result in that folder, with the tables `flows`, `samples`, `connections`, `stretches`, `rtt_law`,
+        `estimates` and `predictions`; rows of a run's captures have the same keys as the run's own tables. It is marked
+        partial if it was interrupted (Ctrl-C).
+
+    Raises:
+        CaptureError: A file is no capture or holds nothing to be measured; nothing has been written.
+        ValueError: There is no such model, or the folder holds no captures.
+        FileExistsError: There is something in the folder that is not ackclock's.
+    """
+    from ackclock import captures, quantity
+    from ackclock.growing import GrowingResult
+    from ackclock.models import chosen
+
+    asked = chosen(models)
+    interval_s = quantity.seconds(interval)
+    found = captures.find(source)
+    folder = Path(folder)
+    _refuse_own_place(found, folder)
+    run = _describe_captures(source, found)
+    with GrowingResult(folder, run, "nothing yet; run ackclock measure again", with_first_rows=True) as growing:
+        outcome = _native.measure(
+            [(list(one.files), one.point, one.replicate) for one in found.captures],
+            [_flows_and_warmup(point["scenario"]) for point in (found.run or {"points": []})["points"]],
+            "" if found.run is None else found.run["way"],
+            interval_s=interval_s,
+            segments=segments,
+            progress=None if progress is None else lambda text: progress(json.loads(text)),
+            take=lambda name, columns: growing.append(name, _table(columns)),
+        )
+        run["captures"] = json.loads(outcome["captures"])
+        run["partial"] = run["partial"] or not outcome["complete"]
+        if not growing.begun:
+            raise _nothing(run, complete=outcome["complete"])
+        for name, columns in outcome["tables"].items():
+            growing.append(name, _table(columns))
+        growing.settle()
+        growing.finish(run, _concluded(run, found, folder, asked, top))
+    from ackclock.result import Result
+
+    return Result.load(folder)
+
+
+def predict(source: "Scenario | Result", models: str = "all", *, top: int = _CONNECTIONS) -> "Result":
+    """Asks models about every flow of every point, or about captured connections.
+
+    Args:
+        source: A scenario, or the result of a run of one, or of `measure`.
+        models: Which: `all`, `usual` (what is shown beside a simulation), or names with commas between them.
+        top: Of a measurement, how many connections they are asked about, those with the most payload.
+
+    Returns:
+        A result with the table `predictions`; see `ackclock.models.predictions` for its columns, and
+        `ackclock.predicted.predictions` for those of captured connections.
 
     Raises:
         ScenarioError: Bad input.
         ValueError: There is no model of that name.
     """
-    import pyarrow as pa
-
     from ackclock.models import chosen, predictions
     from ackclock.result import Result
 
     asked = chosen(models)
+    if isinstance(source, Result) and source.run["way"] == "measure":
+        run = source.run | {"way": "predict"}
+        return Result(run, {"predictions": _of_connections(source, asked, top)["predictions"]})
     if isinstance(source, Result):
         run = source.run | {"way": "predict", "partial": False, "warnings": []}
     else:
         points = source.expand()
         run = _describe("predict", source, points, [point.scenario.resolve().tree for point in points])
     answers = predictions([point["scenario"] for point in run["points"]], asked)
-    types = {"point": pa.int64(), "instances": pa.int64()}
-    types |= {"goodput_bit_per_s": pa.float64(), "model_bit_per_s": pa.float64(), "violated": pa.list_(pa.string())}
+    return Result(run, {"predictions": _prediction_table(answers)})
+
+
+def _prediction_table(columns: dict[str, list[Any]]) -> "pa.Table":
+    import pyarrow as pa
+
+    types = dict.fromkeys(("point", "replicate", "instance", "instances"), pa.int64())
+    types |= {name: pa.float64() for name in columns if name.endswith("_bit_per_s")}
     types |= dict.fromkeys(("inputs", "outputs"), pa.map_(pa.string(), pa.float64()))
-    columns = {name: pa.array(values, types.get(name, pa.string())) for name, values in answers.items()}
-    return Result(run, {"predictions": pa.table(columns)})
+    types |= {"violated": pa.list_(pa.string())}
+    return pa.table({name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()})
+
+
+def _of_connections(measured: "Result", models: "tuple[Model, ...]", top: int) -> "dict[str, pa.Table]":
+    """The tables `estimates` and `predictions` of a measurement's largest connections."""
+    from ackclock import estimates, predicted
+    from ackclock.measured import largest, restricted
+
+    connections = largest(measured, top)
+    measured = restricted(measured, connections)
+    found = estimates.estimates(measured, connections)
+    rows = predicted.predictions(measured, connections, found, models)
+    columns = {name: [row[name] for row in rows] for name in predicted.COLUMNS}
+    return {"estimates": estimates.table(found), "predictions": _prediction_table(columns)}
+
+
+def _flows_and_warmup(scenario: dict[str, Any]) -> tuple[list[tuple[str, int]], float]:
+    """What of a resolved scenario is needed to name what its run's captures hold."""
+    from ackclock import quantity
+
+    return [(flow["name"], flow["count"]) for flow in scenario["flows"]], quantity.seconds(scenario["warmup"])
+
+
+def _refuse_own_place(found: "Source", folder: Path) -> None:
+    """Raises `FileExistsError` if the result would replace what it is made of."""
+    from ackclock.captures import STANDARD_INPUT
+    from ackclock.folder import refuse_foreign_folder
+
+    refuse_foreign_folder(folder)
+    files = [Path(file) for one in found.captures for file in one.files if file != STANDARD_INPUT]
+    if any(folder.resolve() in file.resolve().parents for file in files):
+        raise FileExistsError(f"{folder}: holds the capture that is to be measured; choose another folder")
+
+
+def _describe_captures(source: str | Path, found: "Source") -> dict[str, Any]:
+    """What run.json says of a measurement; of a run's captures what the run says of itself."""
+    from ackclock.result import SCHEMA
+
+    own = found.run or {
+        "seed": None,
+        "replicates": 1,
+        "partial": False,
+        "controls": [],
+        "scenario": None,
+        "points": [{"assignments": {}, "scenario": None}],
+    }
+    kept = ("seed", "replicates", "partial", "controls", "scenario", "points")
+    return {"schema": SCHEMA, "way": "measure", "name": found.name} | {name: own[name] for name in kept} | {
+        "versions": {"ackclock": version()}, "warnings": [], "source": str(source), "captures": [],
+    }  # fmt: skip
+
+
+def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
+    """Why there is no result of captures in which no TCP was found."""
+    from ackclock.measured import passed_over
+
+    if not complete:
+        return KeyboardInterrupt()
+    what = passed_over(run["captures"])
+    return CaptureError(
+        f"{run['source']}: holds no TCP segment{f' ({what})' if what else ''}; capture with tcpdump -w FILE tcp"
+    )
+
+
+def _concluded(
+    run: dict[str, Any], found: "Source", folder: Path, models: "tuple[Model, ...]", top: int
+) -> "dict[str, pa.Table]":
+    """What follows from the tables that lie in the folder; the warnings go into `run`."""
+    from ackclock.measured import reservations
+    from ackclock.result import Result, tables_in
+
+    measured = Result(run, tables_in(folder))
+    run["warnings"] += reservations(measured)
+    tables = _of_connections(measured, models, top)
+    if found.run is not None and found.run["way"] == "emulate" and not found.run.get("partial"):
+        # A run that is not to be trusted is in no average of what was measured of it either.
+        tables["fidelity"] = Result.load(run["source"]).tables["fidelity"]
+    return tables
 
 
 def _cores() -> int:

@@ -3,6 +3,7 @@
 mod capture;
 mod emulate;
 mod markov;
+mod measure;
 mod replay;
 mod simulate;
 mod tables;
@@ -28,6 +29,13 @@ create_exception!(
     LackingError,
     PyRuntimeError,
     "This machine cannot: what is missing, remedy, on one line."
+);
+
+create_exception!(
+    _native,
+    CaptureError,
+    PyValueError,
+    "A file cannot be measured: which, what is wrong, remedy, on one line."
 );
 
 /// Files named in a scenario, relative to its folder.
@@ -115,6 +123,7 @@ fn registry() -> String {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("LackingError", module.py().get_type::<LackingError>())?;
+    module.add("CaptureError", module.py().get_type::<CaptureError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(parse_toml, module)?)?;
     module.add_function(wrap_pyfunction!(parse_assignment, module)?)?;
@@ -129,6 +138,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(emulate::runs::prepare_emulation, module)?)?;
     module.add_function(wrap_pyfunction!(emulate::runs::emulate, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chains, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chain_with_channel, module)?)?;
     module.add_function(wrap_pyfunction!(markov::epoch_chain, module)?)?;

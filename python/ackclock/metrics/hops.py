@@ -17,6 +17,8 @@ def per_hop(names: tuple[str, ...], combine: Combine) -> Callable[[Result], list
     """A metric from the columns `names` and `time_s` of the table `hops`; `combine` is told when the warm-up ends."""
 
     def values(result: Result) -> list[Value]:
+        if "hops" not in result.tables:
+            return []  # a capture sees no hop
         warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
         return [
             Value(point, replicate, hop, combine(rows, warmups[point]))

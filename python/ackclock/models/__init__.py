@@ -27,7 +27,7 @@ from ackclock.suggestion import suggestion
 
 __all__ = [
     "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model", "NoSolutionError", "Output", "Rule",
-    "Solution", "Verdict", "chosen", "flow_path", "flow_paths", "model", "predictions", "solve",
+    "Solution", "Verdict", "answer", "chosen", "flow_path", "flow_paths", "model", "predictions", "solve",
 ]  # fmt: skip
 
 MODELS: tuple[Model, ...] = (
@@ -64,16 +64,15 @@ def chosen(names: str) -> tuple[Model, ...]:
     """Models by a word or by their names.
 
     Args:
-        names: `all`; `usual` for those that tables and figures show beside a simulation without being asked to; or
-            names with commas between them.
+        names: Names with commas between them, of which `all` stands for all of them, and `usual` for those that tables
+            and figures show beside a simulation without being asked to.
 
     Raises:
         ValueError: There is no model of one of the names.
     """
-    if names in ("all", "usual"):
-        return tuple(one for one in MODELS if names == "all" or one.usual)
-    wanted = [model(name.strip()) for name in names.split(",")]
-    return tuple(one for one in MODELS if one in wanted)
+    asked = [name.strip() for name in names.split(",")]
+    wanted = [model(name) for name in asked if name not in ("all", "usual")]
+    return tuple(one for one in MODELS if one in wanted or "all" in asked or ("usual" in asked and one.usual))
 
 
 def predictions(points: list[dict[str, Any]], models: Iterable[Model] = MODELS) -> dict[str, list[Any]]:
@@ -92,18 +91,10 @@ def predictions(points: list[dict[str, Any]], models: Iterable[Model] = MODELS) 
         are of one instance and without caps.
     """
     rows = [
-        {
-            "point": index,
-            "flow": path.flow,
-            "instances": path.instances,
-            "control": path.control or path.transport,
-            "model": model.name,
-            "label": model.label,
-        }
-        | _answer(model, path)
+        {"point": index} | answer(one, path)
         for index, scenario in enumerate(points)
         for path in flow_paths(scenario)
-        for model in models
+        for one in models
     ]
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
@@ -114,13 +105,22 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _answer(model: Model, path: FlowPath) -> dict[str, Any]:
+def answer(model: Model, path: FlowPath) -> dict[str, Any]:
+    """A model's answer about one flow: a row of `predictions`, without the point."""
     verdict = model.applies(path)
-    says = {"verdict": verdict.words, "violated": [name for name, _ in verdict.violated], "note": verdict.note}
+    says = {
+        "flow": path.flow,
+        "instances": path.instances,
+        "control": path.control or path.transport,
+        "model": model.name,
+        "label": model.label,
+        "verdict": verdict.words,
+        "violated": [name for name, _ in verdict.violated],
+        "note": verdict.note,
+    }
     if not verdict.applies:
         return says | dict.fromkeys(("goodput_bit_per_s", "model_bit_per_s", "limit", "says", "inputs", "outputs"))
-    inputs = {name: float(value) for name, value in model.completed(**model.inputs_of(path)).items()}
-    outputs = {name: float(value) for name, value in model.answer(**inputs).items()}
+    inputs, outputs = model.answer_path(path)
     primary = model.output()
     says["says"] = f"{primary.name} {outputs[primary.name]:.4g} {primary.unit}"
     alone = outputs[model.goodput] * path.mss_bytes * 8

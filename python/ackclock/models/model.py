@@ -139,6 +139,8 @@ class Model:
         inputs_of: What a path's flow means to it. Asked only where `refusal` has nothing to say.
         refusal: Why it has no answer for a flow; empty if it has.
         usual: Whether tables and figures of simulations show it without being asked to.
+        evaluate_law: The formula for a measured law of the round-trip time, if it can take one: that law, and the
+            inputs but `rtt` as numbers, to the outputs as numbers.
     """
 
     name: str
@@ -154,6 +156,7 @@ class Model:
     inputs_of: Callable[[FlowPath], dict[str, float]]
     refusal: Callable[[FlowPath], str]
     usual: bool = False
+    evaluate_law: Callable[..., Mapping[str, float]] | None = None
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.inputs] + [one.name for one in self.outputs]
@@ -219,6 +222,14 @@ class Model:
         shape = np.broadcast_shapes(*(value.shape for value in known.values()))
         given = self.evaluate(**known)
         return {one.name: _shaped(np.asarray(given[one.name], float), shape) for one in self.outputs}
+
+    def answer_path(self, path: FlowPath) -> tuple[dict[str, float], dict[str, float]]:
+        """All inputs and outputs by name for a flow to which it applies, with its law of the round-trip time if any."""
+        inputs = {name: float(value) for name, value in self.completed(**self.inputs_of(path)).items()}
+        if path.rtt_law is not None and self.evaluate_law is not None:
+            given = self.evaluate_law(path.rtt_law, **{name: inputs[name] for name in inputs if name != "rtt"})
+            return inputs, {one.name: float(given[one.name]) for one in self.outputs}
+        return inputs, {name: float(value) for name, value in self.answer(**inputs).items()}
 
     def applies(self, path: FlowPath) -> Verdict:
         """Whether it can be asked about a flow, and which of its assumptions the flow violates."""

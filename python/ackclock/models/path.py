@@ -28,11 +28,24 @@ Everything is of one flow instance, and what it shares with others is said so.
   model says of a flow's goodput, the smaller of it and these two is what `predict` shows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, nan
 from typing import Any, NamedTuple
 
 from ackclock import quantity
+
+
+class RttLaw(NamedTuple):
+    """An empirical law of the round-trip time.
+
+    Attributes:
+        times_s: Positive.
+        weights: How often each was measured.
+    """
+
+    times_s: Sequence[float]
+    weights: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,7 @@ class FlowPath:
         syn_timer_s: See above.
         has_handshake: See above.
         first_delayed_ack_s: See above.
+        rtt_law: Round-trip times as they were measured, for models that take more than their mean; None of a scenario.
     """
 
     flow: str
@@ -106,6 +120,7 @@ class FlowPath:
     syn_timer_s: float
     has_handshake: bool
     first_delayed_ack_s: float
+    rtt_law: RttLaw | None = None
 
     @property
     def window_bit_per_s(self) -> float:

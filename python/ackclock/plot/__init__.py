@@ -5,36 +5,51 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
+from ackclock.measured import largest
 from ackclock.plot.canvas import FORMATS, inline, render, save
+from ackclock.plot.captured import outstanding, sequence
 from ackclock.plot.curves import Curve, curves
 from ackclock.plot.series import cwnd, queue, rtt, throughput
 from ackclock.plot.sweep import sweep, swept_axis
 from ackclock.result import Result
 
 __all__ = [
-    "FORMATS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "inline", "queue", "render", "rtt", "save", "sweep",
-    "swept_axis", "throughput",
+    "FORMATS", "KINDS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "inline", "outstanding", "queue", "render",
+    "rtt", "save", "sequence", "sweep", "swept_axis", "throughput",
 ]  # fmt: skip
 
 # By name, in the order of a report.
 OVER_TIME: dict[str, Callable[..., Figure]] = {"cwnd": cwnd, "throughput": throughput, "queue": queue, "rtt": rtt}
+_CAPTURED: dict[str, Callable[..., Figure]] = {"throughput": throughput, "rtt": rtt}
+_ONE_CONNECTION: dict[str, Callable[..., Figure]] = {"outstanding": outstanding, "sequence": sequence}
+
+#: The names of all figures.
+KINDS = ("sweep", *OVER_TIME, *_ONE_CONNECTION)
 
 
 def figures(
-    result: Result, predicted: Result | None = None, *, of: str = "goodput", point: int = 0, replicate: int = 0
-) -> dict[str, Callable[[], Figure]]:
+    result: Result, predicted: Result | None = None, *, of: str = "goodput", point: int = 0, replicate: int = 0,
+    connection: int = 0,
+) -> dict[str, Callable[[], Figure]]:  # fmt: skip
     """Every figure that the result allows, by name; each is drawn when it is called.
 
     Args:
-        result: Of `simulate` or `emulate`.
+        result: Of `simulate`, `emulate` or `measure`.
         predicted: What models say of the same scenario.
         of: The metric of the figure against the swept parameter.
         point: Which point the figures over time show.
         replicate: Which replicate they show.
+        connection: Of a measurement, which connection figures of one show, 0 being the one with the most payload.
     """
     drawn: dict[str, Callable[[], Figure]] = {}
+    measured = result.run["way"] == "measure"
     if swept_axis(result.points) is not None:
-        drawn["sweep"] = partial(sweep, result, predicted, of=of)
-    for name, figure in OVER_TIME.items():
+        # What models say of captures is of one connection each, and no line.
+        drawn["sweep"] = partial(sweep, result, None if measured else predicted, of=of)
+    if measured and largest(result, 1, ("flow",), point=point, replicate=replicate):
+        for name, figure in _ONE_CONNECTION.items():
+            if name != "sequence" or "segments" in result.tables:
+                drawn[name] = partial(figure, result, point=point, replicate=replicate, connection=connection)
+    for name, figure in (_CAPTURED if measured else OVER_TIME).items():
         drawn[name] = partial(figure, result, point=point, replicate=replicate)
     return drawn

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock import quantity
+from ackclock.described import described
+from ackclock.measured import largest
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.style import REFERENCE_COLOUR, Style, control_label, control_styles, style
@@ -71,7 +71,7 @@ def cwnd(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
 
 @_drawn
 def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
-    """Payload delivered in order per second, averaged over a two-hundredth of the run."""
+    """Payload delivered in order per second, or acknowledged, averaged over a two-hundredth of the run."""
     figure, [axes] = new()
     for line in _lines(result, point, replicate, ("time_s", "delivered_bytes")):
         every = max(1, line.rows["time_s"].size // _THROUGHPUT_INTERVALS)
@@ -82,7 +82,8 @@ def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
     for flow in _unsampled(result, point, replicate):
         axes.plot([], [], linestyle="none", label=f"{flow}: not sampled")
     # A real receiver is not asked; its sender knows what was acknowledged.
-    axes.set_ylabel("acknowledged (Mbit/s)" if result.run["way"] == "emulate" else "delivered in order (Mbit/s)")
+    asked = result.run["way"] == "simulate"
+    axes.set_ylabel("delivered in order (Mbit/s)" if asked else "acknowledged (Mbit/s)")
     return _finish(figure, [axes], result, point, replicate, "Throughput")
 
 
@@ -136,11 +137,9 @@ _CAUSES = {"drops_queue": ("x", "queue full"), "drops_aqm": ("+", "AQM"), "drops
 def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
     if not 0 <= point < len(result.points):
         raise ValueError(f"there is no point {point}; this result has {len(result.points)}, from 0")
-    rows = result.tables.get(table)
-    if rows is None:
+    if table not in result.tables:
         raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate or emulate has')
-    wanted = pc.and_(pc.equal(rows["point"], point), pc.equal(rows["replicate"], replicate))
-    return rows.filter(wanted)
+    return result.rows(table, point=point, replicate=replicate)
 
 
 def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -> Iterator[Line]:
@@ -148,9 +147,8 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
 
     Without those of which nothing but the time is known, as of UDP's window.
     """
-    samples = _of(result, "samples", point, replicate)
-    scenario = result.points[point]["scenario"]
-    flows = {flow["name"]: flow for flow in scenario["flows"]}
+    samples = _samples(result, point, replicate)
+    flows = described(result, point).flows
     series = [
         (whose, rows)
         for whose, rows in grouped(samples, ("flow", "instance"), names)
@@ -163,16 +161,24 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
     alone = {"linestyle": "-"} if len(chosen) == 1 else {}  # nothing to tell it from
     taken: set[Style] = set()
     for (name, instance), rows in chosen:
-        transport = flows[name]["transport"]
-        control = transport["control"]["kind"] if transport["kind"] == "tcp" else "udp"
-        looked = of_controls.get(control, style(len(of_controls)))
+        flow = flows[name]
+        looked = of_controls.get(flow.control, style(len(of_controls)))
         spare = len(of_controls) + 1
         while looked in taken:  # a second flow of the same control
             looked, spare = style(spare), spare + 1
         taken.add(looked)
-        label = name if flows[name]["count"] == 1 else f"{name}/{instance}"
-        label += f" ({control_label(result.run, control)})"
-        yield Line(label, looked._replace(**alone), quantity.data_bytes(transport["mss"]), rows)
+        label = name if flow.instances == 1 else f"{name}/{instance}"
+        label += f" ({control_label(result.run, flow.control)})" if flow.control else ""
+        yield Line(label, looked._replace(**alone), flow.mss_bytes, rows)
+
+
+def _samples(result: Result, point: int, replicate: int) -> pa.Table:
+    """All there are; of a capture, which may have had very many connections, those of the largest."""
+    if result.run["way"] != "measure":
+        return _of(result, "samples", point, replicate)
+    shown = largest(result, _MOST_LINES, ("flow", "instance"), point=point, replicate=replicate)
+    parts = [result.rows("samples", point=point, replicate=replicate, **keys) for keys in shown]
+    return pa.concat_tables(parts) if parts else _of(result, "samples", point, replicate)
 
 
 def _unsampled(result: Result, point: int, replicate: int) -> list[str]:
@@ -206,23 +212,23 @@ def _mark_timeouts(axes: Axes, result: Result, point: int, replicate: int) -> No
 
 
 def _finish(figure: Figure, rows: list[Axes], result: Result, point: int, replicate: int, what: str) -> Figure:
-    scenario = result.points[point]["scenario"]
+    shown = described(result, point)
     assignments = result.points[point]["assignments"]
     where = ", ".join(f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True))
-    title = f"{what}: {scenario['name']}" + (f", {where}" if where else "") + f", replicate {replicate}"
+    title = f"{what}: {shown.name}" + (f", {where}" if where else "") + f", replicate {replicate}"
     title += " (not to be trusted)" if (point, replicate) in result.untrusted else ""
     entitle(rows[0], title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
-    rows[-1].set_xlim(0, quantity.seconds(scenario["duration"]))
-    was_run = _of(result, "hops", point, replicate).num_rows > 0
-    instances = sum(flow["count"] for flow in scenario["flows"])
-    shown = f"{_MOST_LINES} of {instances} flows" if instances > _MOST_LINES and what != _QUEUE else None
+    rows[-1].set_xlim(0, shown.duration_s)
+    was_run = _of(result, "flows" if result.run["way"] == "measure" else "hops", point, replicate).num_rows > 0
+    instances = sum(flow.instances for flow in shown.flows.values())
+    some = f"{_MOST_LINES} of {instances} flows" if instances > _MOST_LINES and what != _QUEUE else None
     for axes in rows:
         axes.set_ylim(bottom=0)
         handles, labels = axes.get_legend_handles_labels()
         if handles:
             axes.legend(
-                handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, title=shown, title_fontsize=8,
+                handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, title=some, title_fontsize=8,
                 alignment="left",
             )  # fmt: skip
         else:

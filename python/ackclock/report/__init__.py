@@ -1,10 +1,11 @@
-"""One self-contained HTML page about one or more results: scenario, tables, figures, versions and seeds."""
+"""One self-contained HTML page about one or more results: scenario or capture, tables, figures, versions, seeds."""
 
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ackclock import plot, summary
+from ackclock.report import capture
 from ackclock.report.environment import environment
 from ackclock.result import Result
 
@@ -34,6 +35,29 @@ def _section(
     number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]
 ) -> dict[str, Any]:
     scenario = result.points[0]["scenario"]
+    figures = []
+    available = plot.figures(result, predicted)
+    for position, (name, draw) in enumerate(available.items()):
+        figures.append((name, plot.inline(plot.render(draw(), "svg"), f"r{number}-{name}-")))
+        progress((position + 1) / len(available))
+    said = capture.section(result, predicted) if result.run["way"] == "measure" else _said(result, predicted)
+    return said | {
+        "run": result.run,
+        "facts": _facts(result),
+        "scenario": scenario,
+        "points": len(result.points),
+        "sweep": (result.run["scenario"] or {}).get("sweep", {}),
+        "route": lambda names: " → ".join(names) if names else "–",
+        "span": lambda written: " to ".join(written) if isinstance(written, list) else written,
+        "brief": _brief,
+        "figures": figures,
+        "json": json.dumps(result.run["scenario"], indent=2, ensure_ascii=False),
+        "resolved": json.dumps(scenario, indent=2, ensure_ascii=False),
+    }
+
+
+def _said(result: Result, predicted: Result | None) -> dict[str, Any]:
+    """What stands in the page of a run: the table of flows, and the others."""
     averaging = summary.averaging(result)
     averaging = averaging[0].upper() + averaging[1:]
     note = (
@@ -46,25 +70,22 @@ def _section(
     if predicted is not None:
         note = "Goodput: the smaller of the model's and of what the path allows."
         tables.append(("What models say", note, *summary.prediction_cells(summary.prediction_rows(predicted))))
-    figures = []
-    available = plot.figures(result, predicted)
-    for position, (name, draw) in enumerate(available.items()):
-        figures.append((name, plot.inline(plot.render(draw(), "svg"), f"r{number}-{name}-")))
-        progress((position + 1) / len(available))
-    return {
-        "run": result.run,
-        "scenario": scenario,
-        "points": len(result.points),
-        "sweep": result.run["scenario"].get("sweep", {}),
-        "route": lambda names: " → ".join(names) if names else "–",
-        "span": lambda written: " to ".join(written) if isinstance(written, list) else written,
-        "brief": _brief,
-        "flows": flows,
-        "tables": tables,
-        "figures": figures,
-        "json": json.dumps(result.run["scenario"], indent=2, ensure_ascii=False),
-        "resolved": json.dumps(scenario, indent=2, ensure_ascii=False),
-    }
+    return {"answers": [], "flows": flows, "tables": tables}
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    """What stands at the top of a section."""
+    run, scenario = result.run, result.points[0]["scenario"]
+    facts: dict[str, Any] = {"way": run["way"]}
+    if run["way"] == "measure":
+        facts |= capture.facts(result)
+    if scenario is not None:
+        lasts = f"{scenario['duration']}, averages from {scenario['warmup']} on"
+        facts |= {
+            "seed": run["seed"], "replicates": run["replicates"], "points": len(result.points), "duration": lasts,
+        }  # fmt: skip
+    facts.update(run["versions"], **run.get("machine", {}))
+    return facts
 
 
 def _emulation_tables(result: Result) -> list[tuple[str, str, list[str], list[list[str]]]]:

@@ -11,6 +11,8 @@ has a probability of about exp(-(1 - beta^2) p w^2/(2 alpha)), e^-40 there. And 
 that begins below p = 5e-7. It moves means by less than 0.1 % for beta up to 0.95. What it moves is where a fall ends,
 by about (1 + beta)/2 steps of the path, and that weighs against the fall of (1 - beta) w: so the path's length goes
 with the ratio of the two. Beyond 0.95 it is as long as there.
+
+Asked about a capture, it takes the whole law of the measured round-trip times in place of their mean.
 """
 
 from dataclasses import replace
@@ -22,13 +24,14 @@ import numpy as np
 from ackclock.models import square_root
 from ackclock.models.aimd_chain import rtt as round_trip
 from ackclock.models.aimd_chain import timeouts
-from ackclock.models.aimd_chain.chain import WindowChain, solve, weighted_sum
+from ackclock.models.aimd_chain.chain import WindowChain, round_lasts, solve, weighted_sum
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.loss import Bernoulli
+from ackclock.models.aimd_chain.throughput import TIME_WEIGHTED, Throughput
 from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_aimd, unless
 from ackclock.models.domain import PROPER_SHARE, Domain
 from ackclock.models.model import Array, Assumption, Input, Model, Output
-from ackclock.models.path import FlowPath
+from ackclock.models.path import FlowPath, RttLaw
 from ackclock.models.pftk import TIMEOUT
 
 _WINDOWS = 5_000
@@ -84,6 +87,31 @@ def _evaluate(
     return {one.name: answer for one, answer in zip(OUTPUTS, answers, strict=True)}
 
 
+def _evaluate_law(
+    law: RttLaw, loss: float, window: float, rate: float, timeout: float, segments_per_ack: float, increase: float,
+    kept: float,
+) -> dict[str, float]:  # fmt: skip
+    """The same as `_answer` with round-trip times that vary."""
+    chain = _solved(loss, window, increase / segments_per_ack, kept)
+    R, w = round_trip.empirical(law.times_s, law.weights), chain.windows
+    over_time = Throughput(chain, R, rate, TIME_WEIGHTED)
+    low, high = over_time.interval(0.9)
+    by_time = chain.round * round_lasts(chain, R, rate)
+    by_time = by_time / by_time.sum()
+    mean_window = weighted_sum(by_time, w)
+    return {
+        "throughput": over_time.renewal_rate,
+        "with_timeouts": timeouts.renewal_rate(chain, loss, R, timeout, rate),
+        "low": low,
+        "high": high,
+        "mean_window": mean_window,
+        "window_sd": sqrt(weighted_sum(by_time, (w - mean_window) ** 2)),
+        "round_window": weighted_sum(chain.round, w),
+        "segment_rate": Throughput(chain, R, rate, "segment").mean(),
+        "busy": over_time.atom,
+    }
+
+
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     link = path.link_bit_per_s / (path.mss_bytes * 8) if path.mss_bytes > 0 else inf
     limits = {"window": max(path.receive_window_segments, 2.0), "rate": link, "timeout": path.first_timeout_s}
@@ -137,4 +165,5 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
     evaluate=_evaluate,
     inputs_of=_inputs_of,
     refusal=_refusal,
+    evaluate_law=_evaluate_law,
 )  # fmt: skip

@@ -1,0 +1,373 @@
+//! `measure`: reads captures in the background and hands out rows as they come.
+
+use crate::CaptureError;
+use crate::tables::{Tables, by_name, to_python};
+use crate::watch::watch;
+use ackclock_core::packet::FlowId;
+use ackclock_core::result::{
+    Column, ConnectionRow, FlowRow, RttLawRow, SampleRow, SegmentRow, StretchRow, Table,
+};
+use ackclock_core::units::Span;
+use ackclock_emu::addresses::flow_of;
+use ackclock_emu::ipv4::Direction;
+use ackclock_measure::measurement::Naming;
+use ackclock_measure::{Measurement, Parameters};
+use ackclock_pcap::{CapturedPacket, FlowAddresses, Reader, Skipped};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Written in place of a file.
+const STANDARD_INPUT: &str = "-";
+
+/// So many chunks may wait to be written down. A chunk is some ten megabytes.
+const WAITING: usize = 4;
+
+/// How many packets are measured between two looks at whether to stop.
+const BETWEEN_LOOKS: u64 = 4_096;
+
+/// While chunks wait, whether to stop is looked at this often.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Files, point, replicate.
+type Asked = (Vec<String>, u32, u32);
+
+/// Name and count of each flow in the order of the scenario, and the warm-up in seconds.
+type Point = (Vec<(String, i64)>, f64);
+
+/// Measures captures, one after the other. Ctrl-C ends the reading and returns what there is, `complete` false.
+#[pyfunction]
+#[pyo3(signature = (captures, points, way, *, interval_s, segments, progress, take))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub fn measure<'py>(
+    py: Python<'py>,
+    captures: Vec<Asked>,
+    points: Vec<Point>,
+    way: &str,
+    interval_s: f64,
+    segments: bool,
+    progress: Option<Bound<'py, PyAny>>,
+    take: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let state = State::default();
+    for file in captures.iter().flat_map(|(files, ..)| files) {
+        state
+            .total
+            .fetch_add(refuse_what_is_none(file)?, Ordering::Relaxed);
+    }
+    let tell = || {
+        for (name, rows) in state.take_chunks().into_iter().flatten() {
+            if rows_of(&rows) > 0 {
+                take.call1((name, to_python(py, &rows)?))?;
+            }
+        }
+        match &progress {
+            Some(tell) => tell.call1((state.progress().to_string(),)).map(drop),
+            None => Ok(()),
+        }
+    };
+    let work = || {
+        let mut found = Vec::new();
+        for asked in &captures {
+            if !state.is_stopped() {
+                let point = points.get(asked.1 as usize);
+                let parameters = parameters_of(asked, point, interval_s, segments);
+                let naming = point.and_then(|(flows, _)| naming_of(flows, way));
+                found.push(read(asked, parameters, naming, &state)?);
+            }
+        }
+        Ok::<_, String>(found)
+    };
+    let found = watch(py, || state.stop(), tell, work)?.map_err(CaptureError::new_err)?;
+    let result = PyDict::new(py);
+    result.set_item("complete", !state.is_stopped())?;
+    result.set_item("captures", Value::from(found).to_string())?;
+    result.set_item("tables", by_name(py, &empty_tables(segments))?)?;
+    Ok(result)
+}
+
+/// How long a file is, if it is one and a capture; none of standard input and pipes, which can be read but once.
+fn refuse_what_is_none(file: &str) -> PyResult<u64> {
+    if file == STANDARD_INPUT {
+        return Ok(0);
+    }
+    let refuse = |words: String| CaptureError::new_err(format!("{file}: {words}"));
+    let opened = File::open(file).map_err(|error| refuse(cannot_open(&error)))?;
+    let metadata = opened.metadata().map_err(|error| refuse(cannot_open(&error)))?;
+    if metadata.is_file() {
+        Reader::new(opened).map_err(|error| refuse(error.to_string()))?;
+    }
+    Ok(metadata.len())
+}
+
+fn cannot_open(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file; give a capture, or - for standard input".into(),
+        _ => format!("cannot be read ({error}); give a capture that can, or - for standard input"),
+    }
+}
+
+fn parameters_of(asked: &Asked, point: Option<&Point>, interval_s: f64, segments: bool) -> Parameters {
+    let span = |seconds: f64| Span::from_nanos((seconds * 1e9).round() as u64);
+    Parameters {
+        labels: (i64::from(asked.1), i64::from(asked.2)),
+        origin_ns: point.map(|_| 0),
+        warmup: point.map_or(Span::ZERO, |(_, warmup_s)| span(*warmup_s)),
+        sample_interval: span(interval_s),
+        segments,
+        ..Parameters::default()
+    }
+}
+
+/// Whose data it is that goes from the first address to the second in captures that `way` wrote of these flows.
+fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
+    let instances =
+        |(name, count): &(String, i64)| (0..*count).map(|instance| (name.clone(), instance)).collect();
+    let names: Vec<(String, i64)> = flows.iter().flat_map::<Vec<_>, _>(instances).collect();
+    match way {
+        "simulate" => {
+            let pair = |number: u32| {
+                let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(number));
+                (SocketAddr::from(sender), SocketAddr::from(receiver))
+            };
+            let by_addresses: HashMap<_, _> = (0..).map(pair).zip(names).collect();
+            Some(Box::new(move |source, destination| {
+                by_addresses.get(&(source, destination)).cloned()
+            }))
+        }
+        "emulate" => Some(Box::new(move |source, destination| {
+            let (IpAddr::V4(source), IpAddr::V4(destination)) = (source.ip(), destination.ip()) else {
+                return None;
+            };
+            match flow_of(source, destination)? {
+                (flow, Direction::Forward) => names.get(flow.0 as usize).cloned(),
+                _ => None,
+            }
+        })),
+        _ => None,
+    }
+}
+
+/// Reads one capture to its end, and says what was in it.
+fn read(
+    asked: &Asked,
+    parameters: Parameters,
+    naming: Option<Naming>,
+    state: &State,
+) -> Result<Value, String> {
+    let mut measurement = match naming {
+        Some(naming) => Measurement::with_names(parameters, naming),
+        None => Measurement::new(parameters),
+    };
+    let mut packets = Merged::open(&asked.0, state)?;
+    let mut count = 0;
+    while let Some(packet) = packets.advance() {
+        measurement.handle_packet(&packet);
+        count += 1;
+        if let Some(tables) = measurement.poll_tables() {
+            state.put(tables);
+        }
+        if count % BETWEEN_LOOKS == 0 {
+            state.packets.fetch_add(BETWEEN_LOOKS, Ordering::Relaxed);
+            if state.is_stopped() {
+                break;
+            }
+        }
+    }
+    measurement.finish();
+    while let Some(tables) = measurement.poll_tables() {
+        state.put(tables);
+    }
+    state.packets.fetch_add(count % BETWEEN_LOOKS, Ordering::Relaxed);
+    let (skipped, damage) = packets.said();
+    Ok(json!({
+        "files": asked.0,
+        "point": asked.1,
+        "replicate": asked.2,
+        "packets": count,
+        "datagrams": measurement.datagrams(),
+        "skipped": skipped,
+        "damage": damage,
+        "begins_unix_ns": measurement.origin_ns(),
+    }))
+}
+
+/// The packets of several files in the order of time.
+struct Merged<'a> {
+    files: Vec<(Reader<Counted<'a>>, Option<CapturedPacket>)>,
+    damage: Option<String>,
+}
+
+impl<'a> Merged<'a> {
+    fn open(names: &[String], state: &'a State) -> Result<Self, String> {
+        let mut files = Vec::new();
+        for name in names {
+            let input: Box<dyn Read + Send> = match name.as_str() {
+                STANDARD_INPUT => Box::new(io::stdin()),
+                _ => Box::new(File::open(name).map_err(|error| format!("{name}: {}", cannot_open(&error)))?),
+            };
+            let counted = Counted {
+                input,
+                count: &state.bytes,
+            };
+            let shown = if name == STANDARD_INPUT {
+                "standard input"
+            } else {
+                name
+            };
+            let reader = Reader::new(counted).map_err(|error| format!("{shown}: {error}"))?;
+            files.push((reader, None));
+        }
+        let mut merged = Merged { files, damage: None };
+        (0..merged.files.len()).for_each(|file| merged.refill(file));
+        Ok(merged)
+    }
+
+    /// The next packet of a file; one that cannot be read on has ended.
+    fn refill(&mut self, file: usize) {
+        let (reader, head) = &mut self.files[file];
+        *head = match reader.next() {
+            Some(Ok(packet)) => Some(packet),
+            Some(Err(error)) => {
+                self.damage.get_or_insert(error.to_string());
+                None
+            }
+            None => None,
+        };
+    }
+
+    fn advance(&mut self) -> Option<CapturedPacket> {
+        let waiting = self.files.iter().enumerate();
+        let (_, first) = waiting
+            .filter_map(|(file, (_, head))| head.as_ref().map(|packet| (packet.at_ns, file)))
+            .min()?;
+        let packet = self.files[first].1.take();
+        self.refill(first);
+        packet
+    }
+
+    /// What was passed over, by reason, and where the first file that is damaged ends.
+    fn said(self) -> (Value, Option<String>) {
+        let mut sum = Skipped::default();
+        let mut damage = self.damage;
+        for (reader, _) in &self.files {
+            let more = reader.skipped();
+            sum.not_ip += more.not_ip;
+            sum.other_transport += more.other_transport;
+            sum.fragments += more.fragments;
+            sum.too_short += more.too_short;
+            sum.malformed += more.malformed;
+            sum.other_link += more.other_link;
+            sum.without_time += more.without_time;
+            sum.damaged += more.damaged;
+            damage = damage.or_else(|| reader.damage().map(ToString::to_string));
+        }
+        let by_reason = json!({
+            "not_ip": sum.not_ip,
+            "other_transport": sum.other_transport,
+            "fragments": sum.fragments,
+            "too_short": sum.too_short,
+            "malformed": sum.malformed,
+            "other_link": sum.other_link,
+            "without_time": sum.without_time,
+            "damaged": sum.damaged,
+        });
+        (by_reason, damage)
+    }
+}
+
+/// Counts what is read.
+struct Counted<'a> {
+    input: Box<dyn Read + Send>,
+    count: &'a AtomicU64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.input.read(buffer)?;
+        self.count.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+}
+
+/// What the thread that reads and the one that watches share.
+#[derive(Default)]
+struct State {
+    /// Rows that nobody has taken yet.
+    waiting: Mutex<Vec<Tables>>,
+    taken: Condvar,
+    stop: AtomicBool,
+    /// Read so far, and the lengths of all files; zero if not known.
+    bytes: AtomicU64,
+    total: AtomicU64,
+    packets: AtomicU64,
+}
+
+impl State {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Tables>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves rows to be taken; waits while there are many.
+    fn put(&self, tables: Tables) {
+        let mut waiting = self.waiting();
+        while waiting.len() >= WAITING && !self.is_stopped() {
+            let woken = self.taken.wait_timeout(waiting, PATIENCE);
+            waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        waiting.push(tables);
+    }
+
+    fn take_chunks(&self) -> Vec<Tables> {
+        let chunks = std::mem::take(&mut *self.waiting());
+        self.taken.notify_all();
+        chunks
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn progress(&self) -> Value {
+        let (bytes, total) = (
+            self.bytes.load(Ordering::Relaxed),
+            self.total.load(Ordering::Relaxed),
+        );
+        let fraction = (total > 0).then(|| (bytes as f64 / total as f64).min(1.0));
+        json!({ "fraction": fraction, "packets": self.packets.load(Ordering::Relaxed) })
+    }
+}
+
+fn rows_of(table: &Table) -> usize {
+    match table.0.first() {
+        Some((_, Column::Number(rows))) => rows.len(),
+        Some((_, Column::Integer(rows))) => rows.len(),
+        Some((_, Column::Text(words))) => words.indices.len(),
+        None => 0,
+    }
+}
+
+fn empty_tables(segments: bool) -> Tables {
+    let mut tables = vec![
+        ("flows", FlowRow::table()),
+        ("samples", SampleRow::table()),
+        ("connections", ConnectionRow::table()),
+        ("stretches", StretchRow::table()),
+        ("rtt_law", RttLawRow::table()),
+    ];
+    if segments {
+        tables.push(("segments", SegmentRow::table()));
+    }
+    tables
+}

@@ -1,0 +1,90 @@
+"""Which captures there are to be measured: one file, or those of a run of ours, taken where its senders are."""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ackclock.result import read_run
+
+__all__ = ["STANDARD_INPUT", "Capture", "Source", "find"]
+
+#: Written in place of a file.
+STANDARD_INPUT = "-"
+
+# What a sender's tcpdump sees. An emulation keeps the two ways in files of their own.
+_AT_SENDERS = {"simulate": ("senders",), "emulate": ("from-senders", "to-senders")}
+_NAMED = re.compile(r"point-(\d+)-replicate-(\d+)-([a-z-]+)\.pcap")
+
+
+class Capture(NamedTuple):
+    """Packets that passed one place during one run.
+
+    Attributes:
+        files: Pcap or pcapng, perhaps packed with gzip; several are put together by time.
+        point: Number of the sweep's point; 0 of a capture from elsewhere.
+        replicate: Number of the replicate; 0 of a capture from elsewhere.
+    """
+
+    files: tuple[str, ...]
+    point: int
+    replicate: int
+
+
+class Source(NamedTuple):
+    """What is to be measured.
+
+    Attributes:
+        name: Of the file without its endings, or of the run's scenario.
+        stem: For the name of a folder beside it.
+        captures: At least one.
+        run: What `run.json` of the run says that wrote the captures; None if they are from elsewhere.
+    """
+
+    name: str
+    stem: str
+    captures: tuple[Capture, ...]
+    run: dict[str, Any] | None
+
+
+def find(source: str | Path) -> Source:
+    """The captures of a file, of standard input (`-`), or of a run's result folder.
+
+    Raises:
+        ValueError: There are none; one line.
+    """
+    path = Path(source)
+    if str(source) == STANDARD_INPUT:
+        return Source("standard input", "standard-input", (Capture((STANDARD_INPUT,), 0, 0),), None)
+    if path.is_dir():
+        return _of_a_run(path)
+    name = _without_endings(path)
+    return Source(name, name, (Capture((str(path),), 0, 0),), None)
+
+
+def _without_endings(path: Path) -> str:
+    """The file's name without `.pcap`, `.pcapng.gz` and the like."""
+    return re.sub(r"(\.(pcap|pcapng|cap|dmp))?(\.gz)?$", "", path.name, flags=re.IGNORECASE) or path.name
+
+
+def _of_a_run(folder: Path) -> Source:
+    run = read_run(folder)
+    places = _AT_SENDERS.get(run["way"])
+    if places is None:
+        raise ValueError(
+            f"{folder}: is of ackclock {run['way']}, which keeps no captures; give a result of simulate --pcap or of "
+            "emulate, or a capture's file"
+        )
+    found: dict[tuple[int, int], dict[str, str]] = {}
+    for file in (folder / "pcap").glob("*.pcap"):
+        named = _NAMED.fullmatch(file.name)
+        if named is not None and named[3] in places and int(named[1]) < len(run["points"]):
+            found.setdefault((int(named[1]), int(named[2])), {})[named[3]] = str(file)
+    captures = tuple(
+        Capture(tuple(files[place] for place in places), *key)
+        for key, files in sorted(found.items())
+        if len(files) == len(places)
+    )
+    if not captures:
+        again = "simulate --pcap" if run["way"] == "simulate" else "emulate without --no-pcap"
+        raise ValueError(f"{folder}: holds no captures of the senders' side; run ackclock {again} again")
+    return Source(run["name"], folder.resolve().name, captures, run)

@@ -1,0 +1,216 @@
+"""What a capture says of a connection in the terms of models, each number with its uncertainty: table `estimates`.
+
+- **Loss** is the number of losses over the number of segments sent. Of the three counts of losses in the table
+  `connections` the middle one is taken, `losses_estimate`: packets sent again, without those that were not needed. The
+  count of third duplicate ACKs is too low where losses come close together or end in timeouts, that of all packets sent
+  again is too high; both stand beside it as `loss_at_least` and `loss_at_most`.
+- **Loss indications** are what a sender reacts to, once for all that was lost in a window: fast retransmissions and
+  timeouts of the table `flows`. Models take their rate for the loss rate, as the authors of PFTK did with their
+  measurements: where losses come in bursts, as at the end of slow start, the rate of single losses would tell them of
+  reactions that never were.
+- **Round-trip time** and **goodput** are those of the table `flows`.
+- **Intervals** hold with 95 % confidence and come from a circular block bootstrap over the intervals of the table
+  `samples` (`ackclock.metrics.bootstrap`), in blocks of at least ten round trips. They are about the fluctuations
+  within this one connection, not about what another day would bring. Captures of fewer than eight blocks have none.
+  Where nothing was lost, the end of the interval of loss is the largest probability with which that happens in one of
+  forty such connections.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ackclock.metrics.bootstrap import middle, resampled_sums
+from ackclock.metrics.tables import column
+from ackclock.result import Result
+
+__all__ = ["COLUMNS", "KEYS", "Estimate", "Resampled", "estimate", "estimates", "table"]
+
+Array = NDArray[np.float64]
+Row = dict[str, Any]
+
+#: What tells connections apart in every table.
+KEYS = ("point", "replicate", "flow", "instance")
+
+#: Columns of the table, and what they hold.
+COLUMNS: dict[str, str] = {
+    "point": "Number of the sweep's point; 0 of a capture from elsewhere.",
+    "replicate": "Number of the replicate; 0 of a capture from elsewhere.",
+    "flow": "Name of the flow.",
+    "instance": "Number of the instance.",
+    "segments_sent": "Segments sent with payload, retransmissions included; packets where segments are not known.",
+    "losses": "Losses, `losses_estimate` of the table `connections`.",
+    "loss": "Losses over segments sent.",
+    "loss_low": "Lower end of its interval.",
+    "loss_high": "Upper end of its interval.",
+    "loss_at_least": "The same with the lower bound of losses, `losses_lower`.",
+    "loss_at_most": "The same with the upper bound of losses, `losses_upper`.",
+    "indications": "Loss indications: fast retransmissions and timeouts.",
+    "indication_rate": "Loss indications over segments sent: the loss rate that models are given.",
+    "indication_rate_low": "Lower end of its interval.",
+    "indication_rate_high": "Upper end of its interval.",
+    "rtt_mean_s": "Mean round-trip time.",
+    "rtt_low_s": "Lower end of its interval.",
+    "rtt_high_s": "Upper end of its interval.",
+    "goodput_bit_per_s": "Payload acknowledged, each byte once, over time.",
+    "goodput_low_bit_per_s": "Lower end of its interval.",
+    "goodput_high_bit_per_s": "Upper end of its interval.",
+    "segments_per_ack": "Segments acknowledged by an ACK that acknowledged something.",
+    "link_bit_per_s": "Payload acknowledged while a queue stood before a link, over time; null if that was not usual.",
+    "block_s": "Length of the blocks that the intervals come from; null without intervals.",
+    "blocks": "How many such blocks there are.",
+}
+
+_TEXT, _INTEGER = ("flow",), ("point", "replicate", "instance")
+
+# Chosen here: a block is to hold what hangs together, of which a saw-tooth of a few dozen segments is the longest.
+_ROUND_TRIPS_PER_BLOCK = 10
+
+# Times are told in binary fractions of a second.
+_ROUNDING = 1e-9
+
+# Enough for the ends of a 95 % interval to be good to a few percent of its width. Chosen here.
+_RESAMPLES = 400
+
+_TAIL = 0.025
+
+
+class Resampled(NamedTuple):
+    """Averages over resampled records of one connection.
+
+    Attributes:
+        loss: Loss rates.
+        indication_rate: Rates of loss indications.
+        rtt_s: Mean round-trip times.
+        goodput_bit_per_s: Goodputs.
+        block_s: Length of a block.
+        blocks: How many there are.
+    """
+
+    loss: Array
+    indication_rate: Array
+    rtt_s: Array
+    goodput_bit_per_s: Array
+    block_s: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of one connection.
+
+    Attributes:
+        row: Of the table.
+        resampled: Where the intervals come from; None without intervals.
+    """
+
+    row: Row
+    resampled: Resampled | None
+
+
+def estimates(result: Result, connections: list[Row]) -> list[Estimate]:
+    """Estimates for some rows of the table `connections` of a measured result."""
+    return [estimate(result, connection) for connection in connections]
+
+
+def estimate(result: Result, connection: Row) -> Estimate:
+    """Estimates for one of them."""
+    keys = {name: connection[name] for name in KEYS}
+    [flow] = result.rows("flows", **keys).to_pylist() or [{}]
+    sent = _known(connection["data_segments"], float(connection["data_packets"]))
+    reactions = [flow.get("fast_retransmits"), flow.get("timeouts")]
+    indications = None if None in reactions else float(sum(reactions))
+    rates = {
+        "loss": _share(connection["losses_estimate"], sent),
+        "indication_rate": _share(indications, sent),
+        "loss_at_least": _share(connection["losses_lower"], sent),
+        "loss_at_most": _share(connection["losses_upper"], sent),
+        "rtt_mean_s": flow.get("rtt_mean_s"),
+        "goodput_bit_per_s": flow.get("goodput_bit_per_s"),
+    }
+    known = {"segments_sent": sent, "losses": connection["losses_estimate"], "indications": indications}
+    known |= {"segments_per_ack": _segments_per_ack(connection), "link_bit_per_s": _link(result, connection)}
+    row = dict.fromkeys(COLUMNS) | keys | known | rates
+    resampled = _resample(result.rows("samples", **keys), row)
+    if resampled is not None:
+        for name, unit, values in (
+            ("loss", "", resampled.loss),
+            ("indication_rate", "", resampled.indication_rate),
+            ("rtt", "_s", resampled.rtt_s),
+            ("goodput", "_bit_per_s", resampled.goodput_bit_per_s),
+        ):
+            low, high = middle(values)
+            row |= {f"{name}_low{unit}": _or_none(low), f"{name}_high{unit}": _or_none(high)}
+        row |= {"block_s": resampled.block_s, "blocks": resampled.blocks}
+    for name in ("loss", "indication_rate"):
+        if row[name] == 0 and sent > 0:
+            row |= {f"{name}_low": 0.0, f"{name}_high": 1 - _TAIL ** (1 / sent)}  # the exact binomial interval's end
+    return Estimate(row, resampled)
+
+
+def table(found: list[Estimate]) -> pa.Table:
+    """The table `estimates`."""
+    types = dict.fromkeys(_TEXT, pa.string()) | dict.fromkeys(_INTEGER, pa.int64())
+    rows = [one.row for one in found]
+    return pa.table({name: pa.array([row[name] for row in rows], types.get(name, pa.float64())) for name in COLUMNS})
+
+
+def _resample(samples: pa.Table, row: Row) -> Resampled | None:
+    """Ratios of sums over resampled records, scaled so that the record itself gives the estimate."""
+    names = ("time_s", "sent_packets", "retransmitted_packets", "delivered_bytes")
+    time, sent, retransmitted, delivered = (np.diff(column(samples, name).astype(float)) for name in names)
+    rtt = column(samples, "rtt_s").astype(float)[1:]
+    if time.size == 0 or row["rtt_mean_s"] is None:
+        return None
+    # Where no round-trip time is known yet it takes no part in the mean.
+    timed = np.where(np.isnan(rtt), 0, time)
+    resent = np.nan_to_num(retransmitted)
+    # A sender reacts once in a round trip, however many packets it sends again.
+    reactions = np.minimum(resent, np.maximum(1, time / row["rtt_mean_s"]))
+    parts = np.array([time, sent, resent, delivered, timed, timed * np.nan_to_num(rtt), reactions])
+    usual = float(np.median(time))
+    round_trips = _ROUND_TRIPS_PER_BLOCK * row["rtt_mean_s"] / usual if usual > 0 else 1.0
+    block = max(1, int(np.ceil(round_trips - _ROUNDING)))
+    sums = resampled_sums(parts, block, _RESAMPLES)
+    if sums is None:
+        return None
+    whole = parts.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss = _known(row["loss"], np.nan) * (sums[2] / sums[1]) / (whole[2] / whole[1])
+        indications = _known(row["indication_rate"], np.nan) * (sums[6] / sums[1]) / (whole[6] / whole[1])
+        rtt_mean = row["rtt_mean_s"] * (sums[5] / sums[4]) / (whole[5] / whole[4])
+        goodput = _known(row["goodput_bit_per_s"], np.nan) * (sums[3] / sums[0]) / (whole[3] / whole[0])
+    return Resampled(loss, indications, rtt_mean, goodput, block * usual, time.size // block)
+
+
+def _segments_per_ack(connection: Row) -> float | None:
+    acks, acknowledged, mss = (connection[name] for name in ("pure_acks", "acknowledged_bytes", "mss_bytes"))
+    if acks is None or acknowledged is None or not mss:
+        return None
+    return _share(acknowledged / mss, acks - (connection["duplicate_acks"] or 0))
+
+
+def _link(result: Result, connection: Row) -> float | None:
+    """The rate of the link before which a queue stood for most of the time."""
+    limit = "bottleneck_rate"
+    if connection["limit"] != limit:
+        return None
+    stretches = result.rows("stretches", **{name: connection[name] for name in KEYS}, limit=limit)
+    lasts = column(stretches, "end_s") - column(stretches, "start_s")
+    carried = float(np.nansum(column(stretches, "rate_bit_per_s") * lasts))
+    return _share(carried, float(lasts.sum()))
+
+
+def _share(part: float | None, whole: float) -> float | None:
+    return None if part is None or whole <= 0 else part / whole
+
+
+def _known(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value

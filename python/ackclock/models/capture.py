@@ -1,0 +1,114 @@
+"""What a captured connection means to a model: where its inputs come from if there is no scenario, or beside one.
+
+Numbers come from the tables `connections`, `estimates` and `rtt_law`.
+
+- **Round-trip time**: The mean of what was measured, queueing included; the Markov chain takes the whole law.
+- **Loss**: The rate of loss indications of the table `estimates`, whatever caused the losses: a capture does not tell
+  a full queue's from others. Models that take losses for given see a lossy path where there was a full buffer.
+- **Segments**: Full ones, of as much payload as the connection used at most.
+- **Receiver's window**: Its mean, if its scale is known; else none.
+- **Segments per ACK, b**: One, as of senders that count what an ACK acknowledges (RFC 3465; Linux and most others do),
+  however many segments that is. Of a scenario's flow its own, since only the scenario says how the window counts.
+- **First timeout, T0**: By RFC 6298 from mean and standard deviation of the round-trip time, at least 200 ms as in
+  Linux.
+- **Link**: Where a queue stood before one for most of the time, what it carried meanwhile caps what a model says. Its
+  buffer and who else uses it are not known: models that need a bottleneck have no answer.
+- **Transfer**: What was sent, if the capture holds the connection from its SYN to its FIN; else it has no end. The
+  initial window is ten segments (RFC 6928), the timer of a SYN a second (RFC 6298).
+- **Congestion control**: A scenario's flow has its own. No capture says it: then models of Reno are asked as if the
+  sender were Reno, those of CUBIC as if it were CUBIC, and say so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import ceil, inf, nan
+from typing import Any
+
+from ackclock.models.path import FlowPath, RttLaw
+
+# The least timeout of a sender that is not known: that of Linux (TCP_RTO_MIN in include/net/tcp.h).
+_LEAST_TIMEOUT_S = 0.2
+
+# RFC 6928 section 2 and RFC 6298 section 2.1; a capture that begins later does not show them.
+_INITIAL_WINDOW = 10.0
+_SYN_TIMER_S = 1.0
+
+# RFC 9438 sections 4.1 and 4.6.
+_CUBIC_C, _CUBIC_BETA = 0.4, 0.7
+
+# A spread of this share of the mean is more than the steps of a timer or a delayed ACK make. Chosen here.
+_VARYING = 0.25
+
+Row = Mapping[str, Any]
+
+
+def flow_paths(connection: Row, estimate: Row, law: RttLaw | None, known: FlowPath | None = None) -> list[FlowPath]:
+    """What a connection may be to a model: one path if the control is known, else one for each that is asked about.
+
+    Args:
+        connection: A row of the table `connections`.
+        estimate: Its row of the table `estimates`.
+        law: Its round-trip times, if there are any.
+        known: What its scenario says, if there is one.
+    """
+    measured = _measured(connection, estimate, law)
+    if known is not None:
+        own = ("control", "is_aimd", "growth_segments", "kept_share", "cubic_c", "recovery", "segments_per_ack")
+        return [replace(measured, **{name: getattr(known, name) for name in own})]
+    cubic = replace(measured, control="cubic", is_aimd=False, kept_share=_CUBIC_BETA, cubic_c=_CUBIC_C)
+    return [measured, cubic]
+
+
+def why_not(connection: Row, estimate: Row) -> str:
+    """Why no model can be asked about a connection; empty if one can."""
+    if estimate["rtt_mean_s"] is None or not estimate["rtt_mean_s"] > 0:
+        return "the capture shows no round-trip time"
+    if estimate["indication_rate"] is None:
+        return "the capture shows no ACKs, hence no losses"
+    return "" if connection["largest_payload_bytes"] else "it carried no payload"
+
+
+def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
+    """As if the sender were Reno."""
+    largest = float(connection["largest_payload_bytes"])
+    mss = min(float(connection["mss_bytes"] or largest), largest)  # a short transfer fills no segment
+    rtt = float(estimate["rtt_mean_s"])
+    deviation = connection["ack_rtt_sd_s"] or 0.0
+    whole = connection["begins"] == "syn" and connection["ends"] == "fin"
+    has_sack = bool(connection["sack_permitted"]) or bool(connection["acks_with_sack"])
+    window = connection["receive_window_mean_bytes"] if connection["receive_window_scaled"] else None
+    return FlowPath(
+        flow=connection["flow"],
+        instances=1,
+        transport="tcp",
+        control="reno",
+        is_aimd=True,
+        growth_segments=1.0,
+        kept_share=0.5,
+        recovery="sack" if has_sack else "newreno",
+        mss_bytes=mss,
+        round_trip_s=rtt,
+        loss=float(estimate["indication_rate"]),
+        segments_per_ack=1.0,
+        first_timeout_s=max(_LEAST_TIMEOUT_S, rtt + 4 * deviation),
+        receive_window_segments=inf if window is None else window / mss,
+        link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"],
+        is_greedy=connection["limit"] != "application",
+        is_always_active=connection["limit"] != "slow_start",
+        link_varies=False,
+        loss_is_bursty=False,
+        ack_loss=0.0,
+        has_jitter=deviation > _VARYING * rtt,
+        cubic_c=nan,
+        capacity_segments_per_s=inf,
+        buffer_segments=inf,
+        queue="",
+        competing=1,
+        competing_are_alike=True,
+        transfer_segments=float(ceil(connection["unique_bytes"] / mss)) if whole else inf,
+        initial_window_segments=_INITIAL_WINDOW,
+        syn_timer_s=_SYN_TIMER_S,
+        has_handshake=connection["begins"] == "syn",
+        first_delayed_ack_s=0.0,
+        rtt_law=law,
+    )

@@ -1,0 +1,175 @@
+"""Figures of one captured connection over time."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from ackclock.answers import LIMITS, heading
+from ackclock.estimates import KEYS
+from ackclock.measured import largest
+from ackclock.metrics.tables import Columns, column
+from ackclock.plot.canvas import entitle, looks
+from ackclock.plot.style import REFERENCE_COLOUR
+from ackclock.result import Result
+
+__all__ = ["outstanding", "sequence"]
+
+# Above this many marks a drawing would be larger than a picture of it.
+_MOST_DRAWN = 20_000
+
+# Told apart by shade and hatching.
+_LIMIT_LOOKS: dict[str, tuple[str, str]] = {
+    "application": ("#ffffff", ""),
+    "receive_window": ("#0072B2", ""),
+    "sender_buffer": ("#56B4E9", "xx"),
+    "congestion_window": ("#dddddd", "//"),
+    "bottleneck_rate": ("#D55E00", "\\\\"),
+    "slow_start": ("#ffffff", ".."),
+    "recovery": ("#000000", ""),
+    "unknown": ("#ffffff", "--"),
+}
+
+# A receiver's window so many times what was outstanding is not drawn: it would press all else to the ground.
+_FAR = 4
+
+# The strip of limits takes one part, the rest this many.
+_PARTS = 7
+
+
+def outstanding(result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0) -> Figure:
+    """Outstanding data of a connection, the receiver's window if it is not far above, and below what limited it.
+
+    Args:
+        result: Of `measure`.
+        point: Which point.
+        replicate: Which replicate.
+        connection: Which connection of these, 0 being the one with the most payload.
+
+    Raises:
+        ValueError: There is none of that number.
+    """
+    row, keys = _connection(result, point, replicate, connection)
+    with looks():
+        figure = Figure(figsize=(7.2, 4.0), layout="constrained")
+        axes, strip = figure.subplots(2, 1, sharex=True, height_ratios=(_PARTS, 1))
+        samples, stretches = result.rows("samples", **keys), result.rows("stretches", **keys)
+        axes.plot(
+            column(samples, "time_s"), column(samples, "in_flight_bytes") * 1e-3, color="#0072B2", label="outstanding"
+        )
+        if _window_is_near(row):
+            _draw_window(axes, stretches)
+        axes.set_ylabel("data (kB)")
+        axes.set_ylim(bottom=0)
+        _draw_limits(strip, stretches)
+        _finish(axes, strip, row, result, "Outstanding data")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+        strip.legend(loc="upper left", bbox_to_anchor=(1.0, 1.6), fontsize=8, title="limited by", title_fontsize=8)
+    return figure
+
+
+def sequence(result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0) -> Figure:
+    """What was sent, sent again and acknowledged, byte by byte over time: Jacobson's and Shepard's time-sequence plot.
+
+    Args:
+        result: Of `measure` with segments.
+        point: Which point.
+        replicate: Which replicate.
+        connection: Which connection of these, 0 being the one with the most payload.
+
+    Raises:
+        ValueError: The table of segments was not kept, or there is no connection of that number.
+    """
+    if "segments" not in result.tables:
+        raise ValueError("keeps no table of segments; run ackclock measure again with --segments")
+    row, keys = _connection(result, point, replicate, connection)
+    segments = result.rows("segments", **keys)
+    kinds = column(segments, "kind")
+    marks = {name: column(segments, name) for name in ("time_s", "low_bytes", "high_bytes")}
+    top = max(int(marks["high_bytes"][kinds != "window"].max(initial=0)), 1)
+    with looks():
+        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+        axes = figure.subplots()
+        flat = kinds.size > _MOST_DRAWN
+        for kind, draw in (("window", _steps), ("ack", _steps), ("sack", _bars), ("data", _bars)):
+            chosen = {name: values[kinds == kind] for name, values in marks.items()}
+            if chosen["time_s"].size and (kind != "window" or _window_is_near(row)):
+                draw(axes, chosen, kind, flat)
+        again = kinds == "retransmission"
+        if again.any():
+            middle = (marks["low_bytes"][again] + marks["high_bytes"][again]) / 2e6
+            axes.plot(
+                marks["time_s"][again], middle, linestyle="none", marker="x", markersize=4, color="#D55E00",
+                label="sent again", rasterized=flat, zorder=3,
+            )  # fmt: skip
+        axes.set_ylabel("sequence (MB)")
+        axes.set_ylim(bottom=0, top=1.02e-6 * top)
+        _finish(axes, axes, row, result, "Time and sequence")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+    return figure
+
+
+_MARKS: dict[str, dict[str, Any]] = {
+    "data": {"color": "#000000", "linewidth": 1.2, "label": "sent"},
+    "sack": {"color": "#CC79A7", "linewidth": 2.2, "label": "SACK"},
+    "ack": {"color": "#009E73", "linewidth": 0.9, "label": "acknowledged"},
+    "window": {"color": REFERENCE_COLOUR, "linewidth": 0.9, "linestyle": (0, (4, 2)), "label": "receiver's window"},
+}
+
+
+def _bars(axes: Axes, marks: Columns, kind: str, flat: bool) -> None:
+    """A bar from first byte to last, at its moment."""
+    low, high = marks["low_bytes"] * 1e-6, marks["high_bytes"] * 1e-6
+    ends = np.stack([np.stack([marks["time_s"], low], -1), np.stack([marks["time_s"], high], -1)], 1)
+    axes.add_collection(LineCollection(list(ends), rasterized=flat, **_MARKS[kind]))
+    axes.autoscale_view()
+
+
+def _steps(axes: Axes, marks: Columns, kind: str, flat: bool) -> None:
+    """What holds until the next mark."""
+    axes.plot(marks["time_s"], marks["high_bytes"] * 1e-6, drawstyle="steps-post", rasterized=flat, **_MARKS[kind])
+
+
+def _draw_window(axes: Axes, stretches: Any) -> None:
+    """Steps from stretch to stretch."""
+    time = np.stack([column(stretches, "start_s"), column(stretches, "end_s")], -1).ravel()
+    window = column(stretches, "receive_window_mean_bytes").astype(float)
+    axes.plot(
+        time, np.repeat(window, 2) * 1e-3, color=REFERENCE_COLOUR, linestyle=(0, (4, 2)), linewidth=1.0,
+        label="receiver's window",
+    )  # fmt: skip
+
+
+def _draw_limits(strip: Axes, stretches: Any) -> None:
+    """A bar for each stretch, told apart by shade and hatching."""
+    start, end, limits = column(stretches, "start_s"), column(stretches, "end_s"), column(stretches, "limit")
+    for limit, (colour, hatch) in _LIMIT_LOOKS.items():
+        chosen = limits == limit
+        if chosen.any():
+            spans = list(zip(start[chosen], (end - start)[chosen], strict=True))
+            strip.broken_barh(
+                spans, (0, 1), facecolor=colour, edgecolor="#000000", linewidth=0.3, hatch=hatch, label=LIMITS[limit]
+            )
+    strip.set_yticks([])
+    strip.grid(visible=False)
+
+
+def _window_is_near(row: dict[str, Any]) -> bool:
+    window, most = row["receive_window_mean_bytes"], row["outstanding_max_bytes"]
+    return bool(row["receive_window_scaled"]) and window is not None and most is not None and window <= _FAR * most
+
+
+def _connection(result: Result, point: int, replicate: int, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    rows = largest(result, number + 1, point=point, replicate=replicate)
+    if len(rows) <= number:
+        raise ValueError(f"there is no connection {number} with payload; there are {len(rows)}, from 0")
+    return rows[number], {name: rows[number][name] for name in KEYS}
+
+
+def _finish(top: Axes, bottom: Axes, row: dict[str, Any], result: Result, what: str) -> None:
+    interrupted = " (interrupted)" if result.partial else ""
+    entitle(top, f"{what}: {heading(result, row)}{interrupted}")
+    bottom.set_xlabel("time (s)")
+    bottom.set_xlim(row["start_s"], max(row["end_s"], row["start_s"] + 1e-9))

@@ -1,0 +1,62 @@
+"""What stands in the page of a measurement."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from ackclock import measured, summary
+from ackclock.result import Result
+
+# So many connections are listed: a page is read, and the folder has the others.
+_LISTED = 20
+
+
+def section(result: Result, predicted: Result | None) -> dict[str, Any]:
+    """Answers, the table of connections, and the others."""
+    rows = measured.connection_rows(result, _LISTED)
+    left = measured.others(result, len(rows))
+    answers = [f"{row['heading']}: {row['answer']}" for row in rows]
+    note = (
+        "The most payload first. Losses: the estimate, and between which bounds it lies. Window: outstanding data, the "
+        "mean over time. Captured at: the place on the way from sender to receiver that the times tell."
+    )
+    note += f" {left} more connections carried payload." if left else ""
+    tables = [("Retransmissions", _RETRANSMISSIONS, *_retransmission_cells(rows))]
+    if predicted is not None:
+        note_of_models = (
+            "Measured and predicted goodput with 95 % intervals from resampled blocks of the connection's time. Loss "
+            "is the rate of loss indications; RTT is the mean. A model that does not apply says why."
+        )
+        cells = measured.prediction_cells(result, summary.prediction_rows(predicted))
+        tables.append(("What models say", note_of_models, *cells))
+    return {"answers": answers, "flows": ("Connections", note, *measured.connection_cells(rows)), "tables": tables}
+
+
+def facts(result: Result) -> dict[str, Any]:
+    """What was measured."""
+    captures = result.run["captures"]
+    found = {"source": result.run["source"], "packets": sum(one["packets"] for one in captures)}
+    if result.points[0]["scenario"] is None and captures and captures[0]["begins_unix_ns"]:
+        begins = datetime.fromtimestamp(captures[0]["begins_unix_ns"] * 1e-9, UTC)
+        found["begins"] = f"{begins:%Y-%m-%d %H:%M:%S} UTC, which is time 0 below"
+    return found
+
+
+_RETRANSMISSIONS = "Packets sent again by what made the sender do so, and those of any kind that were not needed."
+
+_CLASSES = {
+    "fast": "fast",
+    "timeout": "on a timeout",
+    "after_timeout": "after a timeout",
+    "tail_probe": "tail-loss probe",
+    "unclear": "unclear",
+    "spurious": "not needed",
+}
+
+
+def _retransmission_cells(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    cells = [[row["heading"], *(_count(row[f"retransmissions_{name}"]) for name in _CLASSES)] for row in rows]
+    return ["connection", *_CLASSES.values()], cells
+
+
+def _count(number: float | None) -> str:
+    return "–" if number is None else f"{number:.0f}"

@@ -1,0 +1,86 @@
+"""What is measured beside what tshark, which had no part in it, says of the same file."""
+
+import shutil
+import statistics
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ackclock import Scenario, measure, simulate
+from ackclock.measured import largest
+
+FIELDS = (
+    "tcp.srcport", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.ack_rtt",
+    "tcp.analysis.duplicate_ack", "tcp.seq", "tcp.ack",
+)  # fmt: skip
+
+
+class Both(NamedTuple):
+    """A capture: every packet as tshark tells it, and the rows that were measured."""
+
+    packets: list[dict[str, str]]
+    connection: dict
+    flow: dict
+
+    @property
+    def data(self) -> list[dict[str, str]]:
+        return [packet for packet in self.packets if int(packet["tcp.len"]) > 0]
+
+
+@pytest.fixture(scope="module", params=["linux", "rfc"])
+def both(request: pytest.FixtureRequest, leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed; on Debian: apt-get install tshark")
+    folder = tmp_path_factory.mktemp("pcap")
+    point = leaky_pipe.expand()[1].scenario
+    scenario = point.replace({"replicates": 1, "duration": "20 s", "flows.0.transport.preset": request.param})
+    simulate(scenario, pcap=folder)
+    file = folder / "point-0-replicate-0-senders.pcap"
+    command = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|"]
+    command += [part for field in FIELDS for part in ("-e", field)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    packets = [dict(zip(FIELDS, line.split("|"), strict=True)) for line in said.splitlines()]
+    found = measure(file, Path(folder) / "measured")
+    [connection], [flow] = largest(found), found.tables["flows"].to_pylist()
+    return Both(packets, connection, flow)
+
+
+def test_packets_and_bytes(both: Both) -> None:
+    assert both.connection["data_packets"] == len(both.data)
+    assert both.connection["payload_bytes"] == sum(int(packet["tcp.len"]) for packet in both.data)
+
+
+def test_retransmissions(both: Both) -> None:
+    # tshark calls a retransmission soon after the ACK that asked for it out of order: it could have come a longer way.
+    again = [one for one in both.data if one["tcp.analysis.retransmission"] or one["tcp.analysis.out_of_order"]]
+    assert both.connection["retransmitted_packets"] == len(again) > 0
+
+
+def test_duplicate_acks(both: Both) -> None:
+    duplicates = sum(packet["tcp.analysis.duplicate_ack"] != "" for packet in both.packets)
+    assert both.connection["duplicate_acks"] == duplicates > 0
+
+
+def test_round_trips(both: Both) -> None:
+    sender = both.data[0]["tcp.srcport"]
+    back = [packet for packet in both.packets if packet["tcp.srcport"] != sender and packet["tcp.analysis.ack_rtt"]]
+    times = [float(packet["tcp.analysis.ack_rtt"]) for packet in back]
+    assert both.connection["handshake_rtt_s"] == pytest.approx(times[0], abs=1e-6)
+    assert both.connection["ack_rtt_min_s"] == pytest.approx(min(times), abs=1e-6)
+    # tshark times ACKs of data that was sent again too; those are few.
+    assert both.connection["ack_rtt_median_s"] == pytest.approx(statistics.median(times), rel=0.02)
+
+
+def test_outstanding_data(both: Both) -> None:
+    sender = both.data[0]["tcp.srcport"]
+    sent = acknowledged = most = 0
+    for packet in both.packets:
+        if packet["tcp.srcport"] == sender:
+            sent = max(sent, int(packet["tcp.seq"]) + int(packet["tcp.len"]))
+        else:
+            acknowledged = max(acknowledged, int(packet["tcp.ack"]))
+        most = max(most, sent - acknowledged)
+    assert both.connection["outstanding_max_bytes"] == most
+    assert both.connection["acknowledged_bytes"] == acknowledged - 1  # the SYN has a number too

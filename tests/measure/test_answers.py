@@ -1,0 +1,101 @@
+"""What is said of a connection, for each limit."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from ackclock import measure, quantity
+from ackclock.answers import LIMITS
+from ackclock.measured import connection_cells, connection_rows
+
+from .pretended import Pretended, connection, stretch
+
+SAID = {
+    "receive_window": "65.5 kB offered, closed 2 times, round trip 40.0 ms: at most 13.1 Mbit/s",
+    "application": "it gave 1.00 MB in 1.00 s and left the connection idle or half empty between; 12.0 Mbit/s "
+    "meanwhile",
+    "sender_buffer": "never much more than 60.0 kB outstanding, with no loss and no queue, though the receiver offered "
+    "65.5 kB; round trip 40.0 ms: at most 12.0 Mbit/s",
+    "congestion_window": "1 % of the packets lost, 60.0 kB outstanding on the mean, round trip 40.0 ms; 12.0 Mbit/s "
+    "meanwhile",
+    "bottleneck_rate": "12.0 Mbit/s went through it, and the queue before it took the round trip from 38.0 ms to "
+    "40.0 ms",
+    "slow_start": "its window was still growing by leaps; it sent 1.00 MB in 20 round trips of 40.0 ms",
+    "recovery": "3 packets sent again meanwhile, once after a timeout; 12.0 Mbit/s meanwhile",
+    "unknown": "nothing stands out; 12.0 Mbit/s meanwhile",
+}
+
+
+def _answer(pretended: Pretended, folder: Path, **known: object) -> str:
+    row = connection(**known)
+    limit = str(row["limit"])
+    pretended.rows["connections"] = [row]
+    pretended.rows["stretches"] = [stretch(limit=limit, retransmitted_packets=3)] if limit else []
+    (folder / "web.pcap").write_bytes(b"")
+    [found] = connection_rows(measure(folder / "web.pcap", folder / "m"), 5)
+    return str(found["answer"])
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_each_limit_has_its_words_and_evidence(pretended: Pretended, tmp_path: Path, limit: str) -> None:
+    said = _answer(pretended, tmp_path, limit=limit, zero_windows=2.0, retransmissions_timeout=1.0)
+    assert said == f"limited by {LIMITS[limit]} (83 % of the time): {SAID[limit]}"
+
+
+def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Path) -> None:
+    pretended.rows["flows"][0] |= {"rtt_mean_s": math.nan, "rtt_min_s": math.nan}
+    names = ("outstanding_mean_bytes", "receive_window_mean_bytes", "rate_bit_per_s", "rtt_mean_s")
+    nothing = dict.fromkeys(names, math.nan)
+    (tmp_path / "web.pcap").write_bytes(b"")
+    for limit in LIMITS:
+        pretended.rows["connections"] = [connection(limit=limit, pure_acks=math.nan)]
+        pretended.rows["stretches"] = [stretch(limit=limit, **nothing)]
+        [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
+        assert found["answer"].startswith(f"limited by {LIMITS[limit]} (83 % of the time): ")
+        assert "nan" not in found["answer"]
+        assert "None" not in found["answer"]
+
+
+def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(pretended: Pretended, tmp_path: Path) -> None:
+    pretended.rows["connections"] = [connection(limit="recovery", limit_share=0.4)]
+    pretended.rows["stretches"] = [
+        stretch(limit=limit, start_s=start, end_s=end)
+        for limit, start, end in (
+            ("slow_start", 0.0, 0.3), ("recovery", 0.3, 0.7), ("congestion_window", 0.7, 0.75),
+            ("slow_start", 0.75, 0.8), ("congestion_window", 0.8, 1.0),
+        )
+    ]  # fmt: skip
+    (tmp_path / "web.pcap").write_bytes(b"")
+    [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
+    assert found["answer"].startswith("limited by the repair of losses (40 % of the time; slow start 35 %): ")
+
+
+def test_too_little_to_tell(pretended: Pretended, tmp_path: Path) -> None:
+    assert _answer(pretended, tmp_path, limit="", limit_share=math.nan) == "it sent too little to say what limited it"
+
+
+def test_cells_say_what_is_not_known(pretended: Pretended, tmp_path: Path) -> None:
+    unknown = {"retransmitted_packets": math.nan, "losses_estimate": math.nan, "limit": "", "limit_share": math.nan}
+    _answer(pretended, tmp_path, **unknown)
+    from ackclock import Result
+
+    head, [cells] = connection_cells(connection_rows(Result.load(tmp_path / "m"), 5))
+    shown = dict(zip(head, cells, strict=True))
+    assert (shown["retransmitted %"], shown["losses"], shown["limit"]) == ("–", "–", "–")
+    assert (shown["MB"], shown["captured at"]) == ("1.000", "sender")
+
+
+@pytest.mark.parametrize(
+    ("amount", "base", "written"),
+    [
+        (65_536, "bytes", "65.5 kB"), (999, "bytes", "999 bytes"), (999_600, "bytes", "1.00 MB"),
+        (0, "bytes", "0 bytes"), (13.107e6, "bit/s", "13.1 Mbit/s"), (999.9, "bit/s", "1.00 kbit/s"),
+        (0.04, "s", "40.0 ms"), (2e-6, "s", "2.00 µs"),
+        (123.4, "s", "123 s"), (12_345, "s", "12345 s"),
+    ],
+)  # fmt: skip
+def test_amounts_have_three_digits(amount: float, base: str, written: str) -> None:
+    assert quantity.shown(amount, base) == written
+    if base != "bytes" and amount < 1000:
+        assert quantity.parse(written).amount == pytest.approx(amount, rel=0.005)

@@ -1,0 +1,229 @@
+"""`ackclock measure` with a pretended capture: what it prints, and how it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import CaptureError, Result, growing, measure
+from ackclock.cli import cli
+
+from .pretended import Pretended, connection, flow, rtt_law, samples, stretch
+
+
+def ackclock(*arguments: object, stdin: bytes = b"") -> Outcome:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], input=stdin)
+
+
+@pytest.mark.usefixtures("here")
+def test_the_answer_comes_first(pretended: Pretended) -> None:
+    outcome = ackclock("measure", "web.pcap")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    first, blank, title = outcome.stdout.splitlines()[:3]
+    assert first == (
+        "10.0.0.1:5001 > 10.1.0.1:80: limited by the receiver's window (83 % of the time): 65.5 kB offered, round trip "
+        "40.0 ms: at most 13.1 Mbit/s"
+    )
+    assert (blank, title) == ("", "Connections")
+    assert "PFTK" in outcome.stdout
+    assert "Markov chain" in outcome.stdout
+    assert outcome.stdout.endswith(f"result: {Path('out') / 'web-measured'}\n")
+    assert pretended.asked == {
+        "captures": [(["web.pcap"], 0, 0)], "points": [], "way": "", "interval_s": 0.1, "segments": False,
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("here")
+def test_as_json(pretended: Pretended) -> None:
+    outcome = ackclock("measure", "web.pcap", "--json", "-o", "m", "--interval", "20 ms", "--segments")
+    assert outcome.exit_code == 0, outcome.stderr
+    answer = json.loads(outcome.stdout)
+    assert answer["folder"] == "m"
+    assert [one["limit"] for one in answer["connections"]] == ["receive_window"]
+    assert answer["connections"][0]["answer"].startswith("limited by the receiver's window")
+    assert answer["others"] == 0
+    [estimate] = answer["estimates"]
+    assert estimate["loss"] == pytest.approx(0.01)
+    assert {row["model"] for row in answer["predictions"]} >= {"pftk", "aimd_chain", "cubic_response"}
+    assert (pretended.asked["interval_s"], pretended.asked["segments"]) == (0.02, True)
+
+
+@pytest.mark.usefixtures("here")
+def test_the_largest_of_many(pretended: Pretended) -> None:
+    flows = [f"10.0.0.{number}:1 > 10.1.0.1:80" for number in range(1, 6)]
+    pretended.rows = {
+        "flows": [flow(flow=name) for name in flows],
+        "samples": [one for name in flows for one in samples(flow=name)],
+        "connections": [
+            connection(flow=name, payload_bytes=1000 * number) for number, name in enumerate(flows)
+        ],  # the first without payload
+        "stretches": [stretch(flow=name) for name in flows],
+        "rtt_law": [one for name in flows for one in rtt_law(flow=name)],
+    }
+    outcome = ackclock("measure", "web.pcap", "--top", "2")
+    lines = outcome.stdout.splitlines()
+    assert [line.split(" > ")[0] for line in lines[:2]] == ["10.0.0.5:1", "10.0.0.4:1"]
+    assert lines[2] == "and 2 more with less payload; --top 4 shows all"
+    result = Result.load("out/web-measured")
+    assert result.tables["connections"].num_rows == 5
+    assert result.tables["estimates"].num_rows == 2
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_to_be_known_is_a_line_each(pretended: Pretended) -> None:
+    pretended.damage = "at byte 1234: the file ends within a packet"
+    pretended.skipped = {"not_ip": 10, "fragments": 2}
+    pretended.datagrams = 3
+    pretended.rows["connections"] = [connection(begins="midway", receive_window_scaled=0.0)]
+    outcome = ackclock("measure", "web.pcap")
+    assert outcome.exit_code == 0
+    assert outcome.stderr.splitlines() == [
+        "warning: web.pcap: damaged at byte 1234: the file ends within a packet; what could be read was measured",
+        "warning: web.pcap: passed over 15 packets: 10 not IP, 2 later fragments, 3 UDP, which is not measured",
+        "warning: 1 direction of 1: the capture begins after the SYN, so that the scale of the receiver's window is "
+        "not known",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("web.pcap", "--interval", "0 s"), "--interval"),
+        (("web.pcap", "--interval", "fast"), "write for example 100ms"),
+        (("web.pcap", "--models", "pftq"), "is no model"),
+        (("web.pcap", "--top", "0"), "--top"),
+        (("web.pcap", "-o", "web.pcap"), "is a file"),
+        (("web.pcap", "-o", "."), "no result of ackclock's"),
+        ((".",), "no run.json"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_read(
+    here: Path, pretended: Pretended, arguments: tuple[str, ...], expected: str
+) -> None:
+    outcome = ackclock("measure", *arguments)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    [line] = outcome.stderr.splitlines()
+    assert expected in line
+    assert pretended.asked == {}
+    assert [path.name for path in here.iterdir()] == ["web.pcap"]
+
+
+def test_a_refused_file_is_one_line_and_nothing_written(here: Path, pretended: Pretended) -> None:
+    pretended.refusal = "web.pcap: is a text file, not a pcap or pcapng capture; write one with tcpdump -w FILE"
+    outcome = ackclock("measure", "web.pcap")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (2, "", f"ackclock: {pretended.refusal}\n")
+    assert [path.name for path in here.iterdir()] == ["web.pcap"]
+
+
+def test_a_capture_without_tcp_is_refused(here: Path, pretended: Pretended) -> None:
+    pretended.rows, pretended.skipped = {}, {"other_transport": 9}
+    outcome = ackclock("measure", "web.pcap", "-o", "m")
+    assert outcome.exit_code == 2
+    assert outcome.stderr == (
+        "ackclock: web.pcap: holds no TCP segment (9 packets: 9 neither TCP nor UDP, perhaps tunnelled or encrypted); "
+        "capture with tcpdump -w FILE tcp\n"
+    )
+    with pytest.raises(CaptureError, match="holds no TCP segment"):
+        measure("web.pcap", "m")
+    assert [path.name for path in here.iterdir()] == ["web.pcap"]
+
+
+@pytest.mark.usefixtures("here")
+def test_an_interrupted_measurement_is_partial_and_usable(pretended: Pretended) -> None:
+    pretended.complete = False
+    outcome = ackclock("measure", "web.pcap", "-o", "m")
+    assert outcome.exit_code == 130
+    assert outcome.stderr == "warning: interrupted: what had been read by then was measured\n"
+    assert outcome.stdout.startswith("10.0.0.1:5001 > 10.1.0.1:80: limited by")
+    assert Result.load("m").partial
+    assert ackclock("report", "m").exit_code == 0
+
+
+def test_interrupted_before_anything_was_found(here: Path, pretended: Pretended) -> None:
+    pretended.rows, pretended.complete = {}, False
+    outcome = ackclock("measure", "web.pcap", "-o", "m")
+    assert (outcome.exit_code, outcome.stderr.strip()) == (130, "ackclock: interrupted; nothing was written")
+    assert [path.name for path in here.iterdir()] == ["web.pcap"]
+
+
+@pytest.mark.usefixtures("here")
+def test_killed_midway_the_folder_says_so(pretended: Pretended) -> None:
+    def die() -> None:
+        assert json.loads(Path("m/run.json").read_text())["partial"] is True
+        raise KeyboardInterrupt
+
+    pretended.midway = die
+    outcome = ackclock("measure", "web.pcap", "-o", "m")
+    assert outcome.exit_code == 130
+    assert outcome.stderr.strip() == "ackclock: interrupted; m holds nothing yet; run ackclock measure again"
+    refused = ackclock("plot", "m")
+    assert refused.exit_code == 2
+    [line] = refused.stderr.splitlines()
+    assert "as the run was killed or still goes on; run ackclock measure again" in line
+    pretended.midway = lambda: None
+    assert ackclock("measure", "web.pcap", "-o", "m").exit_code == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_a_table_that_comes_in_many_pieces(pretended: Pretended, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing, "_ROWS", 7)
+    pretended.rows["samples"] = samples(101)
+    result = measure("web.pcap", "m")
+    assert result.tables["samples"]["time_s"].to_pylist() == [pytest.approx(number / 10) for number in range(101)]
+    assert result.rows("samples", flow="nobody").num_rows == 0
+
+
+@pytest.mark.usefixtures("here", "pretended")
+def test_a_result_does_not_replace_its_capture() -> None:
+    ackclock("measure", "web.pcap", "-o", "m")
+    Path("m/pcap").mkdir()
+    Path("web.pcap").rename("m/pcap/web.pcap")
+    outcome = ackclock("measure", "m/pcap/web.pcap", "-o", "m")
+    assert outcome.exit_code == 2
+    assert outcome.stderr == "ackclock: m: holds the capture that is to be measured; choose another folder\n"
+    assert Path("m/pcap/web.pcap").exists()
+
+
+@pytest.mark.usefixtures("here", "pretended")
+def test_a_measurement_is_no_source_of_captures() -> None:
+    ackclock("measure", "web.pcap", "-o", "m")
+    outcome = ackclock("measure", "m")
+    assert outcome.exit_code == 2
+    [line] = outcome.stderr.splitlines()
+    assert "is of ackclock measure, which keeps no captures" in line
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_figures_and_page(pretended: Pretended, width: int) -> None:
+    pretended.rows["samples"] = samples(width)
+    ackclock("measure", "web.pcap", "-o", "m")
+    outcome = ackclock("plot", "m")
+    names = ("outstanding", "throughput", "rtt")
+    assert outcome.stdout.splitlines() == [f"figure: m/figures/{name}.svg" for name in names]
+    assert ackclock("report", "m").stdout == "report: m/report.html\n"
+    page = Path("m/report.html").read_text()
+    assert "limited by the receiver&#39;s window (83 % of the time)" in page
+    assert "2020-09-13 12:26:40 UTC" in page
+    assert "Markov chain" in page
+
+
+@pytest.mark.usefixtures("here", "pretended")
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--kind", "cwnd"), "choose for example --kind outstanding"),
+        (("--kind", "queue"), "choose for example --kind outstanding"),
+        (("--kind", "sweep"), "sweeps no quantity"),
+        (("--kind", "sequence"), "measure again with --segments"),
+        (("--kind", "outstanding", "--connection", "1"), "there is none; connections go from 0 to 0"),
+    ],
+)
+def test_figures_that_there_are_not(arguments: tuple[str, ...], expected: str) -> None:
+    ackclock("measure", "web.pcap", "-o", "m")
+    outcome = ackclock("plot", "m", *arguments)
+    assert outcome.exit_code == 2, outcome.output
+    [line] = outcome.stderr.splitlines()
+    assert expected in line

@@ -1,0 +1,51 @@
+"""Where captures are found."""
+
+from pathlib import Path
+
+import pytest
+
+from ackclock import Scenario, captures, emulate, measure, simulate
+from ackclock.measured import largest
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("web.pcap", "web"), ("web.pcapng.gz", "web"), ("WEB.PCAP", "WEB"), ("web.cap", "web"), ("web", "web"),
+        ("a.b.pcap", "a.b"), (".pcap", ".pcap"), ("web.gz", "web"),
+    ],
+)  # fmt: skip
+def test_a_file_is_called_by_its_name(name: str, called: str) -> None:
+    found = captures.find(Path("somewhere") / name)
+    assert (found.name, found.run) == (called, None)
+    assert found.captures == (captures.Capture((f"somewhere/{name}",), 0, 0),)
+
+
+def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "pcap").mkdir()
+    scenario = leaky_pipe.replace({"duration": "2 s", "replicates": 2})
+    simulate(scenario, pcap=tmp_path / "pcap").save(tmp_path / "run", tmp_path / "pcap")
+    (tmp_path / "run" / "pcap" / "point-0-replicate-1-senders.pcap").unlink()
+    found = captures.find(tmp_path / "run")
+    keys = [(one.point, one.replicate) for one in found.captures]
+    assert keys == [(point, replicate) for point in range(6) for replicate in range(2) if (point, replicate) != (0, 1)]
+    assert all(file.endswith("-senders.pcap") for one in found.captures for file in one.files)
+    assert (found.name, found.stem) == ("leaky pipe", "run")
+
+
+@pytest.mark.usefixtures("emulation")
+def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path: Path) -> None:
+    point = leaky_pipe.expand()[1].scenario
+    changes = {"duration": "3 s", "replicates": 1, "flows.main.count": 2, "flows.main.transport.preset": "linux"}
+    emulated = emulate(point.replace(changes), tmp_path / "run")
+    found = measure(tmp_path / "run", tmp_path / "m")
+    assert len(found.run["captures"][0]["files"]) == 2
+    rows = {row["instance"]: row for row in found.tables["flows"].to_pylist() if row["flow"] == "main"}
+    for truth in emulated.tables["flows"].to_pylist():
+        row = rows[truth["instance"]]
+        assert row["sent_packets"] == pytest.approx(truth["sent_packets"], rel=0.02)
+        assert row["retransmitted_packets"] == pytest.approx(truth["retransmitted_packets"], abs=2)
+        assert row["delivered_bytes"] == pytest.approx(truth["delivered_bytes"], rel=0.05)
+    assert {row["vantage"] for row in largest(found)} == {"sender"}
+    assert found.untrusted == emulated.untrusted
+    assert "fidelity" in found.tables
