@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from ackclock import answers
@@ -67,8 +69,8 @@ def others(result: Result, shown: int) -> int:
 def connection_rows(result: Result, top: int) -> Rows:
     """One row for each of the largest connections: its row of `connections`, `rtt` and goodput of `flows`, the answer.
 
-    Added are `heading`, `answer`, `goodput_bit_per_s`, `rtt_mean_s`, `rtt_min_s`, `rtt_max_s`, `timeouts` and
-    `assignments` of its point.
+    Added are `heading`, `answer`, `goodput_bit_per_s`, `rtt_mean_s`, `rtt_min_s`, `rtt_max_s`, `rtt_p99_s`, `timeouts`
+    and `assignments` of its point.
     """
     rows = []
     chosen = largest(result, top)
@@ -76,10 +78,20 @@ def connection_rows(result: Result, top: int) -> Rows:
     for connection in chosen:
         [flow] = result.rows("flows", **{name: connection[name] for name in KEYS}).to_pylist() or [{}]
         added = {name: flow.get(name) for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")}
+        added["rtt_p99_s"] = _quantile(result.rows("rtt_law", **{name: connection[name] for name in KEYS}), 0.99)
         said = {"heading": answers.heading(result, connection), "answer": answers.answer(result, connection)}
         assigned = {"assignments": result.points[connection["point"]]["assignments"]}
         rows.append(connection | added | {"timeouts": flow.get("timeouts")} | said | assigned)
     return rows
+
+
+def _quantile(law: pa.Table, share: float) -> float | None:
+    """What that share of the samples in a law's buckets do not exceed, in seconds; None of no samples."""
+    if law.num_rows == 0:
+        return None
+    law = law.sort_by("low_s")
+    upto = np.cumsum(law["samples"].to_numpy())
+    return float(law["high_s"][int(np.searchsorted(upto, share * upto[-1]))].as_py())
 
 
 def connection_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
@@ -102,7 +114,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         _losses(row),
         number(row["rtt_min_s"], 1e3),
         number(row["rtt_mean_s"], 1e3),
-        number(row["ack_rtt_p99_s"], 1e3),
+        number(row["rtt_p99_s"], 1e3),
         number(row["outstanding_mean_bytes"], 1e-3),
         f"{answers.LIMITS[row['limit']].removeprefix('the ')} {share}".strip() if row["limit"] else "–",
         row["vantage"],

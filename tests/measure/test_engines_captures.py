@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from ackclock import CaptureError, Result, Scenario, load, measure, models, plot, simulate, summary
 from ackclock.cli import cli
+from ackclock.measured import connection_rows as summary_rows
 from ackclock.measured import largest
 from ackclock.metrics import metric, summarise
 
@@ -288,3 +289,19 @@ def test_an_example_from_a_file(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(cli, ["measure", str(tmp_path / "run"), "-o", str(tmp_path / "m")])
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     assert outcome.stdout.count("limited by") >= 2
+
+
+def test_both_ends_tell_the_same(pipe: Scenario, tmp_path: Path) -> None:
+    """The preset with timestamps, a queue that stands: seen from the receiver the round trip is as long."""
+    clean = {"hops.wireless.impairments.0.probability": "0 %", "flows.main.transport.preset": "linux"}
+    simulate(pipe.replace(clean), pcap=tmp_path)
+    rows = []
+    for end in ("senders", "receivers"):
+        found = measure(tmp_path / f"point-0-replicate-0-{end}.pcap", tmp_path / end)
+        [row] = summary_rows(found, 1)
+        rows.append(row)
+    sender, receiver = rows
+    assert (sender["vantage"], receiver["vantage"]) == ("sender", "receiver")
+    assert sender["limit"] == receiver["limit"] == "bottleneck_rate"
+    for name in ("rtt_min_s", "rtt_mean_s", "rtt_p99_s", "outstanding_mean_bytes"):
+        assert receiver[name] == pytest.approx(sender[name], rel=0.05), name

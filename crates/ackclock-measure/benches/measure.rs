@@ -121,7 +121,7 @@ fn file(connections: u32) -> Vec<u8> {
             }
             _ => Packet::new(PacketKind::Data, FlowId(flow as u32), 2 * pair + step, 1500, at),
         };
-        capture.write(at, &packet, &[]).expect("memory takes all");
+        capture.write(at, &packet, &[], None).expect("memory takes all");
     }
     capture.finish().expect("memory takes all")
 }

@@ -23,10 +23,10 @@ fn capture(criterion: &mut Criterion) {
             let data = Packet::new(PacketKind::Data, FlowId(0), nanos, 1500, at);
             let ack = Packet::new(PacketKind::Ack, FlowId(0), nanos, 52, at);
             capture
-                .write(at, black_box(&data), &[])
+                .write(at, black_box(&data), &[], None)
                 .expect("a sink takes all");
             capture
-                .write(at, black_box(&ack), black_box(&sacks))
+                .write(at, black_box(&ack), black_box(&sacks), None)
                 .expect("a sink takes all");
         });
     });

@@ -1,6 +1,6 @@
 //! A capture of simulated packets: one call per packet.
 
-use crate::{PacketEncoder, PcapWriter};
+use crate::{Label, PacketEncoder, PcapWriter};
 use ackclock_core::packet::{Packet, SackBlock};
 use ackclock_core::units::Time;
 use std::io::{self, Write};
@@ -30,17 +30,23 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes a packet seen at `at`, with the SACK blocks it has if it is an ACK. Calls come in order of time.
+    /// Writes a packet seen at `at`, with the SACK blocks it has if it is an ACK, and the label it has if somebody keeps such. Calls come in order of time.
     ///
     /// # Errors
     /// Those of the output; [`io::ErrorKind::InvalidInput`] for a flow without an encoder.
-    pub fn write(&mut self, at: Time, packet: &Packet, sacks: &[SackBlock]) -> io::Result<()> {
+    pub fn write(
+        &mut self,
+        at: Time,
+        packet: &Packet,
+        sacks: &[SackBlock],
+        label: Option<Label>,
+    ) -> io::Result<()> {
         let Some(encoder) = self.encoders.get_mut(packet.flow.0 as usize) else {
             let message = format!("flow {} was not declared to the capture", packet.flow.0);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         };
         let snap_length = self.writer.snap_length();
-        let whole = encoder.encode(at, packet, sacks, snap_length, &mut self.buffer);
+        let whole = encoder.encode(at, packet, sacks, label, snap_length, &mut self.buffer);
         self.writer.write(at, &self.buffer, whole)
     }
 
@@ -65,10 +71,10 @@ mod tests {
         let mut capture = Capture::new(Vec::new(), 0, encoders.collect()).unwrap();
         for (flow, sequence) in [(0, 0), (1, 0), (0, 1)] {
             let packet = Packet::new(PacketKind::Datagram, FlowId(flow), sequence, 50, Time::ZERO);
-            capture.write(Time::ZERO, &packet, &[]).unwrap();
+            capture.write(Time::ZERO, &packet, &[], None).unwrap();
         }
         let stranger = Packet::new(PacketKind::Datagram, FlowId(2), 0, 50, Time::ZERO);
-        let error = capture.write(Time::ZERO, &stranger, &[]).unwrap_err();
+        let error = capture.write(Time::ZERO, &stranger, &[], None).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         let file = capture.finish().unwrap();
         let packets: Vec<_> = file[24..].chunks(16 + 50).map(|record| &record[16..]).collect();

@@ -20,11 +20,13 @@
 //! A datagram always has its simulated size: what `header` has beyond 28 bytes is payload for UDP.
 //!
 //! # What a simulated packet does not know
-//! - An ACK has no timestamp of its own: its value is the time of capture, which is right where ACKs leave. A data
-//!   segment echoes the last one the encoder saw, which is right where ACKs arrive. Echoes in ACKs are always right.
-//! - The identification counts the captured packets of a flow and direction, not the sent ones.
+//! - An ACK has no timestamp of its own, and data no echo. [`Labels`](crate::Labels) remember them from one end to the other. Without a
+//!   label an ACK's value is the time of capture, which is right where ACKs leave, and a data segment echoes the last one the encoder saw, which is right where
+//!   ACKs arrive. Echoes in ACKs are always right.
+//! - The identification counts, without labels, the captured packets of a flow and direction, not the sent ones.
 
 use crate::FlowAddresses;
+use crate::labels::{Label, microseconds};
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, RttSampling};
 use ackclock_core::packet::{Ecn, Packet, PacketKind, SackBlock};
@@ -45,7 +47,6 @@ const IP_LENGTH: u16 = Ipv4Header::MIN_LEN_U16;
 const TCP_LENGTH: u16 = TcpHeader::MIN_LEN as u16;
 /// The largest shift of a window (RFC 7323 section 2.3).
 const LARGEST_SHIFT: u8 = 14;
-const NANOS_PER_MICROSECOND: u64 = 1_000;
 
 /// Makes the bytes of one flow's packets. Allocates nothing.
 #[derive(Clone, Debug)]
@@ -84,12 +85,13 @@ impl PacketEncoder {
     }
 
     /// Puts at most the first `snap_length` bytes of `packet`, as seen at `at`, into `buffer`, whose content is
-    /// replaced. `sacks` are the blocks of an ACK. Returns the length of the whole packet in bytes.
+    /// replaced. `sacks` are the blocks of an ACK, `label` what it carries from end to end. Returns the length of the whole packet in bytes.
     pub fn encode(
         &mut self,
         at: Time,
         packet: &Packet,
         sacks: &[SackBlock],
+        label: Option<Label>,
         snap_length: u32,
         buffer: &mut Vec<u8>,
     ) -> u32 {
@@ -101,7 +103,7 @@ impl PacketEncoder {
             (receiver, sender, &mut self.sent_back)
         };
         let mut ip = Ipv4Header {
-            identification: *identification,
+            identification: label.map_or(*identification, |label| label.identification),
             ecn: ip_ecn(packet.ecn()),
             time_to_live: TIME_TO_LIVE,
             source: from.ip().octets(),
@@ -111,7 +113,7 @@ impl PacketEncoder {
         *identification = identification.wrapping_add(1);
         match &mut self.transport {
             Transport::Tcp(connection) if packet.kind() != PacketKind::Datagram => {
-                let (mut tcp, payload) = connection.header(at, packet, sacks);
+                let (mut tcp, payload) = connection.header(at, packet, sacks, label);
                 (tcp.source_port, tcp.destination_port) = (from.port(), to.port());
                 ip.protocol = IpNumber::TCP;
                 ip.total_len = IP_LENGTH + tcp.header_len_u16() + payload;
@@ -229,7 +231,13 @@ impl Connection {
     }
 
     /// The TCP header without ports and checksum, and the length of the payload.
-    fn header(&mut self, at: Time, packet: &Packet, sacks: &[SackBlock]) -> (TcpHeader, u16) {
+    fn header(
+        &mut self,
+        at: Time,
+        packet: &Packet,
+        sacks: &[SackBlock],
+        label: Option<Label>,
+    ) -> (TcpHeader, u16) {
         let kind = packet.kind();
         let (is_syn, is_forward) = (
             matches!(kind, PacketKind::Syn | PacketKind::SynAck),
@@ -239,7 +247,11 @@ impl Connection {
             PacketKind::Data => packet.size.saturating_sub(self.header),
             _ => 0,
         };
-        let mut options = self.options(at, packet, sacks);
+        let stamps = match label {
+            Some(label) => (label.value, label.echo),
+            None => self.stamps(at, packet),
+        };
+        let mut options = self.options(packet, sacks, stamps);
         options.fill_to(packet.size - payload);
         let payload = payload.min(u16::MAX - IP_LENGTH - TCP_LENGTH - options.length as u16);
         let end = self.offset(packet.sequence).saturating_add(payload.into());
@@ -278,7 +290,16 @@ impl Connection {
         (self.window >> shift).min(u16::MAX.into()) as u16
     }
 
-    fn options(&mut self, at: Time, packet: &Packet, sacks: &[SackBlock]) -> Options {
+    /// Value and echo as well as they are known here.
+    fn stamps(&mut self, at: Time, packet: &Packet) -> (u32, u32) {
+        if packet.is_forward() {
+            return (microseconds(packet.stamp), self.receiver_stamp);
+        }
+        self.receiver_stamp = microseconds(at);
+        (self.receiver_stamp, microseconds(packet.stamp))
+    }
+
+    fn options(&self, packet: &Packet, sacks: &[SackBlock], (value, echo): (u32, u32)) -> Options {
         let kind = packet.kind();
         let is_syn = matches!(kind, PacketKind::Syn | PacketKind::SynAck);
         let mut options = Options::new();
@@ -298,12 +319,6 @@ impl Connection {
             [KIND_NOOP; 2]
         };
         if self.timestamps {
-            let (value, echo) = if packet.is_forward() {
-                (microseconds(packet.stamp), self.receiver_stamp)
-            } else {
-                self.receiver_stamp = microseconds(at);
-                (self.receiver_stamp, microseconds(packet.stamp))
-            };
             options.put(&[permitted[0], permitted[1], KIND_TIMESTAMP, LEN_TIMESTAMP]);
             options.put(&value.to_be_bytes());
             options.put(&echo.to_be_bytes());
@@ -330,14 +345,6 @@ impl Connection {
         }
         options
     }
-}
-
-/// Modulo 2^32; 0, which means "none" in an echo (RFC 7323 section 3.2), for a moment that does not come.
-fn microseconds(time: Time) -> u32 {
-    if time.is_never() {
-        return 0;
-    }
-    (time.as_nanos() / NANOS_PER_MICROSECOND) as u32
 }
 
 /// TCP options being put together, four-byte aligned; what is not written is no-operation.
@@ -394,7 +401,7 @@ mod tests {
     fn encode(encoder: &mut PacketEncoder, at_us: u64, packet: &Packet, sacks: &[SackBlock]) -> Vec<u8> {
         let mut buffer = vec![0xff; 7];
         let at = Time::from_nanos(at_us * MICROSECOND);
-        let whole = encoder.encode(at, packet, sacks, WHOLE, &mut buffer);
+        let whole = encoder.encode(at, packet, sacks, None, WHOLE, &mut buffer);
         assert_eq!(whole as usize, buffer.len());
         check(&buffer);
         buffer
@@ -781,6 +788,7 @@ mod tests {
                     Time::ZERO,
                     &packet(kind, 77, 1500, 0),
                     &[],
+                    None,
                     snap_length,
                     &mut buffer,
                 );

@@ -8,6 +8,7 @@
 //! | [`skipped`] | what that passes over |
 //! | [`addresses`] | IP addresses and ports of a flow |
 //! | [`encode`] | real IP, TCP and UDP headers for simulated packets |
+//! | [`labels`] | what simulated packets carry from end to end beyond what they know |
 //! | [`packet`] | a packet as a capture shows it |
 //! | [`capture`] | addresses, headers and file together: one call per simulated packet |
 //!
@@ -18,6 +19,7 @@ pub mod addresses;
 pub mod capture;
 pub mod decode;
 pub mod encode;
+pub mod labels;
 pub mod packet;
 pub mod read;
 pub mod skipped;
@@ -26,6 +28,7 @@ pub mod write;
 pub use addresses::FlowAddresses;
 pub use capture::Capture;
 pub use encode::PacketEncoder;
+pub use labels::{Label, Labels};
 pub use packet::CapturedPacket;
 pub use read::{CaptureError, Damage, Reader};
 pub use skipped::Skipped;

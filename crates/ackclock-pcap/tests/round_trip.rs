@@ -59,7 +59,7 @@ fn written(packets: &[Seen], preset: Preset, snap_length: u32) -> Vec<u8> {
     ];
     let mut capture = Capture::new(Vec::new(), snap_length, encoders).unwrap();
     for (at, packet, sacks) in packets {
-        capture.write(Time::from_nanos(*at), packet, sacks).unwrap();
+        capture.write(Time::from_nanos(*at), packet, sacks, None).unwrap();
     }
     capture.finish().unwrap()
 }

@@ -74,7 +74,7 @@ fn capture(file: &Path, parameters: &TcpParameters, snap_length: u32) {
     let mut capture = Capture::new(output, snap_length, encoders).unwrap();
     for (ms, packet, sacks) in connection(parameters) {
         capture
-            .write(Time::from_nanos(ms * MILLISECOND + 1), &packet, sacks)
+            .write(Time::from_nanos(ms * MILLISECOND + 1), &packet, sacks, None)
             .unwrap();
     }
     capture.finish().unwrap();

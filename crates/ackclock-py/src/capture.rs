@@ -6,7 +6,7 @@ use ackclock_core::result::Table;
 use ackclock_core::scenario::{Scenario, Transport};
 use ackclock_core::units::Time;
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
-use ackclock_pcap::{Capture, FlowAddresses, PacketEncoder};
+use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
 use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::topology::Topology;
 use ackclock_sim::trace::{Step, Trace};
@@ -21,6 +21,8 @@ pub struct Listener {
     log: Option<PacketLog>,
     at_senders: Option<FileCapture>,
     at_receivers: Option<FileCapture>,
+    /// By flow, if there are captures.
+    labels: Vec<Labels>,
     failure: Option<io::Error>,
 }
 
@@ -32,6 +34,7 @@ impl Listener {
             log,
             at_senders: None,
             at_receivers: None,
+            labels: Vec::new(),
             failure: None,
         };
         if let Some(folder) = folder
@@ -51,6 +54,7 @@ impl Listener {
         };
         self.at_senders = Some(capture("senders")?);
         self.at_receivers = Some(capture("receivers")?);
+        self.labels.resize(topology.flows.len(), Labels::default());
         Ok(())
     }
 
@@ -92,8 +96,13 @@ impl Trace for Listener {
             (Step::Send, false) | (Step::Receive, true) => &mut self.at_receivers,
             _ => return,
         };
+        let label = self.labels.get_mut(packet.flow.0 as usize);
+        let label = label.and_then(|labels| match step {
+            Step::Send => Some(labels.sent(at, packet)),
+            _ => labels.received(packet),
+        });
         if let Some(open) = capture
-            && let Err(error) = open.write(at, packet, sacks)
+            && let Err(error) = open.write(at, packet, sacks, label)
         {
             // The run goes on; the error is reported at its end.
             *capture = None;

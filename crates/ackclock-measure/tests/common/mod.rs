@@ -284,7 +284,7 @@ impl Trace for Tap {
             Step::Send | Step::Receive => {
                 let captured = wire.capture(at, step, packet, sacks);
                 if packet.is_forward() == (step == Step::Send) {
-                    self.file.write(at, packet, sacks).unwrap();
+                    self.file.write(at, packet, sacks, None).unwrap();
                     self.at_senders.push(captured);
                 } else {
                     self.at_receivers.push(captured);
