@@ -215,7 +215,8 @@ def _finish(figure: Figure, rows: list[Axes], result: Result, point: int, replic
     shown = described(result, point)
     assignments = result.points[point]["assignments"]
     where = ", ".join(f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True))
-    title = f"{what}: {shown.name}" + (f", {where}" if where else "") + f", replicate {replicate}"
+    title = f"{what}: {shown.name}" + (f", {where}" if where else "")
+    title += f", replicate {replicate}" if result.points[point]["scenario"] else ""
     title += " (not to be trusted)" if (point, replicate) in result.untrusted else ""
     entitle(rows[0], title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
