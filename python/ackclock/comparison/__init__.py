@@ -8,6 +8,6 @@ from ackclock.comparison.column import COLUMNS, Column, label_of
 from ackclock.comparison.table import COMPARED, EXCEEDS, SLIGHT, UNSURE, WITHIN, Cell, Comparison, Residual, Row
 
 __all__ = [
-    "CAUSES", "COLUMNS", "COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cause", "Cell", "Column", "Comparison", "Evidence",
-    "Finding", "Residual", "Row", "cause", "findings", "label_of",
+    "CAUSES", "COLUMNS", "COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cause", "Cell", "Column", "Comparison",
+    "Evidence", "Finding", "Residual", "Row", "cause", "findings", "label_of",
 ]  # fmt: skip

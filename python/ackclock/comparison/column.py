@@ -89,7 +89,8 @@ class Column:
     @property
     def _left_out_at_source(self) -> frozenset[tuple[int, int]]:
         """Captures of runs that are not to be trusted are none the better for being measured."""
-        return self.source.result.left_out if self.source is not None and self.source.result is not None else frozenset()
+        result = self.source.result if self.source is not None else None
+        return frozenset() if result is None else result.left_out
 
     def fidelity(self, point: int) -> str:
         """How far the runs of a point can be trusted, in a few words; empty for what is computed."""

@@ -9,7 +9,10 @@ from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import metric
 from ackclock.summary import number, short, written
 
-__all__ = ["answer_cells", "cells", "explanation_cells", "flat_rows", "place", "spare_columns"]
+__all__ = [
+    "answer_cells", "cells", "explanation_cells", "flat_rows", "note", "place",
+    "plain_explanations", "spare_columns", "title", "unexplained_cells",
+]  # fmt: skip
 
 Shown = tuple[list[str], list[list[str]]]
 
@@ -55,6 +58,18 @@ def title(name: str) -> str:
     what = metric(name)
     label = f"{what.label[0].upper()}{what.label[1:]}"
     return f"{label} ({what.shown_unit})" if what.shown_unit else label
+
+
+def note(comparison: Comparison, name: str) -> str:
+    """What the metric is, and why ways that answered do not know it."""
+    why = dict.fromkeys(
+        f"{comparison.columns[column].label} ({cell.why})"
+        for row in comparison.rows
+        for column, cell in row.cells.items()
+        if row.metric == name and not cell.is_known and comparison.columns[column].result is not None
+    )
+    unknown = f" Not known everywhere of {'; of '.join(why)}." if why else ""
+    return f"{metric(name).summary}{unknown}"
 
 
 def answer_cells(comparison: Comparison) -> Shown:

@@ -235,4 +235,3 @@ def _standing(gap: Interval, mean: float) -> str:
     if abs(gap.mean) <= gap.half_width:
         return WITHIN
     return SLIGHT if abs(gap.mean) < NOTICEABLE * abs(mean) else EXCEEDS
-

@@ -54,13 +54,13 @@ METRICS: tuple[Metric, ...] = (
         "", "", 1, flows.total("timeouts"),
     ),
     Metric(
-        "cwnd_drift", "drift of cwnd", "How much larger the mean congestion window is in the second half of the measured "
-        "time than in the first: nought once a flow has settled.",
+        "cwnd_drift", "drift of cwnd", "How much larger the mean congestion window is in the second half of the "
+        "measured time than in the first: nought once a flow has settled.",
         "", "%", 100, flows.cwnd_drift,
     ),
     Metric(
-        "early_retransmissions", "retransmitted early", "Share of the data packets sent again that were so in the first "
-        "half of the whole run: a half once a flow has settled.",
+        "early_retransmissions", "retransmitted early", "Share of the data packets sent again that were so in the "
+        "first half of the whole run: a half once a flow has settled.",
         "", "%", 100, flows.early,
     ),
     Metric(
@@ -77,8 +77,8 @@ METRICS: tuple[Metric, ...] = (
         "", "%", 100, hops.drop_rate,
     ),
     Metric(
-        "overflow", "dropped at full queue", "Packets that the hop dropped as its queue was full, of those that arrived "
-        "at it.",
+        "overflow", "dropped at full queue", "Packets that the hop dropped as its queue was full, of those that "
+        "arrived at it.",
         "", "%", 100, hops.overflow_rate,
     ),
     Metric(
@@ -121,9 +121,7 @@ def metric(name: str) -> Metric:
 def summarise(result: Result, what: Metric) -> list[Summary]:
     """Means over replicates with 95 % Student-t confidence intervals, for each point and subject."""
     replicates = by_replicate(result, what)
-    return [
-        Summary(point, subject, interval(list(values.values()))) for (point, subject), values in replicates.items()
-    ]
+    return [Summary(point, subject, interval(list(values.values()))) for (point, subject), values in replicates.items()]
 
 
 def by_replicate(result: Result, what: Metric) -> dict[tuple[int, str], dict[int, float]]:

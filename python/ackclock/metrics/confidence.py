@@ -70,8 +70,8 @@ def difference(values: ArrayLike, others: ArrayLike, confidence: float = 0.95) -
 
 
 def _known(values: ArrayLike) -> NDArray[np.float64]:
-    known = np.asarray(values, float)
-    return known[~np.isnan(known)]
+    known: NDArray[np.float64] = np.asarray(values, float)
+    return np.compress(~np.isnan(known), known)
 
 
 def _quantile(freedom: float, confidence: float) -> float:

@@ -45,7 +45,7 @@ def mean(name: str) -> Callable[[Result], list[Value]]:
 
 
 def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Result], list[Value]]:
-    """A metric from the columns `time_s` and `name` of the table `samples` after the warm-up, all instances together."""
+    """A metric from the columns `time_s` and `name` of the table `samples` after the warm-up, of all instances."""
 
     def values(result: Result) -> list[Value]:
         warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
@@ -91,7 +91,6 @@ def share(part: str, whole: str) -> Callable[[Result], list[Value]]:
         return float(np.nansum(rows[part])) / denominator if known else math.nan
 
     return per_flow((part, whole), combine)
-
 
 
 def early(result: Result) -> list[Value]:

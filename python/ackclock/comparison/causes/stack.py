@@ -27,6 +27,11 @@ def _control(evidence: Evidence) -> dict[str, object]:
     return dict((evidence.flow or {}).get("transport", {}).get("control", {}))
 
 
+def _loses_at_random(evidence: Evidence) -> bool:
+    """Then windows stay small, bursts have an end, and CUBIC is below Reno's window; else the queue decides."""
+    return evidence.path is not None and evidence.path.loss > 0
+
+
 def _matters(evidence: Evidence, parameter: str) -> bool:
     """Whether a parameter that the kernel has otherwise can have mattered in these runs."""
     if parameter in _OF_TIMEOUTS:
@@ -55,21 +60,22 @@ def _friendly_growth(evidence: Evidence) -> str:
     control = _control(evidence)
     concerns = control.get("kind") == "cubic" and control.get("friendly_speedup") is True
     smaller = evidence.metric in (*_OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay") and not evidence.more
-    lost = min(evidence.both("retransmissions")) > 0
-    if not (evidence.is_kernel_beside_engine and concerns and smaller and lost):
+    if not (evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)):
         return ""
     return "the engine's CUBIC has friendly_speedup, Linux's has not"
 
 
 def _hystart(evidence: Evidence) -> str:
-    ours, engines = evidence.both("overflow")
+    """What a slow start cost that went too far: what was sent again early beyond what a settled flow sends again."""
+    early, again = evidence.both("early_retransmissions"), evidence.both("retransmissions")
+    ours, engines = (max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True))
     control = _control(evidence)
     concerns = control.get("kind") == "cubic" and control.get("hystart") is False
     if not (evidence.is_kernel_beside_engine and concerns and engines - ours > 0):
         return ""
-    if evidence.metric in ("retransmissions", "drops") and evidence.more:
+    if evidence.metric in ("retransmissions", "drops") and not evidence.fits((ours - engines) / again[1]):
         return ""
-    return f"a full queue dropped {percent(engines)} of the packets in simulate, {percent(ours)} in emulate"
+    return f"beginning cost {percent(engines)} of the segments in simulate, {percent(ours)} in emulate"
 
 
 def _bursts(evidence: Evidence) -> str:
@@ -100,7 +106,7 @@ def _delayed_acks(evidence: Evidence) -> str:
     longest = quantity.seconds(delayed["timeout"])
     ours, engines = evidence.both("rtt")
     shorter = 1 - ours / engines
-    if quantity.packets(delayed["every"]) <= 1 or not 0 < engines - ours <= longest:
+    if quantity.packets(delayed["every"]) <= 1 or not (_loses_at_random(evidence) and 0 < engines - ours <= longest):
         return ""
     effect = {"rtt": -shorter, "goodput": shorter, "throughput": shorter}.get(evidence.metric, 0.0)
     if not evidence.fits(effect):
@@ -134,7 +140,7 @@ HYSTART = Cause(
 )
 BURSTS = Cause(
     "bursts",
-    "Linux hands down trains of segments (segmentation offload), which overflow a queue that spread segments would fit.",
+    "Linux hands down trains of segments (segmentation offload), which overflow a queue that segments apart would fit.",
     _bursts,
 )
 WHOLE_SEGMENTS = Cause(
