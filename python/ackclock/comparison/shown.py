@@ -113,7 +113,7 @@ def place(comparison: Comparison, row: Row) -> str:
     """Which point and flow a row is of, in words."""
     assigned = comparison.points[row.point]["assignments"]
     words = [str(value) for value in assigned.values() if str(value) != row.control]
-    subject = row.subject if not row.control else f"{row.subject} ({row.control})"
+    subject = row.subject if row.control in ("", row.subject) else f"{row.subject} ({row.control})"
     return ", ".join([subject, *words])
 
 
