@@ -1,5 +1,7 @@
 """What of a scenario is emulated within a limit of real time."""
 
+from itertools import pairwise
+
 import pytest
 
 from ackclock import Scenario
@@ -38,7 +40,7 @@ def test_fewer_points_all_over_the_sweep(scenario: Scenario) -> None:
         taken.append([point.assignments for point in part.scenario.expand()])
         assert lasts_s(part.scenario) == limit
     assert [list(one.values()) for one in taken[1]] == [["reno", "0 %"], ["cubic", "5 %"]]  # opposite corners
-    for fewer, more in zip(taken, taken[1:], strict=False):
+    for fewer, more in pairwise(taken):
         assert all(one in more for one in fewer)
         assert len(more) == len(fewer) + 1
     order = [point.assignments for point in scenario.expand()]

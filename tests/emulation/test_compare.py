@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import Result, _native, every_way, load, ways
+from ackclock import Result, every_way, load, ways
 from ackclock.cli import cli
 
 from .pretended import LATE, Pretended
@@ -212,13 +212,13 @@ def test_an_interrupted_command_goes_on(
 def test_ctrl_c_before_the_dear_way_keeps_what_there_is(
     scenario_file: Path, pretended: Pretended, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    genuine = _native.simulate
+    genuine = ways.simulate
 
-    def cut(*arguments: object, **options: object) -> dict:
-        outcome = genuine(*arguments, **options)
-        return outcome | {"complete": False}
+    def cut(*arguments: object, **options: object) -> Result:
+        whole = genuine(*arguments, **options)
+        return Result(whole.run | {"partial": True}, whole.tables)
 
-    monkeypatch.setattr(_native, "simulate", cut)
+    monkeypatch.setattr(ways, "simulate", cut)
     outcome = ackclock("compare", scenario_file, *QUICK)
     assert outcome.exit_code == 130
     assert "emulate: interrupted before" in outcome.stderr
