@@ -363,7 +363,8 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "queues", "links", "impairments", "traffic", "models", "metrics", "experiments", "presets", "schema",
+    "controls", "queues", "links", "impairments", "traffic", "models", "metrics", "causes", "experiments", "presets",
+    "schema",
 )  # fmt: skip
 
 

@@ -141,12 +141,12 @@ def _print_warnings(comparison: "Comparison") -> None:
 
 
 def _print_json(comparison: "Comparison", folder: Path) -> None:
-    from ackclock.comparison import shown
+    from ackclock.comparison.rows import explanation_rows, rows
 
     print_json(
         {"folder": str(folder), "partial": comparison.partial, "reference": comparison.reference}
         | {"ways": [_way(comparison, name) for name in comparison.columns]}
-        | {"explanations": shown.plain_explanations(comparison), "rows": shown.flat_rows(comparison)}
+        | {"explanations": explanation_rows(comparison), "rows": rows(comparison)}
     )
 
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as parquet
 
 from ackclock import address, ways
 from ackclock.comparison import COLUMNS, Column, Comparison
-from ackclock.comparison.shown import flat_rows, plain_explanations
+from ackclock.comparison.rows import FIELDS, explanation_rows, rows
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder
 from ackclock.real_time import Part, part_within
 from ackclock.result import COMPRESSION, Result
@@ -317,20 +317,18 @@ def _write_tables(folder: Path, comparison: Comparison, addresses: Mapping[str, 
         {"name": name, "answered": column.result is not None, "why": column.why}
         for name, column in comparison.columns.items()
     ]
-    found = {"reference": comparison.reference, "explanations": plain_explanations(comparison)}
-    rows = flat_rows(comparison)
-    types = {name: pa.string() for name in rows[0]} if rows else {}
-    types |= dict.fromkeys(("mean", "low", "high", *_RESIDUALS), pa.float64())
+    found = {"reference": comparison.reference, "explanations": explanation_rows(comparison)}
+    types = dict.fromkeys(FIELDS, pa.string()) | dict.fromkeys(_NUMBERS, pa.float64())
     types |= {"point": pa.int64(), "replicates": pa.int64()}
     types |= dict.fromkeys(("causes", "explanations"), pa.list_(pa.string()))
-    table = pa.Table.from_pylist(rows, pa.schema(types))
+    table = pa.Table.from_pylist(rows(comparison), pa.schema(types))
     parquet.write_table(table, folder / "comparison.parquet", compression=COMPRESSION)
     _write(
         folder / COMPARISON.mark, _json({**comparison.run, **found, "columns": columns, "addresses": dict(addresses)})
     )
 
 
-_RESIDUALS = ("residual", "residual_low", "residual_high", "residual_share")
+_NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", "residual_share")
 
 
 def _write_addresses(folder: Path, addresses: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from ackclock.comparison import COMPARED, EXCEEDS, SLIGHT, UNSURE, WITHIN, Compa
 from ackclock.comparison import shown as words
 from ackclock.comparison.explanation import explanations, tally
 from ackclock.comparison.predicted import best
+from ackclock.comparison.rows import FIELDS, rows
 from ackclock.metrics import METRICS, metric
 from ackclock.models import MODELS, model
 
@@ -93,15 +94,15 @@ def answer(name: str, *violated: str, applies: bool = True) -> dict[str, Any]:
 
 def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
     flow = {"transport": {"mss": "1000 bytes"}}
-    rows = [answer("square_root", "greedy"), answer("pftk"), answer("mathis", applies=False)]
-    said = best(rows, metric("goodput"), flow)
+    asked = [answer("square_root", "greedy"), answer("pftk"), answer("mathis", applies=False)]
+    said = best(asked, metric("goodput"), flow)
     assert said is not None
     assert said.model.name == "pftk"
     # PFTK tells no mean window.
-    window = best(rows, metric("cwnd"), flow)
+    window = best(asked, metric("cwnd"), flow)
     assert window is not None
     assert (window.model.name, window.value, window.violated) == ("square_root", 7000.0, ("greedy",))
-    assert best(rows, metric("rtt"), flow) is None
+    assert best(asked, metric("rtt"), flow) is None
     # As few violated: it takes less for granted.
     equal = best([answer("square_root"), answer("cubic_response")], metric("goodput"), flow)
     assert equal is not None
@@ -152,7 +153,8 @@ def test_what_a_way_cannot_know_is_null_with_the_reason(path: Scenario) -> None:
     assert tail.cells["measure-emulate"].why == "there is no tape"
     assert list(tail.residuals) == []
     assert not {"queueing_delay", "fairness", "completion_time"} & set(comparison.metrics)  # nobody knows them
-    flat = {(row["metric"], row["way"]): row for row in words.flat_rows(comparison)}
+    assert all(list(row) == list(FIELDS) for row in rows(comparison))
+    flat = {(row["metric"], row["way"]): row for row in rows(comparison)}
     assert flat["rtt_p99", "emulate"]["mean"] is None
     assert flat["rtt_p99", "emulate"]["why_unknown"] == tail.cells["emulate"].why
 

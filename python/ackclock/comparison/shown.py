@@ -1,17 +1,14 @@
-"""A comparison as text for a terminal or a page, and as plain rows for files and machines."""
+"""A comparison as text, for a terminal or a page."""
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
-from ackclock.comparison.explanation import Explanation, explanations, numbers_of, written_residual
+from ackclock.comparison.explanation import Explanation, numbers_of, written_residual
 from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import metric
 from ackclock.summary import number, short, written
 
 __all__ = [
-    "answer_cells", "cells", "explanation_cells", "flat_rows", "note", "place",
-    "plain_explanations", "spare_columns", "title", "unexplained_cells",
+    "answer_cells", "cells", "explanation_cells", "note", "place", "spare_columns", "title", "unexplained_cells",
 ]  # fmt: skip
 
 Shown = tuple[list[str], list[list[str]]]
@@ -117,40 +114,6 @@ def place(comparison: Comparison, row: Row) -> str:
     return ", ".join([subject, *words])
 
 
-def flat_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """One row for each metric, point, flow or hop, and way; intervals as their ends, what is not known as None."""
-    listed = []
-    for row in comparison.rows:
-        for column, cell in row.cells.items():
-            residual = row.residuals.get(column)
-            found = residual.findings if residual is not None else ()
-            gap = residual.difference if residual is not None else None
-            listed.append(
-                {"metric": row.metric, "unit": metric(row.metric).unit, "point": row.point, "subject": row.subject}
-                | {"way": column, "mean": _known(cell.interval.mean), "low": _known(cell.interval.low)}
-                | {"high": _known(cell.interval.high), "replicates": cell.interval.replicates}
-                | {"model": cell.prediction.model.name if cell.prediction is not None else None}
-                | {"fidelity": cell.fidelity or None, "why_unknown": cell.why or None}
-                | {"reference": residual.reference if residual is not None else None}
-                | {"residual": _known(gap.mean) if gap is not None else None}
-                | {"residual_low": _known(gap.low) if gap is not None else None}
-                | {"residual_high": _known(gap.high) if gap is not None else None}
-                | {"residual_share": _known(residual.relative) if residual is not None else None}
-                | {"standing": residual.standing if residual is not None else None}
-                | {"causes": [one.cause for one in found], "explanations": [one.words for one in found]}
-            )
-    return listed
-
-
-def plain_explanations(comparison: Comparison) -> list[dict[str, Any]]:
-    """Every explanation as plain data, without its cases, which the rows hold."""
-    return [
-        {"number": one.number, "way": one.column, "reference": one.reference}
-        | {"cause": one.cause.name, "sentence": one.cause.sentence, "cases": len(one.cases)}
-        for one in explanations(comparison)
-    ]
-
-
 def _swept(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     """The swept parameters that the row does not say otherwise."""
     paths = list(comparison.points[0]["assignments"])
@@ -193,7 +156,3 @@ def _size(comparison: Comparison, name: str) -> str:
     if name == "predict":
         return points
     return f"{points}, {result.run['replicates']} replicate{'' if result.run['replicates'] == 1 else 's'}"
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
