@@ -89,5 +89,6 @@ def written_residual(residual: Residual, shown_per_unit: float) -> str:
 def _signed(gap: Interval, scale: float, unit: str = "") -> str:
     half = gap.half_width * scale
     digits = 0 if not half < 10 or abs(gap.mean * scale) >= 100 else 1
-    words = f"{gap.mean * scale:+.{digits}f}{unit}"
+    nothing = round(gap.mean * scale, digits) == 0
+    words = f"{0:.{digits}f}{unit}" if nothing else f"{gap.mean * scale:+.{digits}f}{unit}"
     return words if math.isnan(half) else f"{words} ± {half:.{digits}f}"

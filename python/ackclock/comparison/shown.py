@@ -47,7 +47,8 @@ def cells(comparison: Comparison, name: str, listed: Sequence[Explanation]) -> S
 
 def spare_columns(head: Sequence[str]) -> list[str]:
     """What of the head of `cells` a narrow terminal goes without, the first of them first."""
-    return ["fidelity", "control", *(name for name in head if name.startswith("measure of"))]
+    measured = [name for name in head if name.startswith("measure of")]
+    return ["fidelity", "control", *sorted(measured, key=lambda name: "−" not in name)]
 
 
 def title(name: str) -> str:

@@ -32,7 +32,6 @@ _EQUAL = 1e-9
 _UNKNOWN = {
     ("emulate", "rtt_p99"): "the kernel tells smoothed round-trip times only; the measure of its captures has them all",
     ("measure", "queueing_delay"): "a capture shows packets, not queues",
-    ("measure", "fairness"): "see simulate or emulate, of which these captures are",
 }
 
 
