@@ -40,7 +40,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         # What else a capture is asked for, and no comparison looks at.
         nothing = pa.table({"point": pa.array([], pa.int64())})
         tables |= dict.fromkeys(("connections", "stretches", "rtt_law", "estimates", "predictions"), nothing)
-        Result(run.run | {"way": "measure"}, tables).save(folder)
+        Result(run.run | {"way": "measure", "source": str(source), "captures": []}, tables).save(folder)
         return Result.load(folder)
 
     monkeypatch.setattr(ways, "measure", measure, raising=False)
