@@ -168,7 +168,7 @@ def test_runs_not_to_be_trusted_are_left_out_and_so_is_what_was_measured_of_them
     row = goodput(comparison)
     for name in ("emulate", "measure-emulate"):
         assert row.cells[name].interval.mean == pytest.approx(2.1e6)
-        assert row.cells[name].fidelity == "2 of 3 runs trusted"
+        assert row.cells[name].fidelity == "2 of 3 trusted"
     everything = {
         name: replace(column, result=replace(column.result, averages_untrusted=True))
         for name, column in comparison.columns.items()
@@ -214,7 +214,8 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
     assert [one.number for one in listed] == list(range(1, len(listed) + 1))
     head, cells = words.cells(comparison, "goodput", listed)
     assert head[:4] == ["probability", "flow", "control", "predict"]
-    assert head[-3:] == ["predict − simulate", "emulate − simulate", "fidelity"]
+    assert head[-4:] == ["predict − simulate", "emulate − simulate", "model", "emulated"]
+    assert cells[1][-2:] == ["violated: few_timeouts", "3 of 3 trusted"]
     assert len(cells) == 2
     assert all(len(line) == len(head) for line in cells)
     assert cells[0][head.index("emulate − simulate")].endswith(" [?]")

@@ -67,7 +67,7 @@ def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measurin
     assert "Goodput (Mbit/s)\nprobability  flow" in outcome.stdout
     assert "Tail RTT" not in outcome.stdout
     assert "measure of emulate" in outcome.stdout
-    assert "emulate: 2 of 2 runs trusted" in outcome.stdout
+    assert "2 of 2 trusted" in outcome.stdout
     assert outcome.stdout.rstrip().endswith(f"ackclock report {FOLDER}")
     names = ["emulate", "measure-emulate", "measure-simulate", "predict", "simulate"]
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(["comparison.json", "comparison.parquet", *names])
@@ -138,7 +138,7 @@ def test_untrusted_runs_are_exit_code_4(scenario_file: Path, pretended: Pretende
     assert outcome.stderr.splitlines()[-1] == (
         "ackclock: not to be trusted: 2 of 4 emulated runs; averages leave them out unless told --untrusted"
     )
-    assert "emulate: 0 of 2 runs trusted" in outcome.stdout
+    assert "0 of 2 trusted" in outcome.stdout
     known = [row for row in every_way.load(FOLDER).rows if row.cells["emulate"].is_known]
     assert {row.point for row in known} == {0}
     taken_in = ackclock("compare", scenario_file, *QUICK, *chosen, "--untrusted")

@@ -96,7 +96,7 @@ class Column:
         """How far the runs of a point can be trusted, in a few words; empty for what is computed."""
         runs = self.fidelity_rows(point)
         trusted = sum(1 for row in runs if row["trusted"])
-        return f"{trusted} of {len(runs)} runs trusted" if runs else ""
+        return f"{trusted} of {len(runs)} trusted" if runs else ""
 
     def fidelity_rows(self, point: int) -> list[dict[str, Any]]:
         """The rows of the table `fidelity` of a point: its own, or those of the runs whose captures were measured."""

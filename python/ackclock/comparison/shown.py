@@ -41,14 +41,19 @@ def cells(comparison: Comparison, name: str, listed: Sequence[Explanation]) -> S
         line += [] if subject == "hop" else [row.control]
         line += [_number(row.cells[column], name) for column in shown]
         line += [_residual(row, column, listed, what.shown_per_unit) for column in held]
-        table.append([*line, _fidelity(comparison, row)])
-    return [*head, "fidelity"], table
+        table.append(line)
+    for name, told in _FIDELITY.items():
+        words = [told(comparison, row) for row in rows]
+        if any(words):
+            head.append(name)
+            table = [[*line, word or "–"] for line, word in zip(table, words, strict=True)]
+    return head, table
 
 
 def spare_columns(head: Sequence[str]) -> list[str]:
     """What of the head of `cells` a narrow terminal goes without, the first of them first."""
     measured = [name for name in head if name.startswith("measure of")]
-    return ["fidelity", "control", *sorted(measured, key=lambda name: "−" not in name)]
+    return [*reversed(_FIDELITY), "control", *sorted(measured, key=lambda name: "−" not in name)]
 
 
 def title(name: str) -> str:
@@ -138,14 +143,20 @@ def _residual(row: Row, column: str, listed: Sequence[Explanation], shown_per_un
     return f"{written_residual(residual, shown_per_unit)} {marks}".rstrip()
 
 
-def _fidelity(comparison: Comparison, row: Row) -> str:
-    """Of models the verdict, of emulations how many runs are trusted; a capture's is that of its run."""
-    told = {
-        comparison.columns[column].label: cell.fidelity
-        for column, cell in row.cells.items()
-        if cell.fidelity and comparison.columns[column].source is None
-    }
-    return "; ".join(f"{label}: {words}" for label, words in told.items()) or "–"
+def _verdict(_comparison: Comparison, row: Row) -> str:
+    """Whether the model applies, or what is violated."""
+    told = row.cells.get("predict")
+    return told.fidelity if told is not None else ""
+
+
+def _trusted(comparison: Comparison, row: Row) -> str:
+    """How many emulated runs are to be trusted; captures of them are as good as they are."""
+    column = comparison.columns.get("emulate")
+    return column.fidelity(row.point) if column is not None else ""
+
+
+# How far a row can be trusted, in columns of their own.
+_FIDELITY = {"model": _verdict, "emulated": _trusted}
 
 
 def _size(comparison: Comparison, name: str) -> str:
