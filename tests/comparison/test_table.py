@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from ackclock import Result, Scenario
+from ackclock import Result, Scenario, simulate
 from ackclock.comparison import COMPARED, EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, Residual, Row
 from ackclock.comparison import shown as words
 from ackclock.comparison.explanation import explanations, tally
@@ -237,6 +237,14 @@ def test_the_tally_counts_every_residual(path: Scenario) -> None:
     assert "1 exceed it, 1 of them unexplained" in tally(comparison)
     alone = compared(path, None, simulate=made_up("simulate", path, [ENGINES]))
     assert tally(alone).startswith("Nothing can be held against anything")
+
+
+def test_a_flow_that_is_called_as_its_control_says_so_once(leaky_pipe: Scenario) -> None:
+    flow = leaky_pipe.expand()[1].scenario.tree["flows"][0]
+    named = leaky_pipe.expand()[1].scenario.replace(flows=[flow | {"name": "reno"}])
+    results = compared(named, None, simulate=simulate(named.replace(replicates=2, duration="2 s")))
+    assert words.cells(results, "goodput", [])[0] == ["flow", "simulate"]
+    assert words.place(results, results.rows[0]) == "reno"
 
 
 def test_queues_that_hold_nothing_are_left_out(result: Result, leaky_pipe: Scenario) -> None:

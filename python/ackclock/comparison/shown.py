@@ -32,13 +32,14 @@ def cells(comparison: Comparison, name: str, listed: Sequence[Explanation]) -> S
     held = {column: against for column, against in held.items() if any(column in row.residuals for row in rows)}
     shown = [column for column in comparison.columns if any(row.cells[column].is_known for row in rows)]
     subject = "hop" if rows and not rows[0].control and name != "fairness" else "flow"
+    controls = any(row.control not in ("", row.subject) for row in rows)  # a flow may be called as its control
     labels = {column: comparison.columns[column].label for column in comparison.columns}
-    head = [*short(swept), subject, *([] if subject == "hop" else ["control"]), *(labels[column] for column in shown)]
+    head = [*short(swept), subject, *(["control"] if controls else []), *(labels[column] for column in shown)]
     head += [f"{labels[column]} − {labels[str(against)]}" for column, against in held.items()]
     table = []
     for row in rows:
         line = [str(comparison.points[row.point]["assignments"][path]) for path in swept] + [row.subject]
-        line += [] if subject == "hop" else [row.control]
+        line += [row.control] if controls else []
         line += [_number(row.cells[column], name) for column in shown]
         line += [_residual(row, column, listed, what.shown_per_unit) for column in held]
         table.append(line)
