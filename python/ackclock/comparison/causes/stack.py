@@ -69,9 +69,7 @@ def _hystart(evidence: Evidence) -> str:
     """What a slow start cost that went too far: what was sent again early beyond what a settled flow sends again."""
     early, again = evidence.both("early_retransmissions"), evidence.both("retransmissions")
     ours, engines = (max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True))
-    control = _control(evidence)
-    concerns = control.get("kind") == "cubic" and control.get("hystart") is False
-    if not (evidence.is_kernel_beside_engine and concerns and engines - ours > 0):
+    if not (evidence.is_kernel_beside_engine and _control(evidence).get("kind") == "cubic" and engines - ours > 0):
         return ""
     if evidence.metric in ("retransmissions", "drops") and not evidence.fits((ours - engines) / again[1]):
         return ""
@@ -135,7 +133,8 @@ FRIENDLY_GROWTH = Cause(
 )
 HYSTART = Cause(
     "hystart",
-    "Linux's CUBIC ends its slow start by HyStart, before the queue overflows; the engine's here does not.",
+    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the engine's goes on until "
+    "a loss, or with HyStart++ until round trips are longer.",
     _hystart,
 )
 BURSTS = Cause(
