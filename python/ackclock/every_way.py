@@ -24,6 +24,7 @@ from ackclock import address, ways
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.models import chosen
 from ackclock.real_time import Part, part_within
 from ackclock.result import COMPRESSION, Result
 from ackclock.scenario import Scenario, ScenarioError
@@ -88,14 +89,23 @@ def compare(
     Raises:
         ScenarioError: Bad input; nothing has been run.
         LackingError: No way that was asked for can be gone on this machine.
+        ValueError: There is no such way or model.
         FileExistsError: There is something in the folder that is not ackclock's.
+        KeyboardInterrupt: Interrupted before any way had an answer.
     """
+    unknown = next((name for name in asked if name not in WAYS), None)
+    if unknown is not None:
+        raise ValueError(f'"{unknown}" is no way; write some of {", ".join(WAYS)}')
+    chosen(models)
     scenario.check()
     folder = Path(folder)
     prepare(folder)
     work = _Work(scenario, folder, models, real_time_s, device, announce or _ignore, watch or _unwatched)
     work.answer(asked)
     if all(column.result is None for column in work.columns.values()):
+        _leave_nothing(folder)
+        if work.interrupted:
+            raise KeyboardInterrupt
         raise ways.LackingError("; ".join(column.why for column in work.columns.values()))
     comparison = Comparison(work.description(), _with(work.columns, averages_untrusted=averages_untrusted))
     _write_tables(folder, comparison, work.addresses)
@@ -113,6 +123,13 @@ def prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / COMPARISON.mark).exists():
         _write_addresses(folder, {})
+
+
+def _leave_nothing(folder: Path) -> None:
+    """Takes back what `prepare` made, if nothing has come to it."""
+    if [path.name for path in folder.iterdir()] == [COMPARISON.mark]:
+        (folder / COMPARISON.mark).unlink()
+        folder.rmdir()
 
 
 def load(folder: str | Path, *, averages_untrusted: bool = False) -> Comparison:

@@ -128,6 +128,7 @@ def test_nothing_but_what_this_machine_cannot_is_exit_code_3(scenario_file: Path
     outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "emulate")
     assert (outcome.exit_code, outcome.stdout) == (3, "")
     assert outcome.stderr.splitlines()[-1] == "ackclock: no namespaces; run as root"
+    assert not FOLDER.exists()
 
 
 def test_untrusted_runs_are_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
@@ -298,6 +299,26 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     assert ackclock("report", FOLDER, FOLDER).exit_code == 2
     shutil.rmtree(FOLDER)
     assert list(tmp_path.rglob(".comparison*")) == []
+
+
+@pytest.mark.usefixtures("pretended")
+def test_ctrl_c_before_any_answer_leaves_nothing(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ways, "simulate", interrupt)
+    outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "simulate,emulate")
+    assert (outcome.exit_code, outcome.stdout) == (130, "")
+    assert outcome.stderr.lstrip() == "ackclock: interrupted; nothing was written\n"
+    assert not FOLDER.exists()
+
+
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize("wrong", [{"asked": ("simulate", "guess")}, {"models": "crystal_ball"}])
+def test_what_there_is_not_is_refused_at_once(scenario_file: Path, wrong: dict) -> None:
+    with pytest.raises(ValueError, match=r"is no (way|model)"):
+        every_way.compare(load(scenario_file), "compared", **wrong)
+    assert not Path("compared").exists()
 
 
 @pytest.mark.usefixtures("pretended")

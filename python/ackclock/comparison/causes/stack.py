@@ -133,8 +133,8 @@ FRIENDLY_GROWTH = Cause(
 )
 HYSTART = Cause(
     "hystart",
-    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the engine's goes on until "
-    "a loss, or with HyStart++ until round trips are longer.",
+    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the engine's goes on "
+    "until a loss, or with HyStart++ until round trips are longer.",
     _hystart,
 )
 BURSTS = Cause(
