@@ -8,8 +8,10 @@ TOOLS := $(VENV)/.tools
 BUILT := $(VENV)/.built
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
-DEMO := examples/leaky-pipe.toml
-DEMO_OUT := out/leaky-pipe
+DEMO := examples/leaky-pipes.toml
+DEMO_OUT := out/leaky-pipes
+# Of the demo's emulation: three replicates of its three points.
+DEMO_REAL_TIME := 36 s
 
 # Plain `python3` may be another one, or none at all.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -23,15 +25,14 @@ help: ## list these
 
 build: $(BUILT) ## build everything into .venv (release mode)
 
-demo: $(BUILT) ## simulate the leaky pipe, draw its figures, write its report
-	$(BIN)/ackclock simulate $(DEMO) -o $(DEMO_OUT)
-	$(BIN)/ackclock plot $(DEMO_OUT)
+# A machine too busy to be trusted (4) has its page all the same.
+demo: $(BUILT) ## answer leaky pipes every way this machine can go, print the table, write one page
+	$(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --real-time '$(DEMO_REAL_TIME)' || test $$? = 4
 	$(BIN)/ackclock report $(DEMO_OUT)
 	@echo
 	@echo "The demo is done. Scenario: $(DEMO)"
 	@echo "  tables:  $(DEMO_OUT)"
-	@echo "  figures: $(DEMO_OUT)/figures"
-	@echo "  report:  $(DEMO_OUT)/report.html (one file; open it in a browser)"
+	@echo "  page:    $(DEMO_OUT)/report.html (one file; open it in a browser)"
 
 # The binding's tests are the Python ones: a test program of its own would have to link libpython, which not every
 # machine has.

@@ -3,9 +3,10 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 
 from ackclock import Result, Scenario, simulate
-from ackclock.metrics import METRICS, interval, jain, metric, summarise
+from ackclock.metrics import METRICS, difference, interval, jain, metric, summarise
 from ackclock.metrics.tables import grouped
 
 
@@ -31,6 +32,26 @@ def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
     draws = np.random.default_rng(1).normal(5, 2, (2000, 4))
     covered = sum(one.low <= 5 <= one.high for one in map(interval, draws))
     assert 0.935 < covered / 2000 < 0.965  # three standard errors of 95 %
+
+
+@pytest.mark.parametrize(
+    ("ours", "others"),
+    [([1, 2, 3], [2, 4, 9, 16]), ([5.1, 5.2], [4.0, 4.5, 9.0, 2.0, 1.0]), ([1, 2, math.nan, 3], [0, 10])],
+)
+def test_the_interval_of_a_difference_is_welchs(ours: list[float], others: list[float]) -> None:
+    known = [value for value in ours if not math.isnan(value)]
+    expected = stats.ttest_ind(known, others, equal_var=False).confidence_interval(0.95)
+    measured = difference(ours, others)
+    assert (measured.low, measured.high) == pytest.approx(tuple(expected), rel=1e-9)
+    assert measured.replicates == min(len(known), len(others))
+
+
+def test_a_difference_without_spread_or_without_values() -> None:
+    assert difference([3, 3], [1, 1, 1]) == (2, 0, 2)
+    alone = difference([3], [1, 1, 2])
+    assert alone.mean == pytest.approx(3 - 4 / 3)
+    assert math.isnan(alone.half_width)
+    assert math.isnan(difference([], [1, 2]).mean)
 
 
 @pytest.mark.parametrize(("shares", "index"), [([1, 1, 1, 1], 1), ([1, 0, 0, 0], 0.25), ([1, 2, 3], 36 / 42)])
@@ -92,7 +113,7 @@ def test_every_metric_of_a_run(result: Result, what) -> None:
     summaries = summarise(result, what)
     assert {summary.point for summary in summaries} == set(range(6))
     assert all(summary.interval.replicates in (0, 3) for summary in summaries)
-    if what.unit == "" and what.name != "timeouts":  # shares
+    if what.unit == "" and what.name not in ("timeouts", "cwnd_drift"):  # shares
         assert all(0 <= summary.interval.mean <= 1 for summary in summaries if summary.interval.replicates)
 
 
@@ -130,3 +151,38 @@ def test_a_share_of_what_nobody_knows_is_unknown(leaky_pipe: Scenario) -> None:
     shares = {value.subject: value.value for value in metric("retransmissions").values(result)}
     assert shares["main"] >= 0
     assert math.isnan(shares["udp"])
+
+
+def samples(**columns: list[float]) -> Result:
+    """One flow of two instances in one run of 8 s, its warm-up over after 2 s."""
+    count = len(columns["time_s"]) // 2
+    whose = {"point": [0], "replicate": [0], "flow": ["f"]}
+    table = {name: values * (2 * count) for name, values in whose.items()}
+    table |= {"instance": [0] * count + [1] * count} | columns
+    point = {"assignments": {}, "scenario": {"warmup": "2 s", "duration": "8 s"}}
+    return Result({"points": [point]}, {"samples": pa.table(table)})
+
+
+def test_round_trip_times_at_the_samples_after_the_warm_up() -> None:
+    time = [1.0, 3.0, 5.0, 7.0] * 2
+    result = samples(time_s=time, rtt_s=[9.0, 0.1, None, 0.3, 9.0, 0.1, 0.1, 0.1], smoothed_rtt_s=[9.0, *[0.2] * 7])
+    [tail] = metric("rtt_p99").values(result)
+    assert tail.value == pytest.approx(np.quantile([0.1, 0.3, 0.1, 0.1, 0.1], 0.99))
+    [smoothed] = metric("smoothed_rtt").values(result)
+    assert smoothed.value == pytest.approx((0.2 * 3 + 0.2 * 3) / 6)
+    nothing = samples(time_s=time, rtt_s=[math.nan] * 8)
+    assert math.isnan(metric("rtt_p99").values(nothing)[0].value)
+
+
+def test_how_far_a_flow_has_settled() -> None:
+    time = [1.0, 3.0, 4.0, 6.0, 7.0] * 2
+    cwnd, again = [99.0, 40.0, 40.0, 10.0, 30.0] * 2, [0.0, 6.0, 6.0, 8.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    result = samples(time_s=time, cwnd_bytes=cwnd, retransmitted_packets=again)
+    assert metric("cwnd_drift").values(result)[0].value == pytest.approx(20 / 40 - 1)
+    assert metric("early_retransmissions").values(result)[0].value == pytest.approx(6 / 8)
+    lossless = samples(time_s=time, cwnd_bytes=cwnd, retransmitted_packets=[0.0] * 10)
+    assert math.isnan(metric("early_retransmissions").values(lossless)[0].value)
+
+
+def test_what_has_no_hops_knows_nothing_of_them() -> None:
+    assert metric("queueing_delay").values(run_of(pa.table({"point": [0]}))) == []

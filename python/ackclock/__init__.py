@@ -14,20 +14,25 @@ from ackclock.scenario import Point, Scenario, ScenarioError, load
 from ackclock.ways import CaptureError, LackingError, emulate, measure, predict, replay, simulate, version
 
 if TYPE_CHECKING:
+    from ackclock.every_way import compare
     from ackclock.result import Result
 
 __all__ = [
-    "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "emulate", "load", "measure",
-    "predict", "replay", "simulate", "version",
+    "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "compare", "emulate", "load",
+    "measure", "predict", "replay", "simulate", "version",
 ]  # fmt: skip
 
 __version__ = version()
 
 
 def __getattr__(name: str) -> Any:
-    # Result brings pyarrow, a fifth of a second: imported when somebody asks for it.
+    # They bring pyarrow, a fifth of a second: imported when somebody asks for them.
     if name == "Result":
         from ackclock.result import Result
 
         return Result
+    if name == "compare":
+        from ackclock.every_way import compare
+
+        return compare
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ import click
 
 from ackclock import __version__
 from ackclock.asking import PredictCommand
+from ackclock.comparing import compare
 from ackclock.exits import INTERRUPTED, LACKING, UNTRUSTWORTHY, Commands, complain
 from ackclock.measuring import measure
 from ackclock.options import (
@@ -28,6 +29,7 @@ from ackclock.terminal import print_json, print_table
 # Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
 # it.
 if TYPE_CHECKING:
+    from ackclock.comparison import Comparison
     from ackclock.result import Result
 
 
@@ -45,7 +47,7 @@ def cli() -> None:
     """
 
 
-for _command in (simulate, emulate, measure, replay):
+for _command in (simulate, emulate, measure, compare, replay):
     cli.add_command(_command)
 
 
@@ -138,23 +140,32 @@ def plot(
     run: Path, kind: str, metric: str, point: int, replicate: int, connection: int, output: Path | None, models: str,
     untrusted: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Draw figures of a result.
+    """Draw figures of a result, or of a comparison.
 
     \b
     Example:
       ackclock plot out/leaky-pipe --kind sweep --metric goodput -o goodput.svg
     """
+    from ackclock import comparing
+    from ackclock import plot as figures
     from ackclock.progress import progress
 
-    result = read_result(run, untrusted=untrusted)
-    _check_plot(result, kind, metric, point, replicate, output)
-    _check_connection(result, point, replicate, connection)
-    from ackclock import plot as figures
-
-    predicted = _predicted(result, models)
-    available = figures.figures(result, predicted, of=metric, point=point, replicate=replicate, connection=connection)
+    if comparing.is_comparison(run):
+        comparison = comparing.read(run, untrusted=untrusted)
+        _check_plot(comparison, kind, metric, point, replicate, output)
+        available = figures.figures_of_ways(comparison, of=metric, point=point, replicate=replicate)
+        remedy = f"is no figure of this comparison; choose from {', '.join(available)}"
+    else:
+        result = read_result(run, untrusted=untrusted)
+        _check_plot(result, kind, metric, point, replicate, output)
+        _check_connection(result, point, replicate, connection)
+        predicted = _predicted(result, models)
+        available = figures.figures(
+            result, predicted, of=metric, point=point, replicate=replicate, connection=connection
+        )
+        remedy = "" if kind in ("all", *available) else f"{run} {_why_not_drawn(result, kind)}"
     if kind != "all" and kind not in available:
-        raise click.UsageError(f"--kind {kind}: {run} {_why_not_drawn(result, kind)}")
+        raise click.UsageError(f"--kind {kind}: {remedy}")
     chosen = available if kind == "all" else {kind: available[kind]}
     paths = _figure_paths(run, list(chosen), output, metric)
     with progress("plot") as tell:
@@ -177,7 +188,9 @@ def _predicted(result: "Result", models: str) -> "Result":
     return ways.predict(result, models)
 
 
-def _check_plot(result: "Result", kind: str, metric: str, point: int, replicate: int, output: Path | None) -> None:
+def _check_plot(
+    result: "Result | Comparison", kind: str, metric: str, point: int, replicate: int, output: Path | None
+) -> None:
     from ackclock.metrics import METRICS
 
     known = [entry.name for entry in METRICS]
@@ -244,20 +257,33 @@ def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str)
 def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: bool, as_json: bool) -> None:
     """Write one self-contained HTML page: scenario or capture, tables, figures, versions and seeds.
 
+    RUNS are results, or one comparison.
+
     \b
     Example:
       ackclock report out/leaky-pipe -o report.html
     """
+    from ackclock import comparing
     from ackclock.progress import progress
 
-    results = [read_result(run, untrusted=untrusted) for run in runs]
     path = output or runs[0] / "report.html"
     if path.is_dir():
         raise click.UsageError(f"-o {path}: is a folder; write for example -o {path}/report.html")
-    from ackclock.report import page
+    compared = [run for run in runs if comparing.is_comparison(run)]
+    if compared and len(runs) > 1:
+        raise click.UsageError(f"{compared[0]}: is a comparison, which has a page of its own; give it alone")
+    if compared:
+        comparison = comparing.read(compared[0], untrusted=untrusted)
+        from ackclock.report.ways import page_of_ways
 
-    with progress("report") as tell:
-        text = page([(result, _predicted(result, models)) for result in results], tell)
+        with progress("report") as tell:
+            text = page_of_ways(comparison, tell)
+    else:
+        results = [read_result(run, untrusted=untrusted) for run in runs]
+        from ackclock.report import page
+
+        with progress("report") as tell:
+            text = page([(result, _predicted(result, models)) for result in results], tell)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     if as_json:
@@ -337,7 +363,8 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "queues", "links", "impairments", "traffic", "models", "metrics", "experiments", "presets", "schema",
+    "controls", "queues", "links", "impairments", "traffic", "models", "metrics", "causes", "experiments", "presets",
+    "schema",
 )  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ackclock import estimates
+from ackclock.comparison import CAUSES
+from ackclock.comparison.rows import FIELDS
 from ackclock.experiments import EXPERIMENTS
 from ackclock.metrics import METRICS
 from ackclock.models import MODELS
@@ -77,6 +79,7 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     texts["docs/reference/metrics.md"] = _metric_page(registered)
     texts["docs/reference/experiments.md"] = _experiment_page(registered)
     texts["docs/reference/results.md"] = _result_page(registered)
+    texts["docs/reference/comparisons.md"] = _comparison_page(registered)
     texts["docs/reference/README.md"] = _index(texts)
     texts["schema/scenario.schema.json"] = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
     return texts
@@ -236,6 +239,23 @@ def _result_page(registered: Json) -> str:
     )
     page.paragraph(_after_the_first_line(estimates))
     page.table(("column", "holds"), [(f"`{name}`", summary) for name, summary in estimates.COLUMNS.items()])
+    return page.finish()
+
+
+def _comparison_page(registered: Json) -> str:
+    page = _Page("Comparisons", registered)
+    page.paragraph(
+        "A comparison is a folder that `ackclock compare` writes: a result of each way, `comparison.json` (what was "
+        "asked, what answered, the explanations by number) and `comparison.parquet`, one row for each metric, point, "
+        "flow or hop, and way. How to read it is in the guide `docs/guides/which-way.md`."
+    )
+    page.table(("column", "holds"), [(f"`{name}`", summary) for name, summary in FIELDS.items()])
+    page.heading(2, "Causes")
+    page.paragraph(
+        "What may explain a residual. A cause is named where its evidence is in the results, and where its direction, "
+        "and its size if that is known, fit."
+    )
+    page.table(("cause", "what it is"), [(f"`{one.name}`", one.sentence) for one in CAUSES])
     return page.finish()
 
 

@@ -6,17 +6,13 @@ they were made of. Each appears as a whole or not at all, so that an interrupted
 """
 
 import contextlib
-import hashlib
 import json
-import platform
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import plot, ways
+from ackclock import address, plot, ways
 from ackclock.experiments import Experiment, plain
 from ackclock.folder import Contents, refuse_foreign_folder, refuse_unwritable_folder, staged
 from ackclock.summary import plain as plain_numbers
@@ -41,9 +37,6 @@ GALLERY = Contents(
         r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png)))?"
     ),
 )
-
-# Whose versions may change an outcome or a figure, apart from ackclock's own files.
-_LIBRARIES = ("numpy", "scipy", "matplotlib")
 
 
 def prepare(folder: Path) -> None:
@@ -71,10 +64,10 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
         KeyboardInterrupt: Interrupted. Simulations that had ended are kept.
     """
     scenarios = experiment.runs()
-    runs = {name: _run_address(scenario) for name, scenario in scenarios.items()}
-    address = _address({"experiment": experiment.name, "runs": runs, "package": _package()})
+    runs = {name: address.of_run(scenario) for name, scenario in scenarios.items()}
+    made_of = address.of({"experiment": experiment.name, "runs": runs, "package": address.package()})
     known = recorded(experiment, folder)
-    if known is not None and known["address"] == address:
+    if known is not None and known["address"] == made_of:
         return known
     results: dict[str, Result] = {}
     for position, (name, scenario) in enumerate(scenarios.items()):
@@ -84,7 +77,7 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
                 progress((start + share) / len(scenarios))
 
         results[name] = _result(scenario, folder / "runs" / runs[name], tell)
-    return _conclude(experiment, results, address, folder)
+    return _conclude(experiment, results, made_of, folder)
 
 
 def reproduce_all(
@@ -134,11 +127,11 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
     return folder / "index.html"
 
 
-def _conclude(experiment: Experiment, results: "Mapping[str, Result]", address: str, folder: Path) -> Record:
+def _conclude(experiment: Experiment, results: "Mapping[str, Result]", made_of: str, folder: Path) -> Record:
     outcome = experiment.conclude(results)
     named = {name: getattr(experiment, name) for name in ("name", "group", "source", "shows", "question", "says")}
     # As it will be read again.
-    made = {"schema": SCHEMA, "address": address, "version": ways.version()}
+    made = {"schema": SCHEMA, "address": made_of, "version": ways.version()}
     record: Record = json.loads(_json(made | named | plain(outcome)))
     with staged(folder / experiment.name) as staging:
         drawn = outcome.draw()
@@ -160,48 +153,6 @@ def _result(scenario: "Scenario", folder: Path, progress: Callable[[float], None
         raise KeyboardInterrupt
     result.save(folder)
     return result
-
-
-def _run_address(scenario: "Scenario") -> str:
-    """What a result was made of: the scenario with all defaults, the files it names, the engine."""
-    trees = [point.scenario.resolve().tree for point in scenario.expand()]
-    files = {name: _digest(scenario.folder / name) for name in sorted(_files(trees))}
-    return _address({"points": trees, "files": files, "engine": _engine()})
-
-
-def _files(tree: Any) -> set[str]:
-    """Every value of a field `file` in a tree."""
-    if isinstance(tree, dict):
-        own = {tree["file"]} if isinstance(tree.get("file"), str) else set()
-        return own.union(*map(_files, tree.values()))
-    return set().union(*map(_files, tree)) if isinstance(tree, list) else set()
-
-
-@cache
-def _engine() -> str:
-    """The compiled engine's content: a version number would be the same for every build on the way to it."""
-    return _address({path.name: _digest(path) for path in sorted(Path(__file__).parent.glob("_native*"))})
-
-
-@cache
-def _package() -> str:
-    """All of ackclock's files, and the libraries that compute and draw."""
-    root = Path(__file__).parent
-    files = {
-        path.relative_to(root).as_posix(): _digest(path)
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-    versions = {name: metadata.version(name) for name in _LIBRARIES}
-    return _address({"files": files, "python": platform.python_version(), **versions})
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _address(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _json(value: Any) -> str:

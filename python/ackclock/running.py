@@ -21,7 +21,6 @@ from ackclock.ways import DEVICES
 
 if TYPE_CHECKING:
     from ackclock.result import Result
-    from ackclock.scenario import Scenario
 
 __all__ = ["emulate", "replay", "simulate"]
 
@@ -94,12 +93,12 @@ def emulate(
     """
     from dataclasses import replace
 
-    from ackclock import ways
+    from ackclock import real_time, ways
     from ackclock.progress import progress
 
     read = read_scenario(scenario, assignments, seed, replicates)
     folder = _place(scenario, output)
-    with progress(f"emulate {scenario.name}", _real_time_s(read)) as tell:
+    with progress(f"emulate {scenario.name}", real_time.lasts_s(read)) as tell:
         result = ways.emulate(
             read, folder, device=device, pcap=not no_pcap, progress=lambda now: tell(now["fraction"], _moment(now))
         )
@@ -115,14 +114,6 @@ def _place(scenario: Path, output: Path | None) -> Path:
     refuse_foreign_folder(folder)
     refuse_unwritable_folder(folder)
     return folder
-
-
-def _real_time_s(scenario: "Scenario") -> float:
-    """How long all its runs last, without what is between them."""
-    from ackclock import quantity
-
-    trees = [point.scenario.resolve().tree for point in scenario.expand()]
-    return sum(float(tree["replicates"]) * quantity.seconds(tree["duration"]) for tree in trees)
 
 
 def _moment(now: dict[str, Any]) -> str:

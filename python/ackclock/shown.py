@@ -1,4 +1,4 @@
-"""What `ackclock show` shows: the registries of the engine, the models and the metrics, as tables."""
+"""What `ackclock show` shows: the registries of the engine, the models, the metrics and the causes, as tables."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,10 @@ def records(kind: str) -> dict[str, dict[str, Any]]:
             one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary}
             for one in METRICS
         }
+    if kind == "causes":
+        from ackclock.comparison import CAUSES
+
+        return {one.name: {"name": one.name, "summary": one.sentence} for one in CAUSES}
     if kind == "experiments":
         from ackclock.experiments import EXPERIMENTS
 

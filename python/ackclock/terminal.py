@@ -73,7 +73,7 @@ def _table(head: list[str], cells: list[list[str]], numeric: set[str], *, stack:
 
 
 def _is_numeric(column: Iterable[str]) -> bool:
-    return all(cell[:1] in "0123456789–-" for cell in column if cell)
+    return all(cell[:1] in "0123456789–-+" for cell in column if cell)
 
 
 def _stacked(name: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Answer
 
-from ackclock import Result, Scenario, experiments, plot, reproduction, ways
+from ackclock import Result, Scenario, address, experiments, plot, reproduction, ways
 from ackclock.cli import cli
 from ackclock.experiments import Cell, Claim, Comparison, Experiment, Kind, Origin, Outcome, Setting, Verdict, analytic
 
@@ -91,7 +91,7 @@ def test_what_is_done_is_not_done_again(computed: dict[str, Counted], monkeypatc
     assert again.stdout == first.stdout
     assert {name: one.times for name, one in computed.items()} == {"toy-table-1": 1, "toy-figure-2.1": 1}
     # A line of code is different.
-    monkeypatch.setattr(reproduction, "_package", lambda: "another")
+    monkeypatch.setattr(address, "package", lambda: "another")
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
     assert {name: one.times for name, one in computed.items()} == {"toy-table-1": 2, "toy-figure-2.1": 2}
 
@@ -265,7 +265,7 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     reproduction.reproduce(one, tmp_path, shares.append)
     assert shares == sorted(shares)
     # The outcome is computed anew when code changes, and so for another experiment; the run is not.
-    monkeypatch.setattr(reproduction, "_package", lambda: "another")
+    monkeypatch.setattr(address, "package", lambda: "another")
     reproduction.reproduce(one, tmp_path)
     reproduction.reproduce(replace(one, name="toy-figure-4"), tmp_path)
     assert len(run) == 1
@@ -280,7 +280,7 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     # A result that cannot be read is none.
     for run_json in tmp_path.glob("runs/*/run.json"):
         run_json.write_text("{", encoding="utf-8")
-    monkeypatch.setattr(reproduction, "_package", lambda: "a third")
+    monkeypatch.setattr(address, "package", lambda: "a third")
     reproduction.reproduce(one, tmp_path)
     assert len(run) == 3
 
@@ -321,5 +321,5 @@ transport = { kind = "tcp", control = { kind = "reno" } }
     addresses = []
     for rate in (1_000_000, 2_000_000):
         (tmp_path / "rates.csv").write_text(f"time_s,rate_bit_per_s\n0,{rate}\n1,{rate}\n", encoding="utf-8")
-        addresses.append(reproduction._run_address(Scenario.from_toml(text, tmp_path)))
+        addresses.append(address.of_run(Scenario.from_toml(text, tmp_path)))
     assert addresses[0] != addresses[1]

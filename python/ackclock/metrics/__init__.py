@@ -6,12 +6,15 @@ Of the time after the warm-up, unless they say otherwise.
 from typing import NamedTuple
 
 from ackclock.metrics import flows, hops
-from ackclock.metrics.confidence import Interval, interval
+from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
 from ackclock.result import Result
 
-__all__ = ["METRICS", "Interval", "Metric", "Summary", "Value", "interval", "jain", "metric", "summarise"]
+__all__ = [
+    "METRICS", "Interval", "Metric", "Summary", "Value", "by_replicate", "difference", "interval", "jain", "metric",
+    "summarise",
+]  # fmt: skip
 
 METRICS: tuple[Metric, ...] = (
     Metric(
@@ -24,6 +27,15 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "rtt", "mean RTT", "Round-trip time as the sender measures it.", "s", "ms", 1e3, flows.mean("rtt_mean_s")
+    ),
+    Metric(
+        "rtt_p99", "tail RTT", "What 99 % of the round-trip times at the sampling times do not exceed; unknown of an "
+        "emulation, as the kernel tells smoothed ones only.",
+        "s", "ms", 1e3, flows.tail_rtt,
+    ),
+    Metric(
+        "smoothed_rtt", "mean smoothed RTT", "The sender's smoothed round-trip time, mean over the sampling times.",
+        "s", "ms", 1e3, flows.smoothed_rtt,
     ),
     Metric(
         "cwnd", "mean cwnd", "Congestion window at the sampling times.",
@@ -42,6 +54,16 @@ METRICS: tuple[Metric, ...] = (
         "", "", 1, flows.total("timeouts"),
     ),
     Metric(
+        "cwnd_drift", "drift of cwnd", "How much larger the mean congestion window is in the second half of the "
+        "measured time than in the first: nought once a flow has settled.",
+        "", "%", 100, flows.cwnd_drift,
+    ),
+    Metric(
+        "early_retransmissions", "retransmitted early", "Share of the data packets sent again that were so in the "
+        "first half of the whole run: a half once a flow has settled.",
+        "", "%", 100, flows.early,
+    ),
+    Metric(
         "completion_time", "completion time", "From the start to the last byte's arrival, of transfers of a size.",
         "s", "s", 1, flows.mean("completion_time_s"),
     ),
@@ -53,6 +75,11 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "hop_drops", "dropped at hop", "Packets that the hop dropped, of those that arrived at it.",
         "", "%", 100, hops.drop_rate,
+    ),
+    Metric(
+        "overflow", "dropped at full queue", "Packets that the hop dropped as its queue was full, of those that "
+        "arrived at it.",
+        "", "%", 100, hops.overflow_rate,
     ),
     Metric(
         "backlog", "mean backlog", "Packets in the queue at the sampling times.",
@@ -92,13 +119,19 @@ def metric(name: str) -> Metric:
 
 
 def summarise(result: Result, what: Metric) -> list[Summary]:
-    """Means over replicates with 95 % Student-t confidence intervals, for each point and subject.
+    """Means over replicates with 95 % Student-t confidence intervals, for each point and subject."""
+    replicates = by_replicate(result, what)
+    return [Summary(point, subject, interval(list(values.values()))) for (point, subject), values in replicates.items()]
+
+
+def by_replicate(result: Result, what: Metric) -> dict[tuple[int, str], dict[int, float]]:
+    """For each point and subject the value of each replicate.
 
     This is where runs that are not to be trusted are left out; where none is left, nothing is known.
     """
-    replicates: dict[tuple[int, str], list[float]] = {}
+    replicates: dict[tuple[int, str], dict[int, float]] = {}
     for value in what.values(result):
-        values = replicates.setdefault((value.point, value.subject), [])
+        values = replicates.setdefault((value.point, value.subject), {})
         if (value.point, value.replicate) not in result.left_out:
-            values.append(value.value)
-    return [Summary(point, subject, interval(values)) for (point, subject), values in replicates.items()]
+            values[value.replicate] = value.value
+    return replicates

@@ -1,10 +1,10 @@
-"""Means with confidence intervals."""
+"""Means and differences of means with confidence intervals."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 
 class Interval(NamedTuple):
@@ -37,14 +37,47 @@ def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     Raises:
         ValueError: `confidence` is not between 0 and 1.
     """
+    known = _known(values)
+    count = known.size
+    if count < 2:
+        return Interval(float(known[0]) if count else math.nan, math.nan, count)
+    half_width = _quantile(count - 1, confidence) * float(known.std(ddof=1)) / math.sqrt(count)
+    return Interval(float(known.mean()), half_width, count)
+
+
+def difference(values: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Welch's interval (Biometrika 34, 1947) for the mean of `values` less that of `others`.
+
+    Both are independent of each other and may spread differently. Those that are not a number are left out;
+    `replicates` counts the smaller sample, and fewer than two have no spread.
+
+    Raises:
+        ValueError: `confidence` is not between 0 and 1.
+    """
+    samples = [_known(values), _known(others)]
+    fewest = min(sample.size for sample in samples)
+    if fewest == 0:
+        return Interval(math.nan, math.nan, 0)
+    mean = float(samples[0].mean() - samples[1].mean())
+    if fewest < 2:
+        return Interval(mean, math.nan, fewest)
+    # v = s^2/n of each sample; the Welch-Satterthwaite degrees of freedom are (v1 + v2)^2 / sum of v^2/(n - 1).
+    v = np.array([sample.var(ddof=1) / sample.size for sample in samples])
+    if v.sum() == 0:
+        return Interval(mean, 0.0, fewest)
+    freedom = v.sum() ** 2 / sum(one**2 / (sample.size - 1) for one, sample in zip(v, samples, strict=True))
+    return Interval(mean, _quantile(float(freedom), confidence) * math.sqrt(v.sum()), fewest)
+
+
+def _known(values: ArrayLike) -> NDArray[np.float64]:
+    known: NDArray[np.float64] = np.asarray(values, float)
+    return np.compress(~np.isnan(known), known)
+
+
+def _quantile(freedom: float, confidence: float) -> float:
+    """Of Student's t, such that `confidence` lies between minus it and it."""
     from scipy.special import stdtrit  # scipy.stats has the same and takes a second to import
 
     if not 0 < confidence < 1:
         raise ValueError(f"confidence = {confidence} is not between 0 and 1")
-    known = np.asarray(values, float)
-    known = known[~np.isnan(known)]
-    count = known.size
-    if count < 2:
-        return Interval(float(known[0]) if count else math.nan, math.nan, count)
-    quantile = float(stdtrit(count - 1, (1 + confidence) / 2))
-    return Interval(float(known.mean()), quantile * float(known.std(ddof=1)) / math.sqrt(count), count)
+    return float(stdtrit(freedom, (1 + confidence) / 2))

@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ackclock import quantity
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result import Result
@@ -42,6 +44,44 @@ def mean(name: str) -> Callable[[Result], list[Value]]:
     return per_flow((name,), combine)
 
 
+def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Result], list[Value]]:
+    """A metric from the columns `time_s` and `name` of the table `samples` after the warm-up, of all instances."""
+
+    def values(result: Result) -> list[Value]:
+        warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
+        keys = ("point", "replicate", "flow")
+        return [
+            Value(point, replicate, flow, combine(_after(rows, warmups[point])))
+            for (point, replicate, flow), rows in grouped(result.tables["samples"], keys, ("time_s", name))
+        ]
+
+    return values
+
+
+def _after(rows: Columns, time_s: float) -> Columns:
+    after = rows["time_s"] > time_s
+    return {name: values[after] for name, values in rows.items()}
+
+
+def _mean_of_known(values: NDArray[np.float64]) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else math.nan
+
+
+def _p99(rows: Columns) -> float:
+    known = rows["rtt_s"][~np.isnan(rows["rtt_s"])]
+    return float(np.quantile(known, 0.99)) if known.size else math.nan
+
+
+def _drift(rows: Columns) -> float:
+    """The mean of the second half of the time over that of the first, less one."""
+    if not rows["time_s"].size:
+        return math.nan
+    second = rows["time_s"] > (rows["time_s"].min() + rows["time_s"].max()) / 2
+    before, after = (_mean_of_known(rows["cwnd_bytes"][half]) for half in (~second, second))
+    return after / before - 1 if before > 0 else math.nan
+
+
 def share(part: str, whole: str) -> Callable[[Result], list[Value]]:
     """One sum over another; unknown if the other is zero, or if no instance knows its part."""
 
@@ -51,3 +91,21 @@ def share(part: str, whole: str) -> Callable[[Result], list[Value]]:
         return float(np.nansum(rows[part])) / denominator if known else math.nan
 
     return per_flow((part, whole), combine)
+
+
+def early(result: Result) -> list[Value]:
+    """The share of what was sent again that was sent again in the first half of the run; unknown if nothing was."""
+    halves = [quantity.seconds(point["scenario"]["duration"]) / 2 for point in result.points]
+    counts: dict[tuple[int, int, str], list[float]] = {}
+    keys, names = ("point", "replicate", "flow", "instance"), ("time_s", "retransmitted_packets")
+    for (point, replicate, flow, _), rows in grouped(result.tables["samples"], keys, names):
+        before = rows["retransmitted_packets"][rows["time_s"] <= halves[point]]
+        sums = counts.setdefault((point, replicate, flow), [0.0, 0.0])
+        sums[0] += float(before[-1]) if before.size else 0.0
+        sums[1] += float(rows["retransmitted_packets"][-1])
+    return [Value(*key, part / whole if whole > 0 else math.nan) for key, (part, whole) in counts.items()]
+
+
+tail_rtt = at_samples("rtt_s", _p99)
+smoothed_rtt = at_samples("smoothed_rtt_s", lambda rows: _mean_of_known(rows["smoothed_rtt_s"]))
+cwnd_drift = at_samples("cwnd_bytes", _drift)

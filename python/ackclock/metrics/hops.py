@@ -41,10 +41,13 @@ def _utilisation(rows: Columns, warmup_s: float) -> float:
     return grown(rows, "busy_s", warmup_s) / measured if measured > 0 else math.nan
 
 
-def _drop_rate(rows: Columns, warmup_s: float) -> float:
-    arrivals = grown(rows, "arrivals", warmup_s)
-    drops = sum(grown(rows, name, warmup_s) for name in DROPS)
-    return drops / arrivals if arrivals > 0 else math.nan
+def _share_of_arrivals(names: tuple[str, ...]) -> Combine:
+    def combine(rows: Columns, warmup_s: float) -> float:
+        arrivals = grown(rows, "arrivals", warmup_s)
+        drops = sum(grown(rows, name, warmup_s) for name in names)
+        return drops / arrivals if arrivals > 0 else math.nan
+
+    return combine
 
 
 def _mean_after(name: str) -> Combine:
@@ -63,6 +66,7 @@ def _queueing_delay(rows: Columns, warmup_s: float) -> float:
 DROPS = ("drops_queue", "drops_aqm", "drops_impairment")
 
 utilisation = per_hop(("busy_s",), _utilisation)
-drop_rate = per_hop(("arrivals", *DROPS), _drop_rate)
+drop_rate = per_hop(("arrivals", *DROPS), _share_of_arrivals(DROPS))
+overflow_rate = per_hop(("arrivals", "drops_queue"), _share_of_arrivals(("drops_queue",)))
 backlog_packets = per_hop(("backlog_packets",), _mean_after("backlog_packets"))
 queueing_delay = per_hop(("backlog_bytes", "rate_bit_per_s"), _queueing_delay)

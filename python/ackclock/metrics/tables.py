@@ -26,15 +26,22 @@ def grouped(
         return
     codes = np.zeros(table.num_rows, np.int64)
     key_columns = [column(table, key) for key in keys]
-    for values in key_columns:
-        _, inverse = np.unique(values, return_inverse=True)
+    for key, values in zip(keys, key_columns, strict=True):
+        inverse = _codes(table[key], values)
         codes = codes * (int(inverse.max()) + 1) + inverse
     columns = {name: column(table, name) for name in names}
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     groups = [order[a:b] for a, b in zip(starts, [*starts[1:], len(order)], strict=True)]
     for rows in sorted(groups, key=lambda rows: int(rows[0])):
-        key = tuple(
+        found = tuple(
             values[rows[0]].item() if hasattr(values[rows[0]], "item") else values[rows[0]] for values in key_columns
         )
-        yield key, {name: values[rows] for name, values in columns.items()}
+        yield found, {name: values[rows] for name, values in columns.items()}
+
+
+def _codes(chunked: pa.ChunkedArray, values: NDArray[Any]) -> NDArray[np.int64]:
+    """A number for each value; words are numbered by Arrow, as NumPy would compare them one by one."""
+    if pa.types.is_dictionary(chunked.type) or pa.types.is_string(chunked.type):
+        return np.asarray(chunked.cast(pa.string()).combine_chunks().dictionary_encode().indices, np.int64)
+    return np.unique(values, return_inverse=True)[1]

@@ -150,7 +150,7 @@ Q and f are PFTK's.""",
         Input("first_delayed_ack", "", "s", "mean wait for the first ACK if w1 = 1", 0, NOT_NEGATIVE),
     ),
     outputs=(
-        Output("time", "", "s", "from the first SYN to the last ACK"),
+        Output("time", "", "s", "from the first SYN to the last ACK", "completion_time"),
         Output("handshake_time", "", "s", "of it: the SYN exchange"),
         Output("slow_start_time", "T_ss", "s", "of it: slow start"),
         Output("loss_time", "T_loss", "s", "of it: recovery from the first loss"),

@@ -70,7 +70,7 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
         Input("kept", "beta", "", "what is left of the window after a loss", 0.7, PROPER_SHARE),
     ),
     outputs=(
-        Output("window", "W", "segments", "mean window"),
+        Output("window", "W", "segments", "mean window", "cwnd"),
         Output("rate", "W/RTT", "segments/s", "sending rate"),
         Output("cubic_window", "W_cubic", "segments", "mean window of the cubic alone"),
         Output("friendly_window", "W_friendly", "segments", "mean window of the Reno-friendly region"),

@@ -64,12 +64,17 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """One output of a model; the attributes are as in `Input`."""
+    """One output of a model; the attributes are as in `Input`.
+
+    Attributes:
+        metric: Name of the metric of a flow that it stands beside; empty for none, or for `Model.goodput`.
+    """
 
     name: str
     letter: str
     unit: str
     meaning: str
+    metric: str = ""
 
 
 def _cannot_tell(_path: FlowPath) -> str:

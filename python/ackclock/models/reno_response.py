@@ -15,7 +15,7 @@ from ackclock.models.path import loss_and_rtt
 
 LOSS = Input("loss", "p", "", "loss rate", domain=UP_TO_ONE)
 RTT = Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window")
-WINDOW = Output("window", "w", "segments", "mean window")
+WINDOW = Output("window", "w", "segments", "mean window", "cwnd")
 RATE = Output("rate", "w/R", "segments/s", "sending rate")
 
 

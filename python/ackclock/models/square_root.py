@@ -82,7 +82,7 @@ MODEL = Model(
     ),
     outputs=(
         Output("rate", "", "segments/s", "sending rate"),
-        Output("window", "W", "segments", "mean window"),
+        Output("window", "W", "segments", "mean window", "cwnd"),
     ),
     goodput="rate",
     assumptions=(

@@ -11,11 +11,12 @@ from ackclock.plot.captured import outstanding, sequence
 from ackclock.plot.curves import Curve, curves
 from ackclock.plot.series import cwnd, queue, rtt, throughput
 from ackclock.plot.sweep import sweep, swept_axis
+from ackclock.plot.ways import figures_of_ways, over_time, swept
 from ackclock.result import Result
 
 __all__ = [
-    "FORMATS", "KINDS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "inline", "outstanding", "queue", "render",
-    "rtt", "save", "sequence", "sweep", "swept_axis", "throughput",
+    "FORMATS", "KINDS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "figures_of_ways", "inline", "outstanding",
+    "over_time", "queue", "render", "rtt", "save", "sequence", "sweep", "swept", "swept_axis", "throughput",
 ]  # fmt: skip
 
 # By name, in the order of a report.

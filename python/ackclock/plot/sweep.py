@@ -91,7 +91,7 @@ def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput
         axes.set_xlabel(axis.label)
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
         entitle(axes, f"{what.label[0].upper()}{what.label[1:]}: {result.run['name']}, {averaging(result)}")
-        _scale(axes, axis.values, drawn)
+        set_scales(axes, axis.values, drawn)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return figure
 
@@ -190,7 +190,7 @@ def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result, w
     return [[y for _, y in curve] for _, curve in curves]
 
 
-def _scale(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
+def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
     """Logarithmic where the small values would lie on top of each other.
 
     To the right: half of the values lie in the lowest quarter. Upwards: they span more than a decade and a half.

@@ -127,7 +127,7 @@ OUTPUTS = (
     Output("with_timeouts", "", "segments/s", "the same with timeouts and a round trip of recovery after other losses"),
     Output("low", "", "segments/s", "the rate that w/R falls below in 5 % of the time"),
     Output("high", "", "segments/s", "the rate that w/R exceeds in 5 % of the time"),
-    Output("mean_window", "", "segments", "mean window over time"),
+    Output("mean_window", "", "segments", "mean window over time", "cwnd"),
     Output("window_sd", "", "segments", "standard deviation of the window over time"),
     Output("round_window", "", "segments", "mean window by rounds"),
     Output("segment_rate", "ET", "segments/s", "mean of min(w/R, L) by segments, the paper's throughput"),

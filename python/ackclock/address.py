@@ -1,0 +1,61 @@
+"""Addresses by content: what a result was made of, so that nothing is computed twice and a changed line is noticed."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ackclock.scenario import Scenario
+
+__all__ = ["of", "of_run", "package"]
+
+# Whose versions may change an outcome or a figure, apart from ackclock's own files.
+_LIBRARIES = ("numpy", "scipy", "matplotlib")
+
+
+def of(content: Mapping[str, Any]) -> str:
+    """The address of plain data."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def of_run(scenario: "Scenario") -> str:
+    """What a run is made of: the scenario with all defaults, the files it names, the engine."""
+    trees = [point.scenario.resolve().tree for point in scenario.expand()]
+    files = {name: _digest(scenario.folder / name) for name in sorted(_files(trees))}
+    return of({"points": trees, "files": files, "engine": _engine()})
+
+
+@cache
+def package() -> str:
+    """All of ackclock's files, and the libraries that compute and draw."""
+    root = Path(__file__).parent
+    files = {
+        path.relative_to(root).as_posix(): _digest(path)
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    versions = {name: metadata.version(name) for name in _LIBRARIES}
+    return of({"files": files, "python": platform.python_version(), **versions})
+
+
+@cache
+def _engine() -> str:
+    """The compiled engine's content: a version number would be the same for every build on the way to it."""
+    return of({path.name: _digest(path) for path in sorted(Path(__file__).parent.glob("_native*"))})
+
+
+def _files(tree: Any) -> set[str]:
+    """Every value of a field `file` in a tree."""
+    if isinstance(tree, dict):
+        own = {tree["file"]} if isinstance(tree.get("file"), str) else set()
+        return own.union(*map(_files, tree.values()))
+    return set().union(*map(_files, tree)) if isinstance(tree, list) else set()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

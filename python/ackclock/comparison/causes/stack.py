@@ -1,0 +1,157 @@
+"""Causes that lie in what Linux does in its own way: features of the kernel's TCP that the engine has not.
+
+The features, and what each was found to cost on five paths, are in docs/guides/fidelity.md.
+"""
+
+from ackclock import quantity
+from ackclock.comparison.causes.cause import Cause, Evidence, percent
+
+__all__ = [
+    "BURSTS", "DELAYED_ACKS", "FRIENDLY_GROWTH", "HYSTART", "KERNEL_SETTINGS", "RECOVERY", "WHOLE_SEGMENTS",
+]  # fmt: skip
+
+_OF_THE_WINDOW = ("goodput", "throughput", "cwnd")
+
+# Parameters that matter only where there are timeouts, or only where something is lost.
+_OF_TIMEOUTS = frozenset({"rto_minimum", "rto_floor", "rto_maximum", "after_timeout", "repeated_timeout"})
+_OF_LOSSES = frozenset(
+    {
+        "decrease_base", "recovery", "partial_ack", "partial_window_deflation", "growth_at_recovery_end", "careful",
+        "limited_transmit", "rescue_retransmission", "whole_ssthresh", "duplicate_threshold",
+    }
+)  # fmt: skip
+
+
+def _control(evidence: Evidence) -> dict[str, object]:
+    """The flow's congestion control as the engine has it; empty for UDP."""
+    return dict((evidence.flow or {}).get("transport", {}).get("control", {}))
+
+
+def _loses_at_random(evidence: Evidence) -> bool:
+    """Then windows stay small, bursts have an end, and CUBIC is below Reno's window; else the queue decides."""
+    return evidence.path is not None and evidence.path.loss > 0
+
+
+def _matters(evidence: Evidence, parameter: str) -> bool:
+    """Whether a parameter that the kernel has otherwise can have mattered in these runs."""
+    if parameter in _OF_TIMEOUTS:
+        return any(seen > 0 for seen in evidence.both("timeouts"))
+    if parameter in _OF_LOSSES:
+        return any(seen > 0 for seen in evidence.both("retransmissions"))
+    if parameter == "idle_restart":
+        return evidence.path is not None and not evidence.path.is_greedy
+    return parameter != "rto_initial" or (evidence.path is not None and evidence.path.has_handshake)
+
+
+def _settings(evidence: Evidence) -> str:
+    if not evidence.is_kernel_beside_engine or evidence.flow is None:
+        return ""
+    before = f"flows.{evidence.flow['name']}.transport."
+    refused = dict.fromkeys(
+        row["name"].removeprefix(before)
+        for row in evidence.settings
+        if row["refusal"] and row["name"].startswith(before)
+    )
+    told = [name for name in refused if _matters(evidence, name)]
+    return f"not as the scenario asks: {', '.join(told)}" if told else ""
+
+
+def _friendly_growth(evidence: Evidence) -> str:
+    control = _control(evidence)
+    concerns = control.get("kind") == "cubic" and control.get("friendly_speedup") is True
+    smaller = evidence.metric in (*_OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay") and not evidence.more
+    if not (evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)):
+        return ""
+    return "the engine's CUBIC has friendly_speedup, Linux's has not"
+
+
+def _hystart(evidence: Evidence) -> str:
+    """What a slow start cost that went too far: what was sent again early beyond what a settled flow sends again."""
+    early, again = evidence.both("early_retransmissions"), evidence.both("retransmissions")
+    ours, engines = (max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True))
+    if not (evidence.is_kernel_beside_engine and _control(evidence).get("kind") == "cubic" and engines - ours > 0):
+        return ""
+    if evidence.metric in ("retransmissions", "drops") and not evidence.fits((ours - engines) / again[1]):
+        return ""
+    return f"beginning cost {percent(engines)} of the segments in simulate, {percent(ours)} in emulate"
+
+
+def _bursts(evidence: Evidence) -> str:
+    ours, engines = evidence.both("overflow")
+    if not (evidence.is_kernel_beside_engine and ours - engines > 0):
+        return ""
+    if evidence.metric in ("retransmissions", "drops") and not evidence.more:
+        return ""
+    return f"a full queue dropped {percent(ours)} of the packets in emulate, {percent(engines)} in simulate"
+
+
+def _whole_segments(evidence: Evidence) -> str:
+    """Cutting off costs less than a segment of the window."""
+    if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.path is None:
+        return ""
+    transport, window = evidence.flow["transport"], evidence.reference_saw.get("cwnd", 0.0) / evidence.path.mss_bytes
+    reduced = min(evidence.both("retransmissions")) > 0 and transport.get("whole_ssthresh") is False
+    fits = window > 0 and 0 < -evidence.relative <= 1 / window
+    if not (reduced and fits and evidence.metric in _OF_THE_WINDOW):
+        return ""
+    return f"windows are {window:.2g} segments on average: a segment is up to {percent(1 / window)} of one"
+
+
+def _delayed_acks(evidence: Evidence) -> str:
+    if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.flow["transport"]["kind"] != "tcp":
+        return ""
+    delayed = evidence.flow["transport"]["delayed_ack"]
+    longest = quantity.seconds(delayed["timeout"])
+    ours, engines = evidence.both("rtt")
+    shorter = 1 - ours / engines
+    if quantity.packets(delayed["every"]) <= 1 or not (_loses_at_random(evidence) and 0 < engines - ours <= longest):
+        return ""
+    effect = {"rtt": -shorter, "goodput": shorter, "throughput": shorter}.get(evidence.metric, 0.0)
+    if not evidence.fits(effect):
+        return ""
+    return f"the engine's receiver holds an ACK up to {longest * 1e3:g} ms; round trips were {percent(shorter)} shorter"
+
+
+def _recovery(evidence: Evidence) -> str:
+    ours, engines = evidence.both("timeouts")
+    effect = evidence.share_of_timeouts(engines - ours)
+    if not (evidence.is_kernel_beside_engine and evidence.metric in _OF_THE_WINDOW and evidence.fits(effect)):
+        return ""
+    rack = next((row["has"] for row in evidence.settings if row["name"] == "net.ipv4.tcp_recovery"), "1") != "0"
+    how = "by time (RACK, tail-loss probes) and spreads reductions (PRR)" if rack else "with PRR, RACK being off"
+    return f"{ours:.2g} timeouts a run in emulate, {engines:.2g} in simulate; Linux recovers {how}"
+
+
+KERNEL_SETTINGS = Cause(
+    "kernel_settings", "The kernel has parameters of the scenario's TCP in its own way (table settings).", _settings
+)
+FRIENDLY_GROWTH = Cause(
+    "friendly_growth",
+    "Linux's CUBIC keeps the slow Reno-friendly growth of RFC 8312; RFC 9438 grows by a segment a round above the last "
+    "maximum.",
+    _friendly_growth,
+)
+HYSTART = Cause(
+    "hystart",
+    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the engine's goes on "
+    "until a loss, or with HyStart++ until round trips are longer.",
+    _hystart,
+)
+BURSTS = Cause(
+    "bursts",
+    "Linux hands down trains of segments (segmentation offload), which overflow a queue that segments apart would fit.",
+    _bursts,
+)
+WHOLE_SEGMENTS = Cause(
+    "whole_segments",
+    "Linux's window and threshold are whole segments, cut off: the smaller the windows, the more it costs.",
+    _whole_segments,
+)
+DELAYED_ACKS = Cause(
+    "delayed_acks",
+    "Linux's receiver acknowledges at once at the end of a burst; the engine's waits for a second segment.",
+    _delayed_acks,
+)
+RECOVERY = Cause(
+    "recovery", "Linux detects and repairs losses in another way than RFC 6675, and so has other timeouts.", _recovery
+)

@@ -1,0 +1,54 @@
+"""Causes that lie in how sure the numbers are."""
+
+import math
+
+from ackclock.comparison.causes.cause import Cause, Evidence, percent
+
+__all__ = ["LATE_PACKETS", "TOO_FEW_REPLICATES", "UNTRUSTED_RUNS"]
+
+
+def _too_few(evidence: Evidence) -> str:
+    sizes = dict(zip((evidence.way, evidence.reference), evidence.replicates, strict=True))
+    if evidence.way == "predict":
+        del sizes["predict"]  # has no chance in it
+    if math.isnan(evidence.difference.half_width):
+        alone = " and ".join(name for name, count in sizes.items() if count < 2)
+        return f"one replicate of {alone} has no spread: it cannot be told whether this is chance"
+    if abs(evidence.difference.mean) > evidence.difference.half_width:
+        return ""
+    counts = " and ".join(f"{count} of {name}" for name, count in sizes.items())
+    wide = evidence.difference.half_width / abs(evidence.reference_mean) if evidence.reference_mean else 0.0
+    return f"the interval, ± {percent(wide)}, is wider than the residual, with {counts}" if wide > 0 else ""
+
+
+def _untrusted(evidence: Evidence) -> str:
+    runs = f"{evidence.untrusted} run{'' if evidence.untrusted == 1 else 's'}"
+    return f"{runs} that this machine was too busy for, taken in all the same" if evidence.untrusted else ""
+
+
+def _late(evidence: Evidence) -> str:
+    """Both ways are longer by what half of the packets were late at most; under random loss a rate falls with that."""
+    path, late_s = evidence.path, 2 * evidence.late_s
+    if evidence.way != "emulate" or path is None or not (late_s > 0 and path.round_trip_s > 0):
+        return ""
+    longer = evidence.metric in ("rtt", "rtt_p99", "smoothed_rtt") and 0 < evidence.difference.mean <= late_s
+    share = late_s / path.round_trip_s
+    slower = evidence.metric in ("goodput", "throughput") and 0 < -evidence.relative <= share
+    if not (longer or slower):
+        return ""
+    return f"packets were late: up to {late_s * 1e3:.2g} ms in half of the round trips, {percent(share)} of one"
+
+
+TOO_FEW_REPLICATES = Cause(
+    "too_few_replicates",
+    "Replicates differ by chance; the fewer there are, the less can be told of what is beyond it.",
+    _too_few,
+)
+UNTRUSTED_RUNS = Cause(
+    "untrusted_runs", "Runs that are not to be trusted are in the mean, as was asked for (--untrusted).", _untrusted
+)
+LATE_PACKETS = Cause(
+    "late_packets",
+    "An emulator wakes up late, and hosts take time, which lengthens every round trip.",
+    _late,
+)

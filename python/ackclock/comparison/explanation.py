@@ -1,0 +1,94 @@
+"""What explains residuals, gathered: each cause once for each way, with the cases in which it shows."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ackclock.comparison.causes import Cause, cause
+from ackclock.comparison.table import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, Residual, Row
+from ackclock.metrics import Interval
+
+__all__ = ["Case", "Explanation", "explanations", "tally"]
+
+
+class Case(NamedTuple):
+    """One residual that a cause explains.
+
+    Attributes:
+        row: Of which metric, point and flow.
+        words: How the cause shows.
+    """
+
+    row: Row
+    words: str
+
+
+class Explanation(NamedTuple):
+    """A cause that shows in the residuals of a way.
+
+    Attributes:
+        number: By which tables refer to it, from 1.
+        column: Name of the way's column.
+        reference: Name of that which it is held against.
+        cause: The cause's record.
+        cases: The residuals.
+    """
+
+    number: int
+    column: str
+    reference: str
+    cause: Cause
+    cases: tuple[Case, ...]
+
+
+def explanations(comparison: Comparison) -> list[Explanation]:
+    """Every cause of residuals that exceed their interval or have none, in the order in which tables meet them."""
+    found: dict[tuple[str, str], list[Case]] = {}
+    references: dict[str, str] = {}
+    for row in comparison.rows:
+        for column, residual in row.residuals.items():
+            references[column] = residual.reference
+            for finding in residual.findings if residual.standing in (EXCEEDS, UNSURE) else ():
+                found.setdefault((column, finding.cause), []).append(Case(row, finding.words))
+    return [
+        Explanation(number, column, references[column], cause(name), tuple(cases))
+        for number, ((column, name), cases) in enumerate(found.items(), 1)
+    ]
+
+
+def numbers_of(listed: Sequence[Explanation], column: str, residual: Residual) -> list[int]:
+    """The explanations of a residual by number."""
+    names = [finding.cause for finding in residual.findings] if residual.standing in (EXCEEDS, UNSURE) else []
+    return [one.number for one in listed if one.column == column and one.cause.name in names]
+
+
+def tally(comparison: Comparison) -> str:
+    """How many residuals there are and what they are, in a sentence or two."""
+    residuals = [residual for row in comparison.rows for residual in row.residuals.values()]
+    if not residuals:
+        return "Nothing can be held against anything: fewer than two ways know a number."
+    counts = {kind: sum(one.standing == kind for one in residuals) for kind in (WITHIN, SLIGHT, EXCEEDS, UNSURE)}
+    unexplained = sum(one.is_unexplained for one in residuals)
+    words = f"Of {len(residuals)} residuals {counts[WITHIN]} are within their 95 % interval"
+    words += f", {counts[SLIGHT]} are outside but less than 1 %" if counts[SLIGHT] else ""
+    words += f", {counts[EXCEEDS]} exceed it, {unexplained} of them unexplained" if counts[EXCEEDS] else ""
+    words += f", {counts[UNSURE]} have none" if counts[UNSURE] else ""
+    chance = round(0.05 * (len(residuals) - counts[UNSURE]))
+    return words + (f". By chance alone about {chance} would exceed it." if chance else ".")
+
+
+def written_residual(residual: Residual, shown_per_unit: float) -> str:
+    """`+5.3 % ± 2.1`, or in the shown unit where the reference is zero."""
+    gap = residual.difference
+    if math.isnan(residual.relative):
+        return _signed(gap, shown_per_unit)
+    scale = residual.relative / gap.mean * 100 if gap.mean else 0.0
+    return _signed(Interval(gap.mean, gap.half_width, gap.replicates), abs(scale), " %")
+
+
+def _signed(gap: Interval, scale: float, unit: str = "") -> str:
+    half = gap.half_width * scale
+    digits = 0 if not half < 10 or abs(gap.mean * scale) >= 100 else 1
+    nothing = round(gap.mean * scale, digits) == 0
+    words = f"{0:.{digits}f}{unit}" if nothing else f"{gap.mean * scale:+.{digits}f}{unit}"
+    return words if math.isnan(half) else f"{words} ± {half:.{digits}f}"

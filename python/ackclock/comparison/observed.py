@@ -1,0 +1,187 @@
+"""What the results of all ways hold about one flow or hop of one point: the material of cells and of evidence."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ackclock import quantity
+from ackclock.comparison.column import Column
+from ackclock.comparison.predicted import Prediction, best
+from ackclock.metrics import Metric, metric
+from ackclock.models import FlowPath, flow_paths
+
+__all__ = ["Observations", "Topic"]
+
+# Metrics that causes look at besides the one that a residual is of. Those of hops count for the flow that crosses them.
+_EVIDENCE_OF_FLOWS = (
+    "timeouts", "retransmissions", "rtt", "cwnd", "smoothed_rtt", "cwnd_drift", "early_retransmissions",
+)  # fmt: skip
+_EVIDENCE_OF_HOPS = ("overflow",)
+
+# Hops where packets wait for less than this share of a round trip are left out: it changes nothing by a hundredth.
+_WAITING = 0.01
+
+_OF_HOPS = frozenset({"queueing_delay"})
+_OF_ALL_FLOWS = frozenset({"fairness"})
+ALL_FLOWS = "all flows"
+
+Values = dict[tuple[int, str], dict[int, float]]
+
+
+class Topic(NamedTuple):
+    """What a row of a comparison is about.
+
+    Attributes:
+        point: Index of the point.
+        subject: The flow's or the hop's name, or `all flows`.
+        is_flow: Whether it is a flow.
+        flow: That flow; of a hop, or of all flows, the only one; None if there are several.
+        path: That flow's, in the terms of the models.
+        duration_s: How long a run of the point lasts.
+    """
+
+    point: int
+    subject: str
+    is_flow: bool
+    flow: Mapping[str, Any] | None
+    path: FlowPath | None
+    duration_s: float
+
+    @property
+    def control(self) -> str:
+        """The flow's congestion control; empty of what is no flow."""
+        if not self.is_flow or self.flow is None:
+            return ""
+        transport = self.flow["transport"]
+        return str(transport["control"]["kind"]) if transport["kind"] == "tcp" else "udp"
+
+
+class Observations:
+    """Every column's numbers, each metric read once."""
+
+    def __init__(self, columns: Mapping[str, Column], points: Sequence[Mapping[str, Any]]) -> None:
+        """Nothing is read before it is asked for.
+
+        Args:
+            columns: By name.
+            points: Each with its resolved `scenario`.
+        """
+        self._columns = columns
+        self._points = points
+        self._values: dict[tuple[str, str], Values] = {}
+
+    def topics(self, name: str) -> list[Topic]:
+        """What a metric is about, point by point in the scenario's order."""
+        found = []
+        for point, entry in enumerate(self._points):
+            scenario = entry["scenario"]
+            if name in _OF_HOPS:
+                subjects = [(hop["name"], self._crossing(point, hop["name"])) for hop in scenario["hops"]]
+            elif name in _OF_ALL_FLOWS:
+                tcp = [flow for flow in scenario["flows"] if flow["transport"]["kind"] == "tcp"]
+                rivals = sum(flow["count"] for flow in tcp)
+                subjects = [(ALL_FLOWS, tcp)] if rivals > 1 else []
+            else:
+                subjects = [(flow["name"], [flow]) for flow in scenario["flows"]]
+            found += [self._topic(point, subject, flows, name) for subject, flows in subjects]
+        return found
+
+    def matters(self, name: str, topic: Topic) -> bool:
+        """Whether any way knows a number; of a hop, whether so much waits there that a round trip is longer for it."""
+        runs = [one for one in self._columns.values() if one.way != "predict"]
+        means = [_mean(self.values(one, metric(name)).get((topic.point, topic.subject), {}).values()) for one in runs]
+        if name in _OF_HOPS:
+            crossing = self._crossing(topic.point, topic.subject)
+            shortest = min((self._paths[topic.point][flow["name"]].round_trip_s for flow in crossing), default=math.inf)
+            return any(mean > _WAITING * shortest for mean in means)
+        predict = self._columns.get("predict")
+        told = predict is not None and self.prediction(predict, metric(name), topic) is not None
+        return told or not all(math.isnan(mean) for mean in means)
+
+    def values(self, column: Column, what: Metric) -> Values:
+        """A column's values of a metric."""
+        key = (column.name, what.name)
+        if key not in self._values:
+            self._values[key] = column.values(what)
+        return self._values[key]
+
+    def predictions(self, column: Column, topic: Topic) -> list[dict[str, Any]]:
+        """What every model that was asked says of a flow: rows of `predictions`, inputs and outputs as dicts."""
+        return self._predictions.get((column.own_number(topic.point), topic.subject), [])
+
+    def prediction(self, column: Column, what: Metric, topic: Topic) -> Prediction | None:
+        """What the model says that fits best."""
+        rows = self.predictions(column, topic)
+        return best(rows, what, dict(topic.flow)) if topic.is_flow and topic.flow is not None else None
+
+    def of_both(self, column: Column, reference: Column, topic: Topic) -> dict[str, Any]:
+        """The fields of `Evidence` that are about the runs rather than about the residual."""
+        emulated = next((one for one in (column, reference) if one.way == "emulate"), None)
+        fidelity = [] if emulated is None else emulated.fidelity_rows(topic.point)
+        late = [max(row["lateness_p50_s"], row["probe_extra_p50_s"] or 0.0) for row in fidelity]
+        taken_in = [
+            row
+            for one in (column, reference)
+            if one.averages_untrusted
+            for row in one.fidelity_rows(topic.point)
+            if not row["trusted"]
+        ]
+        return {
+            "saw": self._saw(column, topic),
+            "reference_saw": self._saw(reference, topic),
+            "settings": [] if emulated is None else self._settings(emulated, topic.point),
+            "late_s": float(np.median(late)) if late else math.nan,
+            "untrusted": len(taken_in),
+        }
+
+    @cached_property
+    def _predictions(self) -> dict[tuple[int | None, str], list[dict[str, Any]]]:
+        column = self._columns.get("predict")
+        found: dict[tuple[int | None, str], list[dict[str, Any]]] = {}
+        for row in column.result.tables["predictions"].to_pylist() if column and column.result else []:
+            told = {name: dict(row[name] or ()) for name in ("inputs", "outputs")}
+            found.setdefault((row["point"], row["flow"]), []).append(row | told)
+        return found
+
+    @cached_property
+    def _paths(self) -> list[dict[str, FlowPath]]:
+        return [{path.flow: path for path in flow_paths(entry["scenario"])} for entry in self._points]
+
+    def _topic(self, point: int, subject: str, flows: Sequence[Mapping[str, Any]], name: str) -> Topic:
+        scenario = self._points[point]["scenario"]
+        flow = flows[0] if len(flows) == 1 else None
+        path = self._paths[point][flow["name"]] if flow is not None else None
+        is_flow = name not in _OF_HOPS | _OF_ALL_FLOWS
+        return Topic(point, subject, is_flow, flow, path, quantity.seconds(scenario["duration"]))
+
+    def _crossing(self, point: int, hop: str) -> list[Mapping[str, Any]]:
+        """The flows whose data cross a hop."""
+        return [flow for flow in self._points[point]["scenario"]["flows"] if hop in flow["route"]]
+
+    def _saw(self, column: Column, topic: Topic) -> dict[str, float]:
+        if topic.flow is None:
+            return {}
+        subjects = dict.fromkeys(_EVIDENCE_OF_FLOWS, (topic.flow["name"],))
+        subjects |= dict.fromkeys(_EVIDENCE_OF_HOPS, tuple(topic.flow["route"]))
+        seen = {}
+        for name, whose in subjects.items():
+            values = self.values(column, metric(name))
+            means = [_mean(values.get((topic.point, one), {}).values()) for one in whose]
+            known = [mean for mean in means if not math.isnan(mean)]
+            if known:
+                seen[name] = max(known)  # of the hops on a route, the one where it matters most
+        return seen
+
+    def _settings(self, emulated: Column, point: int) -> list[dict[str, Any]]:
+        if emulated.result is None or "settings" not in emulated.result.tables:
+            return []
+        own = emulated.own_number(point)
+        return [row for row in emulated.result.tables["settings"].to_pylist() if row["point"] == own]
+
+
+def _mean(values: Any) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan

@@ -1,0 +1,212 @@
+"""Figures of a comparison: the ways in the same axes."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ackclock import quantity
+from ackclock.comparison import COLUMNS, Column, Comparison, Row
+from ackclock.metrics import Metric, metric
+from ackclock.metrics.tables import grouped
+from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.style import Style, reference_style, style
+from ackclock.plot.sweep import Axis, set_scales, swept_axis
+from ackclock.summary import short
+
+__all__ = ["figures_of_ways", "over_time", "swept"]
+
+# More panels than this make a figure that no page holds.
+_MOST_PANELS = 6
+
+# The height of a panel, and what title and axis take besides, in inches.
+_PANEL, _FRAME = 1.9, 0.9
+
+# Throughput is averaged over this share of the run: longer than in `plot.series`, as lines above each other have to be
+# told apart.
+_INTERVALS = 25
+
+
+def figures_of_ways(
+    comparison: Comparison, *, of: str = "goodput", point: int = 0, replicate: int = 0
+) -> dict[str, Callable[[], Figure]]:
+    """Every figure that the comparison allows, by name; each is drawn when it is called.
+
+    Args:
+        comparison: Whose.
+        of: The metric of the figure against the swept parameter.
+        point: Which point the figures over time show.
+        replicate: Which replicate they show.
+    """
+    drawn: dict[str, Callable[[], Figure]] = {}
+    if swept_axis(comparison.points) is not None and of in comparison.metrics:
+        drawn["sweep"] = partial(swept, comparison, of=of)
+    if _over_time(comparison, point):
+        drawn["throughput"] = partial(over_time, comparison, "throughput", point=point, replicate=replicate)
+        drawn["cwnd"] = partial(over_time, comparison, "cwnd", point=point, replicate=replicate)
+    return drawn
+
+
+def swept(comparison: Comparison, *, of: str = "goodput") -> Figure:
+    """A metric's means and 95 % intervals against the swept parameter, a panel for each flow, a line for each way.
+
+    Raises:
+        ValueError: Nothing numeric is swept, or no way knows the metric.
+    """
+    axis, what = swept_axis(comparison.points), metric(of)
+    rows = [row for row in comparison.rows if row.metric == of]
+    if axis is None or not rows:
+        raise ValueError("sweeps no quantity, or no way knows this metric; choose a figure over time")
+    panels: dict[str, list[Row]] = {}
+    for row in rows:
+        panels.setdefault(_panel(comparison, row, axis), []).append(row)
+    shown = dict(list(panels.items())[:_MOST_PANELS])
+    with looks():
+        figure, all_axes = new(len(shown), _FRAME + max(2.6, _PANEL * len(shown)))
+        for axes, (label, members) in zip(all_axes, shown.items(), strict=True):
+            drawn = [_draw_swept(axes, axis, what, name, column, members) for name, column in _answering(comparison)]
+            set_scales(axes, [axis.values[row.point] for row in members], drawn)
+            axes.set_ylabel(f"{label}\n({what.shown_unit})" if what.shown_unit else label)
+        all_axes[-1].set_xlabel(axis.label)
+        _legend(all_axes)
+        left = f", {len(shown)} of {len(panels)} flows" if len(panels) > len(shown) else ""
+        label = f"{what.label[0].upper()}{what.label[1:]}"
+        entitle(all_axes[0], f"{label}: {comparison.run['name']}, means of replicates ± 95 % confidence{left}")
+    return figure
+
+
+def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: int = 0) -> Figure:
+    """One replicate over time, a panel for the first instance of each flow, a line for each way.
+
+    Args:
+        comparison: Whose.
+        what: `throughput` or `cwnd`.
+        point: Index of the point.
+        replicate: Which replicate.
+
+    Raises:
+        ValueError: There is no such point.
+    """
+    if not 0 <= point < len(comparison.points):
+        raise ValueError(f"there is no point {point}; this comparison has {len(comparison.points)}, from 0")
+    scenario = comparison.points[point]["scenario"]
+    flows = scenario["flows"][:_MOST_PANELS]
+    columns = _over_time(comparison, point)
+    with looks():
+        figure, all_axes = new(len(flows), _FRAME + max(2.6, _PANEL * len(flows)))
+        for axes, flow in zip(all_axes, flows, strict=True):
+            _draw_level(axes, comparison, what, flow, point)
+            for name, column in columns:
+                _draw_series(axes, name, column, what, flow, (point, replicate))
+            unit = "Mbit/s" if what == "throughput" else "segments"
+            named = flow["name"] if flow["count"] == 1 else f"{flow['name']}/0"
+            axes.set_ylabel(f"{named}\n({unit})")
+            axes.set_ylim(bottom=0)
+        all_axes[-1].set_xlabel("time (s)")
+        all_axes[-1].set_xlim(0, quantity.seconds(scenario["duration"]))
+        _legend(all_axes)
+        assigned = comparison.points[point]["assignments"]
+        where = [f"{name} {value}" for name, value in zip(short(assigned), assigned.values(), strict=True)]
+        title = "Throughput" if what == "throughput" else "Congestion window"
+        entitle(all_axes[0], ", ".join([f"{title}: {comparison.run['name']}", *where, f"replicate {replicate}"]))
+    return figure
+
+
+def _style(name: str) -> Style:
+    """Of a column: models grey, what was measured of a run in that run's colour, with other dashes and markers."""
+    order = list(COLUMNS)
+    if name == "predict":
+        return reference_style(0)
+    looked = style(order.index(name) - 1)
+    source = COLUMNS[name][1]
+    return looked._replace(color=style(order.index(source) - 1).color) if source else looked
+
+
+def _answering(comparison: Comparison) -> list[tuple[str, Column]]:
+    return [(name, column) for name, column in comparison.columns.items() if column.result is not None]
+
+
+def _over_time(comparison: Comparison, point: int) -> list[tuple[str, Column]]:
+    """The columns that know what a point's flows did over time."""
+    return [
+        (name, column)
+        for name, column in _answering(comparison)
+        if column.result is not None and "samples" in column.result.tables and column.own_number(point) is not None
+    ]
+
+
+def _panel(comparison: Comparison, row: Row, axis: Axis) -> str:
+    """What a panel is of: a flow or hop, its control, the other swept values."""
+    assigned = comparison.points[row.point]["assignments"]
+    others = [str(value) for path, value in assigned.items() if path not in axis.settled and str(value) != row.control]
+    control = [row.control] if row.control and row.control != row.subject else []
+    return ", ".join([row.subject, *control, *others])
+
+
+def _draw_swept(axes: Axes, axis: Axis, what: Metric, name: str, column: Column, rows: Sequence[Row]) -> list[float]:
+    known = sorted((row for row in rows if row.cells[name].is_known), key=lambda row: axis.values[row.point])
+    if not known:
+        return []
+    x = [axis.values[row.point] for row in known]
+    means = np.array([row.cells[name].interval.mean for row in known]) * what.shown_per_unit
+    half = np.nan_to_num([row.cells[name].interval.half_width for row in known]) * what.shown_per_unit
+    looked = _style(name)
+    axes.plot(x, means, color=looked.color, linestyle=looked.linestyle, marker=looked.marker or "_", label=column.label)
+    if half.any():
+        axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.15, linewidth=0)
+        axes.errorbar(x, means, half, fmt="none", ecolor=looked.color, elinewidth=0.8, capsize=2.5)
+    return [float(mean) for mean in means]
+
+
+def _draw_level(axes: Axes, comparison: Comparison, what: str, flow: dict[str, Any], point: int) -> None:
+    """What a model says of one instance's mean."""
+    of = {"throughput": "goodput", "cwnd": "cwnd"}[what]
+    for row in comparison.rows:
+        told = row.cells.get("predict")
+        if (row.metric, row.point, row.subject) == (of, point, flow["name"]) and told is not None and told.is_known:
+            mss = quantity.data_bytes(flow["transport"]["mss"])
+            level = told.interval.mean * 1e-6 / flow["count"] if of == "goodput" else told.interval.mean / mss
+            looked = _style("predict")
+            axes.axhline(level, color=looked.color, linestyle=looked.linestyle, linewidth=1.1, label="predict")
+
+
+def _draw_series(axes: Axes, name: str, column: Column, what: str, flow: dict[str, Any], run: tuple[int, int]) -> None:
+    """The first instance of a flow in one replicate of one point."""
+    if column.result is None:
+        return
+    mss = quantity.data_bytes(flow["transport"]["mss"])
+    value = "delivered_bytes" if what == "throughput" else "cwnd_bytes"
+    wanted = (column.own_number(run[0]), run[1], flow["name"], 0)
+    keys = ("point", "replicate", "flow", "instance")
+    samples = column.result.tables["samples"]
+    of_point = samples.filter(pc.and_(pc.equal(samples["point"], wanted[0]), pc.equal(samples["replicate"], run[1])))
+    for key, rows in grouped(of_point, keys, ("time_s", value)):
+        if key != wanted or np.isnan(rows[value]).all():
+            continue
+        time, values = rows["time_s"], rows[value] / mss
+        if what == "throughput":
+            every = max(1, time.size // _INTERVALS)
+            time, delivered = time[::every], rows[value][::every]
+            values = np.diff(delivered) * 8e-6 / np.diff(time)
+            time = (time[1:] + time[:-1]) / 2
+        looked = _style(name)
+        axes.plot(
+            time, values, color=looked.color, linestyle=looked.linestyle, marker=looked.marker,
+            markevery=max(1, time.size // 12), label=column.label,
+        )  # fmt: skip
+
+
+def _legend(all_axes: Sequence[Axes]) -> None:
+    """One for all panels, beside the first: each way once."""
+    found: dict[str, Any] = {}
+    for axes in all_axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+        if not axes.lines:
+            axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center", va="center")
+    if found:
+        all_axes[0].legend(list(found.values()), list(found), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)

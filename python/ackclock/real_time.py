@@ -1,0 +1,92 @@
+"""How long an emulation takes, and what of it fits into a limit: real time is the dear way."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ackclock import quantity
+from ackclock.scenario import Point, Scenario
+
+__all__ = ["Part", "lasts_s", "part_within"]
+
+
+class Part(NamedTuple):
+    """What of a scenario is emulated.
+
+    Attributes:
+        scenario: With fewer replicates or points; None if not a single run fits.
+        runs: How many it has.
+        lasts_s: How long they take, without what is between them.
+        left_out: What is not emulated, in words; empty if all is.
+    """
+
+    scenario: Scenario | None
+    runs: int
+    lasts_s: float
+    left_out: str
+
+
+def lasts_s(scenario: Scenario) -> float:
+    """How long all runs of a scenario last, without what is between them."""
+    return sum(_replicates(point) * _duration_s(point) for point in scenario.expand())
+
+
+def part_within(scenario: Scenario, limit_s: float | None) -> Part:
+    """As many whole replicates of all points as fit; if not even one of each does, one of points all over the sweep.
+
+    Points are then taken in an order in which each is as far as can be from those taken before, beginning with the
+    first, so that a larger limit adds to what a smaller one has.
+
+    Args:
+        scenario: With or without a sweep.
+        limit_s: In seconds; None for no limit.
+    """
+    points = scenario.expand()
+    durations = [_duration_s(point) for point in points]
+    asked = _replicates(points[0])
+    fitting = asked if limit_s is None else min(asked, math.floor(limit_s / sum(durations)))
+    if fitting > 0:
+        part = scenario if fitting == asked else scenario.replace(replicates=fitting)
+        left_out = "" if fitting == asked else f"{asked - fitting} of {asked} replicates of each point"
+        return Part(part, fitting * len(points), fitting * sum(durations), left_out)
+    chosen: list[int] = []
+    for index in _spread([point.assignments for point in points]):
+        if sum(durations[one] for one in chosen) + durations[index] > (limit_s or 0.0):
+            break
+        chosen.append(index)
+    if not chosen:
+        return Part(None, 0, 0.0, f"a run of {durations[0]:g} s is longer than {limit_s:g} s")
+    chosen.sort()
+    left_out = f"{len(points) - len(chosen)} of {len(points)} points, and all replicates but the first"
+    total = sum(durations[one] for one in chosen)
+    return Part(_of_points(scenario, [points[one] for one in chosen]), len(chosen), total, left_out)
+
+
+def _spread(assignments: Sequence[dict[str, object]]) -> list[int]:
+    """Indices of points, each as far as can be from those before; of equally far ones the first."""
+    ranks = []
+    for path in assignments[0]:
+        values = list(dict.fromkeys(str(point[path]) for point in assignments))
+        ranks.append([values.index(str(point[path])) / max(1, len(values) - 1) for point in assignments])
+    places = list(zip(*ranks, strict=True)) or [()]
+    order = [0]
+    while len(order) < len(places):
+        rest = [index for index in range(len(places)) if index not in order]
+        order.append(max(rest, key=lambda index: min(math.dist(places[index], places[one]) for one in order)))
+    return order
+
+
+def _of_points(scenario: Scenario, points: Sequence[Point]) -> Scenario:
+    """The scenario with these points only: paths of a sweep that are joined by commas vary together."""
+    paths = list(points[0].assignments)
+    together = [[point.assignments[path] for path in paths] for point in points]
+    values = together if len(paths) > 1 else [one for [one] in together]
+    return scenario.replace(replicates=1, sweep={",".join(paths): values})
+
+
+def _duration_s(point: Point) -> float:
+    return quantity.seconds(point.scenario.resolve().tree["duration"])
+
+
+def _replicates(point: Point) -> int:
+    return int(point.scenario.resolve().tree["replicates"])

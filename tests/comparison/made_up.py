@@ -1,0 +1,91 @@
+"""Results made up: one flow, any points and replicates, numbers as a test wants them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ackclock import Result, Scenario, predict
+from ackclock.comparison import Column, Comparison
+
+SWEEP = {"hops.wireless.impairments.0.probability": ["0.5 %", "5 %"]}
+TRUSTED = "trusted"
+
+
+def points_of(scenario: Scenario) -> list[dict[str, Any]]:
+    return [
+        {"assignments": point.assignments, "scenario": point.scenario.resolve().tree} for point in scenario.expand()
+    ]
+
+
+def made_up(
+    way: str,
+    scenario: Scenario,
+    goodputs: Sequence[Sequence[float | None]],
+    *,
+    trusted: Mapping[tuple[int, int], bool] | None = None,
+    **columns: float | None,
+) -> Result:
+    """A result with `goodputs[point][replicate]` in Mbit/s; `columns` are the same in every run."""
+    other = {
+        "rtt_mean_s": 0.08, "cwnd_mean_bytes": 1e4, "retransmitted_packets": 10.0, "sent_packets": 1000,
+        "dropped_packets": 10, "timeouts": 0.0, "completion_time_s": None,
+    } | columns  # fmt: skip
+    keys = [(point, run) for point, values in enumerate(goodputs) for run in range(len(values))]
+    flows = [
+        {"point": point, "replicate": run, "flow": "main", "instance": 0, "control": "reno"}
+        | {"goodput_bit_per_s": None if (value := goodputs[point][run]) is None else value * 1e6}
+        | other
+        for point, run in keys
+    ]
+    samples = [
+        {"point": point, "replicate": run, "flow": "main", "instance": 0, "time_s": time, "cwnd_bytes": 1e4}
+        | {"rtt_s": None if way == "emulate" else 0.08, "smoothed_rtt_s": 0.08, "retransmitted_packets": time}
+        for point, run in keys
+        for time in (1.0, 2.0, 3.0, 4.0, 5.0)
+    ]
+    run = {
+        "schema": 1, "way": way, "name": "made up", "seed": "1", "replicates": max(map(len, goodputs)),
+        "versions": {}, "partial": False, "warnings": [], "controls": [], "scenario": scenario.tree,
+        "points": points_of(scenario),
+    }  # fmt: skip
+    tables = {
+        "flows": pa.Table.from_pylist(flows, _typed(flows)),
+        "samples": pa.Table.from_pylist(samples, _typed(samples)),
+    }
+    if way == "emulate":
+        tables["fidelity"] = _fidelity(keys, trusted or {})
+        tables["settings"] = pa.table({name: [] for name in ("point", "name", "asked", "has", "refusal")})
+    return Result(run, tables)
+
+
+def _typed(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
+    """A column of nothing but None is of numbers, too."""
+    kinds = {str: pa.string(), int: pa.int64()}
+    return pa.schema({name: kinds.get(type(value), pa.float64()) for name, value in rows[0].items()})
+
+
+def _fidelity(keys: Sequence[tuple[int, int]], trusted: Mapping[tuple[int, int], bool]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [
+            {"point": point, "replicate": run, "trusted": int(trusted.get((point, run), True)), "verdict": TRUSTED}
+            | {"lateness_p50_s": 4e-5, "probe_extra_p50_s": 1e-4}
+            for point, run in keys
+        ]
+    )
+
+
+def compared(scenario: Scenario, models: str | None, **results: Result | str) -> Comparison:
+    """A comparison of results by column (`_` for `-`); a text is why there is none."""
+    points = points_of(scenario)
+    assigned = tuple(point["assignments"] for point in points)
+    columns: dict[str, Column] = {}
+    if models is not None:
+        columns["predict"] = Column("predict", assigned, predict(scenario, models))
+    for key, result in results.items():
+        name = key.replace("_", "-")
+        source = columns.get(name.removeprefix("measure-")) if name.startswith("measure-") else None
+        found, why = (None, result) if isinstance(result, str) else (result, "")
+        columns[name] = Column(name, assigned, found, why, source)
+    run = {"name": "made up", "seed": "1", "replicates": 3, "versions": {}, "partial": False, "points": points}
+    return Comparison(run | {"scenario": scenario.tree}, columns)

@@ -1,0 +1,283 @@
+"""Each cause shows where its evidence is, and only there."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ackclock import Scenario
+from ackclock.comparison import CAUSES, Evidence, cause, findings
+from ackclock.comparison.predicted import Prediction
+from ackclock.metrics import Interval
+from ackclock.models import flow_path, model
+
+# Random loss of 2 %, so that the path tells of it.
+RANDOM = "2 %"
+
+
+def flow(scenario: Scenario, **transport: Any) -> dict[str, Any]:
+    changes = {f"flows.main.transport.{name}": value for name, value in transport.items()}
+    resolved = scenario.expand()[0].scenario.replace(changes).resolve().tree
+    return resolved | {"flow": resolved["flows"][0]}
+
+
+def gap(mean: float, half_width: float = 0.0) -> Interval:
+    return Interval(mean, half_width, 5)
+
+
+def prediction(name: str, violated: tuple[str, ...] = (), **inputs: float) -> Prediction:
+    return Prediction(1e6, model(name), violated, "; ".join(f"{one}: so" for one in violated), inputs)
+
+
+@pytest.fixture(scope="module")
+def cubic(leaky_pipe: Scenario) -> Evidence:
+    """The kernel's CUBIC beside the engine's, 10 % slower under random loss; nothing else is known."""
+    return beside(leaky_pipe, control={"kind": "cubic"}, preset="linux")
+
+
+@pytest.fixture(scope="module")
+def reno(leaky_pipe: Scenario) -> Evidence:
+    """The same of Reno with the preset rfc."""
+    return beside(leaky_pipe, control={"kind": "reno"})
+
+
+def beside(scenario: Scenario, **transport: Any) -> Evidence:
+    lossy = scenario.replace({"hops.wireless.impairments.0.probability": RANDOM, "sweep": {}})
+    tree = flow(lossy, **transport)
+    return Evidence(
+        metric="goodput", way="emulate", reference="simulate", difference=gap(-1e5), reference_mean=1e6,
+        replicates=(5, 5), flow=tree["flow"], path=flow_path(tree, tree["flow"]), duration_s=10.0,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def modelled(reno: Evidence) -> Evidence:
+    """The square-root law beside the engine's Reno, 10 % higher."""
+    said = prediction("square_root", rtt=0.07, loss=0.02)
+    return replace(reno, way="predict", difference=gap(1e5), prediction=said, replicates=(0, 5))
+
+
+def shows(name: str, evidence: Evidence, **changes: Any) -> str:
+    return cause(name).finds(replace(evidence, **changes))
+
+
+def test_names_are_unique_and_sentences_end() -> None:
+    assert len({one.name for one in CAUSES}) == len(CAUSES)
+    assert all(one.sentence.endswith(".") for one in CAUSES)
+    with pytest.raises(KeyError):
+        cause("gremlins")
+
+
+def test_without_evidence_nothing_is_named(reno: Evidence, cubic: Evidence, modelled: Evidence) -> None:
+    assert findings(reno) == ()
+    assert [one.cause for one in findings(cubic)] == ["friendly_growth"]  # which the scenario alone tells
+    assert findings(modelled) == ()
+    assert findings(replace(reno, flow=None, path=None)) == ()
+
+
+def test_too_few_replicates(reno: Evidence, modelled: Evidence) -> None:
+    assert shows("too_few_replicates", reno) == ""
+    alone = shows("too_few_replicates", reno, difference=gap(-1e5, math.nan), replicates=(1, 5))
+    assert alone.startswith("one replicate of emulate ")
+    both = shows("too_few_replicates", reno, difference=gap(-1e5, math.nan), replicates=(1, 1))
+    assert "of emulate and simulate" in both
+    wide = shows("too_few_replicates", reno, difference=gap(-1e5, 3e5))
+    assert wide == "the interval, ± 30 %, is wider than the residual, with 5 of emulate and 5 of simulate"
+    assert "predict" not in shows("too_few_replicates", modelled, difference=gap(1e5, 3e5))
+    assert shows("too_few_replicates", reno, difference=gap(0.0), reference_mean=0.0) == ""
+
+
+def test_untrusted_runs(reno: Evidence) -> None:
+    assert shows("untrusted_runs", reno) == ""
+    assert shows("untrusted_runs", reno, untrusted=1).startswith("1 run that")
+    assert shows("untrusted_runs", reno, untrusted=2).startswith("2 runs that")
+
+
+def test_late_packets_make_round_trips_longer_and_rates_smaller(reno: Evidence) -> None:
+    late = {"late_s": 2e-3}  # both ways, 4 ms of 71
+    rtt = late | {"metric": "rtt", "reference_mean": 0.07}
+    assert "up to 4 ms" in shows("late_packets", reno, **rtt, difference=gap(3e-3))
+    assert shows("late_packets", reno, **rtt, difference=gap(-3e-3)) == ""
+    assert shows("late_packets", reno, **rtt, difference=gap(9e-3)) == ""  # more than that
+    assert shows("late_packets", reno, **late, difference=gap(-5e4))
+    assert shows("late_packets", reno, **late, difference=gap(-9e4)) == ""
+    assert shows("late_packets", reno, **late, difference=gap(5e4)) == ""
+    assert shows("late_packets", reno, **late, difference=gap(-5e4), way="simulate") == ""
+
+
+def test_smoothed_round_trips(reno: Evidence, modelled: Evidence) -> None:
+    rtt = {"metric": "rtt", "reference_mean": 0.08, "difference": gap(0.02)}
+    engine = {"rtt": 0.08, "smoothed_rtt": 0.1}
+    told = "in simulate the smoothed one's mean over time is 20 ms more than all measurements'"
+    assert shows("smoothed_round_trips", reno, **rtt, reference_saw=engine) == told
+    assert shows("smoothed_round_trips", modelled, **rtt, reference_saw=engine) == told
+    assert shows("smoothed_round_trips", reno, **rtt) == ""
+    assert shows("smoothed_round_trips", reno, **rtt, reference_saw=engine | {"smoothed_rtt": 0.06}) == ""
+    assert (
+        shows("smoothed_round_trips", reno, **rtt, reference_saw=engine | {"smoothed_rtt": 0.081}) == ""
+    )  # too little
+    assert shows("smoothed_round_trips", reno, reference_saw=engine) == ""  # of another metric
+    turned = rtt | {"way": "simulate", "reference": "emulate", "difference": gap(-0.02)}
+    assert shows("smoothed_round_trips", reno, **turned, saw=engine) == told
+
+
+def test_measured_at_one_end(reno: Evidence) -> None:
+    assert "acknowledged" in shows("measured_at_one_end", reno, way="measure")
+    assert shows("measured_at_one_end", reno, way="measure", metric="retransmissions") == ""  # means the same
+    assert shows("measured_at_one_end", reno) == ""
+
+
+def test_the_last_ack_comes_after_the_last_byte(modelled: Evidence) -> None:
+    done = {"metric": "completion_time", "reference_mean": 2.0}
+    assert shows("last_ack", modelled, **done, difference=gap(0.04))
+    assert shows("last_ack", modelled, **done, difference=gap(0.4)) == ""
+    assert shows("last_ack", modelled, **done, difference=gap(-0.04)) == ""
+    assert shows("last_ack", modelled, difference=gap(0.04)) == ""
+
+
+def test_violated_assumptions(modelled: Evidence) -> None:
+    said = prediction("square_root", ("few_timeouts", "greedy"))
+    assert shows("violated_assumption", modelled, prediction=said) == "square root: few_timeouts: so; greedy: so"
+    assert shows("violated_assumption", modelled, prediction=None) == ""
+
+
+def test_timeouts_that_the_model_leaves_out(modelled: Evidence) -> None:
+    seen = {"reference_saw": {"timeouts": 2.0}}  # of a second at least, in ten
+    assert (
+        shows("timeouts_seen", modelled, **seen)
+        == "simulate had 2 timeouts a run, which take 20 % of its time at least"
+    )
+    assert shows("timeouts_seen", modelled, **seen, difference=gap(-1e5)) == ""
+    assert shows("timeouts_seen", modelled, reference_saw={"timeouts": 0.05}) == ""  # too few
+    assert shows("timeouts_seen", modelled, **seen, prediction=prediction("pftk")) == ""  # which counts them
+    assert shows("timeouts_seen", modelled, **seen, prediction=prediction("square_root", ("few_timeouts",))) == ""
+    assert shows("timeouts_seen", modelled, **seen, metric="rtt") == ""
+
+
+def test_a_run_that_has_not_settled(modelled: Evidence) -> None:
+    falling = {"reference_saw": {"cwnd_drift": -0.3, "early_retransmissions": 0.9}}
+    low = {"difference": gap(-5e5)}
+    assert "30 % smaller in the second half" in shows("not_settled", modelled, **falling, **low)
+    assert shows("not_settled", modelled, **falling) == ""  # it would become smaller still, but the model says more
+    assert shows("not_settled", modelled, reference_saw={"cwnd_drift": -0.02}, **low) == ""
+    again = {"metric": "retransmissions", "reference_mean": 0.05, "difference": gap(-0.04)}
+    assert shows("not_settled", modelled, **falling, **again).startswith("90 % of what was sent again")
+    assert shows("not_settled", modelled, reference_saw={"early_retransmissions": 0.4}, **again) == ""
+    assert shows("not_settled", modelled, prediction=None, **falling, **low) == ""
+
+
+def test_other_round_trips_than_the_model_was_given(modelled: Evidence) -> None:
+    assert "20 % longer" in shows("other_round_trips", modelled, reference_saw={"rtt": 0.084})
+    assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.06}) == ""
+    assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.0701}) == ""
+    assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.084}, metric="cwnd") == ""
+    tells_itself = prediction("sawtooth", rtt=0.07)
+    assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.084}, prediction=tells_itself) == ""
+
+
+def test_other_loss_than_the_model_was_given(modelled: Evidence) -> None:
+    assert "a loss of 2 %" in shows("other_loss", modelled, reference_saw={"retransmissions": 0.03})
+    assert shows("other_loss", modelled, reference_saw={"retransmissions": 0.01}) == ""
+    assert shows("other_loss", modelled, reference_saw={"retransmissions": 0.0201}) == ""
+    without = prediction("sawtooth", rtt=0.07)
+    assert shows("other_loss", modelled, reference_saw={"retransmissions": 0.03}, prediction=without) == ""
+
+
+def test_the_sending_rate_is_no_goodput(modelled: Evidence) -> None:
+    seen = {"reference_saw": {"retransmissions": 0.05}}
+    assert shows("sending_rate", modelled, **seen) == "square root tells what is sent, 5 % of which was sent again"
+    assert shows("sending_rate", modelled, **seen, prediction=prediction("pftk")) == ""  # tells goodput
+    assert shows("sending_rate", modelled, **seen, difference=gap(-1e5)) == ""
+    assert shows("sending_rate", modelled, reference_saw={"retransmissions": 0.005}) == ""
+
+
+def setting(name: str, refusal: str = "its own way", has: str = "") -> dict[str, str]:
+    return {"name": name, "asked": "1", "has": has, "refusal": refusal}
+
+
+def test_settings_that_the_kernel_has_otherwise(reno: Evidence) -> None:
+    before = "flows.main.transport."
+    names = ("window_counting", "rto_maximum", "decrease_base", "idle_restart")
+    rows = {"settings": [setting(before + name) for name in names]}
+    assert shows("kernel_settings", reno, **rows) == "not as the scenario asks: window_counting"
+    lossy = {"saw": {"retransmissions": 0.1, "timeouts": 2.0}}
+    told = "not as the scenario asks: window_counting, rto_maximum, decrease_base"
+    assert shows("kernel_settings", reno, **rows, **lossy) == told
+    assert shows("kernel_settings", reno, settings=[setting(before + "window_counting", "")]) == ""
+    assert shows("kernel_settings", reno, settings=[setting("flows.other.transport.window_counting")]) == ""
+    assert shows("kernel_settings", reno, **rows, way="predict") == ""
+
+
+def test_friendly_growth(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
+    assert shows("friendly_growth", cubic)
+    assert shows("friendly_growth", cubic, difference=gap(1e5)) == ""
+    assert shows("friendly_growth", reno) == ""
+    slow = {"kind": "cubic", "friendly_speedup": False}
+    assert shows("friendly_growth", beside(leaky_pipe, control=slow)) == ""
+    assert cubic.path is not None
+    assert shows("friendly_growth", cubic, path=replace(cubic.path, loss=0.0)) == ""
+
+
+def test_hystart(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
+    begun = {
+        "saw": {"early_retransmissions": 0.5, "retransmissions": 0.01},
+        "reference_saw": {"early_retransmissions": 0.9, "retransmissions": 0.05},
+    }
+    assert shows("hystart", cubic, **begun) == "beginning cost 4 % of the segments in simulate, 0 % in emulate"
+    assert shows("hystart", reno, **begun) == ""
+    assert shows("hystart", beside(leaky_pipe, control={"kind": "cubic", "hystart": True}), **begun)  # another one
+    turned = {"saw": begun["reference_saw"], "reference_saw": begun["saw"]}
+    assert shows("hystart", cubic, **turned) == ""
+    again = {"metric": "retransmissions", "reference_mean": 0.05}
+    assert shows("hystart", cubic, **begun, **again, difference=gap(-0.04))
+    assert shows("hystart", cubic, **begun, **again, difference=gap(0.04)) == ""
+
+
+def test_bursts_overflow_a_queue(reno: Evidence) -> None:
+    more = {"saw": {"overflow": 0.02}, "reference_saw": {"overflow": 0.01}}
+    assert shows("bursts", reno, **more) == "a full queue dropped 2 % of the packets in emulate, 1 % in simulate"
+    assert shows("bursts", reno, saw={"overflow": 0.01}, reference_saw={"overflow": 0.02}) == ""
+    assert shows("bursts", reno, **more, metric="retransmissions") == ""  # fewer of them
+    assert shows("bursts", reno, **more, metric="retransmissions", difference=gap(1.0))
+
+
+def test_whole_segments(reno: Evidence, leaky_pipe: Scenario) -> None:
+    small = {"saw": {"retransmissions": 0.02}, "reference_saw": {"retransmissions": 0.02, "cwnd": 8000.0}}
+    assert "8 segments" in shows("whole_segments", reno, **small)
+    assert shows("whole_segments", reno, **small, difference=gap(-2e5)) == ""  # more than a segment
+    assert shows("whole_segments", reno, **small, difference=gap(1e5)) == ""
+    assert shows("whole_segments", reno, reference_saw={"cwnd": 8000.0}) == ""  # nothing was ever reduced
+    whole = beside(leaky_pipe, control={"kind": "reno"}, whole_ssthresh=True)
+    assert shows("whole_segments", whole, **small) == ""
+
+
+def test_delayed_acks(cubic: Evidence, leaky_pipe: Scenario) -> None:
+    shorter = {"saw": {"rtt": 0.073}, "reference_saw": {"rtt": 0.08}}
+    rtt = {"metric": "rtt", "reference_mean": 0.08, "difference": gap(-0.007)}
+    told = "the engine's receiver holds an ACK up to 40 ms; round trips were 8.8 % shorter"
+    assert shows("delayed_acks", cubic, **shorter, **rtt) == told
+    assert shows("delayed_acks", cubic, **shorter, difference=gap(8e4)) == told
+    assert shows("delayed_acks", cubic, **shorter, difference=gap(-8e4)) == ""
+    assert shows("delayed_acks", cubic, **shorter, difference=gap(3e6)) == ""  # far more than that
+    longer = {"saw": {"rtt": 0.03}, "reference_saw": {"rtt": 0.08}}
+    assert shows("delayed_acks", cubic, **longer, **rtt) == ""  # no ACK is held so long
+    each = beside(leaky_pipe, control={"kind": "cubic"}, preset="linux", delayed_ack={"every": "1 packet"})
+    assert shows("delayed_acks", each, **shorter, **rtt) == ""
+
+
+def test_recovery(cubic: Evidence) -> None:
+    rarer = {"saw": {"timeouts": 2.0}, "reference_saw": {"timeouts": 8.0}, "difference": gap(1e5)}
+    assert "RACK, tail-loss" in shows("recovery", cubic, **rarer)
+    off = [setting("net.ipv4.tcp_recovery", "", "0")]
+    assert "RACK being off" in shows("recovery", cubic, **rarer, settings=off)
+    assert shows("recovery", cubic, **(rarer | {"difference": gap(-1e5)})) == ""
+    assert shows("recovery", cubic, saw={"timeouts": 8.0}, reference_saw={"timeouts": 8.0}) == ""
+
+
+def test_every_cause_is_tested_here() -> None:
+    import inspect
+    import sys
+
+    text = inspect.getsource(sys.modules[__name__])
+    assert [one.name for one in CAUSES if f'shows("{one.name}"' not in text] == []

@@ -1,0 +1,321 @@
+"""`ackclock compare` with a pretended machine: what it prints, what it keeps, how it ends."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import Result, every_way, load, ways
+from ackclock.cli import cli
+
+from .pretended import LATE, Pretended
+
+LOSS = "hops.wireless.impairments.0.probability"
+QUICK = ("--replicates", "2", "--set", "duration=2 s", "--set", f'sweep={{"{LOSS}" = ["0.5 %", "5 %"]}}')
+FOLDER = Path("out/leaky-compared")
+
+
+def ackclock(*arguments: object) -> Outcome:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """`measure`, pretended: the tables of the run whose captures they are, without its hops. Holds what was asked."""
+    asked = []
+
+    def measure(source: Path, folder: Path, *, progress: Callable[[dict], None]) -> Result:
+        asked.append((source.name, folder.name))
+        assert list((source / "pcap").iterdir())
+        progress({"fraction": None})
+        progress({"fraction": 1.0})
+        run = Result.load(source)
+        tables = {name: run.tables[name] for name in ("flows", "samples")}
+        # What else a capture is asked for, and no comparison looks at.
+        nothing = pa.table({"point": pa.array([], pa.int64())})
+        tables |= dict.fromkeys(("connections", "stretches", "rtt_law", "estimates", "predictions"), nothing)
+        Result(run.run | {"way": "measure", "source": str(source), "captures": []}, tables).save(folder)
+        return Result.load(folder)
+
+    monkeypatch.setattr(ways, "measure", measure, raising=False)
+    return asked
+
+
+def simulations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Counts them."""
+    asked: list[object] = []
+    genuine = ways.simulate
+
+    def simulate(*arguments: object, **options: object) -> Result:
+        asked.append(arguments)
+        return genuine(*arguments, **options)
+
+    monkeypatch.setattr(ways, "simulate", simulate)
+    return asked
+
+
+def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
+    outcome = ackclock("compare", scenario_file, *QUICK)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert outcome.stderr == "emulate: 4 runs in real time, 8 s and about a second more for each\n"
+    assert "Goodput (Mbit/s)\nprobability  flow" in outcome.stdout
+    assert "Tail RTT" not in outcome.stdout
+    assert "measure of emulate" in outcome.stdout
+    assert "2 of 2 trusted" in outcome.stdout
+    assert outcome.stdout.rstrip().endswith(f"ackclock report {FOLDER}")
+    names = ["emulate", "measure-emulate", "measure-simulate", "predict", "simulate"]
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(["comparison.json", "comparison.parquet", *names])
+    assert [Result.load(FOLDER / name).run["way"] for name in names] == [
+        "emulate", "measure", "measure", "predict", "simulate",
+    ]  # fmt: skip
+    assert measuring == [("simulate", "measure-simulate"), ("emulate", "measure-emulate")]
+    assert pretended.asked["emulate"]["pcap"] is True
+
+
+@pytest.mark.usefixtures("pretended", "measuring")
+def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
+    answer = json.loads(ackclock("compare", scenario_file, *QUICK, "--json").stdout)
+    assert (answer["folder"], answer["partial"], answer["reference"]) == (str(FOLDER), False, "simulate")
+    assert [(one["name"], one["answered"], one["reference"]) for one in answer["ways"]] == [
+        ("predict", True, "simulate"), ("simulate", True, None), ("measure-simulate", True, "simulate"),
+        ("emulate", True, "simulate"), ("measure-emulate", True, "emulate"),
+    ]  # fmt: skip
+    assert parquet.read_table(FOLDER / "comparison.parquet").to_pylist() == answer["rows"]
+    kept = json.loads((FOLDER / "comparison.json").read_text())
+    assert kept["explanations"] == answer["explanations"]
+    goodput = {one["way"]: one for one in answer["rows"] if (one["metric"], one["point"]) == ("goodput", 0)}
+    # The pretended emulation is the engine's.
+    assert goodput["emulate"]["residual"] == goodput["measure-simulate"]["residual"] == 0
+    assert goodput["emulate"]["standing"] == "within its interval"
+    comparison = every_way.load(FOLDER)
+    row = comparison.rows[0]
+    assert row.cells["simulate"].interval.mean == goodput["simulate"]["mean"]
+    assert [one["mean"] for one in answer["rows"] if (one["metric"], one["way"]) == ("rtt_p99", "emulate")]
+
+
+def test_a_machine_that_cannot_emulate_leaves_nulls(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
+    pretended.lacking = "user namespaces are disabled (unshare: EPERM); run as root"
+    outcome = ackclock("compare", scenario_file, *QUICK, "--json")
+    assert outcome.exit_code == 0
+    assert outcome.stderr.splitlines()[1:] == [
+        f"emulate: {pretended.lacking}", "measure of emulate: there is nothing to measure: emulate has no answer",
+    ]  # fmt: skip
+    rows = [one for one in json.loads(outcome.stdout)["rows"] if one["way"] == "emulate"]
+    assert rows
+    assert all((one["mean"], one["why_unknown"]) == (None, pretended.lacking) for one in rows)
+    assert [source for source, _ in measuring] == ["simulate"]
+    assert not (FOLDER / "emulate").exists()
+
+
+def test_nothing_but_what_this_machine_cannot_is_exit_code_3(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.lacking = "no namespaces; run as root"
+    outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "emulate")
+    assert (outcome.exit_code, outcome.stdout) == (3, "")
+    assert outcome.stderr.splitlines()[-1] == "ackclock: no namespaces; run as root"
+    assert not FOLDER.exists()
+
+
+def test_untrusted_runs_are_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.verdicts = {(1, 0): LATE, (1, 1): LATE}
+    chosen = ("--ways", "simulate,emulate")
+    outcome = ackclock("compare", scenario_file, *QUICK, *chosen)
+    assert outcome.exit_code == 4
+    assert outcome.stderr.splitlines()[-1] == (
+        "ackclock: not to be trusted: 2 of 4 emulated runs; averages leave them out unless told --untrusted"
+    )
+    assert "0 of 2 trusted" in outcome.stdout
+    known = [row for row in every_way.load(FOLDER).rows if row.cells["emulate"].is_known]
+    assert {row.point for row in known} == {0}
+    taken_in = ackclock("compare", scenario_file, *QUICK, *chosen, "--untrusted")
+    assert taken_in.exit_code == 4
+    assert "averages take them in" in taken_in.stderr
+    known = [row for row in every_way.load(FOLDER, averages_untrusted=True).rows if row.cells["emulate"].is_known]
+    assert {row.point for row in known} == {0, 1}
+
+
+def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
+    pretended.failure, pretended.complete = "the receivers' host ended", False
+    outcome = ackclock("compare", scenario_file, *QUICK)
+    assert outcome.exit_code == 4
+    assert outcome.stderr.splitlines()[-1] == "ackclock: a run failed; the comparison holds the others"
+
+
+def test_real_time_is_limited_and_announced(scenario_file: Path, pretended: Pretended) -> None:
+    chosen = ("--ways", "simulate,emulate", "--replicates", 3, "--set", f'sweep={{"{LOSS}" = ["0 %", "1 %", "2 %"]}}')
+    outcome = ackclock("compare", scenario_file, *chosen, "--real-time", "11 s")
+    assert outcome.exit_code == 0
+    assert outcome.stderr.splitlines()[0] == (
+        "emulate: 2 runs in real time, 10 s and about a second more for each; left out: 1 of 3 points, and all "
+        "replicates but the first"
+    )
+    asked = [json.loads(tree) for tree in pretended.asked["emulate"]["points"]]
+    assert [tree["hops"][1]["impairments"][0]["probability"] for tree in asked] == ["0 %", "2 %"]
+    goodput = [row for row in every_way.load(FOLDER).rows if row.metric == "goodput"]
+    assert [row.cells["emulate"].is_known for row in goodput] == [True, False, True]
+    assert goodput[1].cells["emulate"].why.startswith("left out to stay within 11 s")
+    assert {row.residuals["emulate"].standing for row in (goodput[0], goodput[2])} <= {
+        "no interval", "within its interval",
+    }  # fmt: skip
+    nothing = ackclock("compare", scenario_file, *chosen, "--real-time", "1 s", "-o", "other")
+    assert nothing.exit_code == 0
+    assert "a run of 5 s is longer than 1 s" in nothing.stderr
+
+
+def test_what_is_there_is_used_again(
+    scenario_file: Path, pretended: Pretended, measuring: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated = simulations(monkeypatch)
+    first = ackclock("compare", scenario_file, *QUICK)
+    files = {path: path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
+    pretended.asked.clear()
+    again = ackclock("compare", scenario_file, *QUICK)
+    assert (again.exit_code, again.stdout) == (0, first.stdout)
+    assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (1, 2, False)
+    assert f"emulate: taken from {FOLDER / 'emulate'}" in again.stderr
+    assert {path: path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()} == files
+    # Another seed is another run; so is another number of replicates.
+    ackclock("compare", scenario_file, *QUICK, "--seed", 2)
+    assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, True)
+    # What was damaged is made anew.
+    (FOLDER / "simulate/flows.parquet").unlink()
+    ackclock("compare", scenario_file, *QUICK, "--seed", 2)
+    assert len(simulated) == 3
+
+
+def test_an_interrupted_command_goes_on(
+    scenario_file: Path, pretended: Pretended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated = simulations(monkeypatch)
+    pretended.complete = False
+    cut = ackclock("compare", scenario_file, *QUICK)
+    assert cut.exit_code == 130
+    assert cut.stderr.splitlines()[-1] == "ackclock: interrupted: the same command goes on"
+    assert "Goodput" in cut.stdout
+    assert every_way.load(FOLDER).partial
+    pretended.complete = True
+    assert ackclock("compare", scenario_file, *QUICK).exit_code == 0
+    assert not every_way.load(FOLDER).partial
+    assert len(simulated) == 1
+
+
+def test_ctrl_c_before_the_dear_way_keeps_what_there_is(
+    scenario_file: Path, pretended: Pretended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genuine = ways.simulate
+
+    def cut(*arguments: object, **options: object) -> Result:
+        whole = genuine(*arguments, **options)
+        return Result(whole.run | {"partial": True}, whole.tables)
+
+    monkeypatch.setattr(ways, "simulate", cut)
+    outcome = ackclock("compare", scenario_file, *QUICK)
+    assert outcome.exit_code == 130
+    assert "emulate: interrupted before" in outcome.stderr
+    assert "emulate" not in pretended.asked
+    assert every_way.load(FOLDER).columns["simulate"].result is not None
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_kill_leaves_no_tables_of_other_results(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ackclock("compare", scenario_file, *QUICK, "--ways", "simulate").exit_code == 0
+
+    def die(*_arguments: object, **_options: object) -> None:
+        raise SystemExit(9)
+
+    monkeypatch.setattr(ways, "simulate", die)
+    assert ackclock("compare", scenario_file, *QUICK, "--ways", "simulate", "--seed", 3).exit_code == 9
+    refused = ackclock("report", FOLDER)
+    assert refused.exit_code == 2
+    assert refused.stderr == f"ackclock: {FOLDER}: holds no comparison; run ackclock compare\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("leaky.toml", "--set", "hops.wired.delay=35"), "has no unit"),
+        (("leaky.toml", "--ways", "simulate,guess"), '--ways: "guess" is no way; write some of predict,'),
+        (("leaky.toml", "--ways", "measure"), "--ways: measure needs captures"),
+        (("leaky.toml", "--real-time", "forty"), '--real-time: "forty" is no time'),
+        (("leaky.toml", "--real-time", "0 s"), "must be positive"),
+        (("leaky.toml", "--metrics", "speed"), '--metrics: "speed" is not compared'),
+        (("leaky.toml", "-o", "leaky.toml"), "is a file"),
+        (("leaky.toml", "-o", "."), "no comparison of ackclock's"),
+        (("missing.toml",), "no such file"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_run(
+    scenario_file: Path, pretended: Pretended, arguments: tuple[str, ...], expected: str
+) -> None:
+    outcome = ackclock("compare", *arguments)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    [line] = outcome.stderr.splitlines()
+    assert expected in line
+    assert pretended.asked == {}
+    assert list(Path().iterdir()) == [scenario_file]
+
+
+@pytest.mark.usefixtures("pretended")
+def test_what_is_not_ours_is_not_touched(scenario_file: Path) -> None:
+    ackclock("compare", scenario_file, *QUICK, "--ways", "predict,simulate")
+    (FOLDER / "simulate/thesis.txt").write_text("years of work")
+    outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "predict,simulate", "--seed", 2)
+    assert outcome.exit_code == 2
+    assert "holds simulate/thesis.txt, which is not ackclock's" in outcome.stderr
+
+
+@pytest.mark.usefixtures("pretended", "measuring")
+def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
+    ackclock("compare", scenario_file, *QUICK)
+    outcome = ackclock("plot", FOLDER, "--metric", "rtt")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert sorted(path.name for path in (FOLDER / "figures").iterdir()) == ["cwnd.svg", "rtt.svg", "throughput.svg"]
+    refused = ackclock("plot", FOLDER, "--kind", "queue")
+    assert refused.exit_code == 2
+    assert "is no figure of this comparison; choose from sweep, throughput, cwnd" in refused.stderr
+    assert ackclock("report", FOLDER).exit_code == 0
+    page = FOLDER / "report.html"
+    first = page.read_bytes()
+    assert b"How each way answered" in first
+    assert ackclock("report", FOLDER).exit_code == 0
+    assert page.read_bytes() == first
+    # It may be compared again with figures and a page in it.
+    assert ackclock("compare", scenario_file, *QUICK).exit_code == 0
+    assert ackclock("report", FOLDER, FOLDER).exit_code == 2
+    shutil.rmtree(FOLDER)
+    assert list(tmp_path.rglob(".comparison*")) == []
+
+
+@pytest.mark.usefixtures("pretended")
+def test_ctrl_c_before_any_answer_leaves_nothing(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ways, "simulate", interrupt)
+    outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "simulate,emulate")
+    assert (outcome.exit_code, outcome.stdout) == (130, "")
+    assert outcome.stderr.lstrip() == "ackclock: interrupted; nothing was written\n"
+    assert not FOLDER.exists()
+
+
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize("wrong", [{"asked": ("simulate", "guess")}, {"models": "crystal_ball"}])
+def test_what_there_is_not_is_refused_at_once(scenario_file: Path, wrong: dict) -> None:
+    with pytest.raises(ValueError, match=r"is no (way|model)"):
+        every_way.compare(load(scenario_file), "compared", **wrong)
+    assert not Path("compared").exists()
+
+
+@pytest.mark.usefixtures("pretended")
+def test_from_python(scenario_file: Path) -> None:
+    scenario = load(scenario_file).replace(replicates=2, duration="2 s", sweep={})
+    comparison = every_way.compare(scenario, "compared", asked=("predict", "simulate", "emulate"))
+    assert list(comparison.columns) == ["predict", "simulate", "emulate"]
+    assert comparison.metrics[0] == "goodput"
+    again = every_way.load("compared")
+    assert [row.residuals for row in again.rows] == [row.residuals for row in comparison.rows]

@@ -1,0 +1,92 @@
+"""`ackclock compare` on this machine, with the kernel's own TCP; skipped where no emulation is possible."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ackclock.ways
+from ackclock import Result, every_way
+from ackclock.comparison import WITHIN
+
+pytestmark = pytest.mark.usefixtures("emulation")
+
+# Random loss keeps the windows small: a second is some 50 round trips, and both ways meet the same losses.
+SCENARIO = """\
+schema = 1
+name = "short"
+duration = "2 s"
+warmup = "0.5 s"
+seed = 7
+replicates = 4
+
+[[hops]]
+name = "there"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "40 packets" }
+delay = "10 ms"
+impairments = [{ kind = "iid_loss", probability = "3 %" }]
+
+[[hops]]
+name = "back"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "1000 packets" }
+delay = "10 ms"
+
+[[flows]]
+name = "download"
+route = ["there"]
+return = ["back"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
+
+[sweep]
+"flows.download.transport.control.kind" = ["reno", "cubic"]
+"""
+
+
+def command(place: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "ackclock", *arguments], cwd=place, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_one_scenario_every_way(tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    arguments = ("compare", "short.toml", "-o", "every", "--real-time", "9 s", "--json")
+    outcome = command(tmp_path, *arguments)
+    assert outcome.returncode in (0, 4), outcome.stderr
+    assert outcome.stderr.startswith("emulate: 4 runs in real time, 8 s ")
+    answer = json.loads(outcome.stdout)
+    ways = {one["name"]: one for one in answer["ways"]}
+    assert ways["predict"]["answered"]
+    assert ways["emulate"]["why"] == "left out to stay within 9 s: 2 of 4 replicates of each point"
+    emulated = Result.load(tmp_path / "every" / "emulate")
+    assert emulated.run["replicates"] == 2
+    doubtful = emulated.untrusted
+    assert outcome.returncode == (4 if doubtful else 0)
+    comparison = every_way.load(tmp_path / "every", averages_untrusted=True)
+    rows = {(row.metric, row.point): row for row in comparison.rows}
+    for point in (0, 1):
+        goodput = rows["goodput", point]
+        assert 0 < goodput.cells["emulate"].interval.mean < 10e6
+        assert len(goodput.cells["simulate"].values) == 4
+        assert len(goodput.cells["emulate"].values) == 2
+        assert rows["rtt", point].cells["emulate"].interval.mean > 0.02
+        for residual in (row.residuals["emulate"] for row in rows.values() if "emulate" in row.residuals):
+            assert residual.reference == "simulate"
+            assert residual.standing == WITHIN or residual.difference.mean != 0
+        for name in ("measure-simulate", "measure-emulate"):
+            assert ways[name]["answered"] == hasattr(ackclock.ways, "measure"), ways[name]["why"]
+            if ways[name]["answered"]:  # the packets of the very runs
+                cells = rows["retransmissions", point].cells
+                own = cells[name.removeprefix("measure-")].interval.mean
+                assert cells[name].interval.mean == pytest.approx(own, rel=0.02)
+    assert command(tmp_path, "report", "every").returncode == 0
+    assert "Linux" in (tmp_path / "every" / "report.html").read_text()
+    # The same command has nothing left to do.
+    again = command(tmp_path, *arguments)
+    assert again.returncode == outcome.returncode
+    assert "emulate: taken from every/emulate" in again.stderr
+    assert again.stdout == outcome.stdout
