@@ -104,6 +104,12 @@ const FLAT_ROUNDS: u32 = 12;
 /// The share of packets that has to leave at once for the sender to be one that always has data.
 const PROMPT: f64 = 0.9;
 
+/// Whether the receiver's window has no room for another segment, and that because of what is outstanding: a window hardly larger than a segment, as within a
+/// host, has none either when little is. All in bytes.
+pub const fn window_is_full(outstanding: u64, window: u64, mss: u64) -> bool {
+    outstanding + mss > window && 2 * outstanding >= window
+}
+
 /// What limited the sender; `None` if the round trip says nothing, so that what was before goes on.
 pub fn judge(evidence: &Evidence) -> Option<Limit> {
     let rules: [(bool, Limit); 10] = [
@@ -213,6 +219,14 @@ mod tests {
         assert_eq!(when(|e| e.previous_peak = 0), "slow_start");
         assert_eq!(when(|e| e.stretched = Some(1.3)), "bottleneck_rate");
         assert_eq!(when(|e| e.sent = 0), "none");
+    }
+
+    #[test]
+    fn a_window_is_full_of_what_is_outstanding() {
+        assert!(window_is_full(64_100, 65_535, 1_460));
+        assert!(!window_is_full(60_000, 65_535, 1_460));
+        assert!(window_is_full(65_483, 65_536, 65_483));
+        assert!(!window_is_full(188, 65_536, 65_483), "one answer within a host");
     }
 
     #[test]

@@ -100,6 +100,7 @@ pub struct Rounds {
     now: u64,
     outstanding: u64,
     window: u64,
+    zero_window: bool,
     /// The most outstanding data in the last round trip with data.
     peak: u64,
     /// Between which peaks the last `flat_rounds` were.
@@ -136,6 +137,10 @@ impl Rounds {
         self.round = Some(Round {
             start,
             end: start.saturating_add(length.as_nanos()),
+            evidence: Evidence {
+                zero_window: self.zero_window,
+                ..Evidence::default()
+            },
             ..Round::default()
         });
         self.now = self.now.max(start);
@@ -158,6 +163,7 @@ impl Rounds {
     pub fn set(&mut self, state: &State) {
         self.outstanding = state.outstanding;
         self.window = state.window;
+        self.zero_window = state.zero_window;
         if let Some(round) = &mut self.round {
             round.events += 1;
             let evidence = &mut round.evidence;
@@ -386,6 +392,22 @@ mod tests {
         let (limit, share) = rounds.dominant().unwrap();
         assert_eq!(limit.name(), "application");
         assert!(share > 0.7 && share < 0.8, "{share}");
+    }
+
+    #[test]
+    fn a_window_stays_closed_until_it_opens() {
+        let mut rounds = Rounds::default();
+        send(&mut rounds, 0, 1_000);
+        acknowledge(&mut rounds, 90, 1_000, 0);
+        rounds.set(&State {
+            zero_window: true,
+            ..state(0)
+        });
+        send(&mut rounds, 5_000, 1_000); // the application had it all the time
+        rounds.finish(5_050 * MS, TRIP);
+        let (limit, share) = rounds.dominant().unwrap();
+        assert_eq!(limit.name(), "receive_window");
+        assert!(share > 0.9, "{share}");
     }
 
     #[test]

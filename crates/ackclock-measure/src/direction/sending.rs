@@ -3,6 +3,7 @@
 use super::{Direction, Opening, Seen};
 use crate::flight::Sent;
 use crate::holes::Hole;
+use crate::limits::window_is_full;
 use crate::retransmission::{Class, DUPLICATE_THRESHOLD, Late, Phase, Situation, classify, is_out_of_order};
 use crate::rounds::Departure;
 use crate::sequence;
@@ -223,7 +224,7 @@ impl Direction {
         let departure = Departure {
             bytes: high - low,
             short: high - low < mss,
-            fills_window: self.window_known && outstanding + mss > self.window.value(),
+            fills_window: self.window_known && window_is_full(outstanding, self.window.value(), mss),
             asked: quiet.is_none_or(|quiet| quiet <= self.reaction() + spread),
             // Only beside the sender one sees which ACK a packet answers.
             prompt: self.way_to_sender().is_none() && quiet.is_none_or(|quiet| quiet <= PROMPT),
