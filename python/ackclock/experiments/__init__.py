@@ -6,7 +6,7 @@ One record for each table or figure. Append new ones to `EXPERIMENTS`; the order
 from collections.abc import Iterable
 
 from ackclock.experiments import rfc9438, which_formula
-from ackclock.experiments.experiment import Experiment, analytic
+from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
     mean_throughput,
     table_7_2,
@@ -39,11 +39,13 @@ __all__ = [
     "Kind",
     "Origin",
     "Outcome",
+    "Run",
     "Setting",
     "Table",
     "Verdict",
     "analytic",
     "chosen",
+    "measured",
     "plain",
 ]
 
