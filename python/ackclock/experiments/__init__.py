@@ -9,6 +9,7 @@ from ackclock.experiments import rfc9438, which_formula
 from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
     mean_throughput,
+    revalidation,
     table_7_2,
     throughput_level,
     throughput_spread,
@@ -52,6 +53,8 @@ __all__ = [
 EXPERIMENTS: tuple[Experiment, ...] = (
     table_7_2.EXPERIMENT,
     *validation.EXPERIMENTS,
+    revalidation.EMULATED,
+    revalidation.SIMULATED,
     *windows.EXPERIMENTS,
     window_moments.EXPERIMENT,
     windows.WINDOW_DEPENDENT,
