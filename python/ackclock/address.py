@@ -9,13 +9,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ackclock.ways import version
+
 if TYPE_CHECKING:
     from ackclock.scenario import Scenario
 
-__all__ = ["of", "of_run", "package"]
+__all__ = ["of", "of_emulation", "of_measurement", "of_run", "package"]
 
 # Whose versions may change an outcome or a figure, apart from ackclock's own files.
 _LIBRARIES = ("numpy", "scipy", "matplotlib")
+
+# No two emulations agree in both.
+_TELLING = ("run.json", "flows.parquet")
 
 
 def of(content: Mapping[str, Any]) -> str:
@@ -25,9 +30,20 @@ def of(content: Mapping[str, Any]) -> str:
 
 def of_run(scenario: "Scenario") -> str:
     """What a run is made of: the scenario with all defaults, the files it names, the engine."""
-    trees = [point.scenario.resolve().tree for point in scenario.expand()]
-    files = {name: _digest(scenario.folder / name) for name in sorted(_files(trees))}
-    return of({"points": trees, "files": files, "engine": _engine()})
+    return of(_content(scenario) | {"engine": _engine()})
+
+
+def of_emulation(scenario: "Scenario") -> str:
+    """What an emulation is asked for: the scenario as above, by which version of ackclock, of which kernel.
+
+    It is no function of that. Another build of the same version would carry other packets too, and so does not count.
+    """
+    return of(_content(scenario) | {"way": "emulate", "version": version(), "kernel": platform.release()})
+
+
+def of_measurement(folder: Path) -> str:
+    """What measuring a run is made of: what the run came to, the engine."""
+    return of({"measured": {name: _digest(folder / name) for name in _TELLING}, "engine": _engine()})
 
 
 @cache
@@ -41,6 +57,12 @@ def package() -> str:
     }
     versions = {name: metadata.version(name) for name in _LIBRARIES}
     return of({"files": files, "python": platform.python_version(), **versions})
+
+
+def _content(scenario: "Scenario") -> dict[str, Any]:
+    trees = [point.scenario.resolve().tree for point in scenario.expand()]
+    files = {name: _digest(scenario.folder / name) for name in sorted(_files(trees))}
+    return {"points": trees, "files": files}
 
 
 @cache

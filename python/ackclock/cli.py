@@ -304,7 +304,9 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: 
 def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Path, as_json: bool) -> int:
     """Compute published tables and figures again: their numbers beside ours, a verdict, a gallery.
 
-    NAMES are experiments, or groups of them. Exits with 4 if something that we claim is not so any more.
+    NAMES are experiments, or groups of them. What is emulated takes as long as its scenario lasts; where that is not
+    possible the verdict says so. Exits with 4 if something that we claim is not so any more, or an emulation is not to
+    be trusted.
 
     \b
     Example:
@@ -336,7 +338,10 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
     if left:
         return complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
     failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
-    return complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY) if failed else 0
+    if failed:
+        return complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY)
+    doubtful = [record["name"] for record in records if record["verdict"]["kind"] == Kind.UNTRUSTED]
+    return complain(f"not to be trusted: {', '.join(doubtful)}; run it again", UNTRUSTWORTHY) if doubtful else 0
 
 
 @cli.command()

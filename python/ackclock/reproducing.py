@@ -20,7 +20,7 @@ def print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
     if as_json:
         print_json([shown.experiment(one) for one in experiments])
         return
-    head = ["name", "shows", "CPU s", "question"]
+    head = ["name", "shows", "seconds", "question"]
     for source, group in groupby(experiments, key=lambda one: one.source):
         rows = [[one.name, one.shows, f"{one.cost_s:g}", one.question] for one in group]
         print_table(source, head, rows)

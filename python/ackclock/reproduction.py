@@ -1,25 +1,21 @@
 """Reproducing published experiments into a folder: what is done already is not done again, what is done stays.
 
-The folder holds `NAME/` for each experiment (its record and its figure), `runs/` (results of what it simulates),
+The folder holds `NAME/` for each experiment (its record and its figure), `runs/` (results of what they run),
 `gallery.json` and `index.html` (everything on one page). Records and results are addressed by content, that is by what
 they were made of. Each appears as a whole or not at all, so that an interrupted command, given again, goes on.
 """
 
-import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ackclock import address, plot, ways
-from ackclock.experiments import Experiment, plain
-from ackclock.folder import Contents, refuse_foreign_folder, refuse_unwritable_folder, staged
+from ackclock import address, kept, plot, ways
+from ackclock.experiments import Experiment, Kind, Outcome, Verdict, plain
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, staged
 from ackclock.summary import plain as plain_numbers
-
-if TYPE_CHECKING:
-    from ackclock.result import Result
-    from ackclock.scenario import Scenario
 
 __all__ = ["Record", "figure_path", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery"]
 
@@ -27,13 +23,13 @@ __all__ = ["Record", "figure_path", "prepare", "recorded", "reproduce", "reprodu
 Record = dict[str, Any]
 
 # Of a record; changes with its shape.
-SCHEMA = 1
+SCHEMA = 2
 
 GALLERY = Contents(
     "gallery",
     "gallery.json",
     re.compile(
-        r"gallery\.json|index\.html|runs(/[0-9a-f]+(/(run\.json|[a-z_]+\.parquet))?)?"
+        rf"gallery\.json|index\.html|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
         r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png)))?"
     ),
 )
@@ -61,23 +57,30 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
         progress: Is told the share done.
 
     Raises:
-        KeyboardInterrupt: Interrupted. Simulations that had ended are kept.
+        KeyboardInterrupt: Interrupted. Runs that had ended are kept.
     """
-    scenarios = experiment.runs()
-    runs = {name: address.of_run(scenario) for name, scenario in scenarios.items()}
-    made_of = address.of({"experiment": experiment.name, "runs": runs, "package": address.package()})
+    runs = experiment.runs()
+    made_of = address.of(
+        {
+            "experiment": experiment.name,
+            "runs": kept.addresses(runs),
+            "measured": [name for name, run in runs.items() if run.measured],
+            "package": address.package(),
+        }
+    )
     known = recorded(experiment, folder)
     if known is not None and known["address"] == made_of:
         return known
-    results: dict[str, Result] = {}
-    for position, (name, scenario) in enumerate(scenarios.items()):
-
-        def tell(share: float, start: int = position) -> None:
-            if progress is not None:
-                progress((start + share) / len(scenarios))
-
-        results[name] = _result(scenario, folder / "runs" / runs[name], tell)
-    return _conclude(experiment, results, made_of, folder)
+    try:
+        results = kept.results(runs, folder / "runs", progress or (lambda _share: None))
+    except ways.LackingError as lacking:
+        outcome = Outcome(Verdict(Kind.NOT_RUN, str(lacking)), (), None)
+    except kept.FailedRunError as failure:
+        outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)
+    else:
+        outcome = replace(experiment.conclude(results), distrust=kept.distrust(results))
+    is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNTRUSTED)
+    return _write_record(experiment, outcome, made_of if is_final else None, folder)
 
 
 def reproduce_all(
@@ -107,12 +110,13 @@ def recorded(experiment: Experiment, folder: Path) -> Record | None:
         record: Record = json.loads((folder / experiment.name / "outcome.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
-    usable = record.get("schema") == SCHEMA and figure_path(experiment, folder).exists()
-    return record if usable else None
+    if record.get("schema") != SCHEMA or (record["drawn"] and not figure_path(experiment, folder).exists()):
+        return None
+    return record
 
 
 def figure_path(experiment: Experiment, folder: Path, ending: str = "svg") -> Path:
-    """Where its figure is."""
+    """Where its figure is, if it has one."""
     return folder / experiment.name / f"figure.{ending}"
 
 
@@ -121,38 +125,25 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
     from ackclock.report.gallery import gallery
 
     found = [(one, record) for one in experiments if (record := recorded(one, folder)) is not None]
-    shown = [(record, figure_path(one, folder).read_bytes()) for one, record in found]
+    shown = [(record, figure_path(one, folder).read_bytes() if record["drawn"] else None) for one, record in found]
     _write(folder / GALLERY.mark, _json([record for _, record in found]))
     _write(folder / "index.html", gallery(shown))
     return folder / "index.html"
 
 
-def _conclude(experiment: Experiment, results: "Mapping[str, Result]", made_of: str, folder: Path) -> Record:
-    outcome = experiment.conclude(results)
+def _write_record(experiment: Experiment, outcome: Outcome, made_of: str | None, folder: Path) -> Record:
+    """Writes what an outcome says and draws. Without an address it is found anew next time."""
     named = {name: getattr(experiment, name) for name in ("name", "group", "source", "shows", "question", "says")}
+    drawn = None if outcome.draw is None else outcome.draw()
+    made = {"schema": SCHEMA, "address": made_of, "version": ways.version(), "drawn": drawn is not None}
     # As it will be read again.
-    made = {"schema": SCHEMA, "address": made_of, "version": ways.version()}
     record: Record = json.loads(_json(made | named | plain(outcome)))
     with staged(folder / experiment.name) as staging:
-        drawn = outcome.draw()
-        for ending in ("svg", "png"):
-            plot.save(drawn, staging / f"figure.{ending}")
+        if drawn is not None:
+            for ending in ("svg", "png"):
+                plot.save(drawn, staging / f"figure.{ending}")
         _write(staging / "outcome.json", _json(record))
     return record
-
-
-def _result(scenario: "Scenario", folder: Path, progress: Callable[[float], None]) -> "Result":
-    """The result of a scenario, from the folder or from a run."""
-    from ackclock.result import Result
-
-    if folder.exists():
-        with contextlib.suppress(ValueError):  # damaged, or of another version
-            return Result.load(folder)
-    result = ways.simulate(scenario, progress=progress)
-    if result.partial:
-        raise KeyboardInterrupt
-    result.save(folder)
-    return result
 
 
 def _json(value: Any) -> str:

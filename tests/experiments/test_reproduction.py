@@ -10,7 +10,19 @@ from click.testing import Result as Answer
 
 from ackclock import Result, Scenario, address, experiments, plot, reproduction, ways
 from ackclock.cli import cli
-from ackclock.experiments import Cell, Claim, Comparison, Experiment, Kind, Origin, Outcome, Setting, Verdict, analytic
+from ackclock.experiments import (
+    Cell,
+    Claim,
+    Comparison,
+    Experiment,
+    Kind,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Verdict,
+    analytic,
+)  # fmt: skip
 
 
 def ackclock(*arguments: object) -> Answer:
@@ -233,8 +245,8 @@ class Simulated:
         self.scenario = scenario
         self.seen: list[Result] = []
 
-    def runs(self) -> Mapping[str, Scenario]:
-        return {"loss": self.scenario}
+    def runs(self) -> Mapping[str, Run]:
+        return {"loss": Run(self.scenario)}
 
     def conclude(self, results: Mapping[str, Result]) -> Outcome:
         self.seen.append(results["loss"])

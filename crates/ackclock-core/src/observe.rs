@@ -66,6 +66,30 @@ impl HopLosses {
     }
 }
 
+/// Drops of one flow since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowLosses {
+    /// Of what goes from the sender to the receiver.
+    pub forward: u32,
+    /// Of what goes back.
+    pub acks: u32,
+}
+
+impl FlowLosses {
+    /// Counts a drop.
+    pub fn count(&mut self, packet: &Packet) {
+        if packet.is_forward() {
+            self.forward += 1;
+        } else {
+            self.acks += 1;
+        }
+    }
+    /// All drops.
+    pub fn drops(&self) -> u64 {
+        u64::from(self.forward) + u64::from(self.acks)
+    }
+}
+
 /// What an element may touch besides itself.
 pub struct Context<'a> {
     /// All packets of the run.
@@ -160,6 +184,21 @@ mod tests {
         let copy = context.duplicate_packet(id);
         assert_eq!((packets.live(), packets[copy].sequence), (2, 7));
         assert_eq!(told.copies, [(id, copy)]);
+    }
+
+    #[test]
+    fn losses_of_a_flow_are_counted_by_way() {
+        let mut losses = FlowLosses::default();
+        for kind in [
+            PacketKind::Syn,
+            PacketKind::Data,
+            PacketKind::Datagram,
+            PacketKind::SynAck,
+            PacketKind::Ack,
+        ] {
+            losses.count(&Packet::new(kind, FlowId(0), 0, 40, Time::ZERO));
+        }
+        assert_eq!((losses.forward, losses.acks, losses.drops()), (3, 2, 5));
     }
 
     #[test]

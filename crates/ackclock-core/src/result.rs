@@ -163,6 +163,8 @@ rows! {
         retransmitted_packets: f64,
         /// Packets of the flow dropped anywhere, ACKs included; a capture does not know.
         dropped_packets: f64,
+        /// Of these, ACKs and answers to SYNs.
+        dropped_acks: f64,
         /// Reactions to duplicate ACKs or SACK.
         fast_retransmits: f64,
         /// Expirations of the retransmission timer.

@@ -7,7 +7,7 @@ use crate::ipv4::{self, Direction};
 use crate::record::{ArrivalRow, Chunk};
 use ackclock_core::hop::Hop;
 use ackclock_core::network::Network;
-use ackclock_core::observe::HopLosses;
+use ackclock_core::observe::{FlowLosses, HopLosses};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId};
 use ackclock_core::result::Table;
 use ackclock_core::units::{Span, Time};
@@ -195,8 +195,8 @@ impl Driver {
     pub fn losses(&self) -> &[HopLosses] {
         self.graph.losses()
     }
-    /// How many packets of each flow have been dropped.
-    pub fn dropped(&self) -> &[u64] {
+    /// What each flow has lost.
+    pub fn dropped(&self) -> &[FlowLosses] {
         self.graph.dropped()
     }
     /// What each flow's receiver has been given.

@@ -7,7 +7,7 @@
 use crate::decision::{Decision, Outcome};
 use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::network::Network;
-use ackclock_core::observe::{Context, DropReason, HopLosses, Observer};
+use ackclock_core::observe::{Context, DropReason, FlowLosses, HopLosses, Observer};
 use ackclock_core::packet::{Packet, PacketId, PacketPool};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
@@ -30,8 +30,8 @@ pub trait Listener {
 struct Ledger<L> {
     /// By hop.
     hops: Vec<HopLosses>,
-    /// Packets dropped, by flow.
-    flows: Vec<u64>,
+    /// By flow.
+    flows: Vec<FlowLosses>,
     /// The hop at work.
     hop: usize,
     listener: L,
@@ -51,7 +51,7 @@ impl<L: Listener> Ledger<L> {
 impl<L: Listener> Observer for Ledger<L> {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         self.hops[self.hop].count(reason);
-        self.flows[packet.flow.0 as usize] += 1;
+        self.flows[packet.flow.0 as usize].count(packet);
         self.tell(now, packet, reason.into());
     }
     fn marked(&mut self, now: Time, packet: &Packet) {
@@ -102,7 +102,7 @@ impl<L: Listener> Graph<L> {
             departed: VecDeque::new(),
             ledger: Ledger {
                 hops: vec![HopLosses::default(); hops.len()],
-                flows: vec![0; routes.flows()],
+                flows: vec![FlowLosses::default(); routes.flows()],
                 hop: 0,
                 listener,
             },
@@ -334,8 +334,8 @@ impl<L: Listener> Graph<L> {
     pub fn losses(&self) -> &[HopLosses] {
         &self.ledger.hops
     }
-    /// How many packets of each flow have been dropped.
-    pub fn dropped(&self) -> &[u64] {
+    /// What each flow has lost.
+    pub fn dropped(&self) -> &[FlowLosses] {
         &self.ledger.flows
     }
     /// The table `hops` up to the last sample, which is taken out.

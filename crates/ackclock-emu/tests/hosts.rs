@@ -357,7 +357,7 @@ fn a_connection_through_the_hops_of_a_scenario_replays() {
             running.join().unwrap()
         });
 
-        let (traffic, dropped) = (report.traffic, report.driver.dropped()[0]);
+        let (traffic, dropped) = (report.traffic, report.driver.dropped()[0].drops());
         assert_eq!(
             traffic.taken.iter().sum::<u64>(),
             traffic.written.iter().sum::<u64>()

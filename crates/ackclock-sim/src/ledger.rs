@@ -1,7 +1,7 @@
 //! Who dropped and marked what.
 
 use crate::trace::{Step, Trace};
-use ackclock_core::observe::{DropReason, HopLosses, Observer};
+use ackclock_core::observe::{DropReason, FlowLosses, HopLosses, Observer};
 use ackclock_core::packet::Packet;
 use ackclock_core::units::Time;
 
@@ -10,8 +10,8 @@ use ackclock_core::units::Time;
 pub struct Ledger<T> {
     /// By hop.
     pub hops: Vec<HopLosses>,
-    /// Packets dropped, by flow.
-    pub flows: Vec<u32>,
+    /// By flow.
+    pub flows: Vec<FlowLosses>,
     /// The hop at work.
     pub hop: usize,
     /// Told of each.
@@ -23,7 +23,7 @@ impl<T: Trace> Ledger<T> {
     pub fn new(hops: usize, flows: usize, trace: T) -> Self {
         Ledger {
             hops: vec![HopLosses::default(); hops],
-            flows: vec![0; flows],
+            flows: vec![FlowLosses::default(); flows],
             hop: 0,
             trace,
         }
@@ -33,7 +33,7 @@ impl<T: Trace> Ledger<T> {
 impl<T: Trace> Observer for Ledger<T> {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         self.hops[self.hop].count(reason);
-        self.flows[packet.flow.0 as usize] += 1;
+        self.flows[packet.flow.0 as usize].count(packet);
         self.trace.record(now, Step::Drop, Some(self.hop), packet, &[]);
     }
     fn marked(&mut self, now: Time, packet: &Packet) {

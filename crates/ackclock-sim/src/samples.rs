@@ -6,6 +6,7 @@ use crate::topology::Topology;
 use crate::trace::Trace;
 use ackclock_core::activity::bit_per_s;
 use ackclock_core::endpoint::{Sender, SenderEvent};
+use ackclock_core::observe::FlowLosses;
 use ackclock_core::result::{EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::HopSeries;
 use ackclock_core::scenario::{Scenario, Transport};
@@ -176,7 +177,7 @@ impl Sampler {
         }
     }
 
-    fn flow_row(&self, flow: &Flow, end: Time, dropped: u32) -> FlowRow<'_> {
+    fn flow_row(&self, flow: &Flow, end: Time, losses: FlowLosses) -> FlowRow<'_> {
         let (name, control) = &self.groups[flow.group as usize];
         let activity = flow.activity;
         let measured = activity.measured(self.warmup, end);
@@ -197,7 +198,8 @@ impl Sampler {
             delivered_bytes: total.delivered.0 as i64,
             sent_packets: 0,
             retransmitted_packets: f64::NAN,
-            dropped_packets: dropped.into(),
+            dropped_packets: losses.drops() as f64,
+            dropped_acks: losses.acks.into(),
             fast_retransmits: f64::NAN,
             timeouts: f64::NAN,
             ecn_reactions: f64::NAN,

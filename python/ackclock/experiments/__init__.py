@@ -6,9 +6,10 @@ One record for each table or figure. Append new ones to `EXPERIMENTS`; the order
 from collections.abc import Iterable
 
 from ackclock.experiments import rfc9438, which_formula
-from ackclock.experiments.experiment import Experiment, analytic
+from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
     mean_throughput,
+    revalidation,
     table_7_2,
     throughput_level,
     throughput_spread,
@@ -39,17 +40,21 @@ __all__ = [
     "Kind",
     "Origin",
     "Outcome",
+    "Run",
     "Setting",
     "Table",
     "Verdict",
     "analytic",
     "chosen",
+    "measured",
     "plain",
 ]
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     table_7_2.EXPERIMENT,
     *validation.EXPERIMENTS,
+    revalidation.EMULATED,
+    revalidation.SIMULATED,
     *windows.EXPERIMENTS,
     window_moments.EXPERIMENT,
     windows.WINDOW_DEPENDENT,

@@ -1,8 +1,8 @@
-"""The record of one experiment that is reproduced."""
+"""The record of one experiment that is reproduced, and what it has run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ackclock.experiments.outcome import Outcome
 
@@ -12,19 +12,40 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Run:
+    """Something that is run before an experiment concludes.
+
+    Attributes:
+        scenario: Sweeps and replicates included.
+        way: `emulate` takes as long as the scenario lasts, and only some machines can.
+        measured: Whether its captures are measured too.
+    """
+
+    scenario: "Scenario"
+    way: Literal["simulate", "emulate"] = "simulate"
+    measured: bool = False
+
+
+def measured(name: str) -> str:
+    """The name of what measuring the captures of a run gives."""
+    return f"{name}, measured"
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One table or figure, published or of a guide of ours.
 
     Attributes:
-        name: On the command line: group, `table` or `figure`, number.
+        name: On the command line: group, then `table` or `figure` and its number, or what it is.
         group: What it can be asked for together with.
         source: The publication, or the guide.
         shows: Which table or figure of it.
         question: What is asked.
         says: What the publication or the guide shows or says, in our words.
-        cost_s: About how many seconds of one processor it takes, drawing included.
-        conclude: Makes the outcome, from the results of `runs` by name; nothing is to be run for an analytic one.
-        runs: The scenarios to simulate first, sweeps and replicates included, by the name of their result.
+        cost_s: About how many seconds it takes one processor, drawing and waiting for real time included.
+        conclude: Makes the outcome, from the results of `runs` by name, and what was measured of them by `measured` of
+            that name; nothing is to be run for an analytic one.
+        runs: What is run first, by the name of its result.
     """
 
     name: str
@@ -35,7 +56,7 @@ class Experiment:
     says: str
     cost_s: float
     conclude: "Callable[[Mapping[str, Result]], Outcome]"
-    runs: "Callable[[], Mapping[str, Scenario]]" = dict
+    runs: "Callable[[], Mapping[str, Run]]" = dict
 
 
 def analytic(compute: Callable[[], Outcome]) -> "Callable[[Mapping[str, Result]], Outcome]":

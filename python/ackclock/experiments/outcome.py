@@ -131,15 +131,20 @@ class Claim:
         said: By the publication; by us, where `origin` says so.
         found: What the numbers say.
         holds: Whether it is so.
-        documented: Whether we say that it is so. Where the two differ, numbers have changed.
+        documented: Whether we say that it is so, None where that depends on the machine.
         origin: Who says it.
     """
 
     said: str
     found: str
     holds: bool
-    documented: bool = True
+    documented: bool | None = True
     origin: Origin = Origin.PRINTED
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is not as we say: numbers have changed."""
+        return self.documented not in (None, self.holds)
 
 
 class Kind(StrEnum):
@@ -149,6 +154,8 @@ class Kind(StrEnum):
     READING = "reproduced with reading"
     NOT = "not reproduced"
     CHANGED = "expectation failed"
+    NOT_RUN = "not run here"
+    UNTRUSTED = "not to be trusted"
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,7 @@ class Verdict:
 
     Attributes:
         kind: In short.
-        reason: The reading; or why it is not reproduced, or what failed.
+        reason: The reading; or why it is not reproduced, not run or not to be trusted, or what failed.
         exceptions: What is not reproduced of something that otherwise is, and why.
     """
 
@@ -181,15 +188,17 @@ class Outcome:
         claims: Of the text, and our own.
         settings: What went in.
         tables: What else there is to know.
-        draw: Draws the figure from the numbers that were compared.
+        distrust: Why what was run is not to be trusted; empty if it is.
+        draw: Draws the figure from the numbers that were compared; None if there are none.
     """
 
     documented: Verdict
     comparisons: tuple[Comparison, ...]
-    draw: "Callable[[], Figure]"
+    draw: "Callable[[], Figure] | None"
     claims: tuple[Claim, ...] = ()
     settings: tuple[Setting, ...] = ()
     tables: tuple[Table, ...] = ()
+    distrust: str = ""
 
     @property
     def failures(self) -> list[str]:
@@ -203,12 +212,14 @@ class Outcome:
         return failed + [
             f'"{claim.said}" was documented to {"hold" if claim.documented else "fail"}, but {claim.found}'
             for claim in self.claims
-            if claim.holds != claim.documented
+            if claim.fails
         ]
 
     @property
     def verdict(self) -> Verdict:
-        """The documented one, unless something failed that we claim."""
+        """The documented one, unless the runs are not to be trusted or something failed that we claim."""
+        if self.distrust:
+            return Verdict(Kind.UNTRUSTED, self.distrust)
         failed = self.failures
         return Verdict(Kind.CHANGED, "; ".join(failed)) if failed else self.documented
 
@@ -229,6 +240,7 @@ def plain(outcome: Outcome) -> dict[str, Any]:
                 "found": claim.found,
                 "holds": claim.holds,
                 "documented": claim.documented,
+                "fails": claim.fails,
                 "origin": str(claim.origin),
             }
             for claim in outcome.claims

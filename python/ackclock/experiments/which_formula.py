@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ackclock import metrics, plot
-from ackclock.experiments.experiment import Experiment
+from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Table, Verdict
 from ackclock.metrics import Interval, summarise
 from ackclock.models import FlowPath, aimd_chain, flow_path, floyd_fall, pftk
@@ -124,9 +124,9 @@ def scenario(p: str, recovery: str) -> Scenario:
     return Scenario(tree)
 
 
-def runs() -> Mapping[str, Scenario]:
+def runs() -> Mapping[str, Run]:
     """Each sender at each loss probability."""
-    return {f"{sender}, {p}": scenario(p, recovery) for sender, recovery in SENDERS.items() for p in LOSSES}
+    return {f"{sender}, {p}": Run(scenario(p, recovery)) for sender, recovery in SENDERS.items() for p in LOSSES}
 
 
 class Answers(NamedTuple):

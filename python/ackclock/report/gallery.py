@@ -9,16 +9,16 @@ from ackclock.report.environment import environment
 __all__ = ["gallery"]
 
 
-def gallery(experiments: Sequence[tuple[dict[str, Any], bytes]]) -> str:
+def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
     """The page's text. The same experiments give the same text.
 
     Args:
-        experiments: Each with its record and its figure, a drawing in SVG.
+        experiments: Each with its record and its figure, a drawing in SVG, if it has one.
     """
     sections = [
         {
             "record": record,
-            "figure": plot.inline(figure, f"{record['name'].replace('.', '-')}-"),
+            "figure": None if figure is None else plot.inline(figure, f"{record['name'].replace('.', '-')}-"),
             "tables": compared.tables(record),
             "notes": compared.notes(record),
         }

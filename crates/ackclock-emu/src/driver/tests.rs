@@ -201,7 +201,7 @@ proptest! {
             }
         }
         let losses: u64 = driver.losses().iter().map(|hop| hop.drops()).sum();
-        prop_assert_eq!(losses, driver.dropped().iter().sum::<u64>());
+        prop_assert_eq!(losses, driver.dropped().iter().map(|flow| flow.drops()).sum::<u64>());
         let duplicates: u64 = driver.hops().iter().map(|hop| hop.counters().duplicates).sum();
         prop_assert_eq!(arrivals.len() as u64 + duplicates, losses + left.len() as u64 + driver.inside() as u64);
     }

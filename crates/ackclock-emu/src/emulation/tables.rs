@@ -69,6 +69,7 @@ impl Finished<'_> {
         let measured = activity.measured(Time::ZERO + self.scenario.warmup, end);
         let payload = received.received_by_end_bytes - received.received_by_warmup_bytes;
         let wire = driver.delivered()[flow];
+        let losses = driver.dropped()[flow];
         FlowRow {
             point: self.labels.0,
             replicate: self.labels.1,
@@ -87,7 +88,8 @@ impl Finished<'_> {
             delivered_bytes: received.received_by_end_bytes.cast_signed(),
             sent_packets: sent_packets(sent),
             retransmitted_packets: sent.retransmissions.map_or(f64::NAN, f64::from),
-            dropped_packets: driver.dropped()[flow] as f64,
+            dropped_packets: losses.drops() as f64,
+            dropped_acks: losses.acks.into(),
             fast_retransmits: f64::NAN,
             timeouts: sent
                 .last

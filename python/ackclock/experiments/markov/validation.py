@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from scipy.optimize import brentq
 
-from ackclock import plot
+from ackclock import plot, quantity
 from ackclock.experiments.experiment import Experiment
 from ackclock.experiments.markov.paper import entry
 from ackclock.experiments.outcome import Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Table, Verdict
@@ -41,14 +41,14 @@ FIRST_TIMEOUTS_S = (0.7, 1.0, 1.5)
 
 
 class Set(NamedTuple):
-    """One set of connections, all printed but `headers_rate`.
+    """One set of connections, all printed but `worked`.
 
     Attributes:
         number: Of the set.
         table: Of the paper.
-        link: Rate and packet size.
+        link_rate: Of the emulated link.
+        mtu_bytes: Length of a full packet.
         rate: L in segments/s, counting payload.
-        headers_rate: What passes in segments/s when headers count, as they do on a link.
         text: Error probability by the text; None where its list is in the reverse order.
         caption: Error probability by the caption.
         worked: Seen from the rows, the error probability that was used.
@@ -56,16 +56,21 @@ class Set(NamedTuple):
 
     number: int
     table: str
-    link: str
+    link_rate: str
+    mtu_bytes: int
     rate: float
-    headers_rate: float
     text: float | None
     caption: float
     worked: float
 
+    @property
+    def headers_rate(self) -> float:
+        """What passes in segments/s when headers count, as they do on a link."""
+        return quantity.bit_per_s(self.link_rate) / 8 / self.mtu_bytes
 
-_SLOW = ("28.8 kbit/s, packets of 296 bytes", 14.118, 3600 / 296)
-_FAST = ("0.5 Mbit/s, packets of 576 bytes", 119.27, 62500 / 576)
+
+_SLOW = ("28.8 kbit/s", 296, 14.118)
+_FAST = ("0.5 Mbit/s", 576, 119.27)
 SETS = (
     Set(1, "7.1", *_SLOW, 0.005, 0.005, 0.005),
     Set(2, "8.1", *_SLOW, 0.025, 0.005, 0.025),
@@ -159,7 +164,7 @@ def compute(of: Set) -> Outcome:
     if of.number == 9:
         claims += _claims_about_all()
     settings = [
-        Setting("link", of.link, Origin.PRINTED),
+        Setting("link", f"{of.link_rate}, packets of {of.mtu_bytes} bytes", Origin.PRINTED),
         Setting("L", f"{of.rate:g} segments/s (payload only)", Origin.PRINTED),
         Setting("L with headers", f"{of.headers_rate:.2f} segments/s", Origin.INFERRED),
         Setting("error probability", f"{of.worked:g}", Origin.INFERRED if of.worked != of.caption else Origin.PRINTED),

@@ -1,0 +1,174 @@
+"""What captures say of connections in the terms of the validation, and what the models say of the same.
+
+Estimators as in the paper where it has them; definitions of the metrics are those of the table `connections`, here in
+segments per second: ATp unique data over elapsed time, ATpXmit with retransmissions over the transfer time, NoTOTput
+mean window over mean round-trip time. The law of the round-trip time is that of the samples, no parametric one.
+
+Letters: p loss rate of a segment, R round-trip time (s), L what the link passes (segments/s), T0 first timeout (s).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ackclock.models import aimd_chain, floyd_fall, pftk
+from ackclock.result import Result
+
+#: Counts of losses, each over the segments sent: in the paper's terms a lower bound, an over-estimate and an upper
+#: bound; between them what the models are given; and what the emulator's own drop counters say.
+LOSSES = ("triple duplicates", "estimate", "retransmissions", "post-loss ACKs", "dropped")
+#: The one that models are given.
+USED = "estimate"
+
+METRICS = ("ATp", "ATpXmit", "NoTOTput")
+#: ET with windows weighted by round and by segment; X the renewal-reward rate.
+PREDICTIONS = ("ET by round", "ET by segment", "X", "FF", "PFTK", "X with timeouts")
+
+# Of the variance term of Linux's timer (TCP_RTO_MIN in include/net/tcp.h).
+_LEAST_VARIANCE_S = 0.2
+
+_KEYS = ("point", "replicate", "flow", "instance")
+_COUNTED = {
+    "triple duplicates": "losses_lower",
+    "estimate": "losses_estimate",
+    "retransmissions": "retransmitted_packets",
+    "post-loss ACKs": "post_loss_acks",
+}
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One connection as its capture shows it.
+
+    Attributes:
+        flow: Name of its flow group.
+        instance: Its number in the group.
+        metrics: By name, in segments/s.
+        losses: Loss rates by name of the count.
+        segments: Sent, those sent again too.
+        mean_rtt: In s, over all samples.
+        law: Of the round-trip time.
+        sd_rtt: In s.
+        window: Mean of what was outstanding, in segments.
+        receive_window: The largest that the receiver offered, in segments.
+        timeouts: Which share of the answers to losses were timeouts.
+    """
+
+    flow: str
+    instance: int
+    metrics: dict[str, float]
+    losses: dict[str, float]
+    segments: int
+    mean_rtt: float
+    sd_rtt: float
+    law: aimd_chain.rtt.RoundTrip
+    window: float
+    receive_window: float
+    timeouts: float
+
+    @property
+    def first_timeout(self) -> float:
+        """T0 in s: the mean round-trip time and four deviations, these at least 200 ms, as Linux's timer has it.
+
+        The timer's own deviation is a mean absolute one and moves with the last round trips: a guess within a factor
+        of two.
+        """
+        return self.mean_rtt + max(_LEAST_VARIANCE_S, 4 * self.sd_rtt)
+
+
+def connections(run: Result, measured: Result) -> list[Connection]:
+    """The connections of a run, from what was measured of its captures and its own counts of drops.
+
+    One in which nothing was lost or no round-trip time was seen is left out: no model can be asked about it.
+    """
+    truth = {_key(row): row for row in run.tables["flows"].to_pylist()}
+    laws: dict[tuple[Any, ...], list[Row]] = {}
+    for row in measured.tables["rtt_law"].to_pylist():
+        if row["part"] == "whole":
+            laws.setdefault(_key(row), []).append(row)
+    rows = [row for row in measured.tables["connections"].to_pylist() if row["payload_bytes"]]
+    return [
+        connection(row, truth[_key(row)], laws[_key(row)]) for row in rows if _key(row) in laws and row[_COUNTED[USED]]
+    ]
+
+
+def connection(row: Row, truth: Row, law: list[Row]) -> Connection:
+    """One of them, from its row of `connections`, its row of the run's `flows`, and its rows of `rtt_law`."""
+    bits = 8 * row["mss_bytes"]
+    segments = int(row["data_segments"])
+    losses = {name: row[column] / segments for name, column in _COUNTED.items()}
+    losses["dropped"] = (truth["dropped_packets"] - truth["dropped_acks"]) / truth["sent_packets"]
+    middles = np.array([sqrt(bucket["low_s"] * bucket["high_s"]) for bucket in law])
+    weights = np.array([bucket["samples"] for bucket in law], float)
+    return Connection(
+        flow=row["flow"],
+        instance=row["instance"],
+        metrics={
+            "ATp": row["delivered_rate_bit_per_s"] / bits,
+            "ATpXmit": row["transmitted_rate_bit_per_s"] / bits,
+            "NoTOTput": row["window_rate_bit_per_s"] / bits,
+        },
+        losses=losses,
+        segments=segments,
+        mean_rtt=float(np.average(middles, weights=weights)),
+        sd_rtt=float(np.sqrt(np.cov(middles, fweights=weights.astype(int), ddof=0))),
+        law=aimd_chain.rtt.empirical(middles, weights),
+        window=row["outstanding_mean_bytes"] / row["mss_bytes"],
+        receive_window=row["receive_window_max_bytes"] / row["mss_bytes"],
+        timeouts=row["retransmissions_timeout"] / max(row["retransmissions_timeout"] + row["fast_recoveries"], 1),
+    )
+
+
+def predictions(of: Connection, L: float) -> dict[str, float]:
+    """What the models say of a connection behind a link that passes L, in segments/s.
+
+    ET, X and FF as the paper has them; PFTK without timeouts and b = 1, as it had it, since the window grows by a
+    segment each round trip, however many an ACK counts for.
+    """
+    p, chain = of.losses[USED], _chain(of, USED)
+    return {
+        "ET by round": mean_throughput(of, L, "round"),
+        "ET by segment": mean_throughput(of, L, "segment"),
+        "X": aimd_chain.renewal_rate(chain, of.law, L),
+        "FF": float(floyd_fall.bound(p, of.mean_rtt)),
+        "PFTK": float(pftk.triple_duplicate_only(p, of.mean_rtt, b=1)),
+        "X with timeouts": aimd_chain.timeouts.renewal_rate(chain, p, of.law, of.first_timeout, L),
+    }
+
+
+def mean_throughput(of: Connection, L: float, mode: str, losses: str = USED) -> float:
+    """ET in segments/s, by `mode` of the window's law, with one of the counts of losses for p."""
+    return aimd_chain.Throughput(_chain(of, losses), of.law, L, mode).mean()
+
+
+def _chain(of: Connection, losses: str) -> aimd_chain.WindowChain:
+    return aimd_chain.solve(aimd_chain.Bernoulli(of.losses[losses]), max(2.0, of.receive_window))
+
+
+def self_filled(p: float, L: float, base_rtt: float, buffer: float, receive_window: float) -> float:
+    """What the chain says that fills its own buffer, in segments/s, from the emulator's settings and nothing measured.
+
+    Args:
+        p: Error probability of the channel.
+        L: What its link passes.
+        base_rtt: Round-trip time with nothing queued, in s.
+        buffer: What may wait, in segments.
+        receive_window: Largest window, in segments.
+    """
+    bottleneck = aimd_chain.drop_tail.Bottleneck(L, base_rtt, buffer)
+    chain = aimd_chain.drop_tail.solve(aimd_chain.Bernoulli(p), bottleneck, w_max=receive_window)
+    return aimd_chain.renewal_rate(chain, bottleneck.rtt, L)
+
+
+def error(prediction: float, metric: float) -> float:
+    """The relative error of a prediction, as a share of what was measured."""
+    return abs(prediction - metric) / metric
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in _KEYS)

@@ -1,0 +1,281 @@
+"""What experiments have run and measured, with pretended emulations and measurements: what is kept, and what is not."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Answer
+
+from ackclock import LackingError, Result, Scenario, address, experiments, kept, plot, reproduction, ways
+from ackclock.cli import cli
+from ackclock.experiments import Claim, Experiment, Kind, Origin, Outcome, Run, Verdict, measured
+
+LACKING = "user namespaces are forbidden; become root"
+LATE = "not trusted: the emulator was away for 53 ms (at most 20 ms)."
+
+
+@dataclass
+class Machine:
+    """Where emulations and measurements are pretended.
+
+    Attributes:
+        lacking: Why it cannot emulate.
+        verdict: Of what is emulated.
+        ends: Whether emulations come to their end.
+        measures: Whether measurements do.
+        failure: Why an emulation fails.
+        done: What was done, in order.
+    """
+
+    lacking: str = ""
+    verdict: str = "trusted"
+    ends: bool = True
+    measures: bool = True
+    failure: str = ""
+    done: list[str] = field(default_factory=list)
+
+    def emulate(self, scenario: Scenario, folder: Path, *, pcap: bool, progress: object) -> Result:
+        if self.lacking:
+            raise LackingError(self.lacking)
+        self.done.append("emulate")
+        assert callable(progress)
+        progress({"fraction": 0.5})
+        found = self.computed(scenario)
+        one = {"point": 0, "replicate": 0}
+        fidelity = one | {"trusted": int(self.verdict == "trusted"), "verdict": self.verdict}
+        tables = {
+            name: pa.Table.from_pylist([row])
+            for name, row in (("fidelity", fidelity), ("lateness", one), ("settings", one))
+        }
+        run = found.run | {
+            "way": "emulate",
+            "machine": {"kernel": "Linux 6.0"},
+            "folder": ".",
+            "failed": bool(self.failure),
+        }
+        run |= {"partial": not self.ends or bool(self.failure), "seed": str(len(self.done))}
+        if self.failure:
+            run["warnings"] = [f"a run failed, replicates or points are missing: {self.failure}"]
+        Result(run, found.tables | tables).save(folder)
+        if pcap:
+            (folder / "pcap").mkdir()
+            (folder / "pcap" / "point-0-replicate-0-to-senders.pcap").write_bytes(b"packets")
+        return Result.load(folder)
+
+    def measure(self, source: Path, folder: Path, *, progress: object) -> Result:
+        self.done.append("measure")
+        assert any((source / "pcap").iterdir())
+        assert callable(progress)
+        progress({"fraction": None})
+        if not self.measures:
+            raise KeyboardInterrupt
+        run = Result.load(source)
+        empty = pa.table({"point": pa.array([], pa.int64())})
+        tables = {name: run.tables[name] for name in ("flows", "samples")}
+        tables |= dict.fromkeys(("connections", "stretches", "rtt_law"), empty)
+        Result(run.run | {"way": "measure", "source": str(source), "captures": []}, tables).save(folder)
+        return Result.load(folder)
+
+    def simulate(self, scenario: Scenario, **options: Any) -> Result:
+        self.done.append("simulate")
+        return self.computed(scenario, **options)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
+    monkeypatch.chdir(tmp_path)
+    made = Machine()
+    made.computed = staticmethod(ways.simulate)  # type: ignore[attr-defined]
+    for name in ("emulate", "measure", "simulate"):
+        monkeypatch.setattr(ways, name, getattr(made, name))
+    return made
+
+
+class Toy:
+    """An experiment with one run."""
+
+    def __init__(self, scenario: Scenario, way: str, *, is_measured: bool) -> None:
+        self.run = Run(scenario.replace({"duration": "2 s", "replicates": 1, "sweep": {}}), way, is_measured)
+        self.seen: list[Mapping[str, Result]] = []
+        self.record = Experiment(
+            "toy-validation",
+            "toy",
+            "A. Toy, 1999",
+            "Tables",
+            "Is it so?",
+            "Rates.",
+            1.0,
+            self.conclude,
+            lambda: {"x": self.run},
+        )
+
+    def conclude(self, results: Mapping[str, Result]) -> Outcome:
+        self.seen.append(results)
+        claim = Claim("It rises", "it falls", holds=False, documented=None, origin=Origin.PRINTED)
+        curve = plot.Curve("ours", [0.1, 0.9], [1.0, 2.0])
+        return Outcome(
+            Verdict(Kind.REPRODUCED), (), lambda: plot.curves([curve], "p", "rate (segments/s)", "Toy"), (claim,)
+        )
+
+
+@pytest.fixture
+def emulated(leaky_pipe: Scenario, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Toy:
+    """An experiment whose run is emulated and measured, the only one of the catalogue."""
+    del machine
+    toy = Toy(leaky_pipe, "emulate", is_measured=True)
+    monkeypatch.setattr(experiments, "EXPERIMENTS", (toy.record,))
+    return toy
+
+
+def ackclock(*arguments: str) -> Answer:
+    return CliRunner().invoke(cli, [*arguments])
+
+
+def reproduced(toy: Toy) -> dict[str, Any]:
+    return reproduction.reproduce(toy.record, Path.cwd())
+
+
+def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(emulated: Toy, machine: Machine) -> None:
+    record = reproduced(emulated)
+    assert machine.done == ["emulate", "measure"]
+    [results] = emulated.seen
+    assert set(results) == {"x", measured("x")}
+    assert (results["x"].run["way"], results[measured("x")].run["way"]) == ("emulate", "measure")
+    assert record["verdict"]["kind"] == Kind.REPRODUCED
+    # Once is enough.
+    assert reproduced(emulated) == record
+    assert machine.done == ["emulate", "measure"]
+
+
+@pytest.mark.usefixtures("emulated")
+def test_what_depends_on_the_machine_never_fails() -> None:
+    answer = ackclock("reproduce", "toy", "-o", "gallery")
+    assert answer.exit_code == 0
+    assert re.search("It rises +it falls +does not hold *$", answer.stdout, re.MULTILINE)
+
+
+def test_an_emulation_is_kept_by_scenario_version_and_kernel(
+    emulated: Toy, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reproduced(emulated)
+    monkeypatch.setattr(address, "package", lambda: "another line of code")
+    reproduced(emulated)
+    assert machine.done == ["emulate", "measure"]
+    # Another build measures again; it would not emulate otherwise.
+    monkeypatch.setattr(address, "_engine", lambda: "another build")
+    monkeypatch.setattr(address, "package", lambda: "another build")
+    reproduced(emulated)
+    assert machine.done == ["emulate", "measure", "measure"]
+    for change in (("platform.release", "6.1"), ("version", "9.9")):
+        monkeypatch.setattr(f"ackclock.address.{change[0]}", lambda change=change: change[1])
+        reproduced(emulated)
+    assert machine.done[3:] == ["emulate", "measure"] * 2
+    emulated.run = Run(emulated.run.scenario.replace({"seed": 2}), "emulate", measured=True)
+    reproduced(emulated)
+    assert machine.done[7:] == ["emulate", "measure"]
+
+
+def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machine: Machine) -> None:
+    machine.lacking = LACKING
+    answer = ackclock("reproduce", "toy", "-o", "gallery")
+    assert answer.exit_code == 0, answer.stderr
+    assert f"verdict: not run here: {LACKING}" in answer.stdout
+    page = Path("gallery/index.html").read_text(encoding="utf-8")
+    assert f"not run here: {LACKING}" in page
+    assert "<svg" not in page
+    assert not Path("gallery/toy-validation/figure.svg").exists()
+    assert emulated.seen == []
+    # It is tried again, and not where it need not be.
+    machine.lacking = ""
+    assert "verdict: reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    assert "<svg" in Path("gallery/index.html").read_text(encoding="utf-8")
+    machine.lacking = LACKING
+    assert "verdict: reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
+
+
+@pytest.mark.usefixtures("emulated")
+def test_an_emulation_that_is_not_to_be_trusted_is_shown_and_done_again(machine: Machine) -> None:
+    machine.verdict = LATE
+    answer = ackclock("reproduce", "toy", "-o", "gallery")
+    assert answer.exit_code == 4
+    assert answer.stderr == "ackclock: not to be trusted: toy-validation; run it again\n"
+    assert (
+        "verdict: not to be trusted: x: not trusted: the emulator was away for 53 ms (at most 20 ms)" in answer.stdout
+    )
+    assert re.search("It rises +it falls", answer.stdout)
+    assert '<p class="verdict failed">' in Path("gallery/index.html").read_text(encoding="utf-8")
+    machine.verdict = "trusted"
+    assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
+    assert machine.done == ["emulate", "measure"] * 2
+
+
+def test_an_emulation_that_failed_says_why(emulated: Toy, machine: Machine) -> None:
+    machine.failure = "a host vanished"
+    answer = ackclock("reproduce", "toy", "-o", "gallery")
+    assert answer.exit_code == 4
+    assert "not to be trusted: a run failed, replicates or points are missing: a host vanished" in answer.stdout
+    assert emulated.seen == []
+
+
+@pytest.mark.usefixtures("emulated")
+def test_an_interrupted_emulation_is_done_again(machine: Machine) -> None:
+    machine.ends = False
+    assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 130
+    assert not Path("gallery/toy-validation").exists()
+    machine.ends = True
+    assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
+    assert machine.done == ["emulate", "emulate", "measure"]
+
+
+@pytest.mark.usefixtures("emulated")
+def test_an_interrupted_measurement_needs_no_second_emulation(machine: Machine) -> None:
+    machine.measures = False
+    assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 130
+    machine.measures = True
+    assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
+    assert machine.done == ["emulate", "measure", "measure"]
+
+
+def test_captures_of_an_emulation_stay_and_those_of_a_simulation_do_not(
+    emulated: Toy, leaky_pipe: Scenario, machine: Machine
+) -> None:
+    reproduced(emulated)
+    assert len(list(Path().glob("runs/*/pcap/*.pcap"))) == 1
+    reproduction.prepare(Path("gallery"))
+    simulated = Toy(leaky_pipe, "simulate", is_measured=True)
+    reproduction.reproduce(simulated.record, Path("gallery"))
+    assert machine.done[2:] == ["simulate", "measure"]
+    assert list(Path("gallery").glob("runs/*/pcap")) == []
+    assert [name.name for name in Path("gallery/runs").iterdir() if len(name.name) != 32] == []
+    # What is there is ours, the emulation's record and captures too.
+    reproduction.prepare(Path("gallery"))
+
+
+def test_captures_that_were_given_up_are_made_again_if_they_are_needed(
+    leaky_pipe: Scenario, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Toy(leaky_pipe, "simulate", is_measured=False)
+    reproduced(plain)
+    asking = Toy(leaky_pipe, "simulate", is_measured=True)
+    reproduced(asking)
+    assert machine.done == ["simulate", "simulate", "measure"]
+    for run in Path("runs").iterdir():
+        if json.loads((run / "run.json").read_text(encoding="utf-8"))["way"] == "measure":
+            (run / "run.json").write_text("{", encoding="utf-8")
+    monkeypatch.setattr(address, "package", lambda: "another line of code")
+    reproduced(asking)
+    assert machine.done[3:] == ["simulate", "measure"]
+
+
+def test_progress_grows_to_the_end(emulated: Toy) -> None:
+    shares: list[float] = []
+    kept.results({"x": emulated.run, "y": emulated.run}, Path("runs"), shares.append)
+    assert shares == sorted(shares)
+    assert shares[0] > 0
+    assert shares[-1] <= 1
