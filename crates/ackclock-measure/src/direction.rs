@@ -181,7 +181,8 @@ pub struct Direction {
     probe: Option<u64>,
     /// The largest segment, by both sides' SYNs.
     most: Option<u64>,
-    marks: Option<Vec<Mark>>,
+    marks: Vec<Mark>,
+    wants_marks: bool,
 }
 
 impl Direction {
@@ -225,13 +226,15 @@ impl Direction {
             window_known: false,
             probe: None,
             most: None,
-            marks: marks.then(Vec::new),
+            marks: Vec::new(),
+            wants_marks: marks,
         }
     }
 
     /// Whether a packet is a copy of one before, which counts as nothing else.
     pub fn is_copy(&mut self, seen: &Seen<'_>) -> bool {
-        let copy = self.recent.is_copy(seen, self.trips.least()) || self.is_late_copy(seen);
+        let trips = &self.trips;
+        let copy = self.recent.is_copy(seen, || trips.least()) || self.is_late_copy(seen);
         self.counts.copies += u64::from(copy);
         copy
     }
@@ -412,21 +415,26 @@ impl Direction {
     }
 
     fn mark(&mut self, at: u64, kind: &'static str, low: u64, high: u64) {
+        if !self.wants_marks {
+            return;
+        }
         let origin = self.origin.or(self.first_acknowledged).unwrap_or(low);
         let relative = |number: u64| number.wrapping_sub(origin).cast_signed();
-        if let Some(marks) = &mut self.marks {
-            marks.push(Mark {
-                at,
-                kind,
-                low: relative(low),
-                high: relative(high),
-            });
-        }
+        self.marks.push(Mark {
+            at,
+            kind,
+            low: relative(low),
+            high: relative(high),
+        });
     }
 
     /// Takes out the marks since last asked.
-    pub fn take_marks(&mut self) -> Vec<Mark> {
-        self.marks.as_mut().map(std::mem::take).unwrap_or_default()
+    pub fn take_marks(&mut self) -> std::vec::Drain<'_, Mark> {
+        self.marks.drain(..)
+    }
+    /// Whether there are some.
+    pub fn has_marks(&self) -> bool {
+        !self.marks.is_empty()
     }
 
     /// Nothing more will come.

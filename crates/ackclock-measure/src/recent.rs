@@ -12,6 +12,8 @@ const COPY: Span = Span::from_millis(1);
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
+    /// Parts of `packets`, together in memory: hardly ever is one equal, and then the rest need not be looked at.
+    tags: [u32; MOST],
     packets: [Print; MOST],
     /// How many there have been; the place of the next is this modulo `MOST`.
     count: usize,
@@ -29,30 +31,41 @@ struct Print {
     identification: u16,
 }
 
+impl Print {
+    const fn tag(&self) -> u32 {
+        self.headers as u32 ^ ((self.identification as u32) << 16)
+    }
+}
+
 /// How far identifications of one packet and the next are apart where they count: a burst of segments may be one packet here.
 const STEP: std::ops::RangeInclusive<u16> = 1..=64;
 
 impl Recent {
-    /// Whether this packet is a copy of one before; if not, it is remembered. `round_trip` is the least there was.
-    pub fn is_copy(&mut self, seen: &Seen<'_>, round_trip: Option<Span>) -> bool {
+    /// Whether this packet is a copy of one before; if not, it is remembered. `round_trip` tells the least there was.
+    pub fn is_copy(&mut self, seen: &Seen<'_>, round_trip: impl Fn() -> Option<Span>) -> bool {
         let print = Print {
             headers: digest(seen),
             at: seen.at,
             identification: seen.identification,
         };
-        let usable = print.identification != 0 && self.identifications_differ();
-        // Without identification even an ACK that says the same again is news, unless it says very much.
-        let telling =
-            seen.segment.payload > 0 || seen.segment.flags.syn || !seen.segment.options.sacks().is_empty();
-        let soon = round_trip.map_or(COPY, |span| span / 2).as_nanos();
-        let is_copy = self.packets[..self.count.min(MOST)].iter().any(|old| {
-            let alike = old.headers == print.headers && old.identification == print.identification;
-            alike && (usable || (telling && print.at.abs_diff(old.at) < soon))
-        });
+        let is_copy = self.tags.contains(&print.tag()) && self.has_original(&print, seen, round_trip());
         if !is_copy {
             self.remember(print);
         }
         is_copy
+    }
+
+    #[cold]
+    fn has_original(&self, print: &Print, seen: &Seen<'_>, round_trip: Option<Span>) -> bool {
+        let usable = print.identification != 0 && self.identifications_differ();
+        // Without identification even an ACK that says the same again is news, unless it says very much.
+        let segment = seen.segment;
+        let telling = segment.payload > 0 || segment.flags.syn || !segment.options.sacks().is_empty();
+        let soon = round_trip.map_or(COPY, |span| span / 2).as_nanos();
+        self.packets[..self.count.min(MOST)].iter().any(|old| {
+            let alike = old.headers == print.headers && old.identification == print.identification;
+            alike && (usable || (telling && print.at.abs_diff(old.at) < soon))
+        })
     }
 
     fn remember(&mut self, print: Print) {
@@ -65,6 +78,7 @@ impl Recent {
         if self.compared == u32::MAX / 2 {
             (self.compared, self.same, self.steps) = (self.compared / 2, self.same / 2, self.steps / 2);
         }
+        self.tags[self.count % MOST] = print.tag();
         self.packets[self.count % MOST] = print;
         self.count += 1;
     }
@@ -119,7 +133,7 @@ mod tests {
                 ecn: Ecn::NotCapable,
                 segment,
             };
-            recent.is_copy(&seen, None)
+            recent.is_copy(&seen, || None)
         });
         each.collect()
     }

@@ -151,7 +151,9 @@ impl Rows {
             if direction.rounds.has_finished() {
                 self.take_stretches(connection, side, scale);
             }
-            self.take_marks(connection, side, scale);
+            if connection.directions[side as usize].has_marks() {
+                self.take_marks(connection, side, scale);
+            }
         }
     }
 

@@ -86,7 +86,7 @@ impl Direction {
         self.raw_window = Some(segment.window);
         self.window_known = shift.is_some();
         self.window.set(ack.seen.at, window);
-        if self.marks.is_some() {
+        if self.wants_marks {
             let number = self
                 .acknowledged
                 .max(sequence::unwrap(segment.acknowledgment, self.acknowledged));
