@@ -152,6 +152,8 @@ def plot(
 
     if comparing.is_comparison(run):
         comparison = comparing.read(run, untrusted=untrusted)
+        if connection != 0:
+            raise click.UsageError(f"--connection {connection}: is of no use, as this is a comparison")
         _check_plot(comparison, kind, metric, point, replicate, output)
         available = figures.figures_of_ways(comparison, of=metric, point=point, replicate=replicate)
         remedy = f"is no figure of this comparison; choose from {', '.join(available)}"

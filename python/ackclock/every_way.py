@@ -230,6 +230,7 @@ class _Work:
         return predicted
 
     def _simulate(self, *, captures: bool) -> Result:
+        """Keeps captures only if they are to be measured: the same scenario gives them again."""
         folder = self._folder / "simulate"
         made_of = address.of_run(self._scenario)
         kept = self._kept("simulate", made_of)

@@ -43,7 +43,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         Result(run.run | {"way": "measure", "source": str(source), "captures": []}, tables).save(folder)
         return Result.load(folder)
 
-    monkeypatch.setattr(ways, "measure", measure, raising=False)
+    monkeypatch.setattr(ways, "measure", measure)
     return asked
 
 
@@ -97,6 +97,18 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     row = comparison.rows[0]
     assert row.cells["simulate"].interval.mean == goodput["simulate"]["mean"]
     assert [one["mean"] for one in answer["rows"] if (one["metric"], one["way"]) == ("rtt_p99", "emulate")]
+
+
+def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: Pretended) -> None:
+    outcome = ackclock("compare", scenario_file, *QUICK)  # genuine measuring, of pretended captures
+    assert outcome.exit_code == 0
+    [line] = [line for line in outcome.stderr.splitlines() if line.startswith("measure of emulate: ")]
+    assert "-to-senders.pcap" in line or "no capture" in line
+    comparison = every_way.load(FOLDER)
+    assert comparison.columns["measure-emulate"].result is None
+    retransmitted = [row for row in comparison.rows if row.metric == "retransmissions"]
+    assert {row.residuals["measure-simulate"].difference.mean for row in retransmitted} == {0}
+    assert pretended.asked["emulate"]
 
 
 def test_a_machine_that_cannot_emulate_leaves_nulls(scenario_file: Path, pretended: Pretended, measuring: list) -> None:

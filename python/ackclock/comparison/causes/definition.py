@@ -4,14 +4,11 @@ from ackclock.comparison.causes.cause import Cause, Evidence
 
 __all__ = ["LAST_ACK", "ONE_END", "SMOOTHED_ROUND_TRIPS"]
 
-# What a capture knows of each metric, and what the run itself means by it.
+# What a capture knows of a metric, and what the run itself means by it; the others mean the same, or are not known.
 _OF_CAPTURES = {
     "goodput": "what the sender's side saw acknowledged; the run counts what the application got",
-    "throughput": "packets that left the sender; the run counts what arrived",
     "rtt": "from a packet's passing to its ACK's, those sent again left out; the run has the sender's own measurements",
     "rtt_p99": "of the round trips that the capture shows; the run has those that the sender measured",
-    "smoothed_rtt": "smoothed from what the capture shows",
-    "cwnd": "what was outstanding; the run has what the window allowed",
     "drops": "what was sent again and not needlessly; the run counts what hops dropped, ACKs too",
     "completion_time": "from the first packet to the last ACK; the run has the last byte's arrival",
 }
