@@ -2,13 +2,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from ackclock import Result, Scenario, doctor, predict, simulate
+from ackclock.ways import replay
 
 # Speed is measured in benchmarks: a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)
@@ -104,6 +105,18 @@ def emulation(no_emulation: str | None) -> None:
     """What needs an emulation is skipped where none is possible, and says why."""
     if no_emulation is not None:
         pytest.skip(no_emulation)
+
+
+@pytest.fixture(autouse=True)
+def replayed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever a test has really emulated in its folder, whole results that is, decides the same when it is replayed."""
+    yield
+    place = request.node.funcargs.get("tmp_path")
+    if place is None or not {"emulation", "no_emulation"} & set(request.fixturenames):
+        return
+    records = {record.parents[1] for record in place.rglob("record/*.ackrec")}
+    for folder in (folder for folder in records if (folder / "fidelity.parquet").exists()):
+        assert {run["difference"] for run in replay(folder)} == {None}, folder
 
 
 @pytest.fixture(scope="session")
