@@ -215,6 +215,8 @@ rows! {
         retransmitted_packets: f64,
         /// What the control thinks it is doing.
         mode: &'a str,
+        /// Rate that the control believes the path gives, if it estimates one.
+        rate_estimate_bit_per_s: f64,
     }
 }
 

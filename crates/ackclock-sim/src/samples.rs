@@ -134,6 +134,7 @@ impl Sampler {
             sent_packets: 0,
             retransmitted_packets: f64::NAN,
             mode: "",
+            rate_estimate_bit_per_s: f64::NAN,
         };
         match &flow.protocol {
             Protocol::Tcp { sender, .. } => {
@@ -237,4 +238,7 @@ fn fill_from_sender(row: &mut SampleRow<'_>, sender: &Sender) {
     row.sent_packets = counts.sent_segments as i64;
     row.retransmitted_packets = counts.retransmitted_segments as f64;
     row.mode = state.mode;
+    row.rate_estimate_bit_per_s = state
+        .rate_estimate
+        .map_or(f64::NAN, |rate| rate.as_bit_per_s() as f64);
 }

@@ -241,18 +241,21 @@ impl CongestionControl for CubicControl {
         match congestion.kind {
             CongestionKind::Loss => {
                 self.remember_maximum();
-                self.window.reduce_after_loss(congestion, self.beta);
+                self.window
+                    .reduce_after_loss(congestion.base.as_f64() * self.beta);
                 self.undo = Some(Box::new(before));
             }
             CongestionKind::Mark => {
                 self.remember_maximum();
-                self.window.reduce_after_mark(congestion, self.beta);
+                self.window
+                    .reduce_after_mark(congestion.base.as_f64() * self.beta);
                 self.undo = None; // a mark is no mistake
             }
             CongestionKind::Timeout => {
                 self.remember_maximum();
                 self.curve.w_max = 0.0; // section 4.8: the next stage starts on its plateau
-                self.window.reduce_after_timeout(congestion, self.beta);
+                self.window
+                    .reduce_after_timeout(congestion.base.as_f64() * self.beta);
                 self.undo = Some(Box::new(before));
             }
             CongestionKind::RepeatedTimeout => {
@@ -298,6 +301,7 @@ impl CongestionControl for CubicControl {
         ControlState {
             ssthresh: self.window.ssthresh(),
             mode,
+            rate_estimate: None,
         }
     }
 }

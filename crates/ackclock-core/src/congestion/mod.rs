@@ -8,12 +8,19 @@ use crate::registry::{Entry, Kind, Place};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
+mod additive_increase;
 pub mod cubic;
 mod parameters;
 pub mod reno;
 mod slow_start;
 #[cfg(test)]
 mod testing;
+mod westwood;
+pub mod westwood_abse;
+pub mod westwood_be;
+pub mod westwood_crb;
+pub mod westwood_plus;
+pub mod westwood_re;
 mod window;
 
 /// A segment has been sent.
@@ -145,6 +152,8 @@ pub struct ControlState {
     pub ssthresh: Option<Bytes>,
     /// What it thinks it is doing: `"slow_start"`, `"congestion_avoidance"`, `"probe_bw"`.
     pub mode: &'static str,
+    /// Rate that it believes the path gives, if it estimates one.
+    pub rate_estimate: Option<BitRate>,
 }
 
 /// One congestion control of one connection. `now` never runs backwards.
@@ -207,7 +216,15 @@ impl Kind for ControlKind {
     type Context<'a> = ControlContext<'a>;
     const NAME: &'static str = "congestion control";
     fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<ControlKind>] = &[Entry::of::<reno::Reno>(), Entry::of::<cubic::Cubic>()];
+        const LIST: &[Entry<ControlKind>] = &[
+            Entry::of::<reno::Reno>(),
+            Entry::of::<cubic::Cubic>(),
+            Entry::of::<westwood_be::WestwoodBe>(),
+            Entry::of::<westwood_re::WestwoodRe>(),
+            Entry::of::<westwood_crb::WestwoodCrb>(),
+            Entry::of::<westwood_abse::WestwoodAbse>(),
+            Entry::of::<westwood_plus::WestwoodPlus>(),
+        ];
         LIST
     }
 }

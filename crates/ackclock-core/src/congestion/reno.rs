@@ -1,13 +1,12 @@
 //! Additive increase, multiplicative decrease: Reno with its α and β as parameters, and both of RFC 5681's ways to grow.
 
+use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::parameters::{check_factor, check_positive};
-use super::slow_start::SlowStart;
-use super::window::Window;
-use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState};
+use super::{Congestion, CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
-use crate::units::{Bytes, Time};
+use crate::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,16 +36,6 @@ impl Default for Reno {
     }
 }
 
-/// When congestion avoidance opens the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Growth {
-    /// At each ACK, by α MSS/cwnd of what it counts: a little less than α segments in a round trip (RFC 5681 equation 3).
-    PerAck,
-    /// By α segments whenever a whole window has been acknowledged (what RFC 5681 recommends; Linux's `snd_cwnd_cnt`).
-    PerWindow,
-}
-
 impl Element<ControlKind> for Reno {
     const NAME: &'static str = "reno";
     const LABEL: &'static str = "Reno";
@@ -63,123 +52,34 @@ impl Element<ControlKind> for Reno {
 
 impl Recipe<ControlKind> for Reno {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
-        Box::new(RenoControl {
+        let growth = AdditiveGrowth {
             alpha: self.alpha,
-            beta: self.beta,
-            window: Window::new(&context),
-            slow_start: SlowStart::new(self.hystart),
-            counted: (self.growth == Growth::PerWindow).then_some(0.0),
-            undo: None,
-        })
+            growth: self.growth,
+            hystart: self.hystart,
+        };
+        Box::new(AdditiveIncrease::new(&context, growth, Share(self.beta)))
     }
 }
 
+/// Keeps a share of the window.
 #[derive(Debug)]
-struct RenoControl {
-    alpha: f64,
-    beta: f64,
-    window: Window,
-    slow_start: SlowStart,
-    /// For growth per window: what has been acknowledged of the present one, in bytes.
-    counted: Option<f64>,
-    /// The window before the last reduction for a loss.
-    undo: Option<Window>,
-}
+struct Share(f64);
 
-impl RenoControl {
-    /// RFC 5681 section 3.1: once a window has been acknowledged, it opens by a segment; here by α. A window is the whole segments
-    /// that cwnd holds, since no more than them is sent in a round. What was acknowledged beyond it counts for the next one, but
-    /// an ACK never opens the window twice.
-    fn grow_per_window(&mut self, mut counted: f64) {
-        let mss = self.window.mss();
-        // With less than that there is nothing to divide.
-        if counted > self.window.cwnd() - mss {
-            let whole = libm::floor(self.window.cwnd() / mss) * mss;
-            if counted >= whole {
-                self.window.grow(self.alpha * mss);
-                counted = (counted - whole) % whole;
-            }
-        }
-        self.counted = Some(counted);
-    }
-
-    /// The window has been lowered: a new one begins to be counted.
-    fn count_anew(&mut self) {
-        self.counted = self.counted.map(|_| 0.0);
-    }
-}
-
-impl CongestionControl for RenoControl {
-    #[inline]
-    fn on_ack(&mut self, _now: Time, ack: &Ack) {
-        let credit = self.slow_start.grow(&mut self.window, ack);
-        if credit > 0.0 {
-            match self.counted {
-                // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one segment.
-                None => self
-                    .window
-                    .grow(self.alpha * self.window.mss() * credit / self.window.cwnd()),
-                Some(counted) => self.grow_per_window(counted + credit),
-            }
-        }
-    }
-
-    fn on_congestion(&mut self, _now: Time, congestion: &Congestion) {
-        let before = self.window;
-        match congestion.kind {
-            CongestionKind::Loss => self.window.reduce_after_loss(congestion, self.beta),
-            CongestionKind::Mark => self.window.reduce_after_mark(congestion, self.beta),
-            CongestionKind::Timeout => self.window.reduce_after_timeout(congestion, self.beta),
-            CongestionKind::RepeatedTimeout => self.window.restart(),
-            CongestionKind::SpuriousLoss => {
-                // RFC 4015 section 3.2: back to what it was, unless it has grown beyond that since.
-                if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
-                    self.window = undo;
-                }
-                return;
-            }
-        }
-        self.slow_start.end();
-        self.count_anew();
-        match congestion.kind {
-            CongestionKind::Mark => self.undo = None, // a mark is no mistake
-            CongestionKind::RepeatedTimeout => {}
-            _ => self.undo = Some(before),
-        }
-    }
-
-    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
-        self.window.lower(limit.as_f64());
-        self.count_anew();
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.window.bytes()
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
-    }
-
-    fn state(&self) -> ControlState {
-        ControlState {
-            ssthresh: self.window.ssthresh(),
-            mode: if self.window.in_slow_start() {
-                self.slow_start.mode()
-            } else {
-                "congestion_avoidance"
-            },
-        }
+impl Decrease for Share {
+    fn kept(&mut self, _: Time, congestion: &Congestion) -> f64 {
+        congestion.base.as_f64() * self.0
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::CongestionKind;
     use super::super::testing::{AckClock, MSS, context};
     use super::*;
     use crate::registry::choose;
     use crate::scenario::files::NoFiles;
     use crate::streams::Streams;
+    use crate::units::Bytes;
     use crate::units::Span;
     use serde_json::{Value, json};
 

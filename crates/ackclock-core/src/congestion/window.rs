@@ -1,6 +1,6 @@
 //! The window of RFC 5681: cwnd and ssthresh, in fractional bytes.
 
-use super::{Congestion, ControlContext};
+use super::ControlContext;
 use crate::units::Bytes;
 
 /// cwnd and ssthresh of a loss-based control. Keeps cwnd at one segment or more.
@@ -74,21 +74,30 @@ impl Window {
         self.ssthresh = self.cwnd;
     }
 
-    /// Loss: ssthresh is `factor` of the decrease base, not below two segments, and cwnd is at most that (RFC 5681 equation 4).
-    pub fn reduce_after_loss(&mut self, congestion: &Congestion, factor: f64) {
-        let kept = self.lower_threshold(congestion, factor);
+    /// Loss: ssthresh is what is kept, not below two segments, and cwnd is at most that (RFC 5681 equation 4).
+    pub fn reduce_after_loss(&mut self, kept: f64) {
+        let ssthresh = self.set_threshold(kept);
+        self.lower(ssthresh);
+    }
+
+    /// ECN mark: the same, but cwnd goes on down to one segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
+    pub fn reduce_after_mark(&mut self, kept: f64) {
+        self.set_threshold(kept);
         self.lower(kept);
     }
-    /// ECN mark: the same, but cwnd goes on down to one segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
-    pub fn reduce_after_mark(&mut self, congestion: &Congestion, factor: f64) {
-        self.lower_threshold(congestion, factor);
-        self.lower(congestion.base.as_f64() * factor);
-    }
+
     /// Timeout: ssthresh as after a loss, cwnd one segment (RFC 5681 section 3.1).
-    pub fn reduce_after_timeout(&mut self, congestion: &Congestion, factor: f64) {
-        self.lower_threshold(congestion, factor);
+    pub fn reduce_after_timeout(&mut self, kept: f64) {
+        self.set_threshold(kept);
         self.cwnd = self.mss;
     }
+
+    /// Sets ssthresh, not below two segments, and cwnd to it, whatever it was.
+    pub fn set(&mut self, kept: f64) {
+        let ssthresh = self.set_threshold(kept);
+        self.cwnd = ssthresh.clamp(self.mss, LARGEST.max(self.mss));
+    }
+
     /// Timeout for the same segment once more: cwnd one segment, ssthresh kept (RFC 5681 section 3.1).
     pub fn restart(&mut self) {
         self.cwnd = self.mss;
@@ -99,8 +108,8 @@ impl Window {
     }
 
     /// Sets ssthresh; returns what it is before it is cut to whole segments.
-    fn lower_threshold(&mut self, congestion: &Congestion, factor: f64) -> f64 {
-        let kept = (congestion.base.as_f64() * factor).max(SSTHRESH_FLOOR * self.mss);
+    fn set_threshold(&mut self, kept: f64) -> f64 {
+        let kept = kept.max(SSTHRESH_FLOOR * self.mss);
         self.ssthresh = if self.whole_ssthresh {
             libm::floor(kept / self.mss) * self.mss
         } else {

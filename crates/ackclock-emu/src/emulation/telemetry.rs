@@ -198,6 +198,7 @@ impl Telemetry {
             sent_packets: all.sent_data_segments[at].unwrap_or(0).into(),
             retransmitted_packets: all.retransmissions[at].into(),
             mode: name_of(all.loss_state[at]),
+            rate_estimate_bit_per_s: f64::NAN,
         }
         .push(&mut self.samples);
     }

@@ -77,6 +77,7 @@ impl CongestionControl for Halving {
         ControlState {
             ssthresh: Some(Bytes(self.ssthresh)),
             mode: "test",
+            rate_estimate: None,
         }
     }
 }

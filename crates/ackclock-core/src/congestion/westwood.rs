@@ -1,0 +1,95 @@
+//! What the Westwood family does at a loss: ssthresh becomes what the path is estimated to hold, instead of half the window.
+
+use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
+use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext};
+use crate::estimator::{AckSample, EstimatorContext, RateEstimator};
+use crate::units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When the window is set to what the path holds, after a loss learnt from duplicate ACKs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// At the loss, if the window is larger: cwnd and ssthresh (the papers).
+    #[default]
+    AtLoss,
+    /// At the end of fast recovery, whether that is less or more than the window; at the loss as Reno (Linux).
+    AtRecoveryEnd,
+}
+
+/// A control of the family: Reno's growth, an estimator's decrease.
+pub(super) fn control(
+    context: &ControlContext<'_>,
+    growth: Growth,
+    cut: Cut,
+    estimator: Box<dyn RateEstimator>,
+) -> Box<dyn CongestionControl> {
+    let growth = AdditiveGrowth {
+        alpha: 1.0,
+        growth,
+        hystart: false,
+    };
+    let decrease = EligibleWindow {
+        estimator,
+        cut,
+        recovers: false,
+    };
+    Box::new(AdditiveIncrease::new(context, growth, decrease))
+}
+
+/// What a control's estimator is made with.
+pub(super) const fn estimator_context(context: &ControlContext<'_>) -> EstimatorContext {
+    EstimatorContext { mss: context.mss }
+}
+
+/// What an estimator says that the path holds.
+#[derive(Debug)]
+struct EligibleWindow {
+    estimator: Box<dyn RateEstimator>,
+    cut: Cut,
+    /// Whether a fast recovery is under way at whose end the window is set.
+    recovers: bool,
+}
+
+impl Decrease for EligibleWindow {
+    fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
+        let sample = AckSample {
+            newly_acked: ack.newly_acked,
+            newly_delivered: ack.newly_delivered,
+            rtt: ack.rtt,
+            smoothed_rtt: ack.smoothed_rtt,
+            cwnd,
+        };
+        self.estimator.on_ack(now, &sample);
+    }
+
+    /// Without a round-trip time there is no estimate: half is kept then, as by Reno.
+    fn kept(&mut self, now: Time, congestion: &Congestion) -> f64 {
+        let half = congestion.base.as_f64() / 2.0;
+        let is_timeout = congestion.kind == CongestionKind::Timeout;
+        if is_timeout {
+            self.estimator.on_timeout(now);
+        }
+        self.recovers = self.cut == Cut::AtRecoveryEnd && congestion.kind == CongestionKind::Loss;
+        if self.recovers {
+            return half;
+        }
+        let held = if is_timeout {
+            self.estimator.window_after_timeout()
+        } else {
+            self.estimator.window()
+        };
+        held.unwrap_or(half)
+    }
+
+    fn at_recovery_end(&mut self) -> Option<f64> {
+        std::mem::take(&mut self.recovers)
+            .then(|| self.estimator.window())
+            .flatten()
+    }
+
+    fn rate_estimate(&self) -> Option<f64> {
+        Some(self.estimator.rate())
+    }
+}

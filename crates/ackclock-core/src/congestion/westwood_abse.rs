@@ -1,0 +1,65 @@
+//! TCP Westwood with adaptive bandwidth share estimation (ABSE).
+
+use super::additive_increase::Growth;
+use super::westwood::{Cut, control, estimator_context};
+use super::{CongestionControl, ControlContext, ControlKind};
+use crate::estimator::EstimatorKind;
+use crate::estimator::abse::{Abse, AbseLiteral};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::Result;
+use crate::scenario::files::Files;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WestwoodAbse {
+    /// The estimate.
+    pub estimator: Reading,
+    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
+    pub growth: Growth,
+}
+
+/// In which reading the equations of ABSE are taken.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Reading {
+    /// In the one that shares fairly, unless its parameters say otherwise.
+    Abse(Abse),
+    /// As printed.
+    AbseLiteral(AbseLiteral),
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Reading::Abse(Abse::default())
+    }
+}
+
+impl Element<ControlKind> for WestwoodAbse {
+    const NAME: &'static str = "westwood_abse";
+    const LABEL: &'static str = "Westwood ABSE";
+    const SUMMARY: &'static str =
+        "NewReno, but a loss leaves the window that the estimate ABSE says the path holds.";
+    const REFERENCE: &'static str = <Abse as Element<EstimatorKind>>::REFERENCE;
+
+    fn check(&mut self, files: &dyn Files) -> Result<()> {
+        let checked = match &mut self.estimator {
+            Reading::Abse(abse) => abse.check(files),
+            Reading::AbseLiteral(literal) => literal.check(files),
+        };
+        checked.map_err(|error| error.within("estimator"))
+    }
+}
+
+impl Recipe<ControlKind> for WestwoodAbse {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        let estimating = estimator_context(&context);
+        let estimate = match &self.estimator {
+            Reading::Abse(abse) => abse.start(&estimating),
+            Reading::AbseLiteral(literal) => literal.start(&estimating),
+        };
+        control(&context, self.growth, Cut::AtLoss, Box::new(estimate))
+    }
+}

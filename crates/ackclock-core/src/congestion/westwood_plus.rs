@@ -1,0 +1,73 @@
+//! TCP Westwood+, and what Linux makes of it.
+
+use super::additive_increase::Growth;
+use super::westwood::{Cut, control, estimator_context};
+use super::{CongestionControl, ControlContext, ControlKind};
+use crate::estimator::westwood_linux::WestwoodLinux;
+use crate::estimator::{EstimatorKind, westwood_plus};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::Result;
+use crate::scenario::files::Files;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters. Linux is `estimator = { kind = "westwood_linux" }`, `cut = "at_recovery_end"` and `growth = "per_window"`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WestwoodPlus {
+    /// The estimate.
+    pub estimator: Arithmetic,
+    /// When the window is set to what the path holds.
+    pub cut: Cut,
+    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
+    pub growth: Growth,
+}
+
+/// In which numbers Westwood+ is reckoned.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Arithmetic {
+    /// In real ones, as in the papers.
+    WestwoodPlus(westwood_plus::WestwoodPlus),
+    /// In whole bytes per jiffy, as in Linux.
+    WestwoodLinux(WestwoodLinux),
+}
+
+impl Default for Arithmetic {
+    fn default() -> Self {
+        Arithmetic::WestwoodPlus(westwood_plus::WestwoodPlus::default())
+    }
+}
+
+impl Element<ControlKind> for WestwoodPlus {
+    const NAME: &'static str = "westwood_plus";
+    const LABEL: &'static str = "Westwood+";
+    const SUMMARY: &'static str =
+        "NewReno, but a loss leaves the window that one rate sample per round trip says the path holds.";
+    const REFERENCE: &'static str = <westwood_plus::WestwoodPlus as Element<EstimatorKind>>::REFERENCE;
+
+    fn check(&mut self, files: &dyn Files) -> Result<()> {
+        let checked = match &mut self.estimator {
+            Arithmetic::WestwoodPlus(plus) => plus.check(files),
+            Arithmetic::WestwoodLinux(linux) => linux.check(files),
+        };
+        checked.map_err(|error| error.within("estimator"))
+    }
+}
+
+impl Recipe<ControlKind> for WestwoodPlus {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        let estimating = estimator_context(&context);
+        match &self.estimator {
+            Arithmetic::WestwoodPlus(plus) => {
+                control(&context, self.growth, self.cut, Box::new(plus.start(&estimating)))
+            }
+            Arithmetic::WestwoodLinux(linux) => control(
+                &context,
+                self.growth,
+                self.cut,
+                Box::new(linux.start(&estimating)),
+            ),
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! ABSE, adaptive bandwidth share estimation: the sampling interval grows with the queue that the window must have built, and the filter's
+//! time constant with how much the samples vary.
+
+use super::observation::{Observation, Observer};
+use super::recent::Recent;
+use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::units::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+const REFERENCE: &str = "Wang, Valla, Sanadidi, Gerla (2002), Using Adaptive Rate Estimation to Provide Enhanced and Robust Transport over Heterogeneous Networks, ICNP, equations 1 to 6";
+
+/// Parameters. With the letters of the paper: ŝ the estimate, s a sample, Δ the time between two ACKs, T the sampling interval, τ the time constant,
+/// U how much samples vary.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Abse {
+    /// The rate that says, times RTTmin, how much of the window the path holds (equation 2).
+    pub compared: Compared,
+    /// Where the sampling interval begins (equation 4).
+    pub edge: Edge,
+    /// How T is chosen.
+    pub sampling: Sampling,
+    /// τ, if it is not to adapt.
+    pub tau: Option<Span>,
+    /// Of how many ACKs the largest U is taken (equation 6). The paper says ten.
+    pub horizon: u32,
+    /// The filter's step (equation 1, which does not say what Δ is).
+    pub step: Step,
+    /// The round-trip time of equations 2 and 6.
+    pub round_trip: RoundTrip,
+    /// β: what U keeps of its value (equation 5).
+    pub beta: f64,
+    /// N: τ is between one and 1 + N round-trip times (equation 6).
+    pub stretch: f64,
+    /// What is taken from each ACK.
+    pub observation: Observation,
+}
+
+/// See [`Abse::compared`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Compared {
+    /// What was delivered over the last round trip, smoothed: Th ← 0.6 Th + 0.4 of it (as a later paper describes ABSE).
+    Throughput,
+    /// ŝ before this ACK, as printed. Bistable: once ŝ RTTmin reaches the window, T stays at its least, which favours high samples.
+    Estimate,
+}
+
+/// See [`Abse::edge`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Edge {
+    /// At the last ACK before the interval: what was delivered since then, by the time since then.
+    Aligned,
+    /// Where T says, as printed. Reads high by up to Δ/T, since the ACK at the end of the interval counts whole.
+    Literal,
+}
+
+/// See [`Abse::sampling`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampling {
+    /// By equation 2, between Δ and a round-trip time.
+    Adaptive,
+    /// Always Δ, the last pair of ACKs (figure 7 of the paper).
+    AckPair,
+}
+
+/// See [`Abse::step`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The time since the ACK before.
+    AckInterval,
+    /// The sampling interval T.
+    SamplingInterval,
+}
+
+/// See [`Abse::round_trip`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundTrip {
+    /// The smoothed one.
+    Smoothed,
+    /// The last one measured.
+    Latest,
+}
+
+impl Default for Abse {
+    fn default() -> Self {
+        Abse {
+            compared: Compared::Throughput,
+            edge: Edge::Aligned,
+            sampling: Sampling::Adaptive,
+            tau: None,
+            horizon: 10,
+            step: Step::AckInterval,
+            round_trip: RoundTrip::Smoothed,
+            beta: 0.6,
+            stretch: 10.0,
+            observation: Observation::default(),
+        }
+    }
+}
+
+impl Element<EstimatorKind> for Abse {
+    const NAME: &'static str = "abse";
+    const LABEL: &'static str = "ABSE";
+    const SUMMARY: &'static str = "Adaptive bandwidth share estimation: sampling interval and time constant follow queue and variation; in the reading that shares fairly.";
+    const REFERENCE: &'static str = REFERENCE;
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        if self.horizon == 0 {
+            return Err(Error::new(
+                "horizon",
+                &0.into(),
+                "holds no ACK; write for example 10",
+            ));
+        }
+        if self.tau == Some(Span::ZERO) {
+            return Err(Error::new(
+                "tau",
+                &"0 s".into(),
+                "smooths nothing; write for example \"0.5 s\", or leave it out",
+            ));
+        }
+        if !(0.0..1.0).contains(&self.beta) {
+            return Err(Error::new(
+                "beta",
+                &self.beta.into(),
+                "is not between 0 and 1, 1 excluded; write for example 0.6",
+            ));
+        }
+        if !(self.stretch >= 0.0 && self.stretch.is_finite()) {
+            return Err(Error::new(
+                "stretch",
+                &self.stretch.into(),
+                "is negative; write for example 10",
+            ));
+        }
+        self.observation.check()
+    }
+}
+
+impl Recipe<EstimatorKind> for Abse {
+    fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
+        Box::new(self.start(&context))
+    }
+}
+
+/// ABSE as it is printed: the estimate itself is compared, and the sampling interval begins where T says.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AbseLiteral {
+    /// What is taken from each ACK.
+    pub observation: Observation,
+}
+
+impl Element<EstimatorKind> for AbseLiteral {
+    const NAME: &'static str = "abse_literal";
+    const LABEL: &'static str = "ABSE, as printed";
+    const SUMMARY: &'static str =
+        "ABSE by its printed equations to the letter, which are bistable: ten flows share unfairly.";
+    const REFERENCE: &'static str = REFERENCE;
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        self.observation.check()
+    }
+}
+
+impl Recipe<EstimatorKind> for AbseLiteral {
+    fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
+        Box::new(self.start(&context))
+    }
+}
+
+impl AbseLiteral {
+    /// One for a connection.
+    pub fn start(&self, context: &EstimatorContext) -> AdaptiveEstimate {
+        let literal = Abse {
+            compared: Compared::Estimate,
+            edge: Edge::Literal,
+            observation: self.observation.clone(),
+            ..Abse::default()
+        };
+        literal.start(context)
+    }
+}
+
+impl Abse {
+    /// One for a connection.
+    pub fn start(&self, context: &EstimatorContext) -> AdaptiveEstimate {
+        AdaptiveEstimate {
+            observer: Observer::new(&self.observation, context.mss),
+            parameters: self.clone(),
+            recent: Recent::default(),
+            variations: VecDeque::new(),
+            now: Level::default(),
+            before: Level::default(),
+            step: None,
+        }
+    }
+}
+
+/// ABSE of one connection.
+#[derive(Debug)]
+pub struct AdaptiveEstimate {
+    parameters: Abse,
+    observer: Observer,
+    recent: Recent,
+    /// The last U, as many as the horizon has ACKs.
+    variations: VecDeque<f64>,
+    now: Level,
+    /// When the present step began. ACKs of one moment are one sample, reckoned anew with each of them.
+    before: Level,
+    /// When the present step began and ended.
+    step: Option<(Time, Time)>,
+}
+
+/// What goes on from sample to sample.
+#[derive(Clone, Copy, Debug, Default)]
+struct Level {
+    /// ŝ, bytes per second.
+    estimate: f64,
+    /// The sample before.
+    sample: f64,
+    /// U.
+    variation: f64,
+    /// Th.
+    throughput: f64,
+}
+
+/// What Th keeps of its value.
+const THROUGHPUT_KEPT: f64 = 0.6;
+
+impl AdaptiveEstimate {
+    /// T (equation 2), never less than the time between two ACKs.
+    fn sampling_interval(&self, ack: &AckSample, gap: Span, rtt: Span) -> Span {
+        let (cwnd, rtt_min) = (ack.cwnd.as_f64(), self.observer.rtt_min());
+        let rate = match self.parameters.compared {
+            Compared::Throughput => self.now.throughput,
+            Compared::Estimate => self.before.estimate,
+        };
+        let held = rate * rtt_min.unwrap_or(0.0);
+        if self.parameters.sampling == Sampling::AckPair || held >= cwnd {
+            return gap;
+        }
+        // Of the window, the share that waits in the queue.
+        let waiting = (cwnd - held) / cwnd;
+        Span::from_seconds(seconds(rtt) * waiting).min(rtt).max(gap)
+    }
+
+    /// s (equation 4).
+    fn sample(&self, interval: Span) -> f64 {
+        let sum = self.recent.sum(interval);
+        let span = match self.parameters.edge {
+            Edge::Aligned => sum.reach,
+            Edge::Literal => seconds(interval),
+        };
+        sum.bytes / span
+    }
+
+    /// τ (equation 6).
+    fn time_constant(&self, rtt: f64) -> f64 {
+        let largest = self.variations.iter().copied().fold(0.0, f64::max);
+        let ratio = if largest > 0.0 {
+            self.now.variation / largest
+        } else {
+            0.0
+        };
+        rtt * (1.0 + self.parameters.stretch * ratio)
+    }
+
+    /// The present step has ended with this ACK: equations 2 to 6, then 1.
+    fn reckon(&mut self, ack: &AckSample, gap: Span, rtt: Span) {
+        let (clocked_rtt, beta) = (self.observer.read(rtt), self.parameters.beta);
+        self.now = self.before;
+        let last_round_trip = self.recent.sum(rtt).bytes / clocked_rtt;
+        self.now.throughput =
+            THROUGHPUT_KEPT * self.before.throughput + (1.0 - THROUGHPUT_KEPT) * last_round_trip;
+        let interval = self.sampling_interval(ack, gap, rtt);
+        let sample = self.sample(interval);
+        self.now.sample = sample;
+        self.now.variation =
+            beta * self.before.variation + (1.0 - beta) * (sample - self.before.sample).abs();
+        if let Some(last) = self.variations.back_mut() {
+            *last = self.now.variation;
+        }
+        let tau = self
+            .parameters
+            .tau
+            .map_or_else(|| self.time_constant(clocked_rtt), seconds);
+        let step = match self.parameters.step {
+            Step::AckInterval => seconds(gap),
+            Step::SamplingInterval => seconds(interval),
+        };
+        // After a silence the step may be longer than 2τ: then nothing is kept.
+        let kept = ((2.0 * tau - step) / (2.0 * tau + step)).max(0.0);
+        self.now.estimate = kept * self.before.estimate + (1.0 - kept) * sample;
+    }
+}
+
+impl RateEstimator for AdaptiveEstimate {
+    fn on_ack(&mut self, now: Time, ack: &AckSample) {
+        let Some((began, ended)) = &mut self.step else {
+            self.observer.begin(ack);
+            self.recent.push(now, 0.0);
+            self.step = Some((now, now));
+            return;
+        };
+        if now > *ended {
+            (*began, *ended) = (*ended, now);
+            self.before = self.now;
+            self.variations.push_back(0.0);
+            if self.variations.len() > self.parameters.horizon as usize {
+                self.variations.pop_front();
+            }
+        }
+        let gap = ended.since(*began);
+        self.recent.push(now, self.observer.take(ack));
+        let rtt = match self.parameters.round_trip {
+            RoundTrip::Smoothed => ack.smoothed_rtt,
+            RoundTrip::Latest => ack.rtt.or(ack.smoothed_rtt),
+        };
+        let Some(rtt) = rtt.filter(|&rtt| rtt > Span::ZERO && gap > Span::ZERO) else {
+            return;
+        };
+        self.reckon(ack, gap, rtt);
+        self.recent.forget_far_beyond(rtt.max(gap));
+    }
+
+    fn rate(&self) -> f64 {
+        self.now.estimate
+    }
+
+    fn rtt_min(&self) -> Option<f64> {
+        self.observer.rtt_min()
+    }
+}

@@ -1,0 +1,276 @@
+//! The low-pass filters of TCP Westwood: samples of a rate in, their smoothed value out.
+
+use super::seconds;
+use crate::scenario::error::{Error, Result};
+use crate::units::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How samples of the rate are smoothed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LowPass {
+    /// Which filter.
+    pub filter: Filter,
+    /// τ: the time constant of `tustin`; its cut-off frequency is 1/τ. The early papers have 0.5 s (from memory), the constructor of
+    /// the ns-2 module 1 s.
+    pub tau: Span,
+    /// m: `tustin` takes a sample of zero whenever τ/m has passed without an ACK. At least 2, since a step of 2τ has no weight left.
+    pub virtual_samples: u32,
+    /// What is left of a silence after the last virtual sample is a step of its own if it is at least that long; if not,
+    /// it belongs to the step before, of which the virtual sample is left out (as the ns-2 module does, with 10 ms).
+    pub shortest_step: Span,
+    /// Whether the zeros of a silence are taken when the retransmission timer goes off, and not only at the next ACK (the ns-2 module
+    /// waits for the ACK, so that ssthresh comes from the rate before the silence).
+    pub zeros_at_timeout: bool,
+}
+
+/// See [`LowPass::filter`]. Letters: b the sample, b⁻ the one before, b̂ the estimate, Δ the time between the two samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Filter {
+    /// b̂ ← ((2τ − Δ) b̂ + Δ (b + b⁻))/(2τ + Δ): first order, made discrete by the bilinear rule (Tustin) with a variable step, and
+    /// with zeros in silence. What the papers describe; type 3 of the ns-2 module.
+    #[default]
+    Tustin,
+    /// b̂ ← 0.9 b̂ + 0.1 b: type 0 of the ns-2 module.
+    #[serde(rename = "ns2_type_0")]
+    Ns2Type0,
+    /// b̂ ← (19 b̂ + b + b⁻)/21, which is `tustin` with Δ = τ/10: type 1 of the ns-2 module, its default.
+    #[serde(rename = "ns2_type_1")]
+    Ns2Type1,
+    /// b̂ ← (29 b̂ + b + b⁻)/31, which is `tustin` with Δ = τ/15: type 2 of the ns-2 module.
+    #[serde(rename = "ns2_type_2")]
+    Ns2Type2,
+}
+
+impl Default for LowPass {
+    fn default() -> Self {
+        LowPass {
+            filter: Filter::Tustin,
+            tau: Span::from_millis(500),
+            virtual_samples: 2,
+            shortest_step: Span::from_millis(10),
+            zeros_at_timeout: false,
+        }
+    }
+}
+
+impl LowPass {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.tau == Span::ZERO {
+            return Err(Error::new(
+                "low_pass.tau",
+                &"0 s".into(),
+                "smooths nothing; write for example \"0.5 s\"",
+            ));
+        }
+        if self.virtual_samples < 2 {
+            return Err(Error::new(
+                "low_pass.virtual_samples",
+                &self.virtual_samples.into(),
+                "is less than 2; write 2 or more",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A [`LowPass`] at work. Steps and silences in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Smoothed {
+    filter: Filter,
+    tau: f64,
+    /// τ/m.
+    longest_step: f64,
+    shortest_step: f64,
+    /// b̂.
+    value: f64,
+    /// b⁻.
+    last: f64,
+}
+
+impl Smoothed {
+    fn new(parameters: &LowPass) -> Self {
+        let tau = seconds(parameters.tau);
+        Smoothed {
+            filter: parameters.filter,
+            tau,
+            longest_step: tau / f64::from(parameters.virtual_samples),
+            shortest_step: seconds(parameters.shortest_step),
+            value: 0.0,
+            last: 0.0,
+        }
+    }
+
+    /// `silence` has passed since the last sample: takes the zeros that belong into it. What is left of it, the step of the next sample.
+    fn pass_silence(&mut self, silence: f64) -> f64 {
+        if self.filter != Filter::Tustin {
+            return silence;
+        }
+        let mut zeros = libm::floor(silence / self.longest_step);
+        if zeros > 0.0 && silence - zeros * self.longest_step < self.shortest_step {
+            zeros -= 1.0;
+        }
+        let rest = silence - zeros * self.longest_step;
+        // After a thousand of them nothing is left of the estimate: (3/5)^1000 is less than any number.
+        for _ in 0..zeros.min(1000.0) as u32 {
+            self.feed(0.0, self.longest_step);
+        }
+        rest
+    }
+
+    /// Takes a sample that stands for a step.
+    fn feed(&mut self, sample: f64, step: f64) {
+        let sum = sample + self.last;
+        self.value = match self.filter {
+            Filter::Tustin => ((2.0 * self.tau - step) * self.value + step * sum) / (2.0 * self.tau + step),
+            Filter::Ns2Type0 => 0.9 * self.value + 0.1 * sample,
+            Filter::Ns2Type1 => (19.0 * self.value + sum) / 21.0,
+            Filter::Ns2Type2 => (29.0 * self.value + sum) / 31.0,
+        };
+        self.last = sample;
+    }
+}
+
+/// A [`LowPass`] fed by ACKs, from one moment with ACKs to the next. ACKs of one moment are one sample, reckoned anew with each of them.
+#[derive(Clone, Debug)]
+pub(super) struct FedByAcks {
+    now: Smoothed,
+    /// When the present step began.
+    before: Smoothed,
+    began: Time,
+    ended: Time,
+    zeros_at_timeout: bool,
+}
+
+impl FedByAcks {
+    /// From the first ACK on, which is no sample: nobody knows since when its data was on the way.
+    pub fn new(parameters: &LowPass, first: Time) -> Self {
+        let smoothed = Smoothed::new(parameters);
+        FedByAcks {
+            now: smoothed,
+            before: smoothed,
+            began: first,
+            ended: first,
+            zeros_at_timeout: parameters.zeros_at_timeout,
+        }
+    }
+
+    /// The estimate.
+    pub const fn value(&self) -> f64 {
+        self.now.value
+    }
+
+    /// An ACK comes: whether a step ends with it, and not yet with the one before.
+    pub fn advance(&mut self, now: Time) -> bool {
+        let later = now > self.ended;
+        if later {
+            self.begin(self.ended);
+            self.ended = now;
+        }
+        later
+    }
+
+    /// The sample of the present step, from the seconds that it stands for.
+    pub fn sample(&mut self, sample: impl FnOnce(f64) -> f64) {
+        if self.ended > self.began {
+            self.now = self.before;
+            let rest = self.now.pass_silence(seconds(self.ended.since(self.began)));
+            self.now.feed(sample(rest), rest);
+        }
+    }
+
+    /// The retransmission timer went off: takes the zeros of the silence before, if it should.
+    pub fn time_out(&mut self, now: Time) {
+        if self.zeros_at_timeout && now > self.ended {
+            let silence = seconds(now.since(self.ended));
+            let passed = silence - self.now.pass_silence(silence);
+            self.begin(self.ended + Span::from_seconds(passed));
+            self.ended = self.began;
+        }
+    }
+
+    fn begin(&mut self, at: Time) {
+        self.before = self.now;
+        self.began = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn smoothed(filter: Filter) -> Smoothed {
+        Smoothed::new(&LowPass {
+            filter,
+            tau: Span::from_millis(1000),
+            ..LowPass::default()
+        })
+    }
+
+    const ALL: [Filter; 4] = [
+        Filter::Tustin,
+        Filter::Ns2Type0,
+        Filter::Ns2Type1,
+        Filter::Ns2Type2,
+    ];
+
+    #[test]
+    fn a_constant_rate_is_found() {
+        for filter in ALL {
+            let mut smoothed = smoothed(filter);
+            (0..2000).for_each(|_| smoothed.feed(7.0, 0.1));
+            assert!((smoothed.value - 7.0).abs() < 1e-9, "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn the_constant_filters_are_tustin_at_one_spacing() {
+        for (filter, step) in [(Filter::Ns2Type1, 0.1), (Filter::Ns2Type2, 1.0 / 15.0)] {
+            let (mut constant, mut tustin) = (smoothed(filter), smoothed(Filter::Tustin));
+            for sample in [3.0, 1.0, 4.0, 1.0, 5.0, 9.0] {
+                constant.feed(sample, step);
+                tustin.feed(sample, step);
+                assert!((constant.value - tustin.value).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_is_followed_with_the_time_constant() {
+        let mut smoothed = smoothed(Filter::Tustin);
+        smoothed.last = 1.0; // so that the step stands at time zero
+        (0..1000).for_each(|_| smoothed.feed(1.0, 0.001));
+        assert!((smoothed.value - (1.0 - libm::exp(-1.0))).abs() < 1e-6);
+    }
+
+    #[test]
+    fn silence_keeps_three_fifths_and_one_fifth_of_the_sample() {
+        let mut smoothed = smoothed(Filter::Tustin);
+        (smoothed.value, smoothed.last) = (5.0, 10.0);
+        assert_eq!(smoothed.pass_silence(0.6), 0.6 - 0.5); // one zero, m = 2
+        assert!((smoothed.value - (0.6 * 5.0 + 0.2 * 10.0)).abs() < 1e-12);
+        let after = smoothed.value;
+        assert!((smoothed.pass_silence(1.1) - 0.1).abs() < 1e-12); // two more, of which nothing is remembered
+        assert!((smoothed.value - 0.36 * after).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_short_rest_belongs_to_the_step_before() {
+        let mut smoothed = smoothed(Filter::Tustin);
+        smoothed.value = 1.0;
+        assert!((smoothed.pass_silence(0.505) - 0.505).abs() < 1e-12);
+        assert_eq!(smoothed.value, 1.0);
+        assert!((smoothed.pass_silence(1.0) - 0.5).abs() < 1e-12); // exactly two steps: the second is the sample's
+        assert!((smoothed.value - 0.6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_century_of_silence_takes_no_time_and_leaves_nothing() {
+        let mut smoothed = smoothed(Filter::Tustin);
+        smoothed.value = 1e9;
+        let rest = smoothed.pass_silence(3.2e9);
+        assert!((0.0..=0.51).contains(&rest) && smoothed.value < 1e-200);
+    }
+}
