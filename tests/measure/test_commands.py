@@ -9,6 +9,8 @@ from click.testing import Result as Outcome
 
 from ackclock import CaptureError, Result, growing, measure
 from ackclock.cli import cli
+from ackclock.estimates import KEYS
+from ackclock.measured import apart, largest
 
 from .pretended import Pretended, connection, flow, rtt_law, samples, stretch
 
@@ -69,6 +71,11 @@ def test_the_largest_of_many(pretended: Pretended) -> None:
     result = Result.load("out/web-measured")
     assert result.tables["connections"].num_rows == 5
     assert result.tables["estimates"].num_rows == 2
+    rows = largest(result)
+    for row, alone in zip(rows, apart(result, rows), strict=True):
+        keys = {name: row[name] for name in KEYS}
+        for name, table in alone.tables.items():
+            assert table.to_pylist() == result.rows(name, **keys).to_pylist() != [], name
 
 
 @pytest.mark.usefixtures("here")
