@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ackclock import answers
 from ackclock.estimates import KEYS
-from ackclock.metrics.tables import grouped
+from ackclock.metrics.tables import column, grouped
 from ackclock.result import Result
 from ackclock.summary import number
 
@@ -106,9 +106,8 @@ def _quantile(law: pa.Table, share: float) -> float | None:
     """What that share of the samples in a law's buckets do not exceed, in seconds; None of no samples."""
     if law.num_rows == 0:
         return None
-    law = law.sort_by("low_s")
-    upto = np.cumsum(law["samples"].to_numpy())
-    return float(law["high_s"][int(np.searchsorted(upto, share * upto[-1]))].as_py())
+    ends, samples = column(law, "high_s"), column(law, "samples")
+    return float(np.quantile(ends, share, weights=samples, method="inverted_cdf"))
 
 
 def connection_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
