@@ -74,6 +74,21 @@ def run_of(flows: pa.Table | None = None, hops: pa.Table | None = None) -> Resul
     return Result({"points": [point]}, {name: table for name, table in tables.items() if table is not None})
 
 
+def test_dropped_is_what_hops_dropped_on_the_way_to_the_receiver(leaky_pipe: Scenario) -> None:
+    lossy = [{"kind": "iid_loss", "probability": "20 %", "applies": "acks"}]
+    result = simulate(leaky_pipe.expand()[1].scenario.replace({"hops.return.impairments": lossy}))
+    causes = ("drops_queue", "drops_aqm", "drops_impairment")
+    dropped = {
+        (replicate, hop): sum(float(rows[cause][-1]) for cause in causes)
+        for (replicate, hop), rows in grouped(result.tables["hops"], ("replicate", "hop"), causes)
+    }
+    for value in metric("drops").values(result):
+        forth = sum(dropped[value.replicate, hop] for hop in ("wired", "wireless"))
+        [flow] = result.rows("flows", replicate=value.replicate).to_pylist()
+        assert value.value == forth / flow["sent_packets"] > 0
+        assert flow["dropped_acks"] == dropped[value.replicate, "return"] > forth
+
+
 def test_instances_are_taken_together_before_replicates_are() -> None:
     flows = pa.table(
         {"point": [0] * 4, "replicate": [0, 0, 1, 1], "flow": ["f"] * 4, "goodput_bit_per_s": [1e6, 3e6, 2e6, 4e6]}

@@ -128,6 +128,21 @@ def test_drops_are_drawn_once_each(result: Result) -> None:
     assert drawn > 0
 
 
+@pytest.mark.parametrize("name", plot.OVER_TIME)
+def test_figures_over_time_may_be_of_a_part_of_it(result: Result, name: str) -> None:
+    whole = plot.OVER_TIME[name](result, point=2)
+    part = plot.OVER_TIME[name](result, point=2, span=(2.0, 3.0))
+    for all_axes, axes in zip(whole.axes, part.axes, strict=True):
+        assert axes.get_xlim() == (2, 3)
+        drawn = {line.get_label(): line for line in all_axes.lines}
+        for line in axes.lines:
+            time, values = drawn[line.get_label()].get_data()
+            here = (time >= 2) & (time <= 3) if name != "throughput" else np.zeros(time.size, bool)
+            assert ((line.get_xdata() >= 2) & (line.get_xdata() <= 3)).all()
+            if here.any():
+                np.testing.assert_array_equal(line.get_ydata(), np.asarray(values)[here])
+
+
 def test_a_point_that_is_not_there_is_named(result: Result) -> None:
     with pytest.raises(ValueError, match="there is no point 9; this result has 6"):
         plot.cwnd(result, point=9)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ackclock.estimates import KEYS
 from ackclock.metrics.tables import column
 from ackclock.quantity import shown
 from ackclock.result import Result
@@ -53,7 +54,7 @@ def answer(result: Result, connection: Row) -> str:
         result: Of `measure`.
         connection: A row of its table `connections`.
     """
-    keys = {name: connection[name] for name in ("point", "replicate", "flow", "instance")}
+    keys = {name: connection[name] for name in KEYS}
     limit, share = connection["limit"], connection["limit_share"]
     if not limit or share is None:
         return "it sent too little to say what limited it"
@@ -88,7 +89,7 @@ def _evidence(result: Result, keys: Row, limit: str) -> Row:
     if found["rtt_mean_s"] is None:
         found["rtt_mean_s"] = flow.get("rtt_mean_s")
     resent = int(column(stretches, "retransmitted_packets").sum())
-    return found | {"rtt_min_s": flow.get("rtt_min_s"), "resent": resent, "lasts_s": float(lasts.sum())}
+    return found | {"rtt_min_s": flow.get("rtt_min_s"), "resent": resent}
 
 
 def _of_receive_window(connection: Row, evidence: Row) -> str:

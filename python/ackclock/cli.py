@@ -4,17 +4,19 @@ Answers go to standard output, progress, warnings and errors (one line each) to 
 bad input, 3 this machine lacks what is needed, 4 the result is not to be trusted, 130 interrupted.
 """
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ackclock import __version__
+from ackclock import __version__, quantity
 from ackclock.asking import PredictCommand
 from ackclock.comparing import compare
 from ackclock.exits import INTERRUPTED, LACKING, UNTRUSTWORTHY, Commands, complain
 from ackclock.measuring import measure
 from ackclock.options import (
+    checked_time,
     json_option,
     models_option,
     read_result,
@@ -130,6 +132,13 @@ def _kinds() -> tuple[str, ...]:
     help="Of a measurement, which connection figures of one show, 0 being the one with the most payload.",
 )  # fmt: skip
 @click.option(
+    "--from", "begin", metavar="TIME", callback=checked_time("10 s", from_zero=True),
+    help="When figures over time begin; by default when the run does.",
+)  # fmt: skip
+@click.option(
+    "--to", "end", metavar="TIME", callback=checked_time("12 s"), help="When they end; by default when the run does."
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path),
     help="A file (.svg, .png, .pdf), or a folder for all; by default RUN/figures.",
 )  # fmt: skip
@@ -137,23 +146,27 @@ def _kinds() -> tuple[str, ...]:
 @untrusted_option
 @json_option
 def plot(
-    run: Path, kind: str, metric: str, point: int, replicate: int, connection: int, output: Path | None, models: str,
-    untrusted: bool, as_json: bool,
+    run: Path, kind: str, metric: str, point: int, replicate: int, connection: int, begin: str | None, end: str | None,
+    output: Path | None, models: str, untrusted: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Draw figures of a result, or of a comparison.
 
     \b
     Example:
       ackclock plot out/leaky-pipe --kind sweep --metric goodput -o goodput.svg
+      ackclock plot out/measured --kind sequence --from 10s --to 12s
     """
     from ackclock import comparing
     from ackclock import plot as figures
     from ackclock.progress import progress
 
+    span = _span(kind, begin, end)
     if comparing.is_comparison(run):
         comparison = comparing.read(run, untrusted=untrusted)
         if connection != 0:
             raise click.UsageError(f"--connection {connection}: is of no use, as this is a comparison")
+        if span is not None:
+            raise click.UsageError("--from and --to: are of no use, as this is a comparison")
         _check_plot(comparison, kind, metric, point, replicate, output)
         available = figures.figures_of_ways(comparison, of=metric, point=point, replicate=replicate)
         remedy = f"is no figure of this comparison; choose from {', '.join(available)}"
@@ -163,17 +176,24 @@ def plot(
         _check_connection(result, point, replicate, connection)
         predicted = _predicted(result, models)
         available = figures.figures(
-            result, predicted, of=metric, point=point, replicate=replicate, connection=connection
+            result, predicted, of=metric, point=point, replicate=replicate, connection=connection, span=span
         )
         remedy = "" if kind in ("all", *available) else f"{run} {_why_not_drawn(result, kind)}"
     if kind != "all" and kind not in available:
         raise click.UsageError(f"--kind {kind}: {remedy}")
     chosen = available if kind == "all" else {kind: available[kind]}
     paths = _figure_paths(run, list(chosen), output, metric)
+    drawn = {}
     with progress("plot") as tell:
         for position, (name, draw) in enumerate(chosen.items()):
-            figures.save(draw(), paths[name])
-            tell((position + 1) / len(chosen))
+            try:
+                drawn[name] = draw()
+            except ValueError as error:
+                raise click.UsageError(f"{run}: {error}") from None
+            tell(0.5 * (position + 1) / len(chosen))
+        for position, (name, figure) in enumerate(drawn.items()):
+            figures.save(figure, paths[name])
+            tell(0.5 + 0.5 * (position + 1) / len(chosen))
     if as_json:
         print_json({"figures": [str(path) for path in paths.values()]})
     else:
@@ -188,6 +208,18 @@ def _predicted(result: "Result", models: str) -> "Result":
     if models == "usual" and result.run["way"] == "measure" and "predictions" in result.tables:
         return result
     return ways.predict(result, models)
+
+
+def _span(kind: str, begin: str | None, end: str | None) -> tuple[float, float] | None:
+    """From when to when figures over time go, in seconds; None for all the time."""
+    if begin is None and end is None:
+        return None
+    if kind == "sweep":
+        raise click.UsageError("--from and --to: are of no use, as --kind sweep is no figure over time")
+    span = (quantity.seconds(begin or "0 s"), math.inf if end is None else quantity.seconds(end))
+    if not span[0] < span[1]:
+        raise click.UsageError(f"--to {end}: is not after --from {begin}; write for example --from 10s --to 12s")
+    return span
 
 
 def _check_plot(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackclock.exits import INTERRUPTED, UNTRUSTWORTHY, complain
-from ackclock.options import json_option, models_option, read_scenario, scenario_options, untrusted_option
+from ackclock.options import checked_time, json_option, models_option, read_scenario, scenario_options, untrusted_option
 from ackclock.terminal import print_json, print_table
 from ackclock.ways import DEVICES
 
@@ -45,20 +45,6 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     return chosen
 
 
-def _seconds(_context: click.Context, _option: click.Parameter, written: str | None) -> float | None:
-    from ackclock import quantity
-
-    if written is None:
-        return None
-    try:
-        seconds = quantity.seconds(written)
-    except ValueError:
-        raise click.BadParameter(f'"{written}" is no time; write for example "40 s"') from None
-    if seconds <= 0:
-        raise click.BadParameter(f'"{written}" must be positive; write for example "40 s"')
-    return seconds
-
-
 @click.command()
 @scenario_options
 @click.option(
@@ -70,7 +56,7 @@ def _seconds(_context: click.Context, _option: click.Parameter, written: str | N
     help="Which ways, with commas between them.",
 )  # fmt: skip
 @click.option(
-    "--real-time", "real_time_s", metavar="TIME", callback=_seconds,
+    "--real-time", metavar="TIME", callback=checked_time("40 s"),
     help="Emulate no longer than that: fewer replicates of every point; if not even one of each fits, fewer points.",
 )  # fmt: skip
 @click.option(
@@ -86,7 +72,7 @@ def _seconds(_context: click.Context, _option: click.Parameter, written: str | N
 @json_option
 def compare(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    asked: list[str], real_time_s: float | None, metrics: list[str], device: str, models: str, untrusted: bool,
+    asked: list[str], real_time: str | None, metrics: list[str], device: str, models: str, untrusted: bool,
     as_json: bool,
 ) -> int:  # fmt: skip
     """Answer a scenario every way and lay the answers side by side.
@@ -100,13 +86,14 @@ def compare(
       ackclock compare examples/leaky-pipes.toml -o out/compared --real-time '40 s'
       ackclock report out/compared
     """
-    from ackclock import every_way
+    from ackclock import every_way, quantity
     from ackclock.progress import progress
 
     read = read_scenario(scenario, assignments, seed, replicates)
     folder = output or Path("out") / f"{scenario.stem}-compared"
     comparison = every_way.compare(
-        read, folder, asked=asked, models=models, real_time_s=real_time_s, device=device, averages_untrusted=untrusted,
+        read, folder, asked=asked, models=models, device=device, averages_untrusted=untrusted,
+        real_time_s=None if real_time is None else quantity.seconds(real_time),
         announce=lambda line: click.echo(line, err=True), watch=progress,
     )  # fmt: skip
     _print_warnings(comparison)

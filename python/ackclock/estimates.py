@@ -27,7 +27,7 @@ from ackclock.metrics.bootstrap import middle, resampled_sums
 from ackclock.metrics.tables import column
 from ackclock.result import Result
 
-__all__ = ["COLUMNS", "KEYS", "Estimate", "Resampled", "estimate", "estimates", "table"]
+__all__ = ["COLUMNS", "KEYS", "Estimate", "Resampled", "estimate", "table"]
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]
@@ -111,13 +111,8 @@ class Estimate:
     resampled: Resampled | None
 
 
-def estimates(result: Result, connections: list[Row]) -> list[Estimate]:
-    """Estimates for some rows of the table `connections` of a measured result."""
-    return [estimate(result, connection) for connection in connections]
-
-
 def estimate(result: Result, connection: Row) -> Estimate:
-    """Estimates for one of them."""
+    """Estimates for a row of the table `connections` of a measured result."""
     keys = {name: connection[name] for name in KEYS}
     [flow] = result.rows("flows", **keys).to_pylist() or [{}]
     sent = _known(connection["data_segments"], float(connection["data_packets"]))

@@ -6,15 +6,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ackclock import answers
 from ackclock.estimates import KEYS
+from ackclock.metrics.tables import column, grouped
 from ackclock.result import Result
 from ackclock.summary import number
 
 __all__ = [
-    "SPARE_COLUMNS", "SPARE_PREDICTION_COLUMNS", "connection_cells", "connection_rows", "largest", "others",
-    "passed_over", "prediction_cells", "reservations", "restricted",
+    "SPARE_COLUMNS", "SPARE_PREDICTION_COLUMNS", "apart", "connection_cells", "connection_rows", "largest", "others",
+    "passed_over", "prediction_cells", "reservations",
 ]  # fmt: skip
 
 Rows = list[dict[str, Any]]
@@ -54,11 +56,27 @@ def largest(result: Result, top: int | None = None, columns: Sequence[str] = (),
     return listed
 
 
-def restricted(result: Result, connections: Rows) -> Result:
-    """The same result with the rows of these connections alone, in memory: to ask many things about a few of many."""
+def apart(result: Result, connections: Rows) -> list[Result]:
+    """For each of these connections the same result with its rows alone, in memory: each table is gone through once."""
     flows = list(dict.fromkeys(row["flow"] for row in connections))
-    names = ("flows", "samples", "connections", "stretches", "rtt_law")
-    return Result(result.run, {name: result.rows(name, flow=flows) for name in names})
+    tables = {
+        name: result.rows(name, flow=flows).combine_chunks() for name in ("flows", "samples", "stretches", "rtt_law")
+    }
+    places = {name: _places(table) for name, table in tables.items()}
+    keys = [tuple(row[name] for name in KEYS) for row in connections]
+    return [
+        Result(result.run, {name: table.take(places[name].get(key, _NOWHERE)) for name, table in tables.items()})
+        for key in keys
+    ]
+
+
+_NOWHERE = np.array([], np.int64)
+
+
+def _places(table: pa.Table) -> dict[tuple[Any, ...], NDArray[np.int64]]:
+    """The numbers of each connection's rows."""
+    numbered = table.select(KEYS).append_column("row", pa.array(np.arange(table.num_rows)))
+    return {key: rows["row"] for key, rows in grouped(numbered, KEYS, ("row",))}
 
 
 def others(result: Result, shown: int) -> int:
@@ -74,12 +92,11 @@ def connection_rows(result: Result, top: int) -> Rows:
     """
     rows = []
     chosen = largest(result, top)
-    result = restricted(result, chosen)
-    for connection in chosen:
-        [flow] = result.rows("flows", **{name: connection[name] for name in KEYS}).to_pylist() or [{}]
+    for connection, alone in zip(chosen, apart(result, chosen), strict=True):
+        [flow] = alone.tables["flows"].to_pylist() or [{}]
         added = {name: flow.get(name) for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")}
-        added["rtt_p99_s"] = _quantile(result.rows("rtt_law", **{name: connection[name] for name in KEYS}), 0.99)
-        said = {"heading": answers.heading(result, connection), "answer": answers.answer(result, connection)}
+        added["rtt_p99_s"] = _quantile(alone.tables["rtt_law"], 0.99)
+        said = {"heading": answers.heading(result, connection), "answer": answers.answer(alone, connection)}
         assigned = {"assignments": result.points[connection["point"]]["assignments"]}
         rows.append(connection | added | {"timeouts": flow.get("timeouts")} | said | assigned)
     return rows
@@ -89,9 +106,8 @@ def _quantile(law: pa.Table, share: float) -> float | None:
     """What that share of the samples in a law's buckets do not exceed, in seconds; None of no samples."""
     if law.num_rows == 0:
         return None
-    law = law.sort_by("low_s")
-    upto = np.cumsum(law["samples"].to_numpy())
-    return float(law["high_s"][int(np.searchsorted(upto, share * upto[-1]))].as_py())
+    ends, samples = column(law, "high_s"), column(law, "samples")
+    return float(np.quantile(ends, share, weights=samples, method="inverted_cdf"))
 
 
 def connection_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:

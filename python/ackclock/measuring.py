@@ -7,7 +7,7 @@ import click
 
 from ackclock.exits import INTERRUPTED
 from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
-from ackclock.options import json_option, models_option
+from ackclock.options import checked_time, json_option, models_option
 from ackclock.terminal import print_json, print_table
 from ackclock.ways import MODELS_OF_CAPTURES
 
@@ -17,18 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["measure"]
 
 
-def _interval(_context: click.Context, _option: click.Parameter, written: str) -> str:
-    from ackclock import quantity
-
-    try:
-        good = quantity.seconds(written) > 0
-    except ValueError as error:
-        raise click.BadParameter(f"{error}; write for example 100ms") from None
-    if not good:
-        raise click.BadParameter(f'"{written}" is not positive; write for example 100ms')
-    return written
-
-
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE")
 @click.option(
@@ -36,7 +24,7 @@ def _interval(_context: click.Context, _option: click.Parameter, written: str) -
     help="The result's folder; by default out/ and the file's name with -measured.",
 )  # fmt: skip
 @click.option(
-    "--interval", default="100ms", show_default=True, metavar="TIME", callback=_interval,
+    "--interval", default="100ms", show_default=True, metavar="TIME", callback=checked_time("100 ms"),
     help="Time between two samples of a connection.",
 )  # fmt: skip
 @click.option("--segments", is_flag=True, help="Keep the table of segments, for a time-sequence plot.")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ackclock.result import Result
 
 __all__ = [
-    "json_option", "models_option", "output_option", "read_result", "read_scenario", "scenario_options",
+    "checked_time", "json_option", "models_option", "output_option", "read_result", "read_scenario", "scenario_options",
     "untrusted_option",
 ]  # fmt: skip
 
@@ -32,6 +32,26 @@ def scenario_options(command: _Command) -> _Command:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def checked_time(example: str, *, from_zero: bool = False) -> Callable[..., str | None]:
+    """A callback for an option that is a time: refuses what is none, and what is not positive, or not from zero on."""
+
+    def checked(_context: click.Context, _option: click.Parameter, written: str | None) -> str | None:
+        from ackclock import quantity
+
+        if written is None:
+            return None
+        try:
+            seconds = quantity.seconds(written)
+        except ValueError:
+            raise click.BadParameter(f'"{written}" is no time; write for example "{example}"') from None
+        if seconds < 0 or (seconds == 0 and not from_zero):
+            must = "must not be negative" if from_zero else "must be positive"
+            raise click.BadParameter(f'"{written}" {must}; write for example "{example}"')
+        return written
+
+    return checked
 
 
 def models_option(default: str) -> _Command:

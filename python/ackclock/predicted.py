@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,26 +32,26 @@ COLUMNS = (
 _RESAMPLES = 100
 
 
-def predictions(
-    result: Result, connections: Sequence[Row], found: Sequence[Estimate], models: Sequence[Model]
-) -> list[Row]:
-    """One row for each connection and model.
+def predictions(result: Result, connection: Row, estimate: Estimate, models: Sequence[Model]) -> list[Row]:
+    """One row for each model, of a row of the table `connections` of a measured result.
 
     They have the columns of `ackclock.models.predictions`, and `replicate` and `instance`; `goodput_low_bit_per_s` and
     `goodput_high_bit_per_s`, between which the model's answer lies as far as its inputs are known; and
     `measured_bit_per_s`, `measured_low_bit_per_s`, `measured_high_bit_per_s`, the goodput of the table `estimates`.
     """
-    rows = []
-    for connection, estimate in zip(connections, found, strict=True):
-        why_not = captured.why_not(connection, estimate.row)
-        paths = [] if why_not else _paths(result, connection, estimate)
-        measured = {
-            f"measured{end}_bit_per_s": estimate.row[f"goodput{end}_bit_per_s"] for end in ("", "_low", "_high")
-        }
-        for model in models:
-            says = _unasked(connection, model, why_not) if why_not else _answer(model, paths, estimate.resampled)
-            rows.append({name: connection[name] for name in KEYS} | says | measured)
-    return rows
+    why_not = captured.why_not(connection, estimate.row)
+    paths = [] if why_not else _paths(result, connection, estimate)
+    may_be = [_MayBe(path, _drawn(path, estimate.resampled)) for path in paths]
+    measured = {f"measured{end}_bit_per_s": estimate.row[f"goodput{end}_bit_per_s"] for end in ("", "_low", "_high")}
+    answers = [_unasked(connection, model, why_not) if why_not else _answer(model, may_be) for model in models]
+    return [{name: connection[name] for name in KEYS} | says | measured for says in answers]
+
+
+class _MayBe(NamedTuple):
+    """What a connection may be to a model: as it was estimated, and as it is resampled."""
+
+    path: FlowPath
+    drawn: list[FlowPath]
 
 
 def _paths(result: Result, connection: Row, estimate: Estimate) -> list[FlowPath]:
@@ -81,33 +81,39 @@ def _unasked(connection: Row, model: Model, why_not: str) -> Row:
     }  # fmt: skip
 
 
-def _answer(model: Model, paths: list[FlowPath], resampled: Resampled | None) -> Row:
-    """Of the first path about which the model can be asked."""
-    path = next((one for one in paths if model.applies(one).applies), paths[0])
-    says = answer(model, path)
-    if len(paths) > 1 and says["inputs"] is not None:
-        says["note"] = "; ".join(filter(None, (f"taken for {path.control}: no capture tells", says["note"])))
-    low, high = (None, None)
-    if resampled is not None and says["inputs"] is not None:
-        low, high = _interval(model, path, resampled)
-    return says | {"goodput_low_bit_per_s": low, "goodput_high_bit_per_s": high}
-
-
-def _interval(model: Model, path: FlowPath, resampled: Resampled) -> tuple[float | None, float | None]:
-    """Where the answer lies as loss and mean round-trip time are resampled.
+def _drawn(path: FlowPath, resampled: Resampled | None) -> list[FlowPath]:
+    """The path as loss and mean round-trip time are resampled.
 
     The law of the round-trip time is left out: but for a link's rate the mean is all that a goodput takes of it.
     """
-    drawn = zip(resampled.indication_rate[:_RESAMPLES].tolist(), resampled.rtt_s[:_RESAMPLES].tolist(), strict=True)
-    paths = [replace(path, loss=loss, round_trip_s=rtt, rtt_law=None) for loss, rtt in drawn if loss >= 0 and rtt > 0]
-    asked = [one for one in paths if model.applies(one).applies]
+    if resampled is None:
+        return []
+    pairs = zip(resampled.indication_rate[:_RESAMPLES].tolist(), resampled.rtt_s[:_RESAMPLES].tolist(), strict=True)
+    return [replace(path, loss=loss, round_trip_s=rtt, rtt_law=None) for loss, rtt in pairs if loss >= 0 and rtt > 0]
+
+
+def _answer(model: Model, may_be: list[_MayBe]) -> Row:
+    """Of the first path about which the model can be asked."""
+    one = next((one for one in may_be if model.applies(one.path).applies), may_be[0])
+    says = answer(model, one.path)
+    if len(may_be) > 1 and says["inputs"] is not None:
+        says["note"] = "; ".join(filter(None, (f"taken for {one.path.control}: no capture tells", says["note"])))
+    low, high = _interval(model, one.drawn) if says["inputs"] is not None else (None, None)
+    return says | {"goodput_low_bit_per_s": low, "goodput_high_bit_per_s": high}
+
+
+def _interval(model: Model, drawn: list[FlowPath]) -> tuple[float | None, float | None]:
+    """Where the answer lies."""
+    asked = [one for one in drawn if not model.refusal(one)]
     # Without losses a model of losses is held back by the window alone.
-    answers = [_cap(one) for one in paths if one.loss == 0 and one not in asked]
+    answers = [_cap(one) for one in drawn if one.loss == 0 and model.refusal(one)]
     if asked:
         inputs = [model.inputs_of(one) for one in asked]
-        outputs = model.answer(**{name: np.array([one[name] for one in inputs]) for name in inputs[0]})
-        alone = (outputs[model.goodput] * path.mss_bytes * 8).tolist()
-        answers += [min(rate, _cap(one)) for rate, one in zip(alone, asked, strict=True)]
+        columns = {name: np.array([one[name] for one in inputs]) for name in inputs[0]}
+        inside = model.inside(**columns)
+        alone = model.goodputs(**{name: values[inside] for name, values in columns.items()})
+        caps = np.array([_cap(one) for one in asked])[inside]
+        answers += np.minimum(alone * asked[0].mss_bytes * 8, caps).tolist()
     low, high = middle(np.array(answers))
     return _finite(low), _finite(high)
 

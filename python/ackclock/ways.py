@@ -291,12 +291,16 @@ def _prediction_table(columns: dict[str, list[Any]]) -> "pa.Table":
 def _of_connections(measured: "Result", models: "tuple[Model, ...]", top: int) -> "dict[str, pa.Table]":
     """The tables `estimates` and `predictions` of a measurement's largest connections."""
     from ackclock import estimates, predicted
-    from ackclock.measured import largest, restricted
+    from ackclock.measured import apart, largest
 
     connections = largest(measured, top)
-    measured = restricted(measured, connections)
-    found = estimates.estimates(measured, connections)
-    rows = predicted.predictions(measured, connections, found, models)
+    alone = apart(measured, connections)
+    found = [estimates.estimate(result, row) for result, row in zip(alone, connections, strict=True)]
+    rows = [
+        row
+        for result, connection, estimate in zip(alone, connections, found, strict=True)
+        for row in predicted.predictions(result, connection, estimate, models)
+    ]
     columns = {name: [row[name] for row in rows] for name in predicted.COLUMNS}
     return {"estimates": estimates.table(found), "predictions": _prediction_table(columns)}
 

@@ -29,7 +29,7 @@ def made_up(
     """A result with `goodputs[point][replicate]` in Mbit/s; `columns` are the same in every run."""
     other = {
         "rtt_mean_s": 0.08, "cwnd_mean_bytes": 1e4, "retransmitted_packets": 10.0, "sent_packets": 1000,
-        "dropped_packets": 10, "timeouts": 0.0, "completion_time_s": None,
+        "dropped_packets": 10, "dropped_acks": 0, "timeouts": 0.0, "completion_time_s": None,
     } | columns  # fmt: skip
     keys = [(point, run) for point, values in enumerate(goodputs) for run in range(len(values))]
     flows = [

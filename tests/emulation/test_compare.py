@@ -290,6 +290,10 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     refused = ackclock("plot", FOLDER, "--kind", "queue")
     assert refused.exit_code == 2
     assert "is no figure of this comparison; choose from sweep, throughput, cwnd" in refused.stderr
+    for options in (("--connection", 1), ("--from", "1 s")):
+        refused = ackclock("plot", FOLDER, *options)
+        assert refused.exit_code == 2
+        assert "of no use, as this is a comparison" in refused.stderr
     assert ackclock("report", FOLDER).exit_code == 0
     page = FOLDER / "report.html"
     first = page.read_bytes()

@@ -5,6 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from ackclock import Scenario, measure, simulate
@@ -32,6 +34,30 @@ def said(file: Path) -> list[dict[str, float]]:
     return [{name: float(values[side]) for name, *values in pairs} for side in (0, 1)]
 
 
+# It prints tenths of a millisecond.
+TENTHS = 0.051
+
+
+def round_trips(segments: pa.Table) -> tuple[list[float], list[float]]:
+    """From the first and from the last of the segments that an ACK covers, if none of them was sent twice (Karn)."""
+    first, last = [], []
+    outstanding: list[dict[str, float]] = []
+    for mark in segments.to_pylist():
+        low, high = mark["low_bytes"], mark["high_bytes"]
+        if mark["kind"] == "data":
+            outstanding.append(mark | {"again": False})
+        elif mark["kind"] == "retransmission":
+            for sent in outstanding:
+                sent["again"] |= sent["low_bytes"] < high and low < sent["high_bytes"]
+        elif mark["kind"] == "ack":
+            covered = [sent for sent in outstanding if sent["high_bytes"] <= high]
+            outstanding = outstanding[len(covered) :]
+            if covered and not any(sent["again"] for sent in covered):
+                first.append(mark["time_s"] - covered[0]["time_s"])
+                last.append(mark["time_s"] - covered[-1]["time_s"])
+    return first, last
+
+
 @pytest.mark.parametrize("preset", ["linux", "rfc"])
 def test_counts_are_equal(preset: str, leaky_pipe: Scenario, tmp_path: Path) -> None:
     if shutil.which("tcptrace") is None:
@@ -39,14 +65,18 @@ def test_counts_are_equal(preset: str, leaky_pipe: Scenario, tmp_path: Path) -> 
     point = leaky_pipe.expand()[1].scenario
     simulate(point.replace({"replicates": 1, "duration": "20 s", "flows.0.transport.preset": preset}), pcap=tmp_path)
     file = tmp_path / "point-0-replicate-0-senders.pcap"
-    [row] = largest(measure(file, tmp_path / "measured"))
+    found = measure(file, tmp_path / "measured", segments=True)
+    [row] = largest(found)
     forth, back = said(file)
     assert forth["rexmt data pkts"] > 0
     assert {name: row[column] for name, column in COUNTS.items()} == {name: forth[name] for name in COUNTS}
     assert {name: row[column] for name, column in ACKS.items()} == {name: back[name] for name in ACKS}
     assert {name: row[column] for name, column in REACTIONS.items()} == {name: forth[name] for name in REACTIONS}
-    assert 1e3 * row["ack_rtt_min_s"] == pytest.approx(forth["RTT min"], abs=0.051)  # it prints tenths of a millisecond
-    # Of the segments that an ACK covers it times the last, we the first, as timestamps do (RFC 7323 section 4.2): with
-    # an ACK for two segments that is longer by the time between them, which is a few milliseconds on this path.
-    mean_ms = 1e3 * row["ack_rtt_mean_s"]
-    assert 0.9 * mean_ms < forth["RTT avg"] < mean_ms
+    assert 1e3 * row["ack_rtt_min_s"] == pytest.approx(forth["RTT min"], abs=TENTHS)
+    # Of the segments that an ACK covers it times the last, we the first, as timestamps do (RFC 7323 section 4.2). The
+    # same samples otherwise, and both have the handshake's besides.
+    first, last = round_trips(found.rows("segments", flow=row["flow"]))
+    assert len(first) + 1 == row["ack_rtt_samples"]
+    assert np.mean([row["handshake_rtt_s"], *first]) == pytest.approx(row["ack_rtt_mean_s"], rel=1e-9)
+    assert 1e3 * np.mean([row["handshake_rtt_s"], *last]) == pytest.approx(forth["RTT avg"], abs=TENTHS)
+    assert np.mean(first) - np.mean(last) > 1e-3  # it is no small matter where an ACK is for two segments

@@ -9,6 +9,8 @@ from click.testing import Result as Outcome
 
 from ackclock import CaptureError, Result, growing, measure
 from ackclock.cli import cli
+from ackclock.estimates import KEYS
+from ackclock.measured import apart, largest
 
 from .pretended import Pretended, connection, flow, rtt_law, samples, stretch
 
@@ -69,6 +71,11 @@ def test_the_largest_of_many(pretended: Pretended) -> None:
     result = Result.load("out/web-measured")
     assert result.tables["connections"].num_rows == 5
     assert result.tables["estimates"].num_rows == 2
+    rows = largest(result)
+    for row, alone in zip(rows, apart(result, rows), strict=True):
+        keys = {name: row[name] for name in KEYS}
+        for name, table in alone.tables.items():
+            assert table.to_pylist() == result.rows(name, **keys).to_pylist() != [], name
 
 
 @pytest.mark.usefixtures("here")
@@ -91,7 +98,7 @@ def test_what_is_to_be_known_is_a_line_each(pretended: Pretended) -> None:
     ("arguments", "expected"),
     [
         (("web.pcap", "--interval", "0 s"), "--interval"),
-        (("web.pcap", "--interval", "fast"), "write for example 100ms"),
+        (("web.pcap", "--interval", "fast"), '"fast" is no time; write for example "100 ms"'),
         (("web.pcap", "--models", "pftq"), "is no model"),
         (("web.pcap", "--top", "0"), "--top"),
         (("web.pcap", "-o", "web.pcap"), "is a file"),
@@ -219,6 +226,12 @@ def test_figures_and_page(pretended: Pretended, width: int) -> None:
         (("--kind", "sweep"), "sweeps no quantity"),
         (("--kind", "sequence"), "measure again with --segments"),
         (("--kind", "outstanding", "--connection", "1"), "there is none; connections go from 0 to 0"),
+        (("--from", "1 s"), "m: nothing to draw from 1 s on; it lasts from 0 s to 1 s"),
+        (("--from", "0.5s", "--to", "0.5s"), "--to 0.5s: is not after --from 0.5s"),
+        (("--to", "0 s"), '--to: "0 s" must be positive; write for example "12 s"'),
+        (("--from", "-1 s"), '--from: "-1 s" must not be negative'),
+        (("--from", "soon"), '--from: "soon" is no time'),
+        (("--kind", "sweep", "--to", "1 s"), "--from and --to: are of no use, as --kind sweep is no figure over time"),
     ],
 )
 def test_figures_that_there_are_not(arguments: tuple[str, ...], expected: str) -> None:
@@ -227,3 +240,4 @@ def test_figures_that_there_are_not(arguments: tuple[str, ...], expected: str) -
     assert outcome.exit_code == 2, outcome.output
     [line] = outcome.stderr.splitlines()
     assert expected in line
+    assert not Path("m/figures").exists()

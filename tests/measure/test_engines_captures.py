@@ -282,6 +282,32 @@ def test_figures_of_real_rows(capture: Path, tmp_path: Path) -> None:
     assert np.size(again.get_xdata()) == connection["retransmitted_packets"]
 
 
+def test_figures_of_a_part_of_the_time(capture: Path, tmp_path: Path) -> None:
+    found = measure(capture, tmp_path / "m", segments=True)
+    span = (1.0, 1.5)
+    whole, part = plot.figures(found), plot.figures(found, span=span)
+    for name, draw in part.items():
+        axes = draw().axes[0]
+        assert axes.get_xlim() == span, name
+        shown, drawn = ({line.get_label(): line for line in one.lines} for one in (axes, whole[name]().axes[0]))
+        assert shown.keys() <= drawn.keys()
+        for label, line in shown.items():
+            time = drawn[label].get_xdata()
+            here = (time >= span[0]) & (time <= span[1])
+            if name != "throughput":  # averaged over shorter times
+                np.testing.assert_array_equal(line.get_xdata(), time[here])
+                np.testing.assert_array_equal(line.get_ydata(), drawn[label].get_ydata()[here])
+    # What was sent fills the height: from the first byte acknowledged in that time to the last one sent.
+    marks = found.rows("segments", flow=largest(found)[0]["flow"])
+    rows = [row for row in marks.to_pylist() if span[0] <= row["time_s"] <= span[1] and row["kind"] != "window"]
+    low, high = (1e-6 * of(row["high_bytes"] for row in rows) for of in (min, max))
+    room = 0.02 * (high - low)
+    assert part["sequence"]().axes[0].get_ylim() == pytest.approx((low - room, high + room))
+    for draw in plot.figures(found, span=(100.0, math.inf)).values():
+        with pytest.raises(ValueError, match=r"nothing to draw from 100 s on; it lasts from 0 s to 2\.9"):
+            draw()
+
+
 def test_an_example_from_a_file(tmp_path: Path) -> None:
     example = load(ROOT / "examples" / "first.toml").replace({"duration": "5 s", "warmup": "1 s", "replicates": 2})
     (tmp_path / "pcap").mkdir()

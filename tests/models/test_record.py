@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import models
@@ -58,6 +58,32 @@ def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> N
     for name, value in arrays.items():
         assert value.shape == (3, 1, 2)
         np.testing.assert_allclose(value, scalars[name], rtol=1e-14)
+
+
+@every_model
+@settings(max_examples=20)
+@given(
+    st.lists(st.tuples(st.floats(-9, -0.01), st.floats(-3, 1), st.floats(-1, 5)), min_size=1, max_size=5),
+    st.sampled_from([2.0, 50.0, math.inf]),
+)
+def test_goodput_alone_is_that_of_the_answer(
+    model: Model, drawn: list[tuple[float, float, float]], window: float
+) -> None:
+    names = {one.name for one in model.inputs}
+    loss, rtt, rate = np.power(10.0, np.array(drawn)).T
+    varied = {name: values for name, values in {"loss": loss, "rtt": rtt, "rate": rate}.items() if name in names}
+    known = given_of(model) | varied | ({"window": window} if "window" in names else {})
+    inside = model.inside(**known)
+    for index in range(len(drawn)):
+        one = {name: np.broadcast_to(value, len(drawn))[index] for name, value in known.items()}
+        if inside[index]:
+            assert model.goodputs(**one) == pytest.approx(model.answer(**one)[model.goodput], rel=1e-12)
+        else:
+            with pytest.raises(InputError):
+                model.completed(**one)
+    known = {name: np.broadcast_to(value, len(drawn))[inside] for name, value in known.items()}
+    # Where chains are solved together a fall ends on the same windows, so that nothing moves but what is never reached.
+    np.testing.assert_allclose(model.goodputs(**known), model.answer(**known)[model.goodput], rtol=1e-12)
 
 
 @every_model

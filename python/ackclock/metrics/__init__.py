@@ -46,8 +46,9 @@ METRICS: tuple[Metric, ...] = (
         "", "%", 100, flows.share("retransmitted_packets", "sent_packets"),
     ),
     Metric(
-        "drops", "dropped", "Packets dropped anywhere, ACKs too, over data packets sent, in the whole run.",
-        "", "%", 100, flows.share("dropped_packets", "sent_packets"),
+        "drops", "dropped", "Packets dropped anywhere on the way to the receiver, over data packets sent, in the "
+        "whole run; ACKs that come back are not among them.",
+        "", "%", 100, flows.dropped,
     ),
     Metric(
         "timeouts", "timeouts", "Expirations of the retransmission timer in the whole run; sum over instances.",

@@ -84,13 +84,12 @@ def _drift(rows: Columns) -> float:
 
 def share(part: str, whole: str) -> Callable[[Result], list[Value]]:
     """One sum over another; unknown if the other is zero, or if no instance knows its part."""
+    return per_flow((part, whole), lambda rows: _over(rows[part], rows[whole]))
 
-    def combine(rows: Columns) -> float:
-        denominator = float(np.nansum(rows[whole]))
-        known = denominator > 0 and not np.isnan(rows[part]).all()
-        return float(np.nansum(rows[part])) / denominator if known else math.nan
 
-    return per_flow((part, whole), combine)
+def _over(part: NDArray[np.float64], whole: NDArray[np.float64]) -> float:
+    denominator = float(np.nansum(whole))
+    return float(np.nansum(part)) / denominator if denominator > 0 and not np.isnan(part).all() else math.nan
 
 
 def early(result: Result) -> list[Value]:
@@ -106,6 +105,10 @@ def early(result: Result) -> list[Value]:
     return [Value(*key, part / whole if whole > 0 else math.nan) for key, (part, whole) in counts.items()]
 
 
+dropped = per_flow(
+    ("dropped_packets", "dropped_acks", "sent_packets"),
+    lambda rows: _over(rows["dropped_packets"] - rows["dropped_acks"], rows["sent_packets"]),
+)
 tail_rtt = at_samples("rtt_s", _p99)
 smoothed_rtt = at_samples("smoothed_rtt_s", lambda rows: _mean_of_known(rows["smoothed_rtt_s"]))
 cwnd_drift = at_samples("cwnd_bytes", _drift)

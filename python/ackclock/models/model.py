@@ -1,6 +1,6 @@
 """What a model says of itself: one record, through which scenarios, plain numbers and inverse questions ask it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,6 +146,7 @@ class Model:
         usual: Whether tables and figures of simulations show it without being asked to.
         evaluate_law: The formula for a measured law of the round-trip time, if it can take one: that law, and the
             inputs but `rtt` as numbers, to the outputs as numbers.
+        evaluate_goodput: The formula of the output `goodput` alone, if that is much less work than all of them.
     """
 
     name: str
@@ -162,6 +163,7 @@ class Model:
     refusal: Callable[[FlowPath], str]
     usual: bool = False
     evaluate_law: Callable[..., Mapping[str, float]] | None = None
+    evaluate_goodput: Callable[..., Array] | None = None
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.inputs] + [one.name for one in self.outputs]
@@ -198,6 +200,26 @@ class Model:
         Raises:
             InputError: One is unknown, missing or out of its domain.
         """
+        known: dict[str, Array] = {}
+        for one, numbers in self._filled(inputs):
+            inside = one.domain.holds(numbers)
+            if not inside.all():
+                bad = float(numbers[~inside].flat[0])
+                raise InputError(one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}")
+            known[one.name] = numbers
+        return known
+
+    def inside(self, **inputs: ArrayLike) -> NDArray[np.bool_]:
+        """For which of the inputs all are within their domains, of the shape to which they are broadcast.
+
+        Raises:
+            InputError: One is unknown or missing.
+        """
+        each = [one.domain.holds(numbers) for one, numbers in self._filled(inputs)]
+        return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*each)))
+
+    def _filled(self, inputs: Mapping[str, ArrayLike]) -> Iterator[tuple[Input, Array]]:
+        """Every input, in the record's order, with what was given for it or its default."""
         for name in inputs:
             self.input(name)
         known: dict[str, Array] = {}
@@ -206,13 +228,8 @@ class Model:
             if value is None:
                 unit = f", in {one.unit}" if one.unit else ""
                 raise InputError(one.name, f"is missing; {self.name} needs it ({one.meaning}{unit})")
-            numbers = np.asarray(value.value(known) if isinstance(value, Rule) else value, float)
-            inside = one.domain.holds(numbers)
-            if not inside.all():
-                bad = float(numbers[~inside].flat[0])
-                raise InputError(one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}")
-            known[one.name] = numbers
-        return known
+            known[one.name] = np.asarray(value.value(known) if isinstance(value, Rule) else value, float)
+            yield one, known[one.name]
 
     def answer(self, **inputs: ArrayLike) -> dict[str, Array]:
         """The outputs by name, all of the shape to which the inputs are broadcast.
@@ -227,6 +244,12 @@ class Model:
         shape = np.broadcast_shapes(*(value.shape for value in known.values()))
         given = self.evaluate(**known)
         return {one.name: _shaped(np.asarray(given[one.name], float), shape) for one in self.outputs}
+
+    def goodputs(self, **inputs: ArrayLike) -> Array:
+        """The output `goodput` alone, as `answer` gives it, for many inputs at once."""
+        if self.evaluate_goodput is None:
+            return self.answer(**inputs)[self.goodput]
+        return np.asarray(self.evaluate_goodput(**self.completed(**inputs)), float)
 
     def answer_path(self, path: FlowPath) -> tuple[dict[str, float], dict[str, float]]:
         """All inputs and outputs by name for a flow to which it applies, with its law of the round-trip time if any."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from ackclock.measured import largest
-from ackclock.plot.canvas import FORMATS, inline, render, save
+from ackclock.plot.canvas import FORMATS, Span, inline, render, save
 from ackclock.plot.captured import outstanding, sequence
 from ackclock.plot.curves import Curve, curves
 from ackclock.plot.series import cwnd, queue, rtt, throughput
@@ -30,7 +31,7 @@ KINDS = ("sweep", *OVER_TIME, *_ONE_CONNECTION)
 
 def figures(
     result: Result, predicted: Result | None = None, *, of: str = "goodput", point: int = 0, replicate: int = 0,
-    connection: int = 0,
+    connection: int = 0, span: Span | None = None,
 ) -> dict[str, Callable[[], Figure]]:  # fmt: skip
     """Every figure that the result allows, by name; each is drawn when it is called.
 
@@ -41,8 +42,10 @@ def figures(
         point: Which point the figures over time show.
         replicate: Which replicate they show.
         connection: Of a measurement, which connection figures of one show, 0 being the one with the most payload.
+        span: From when to when the figures over time go, in seconds; by default all the time.
     """
     drawn: dict[str, Callable[[], Figure]] = {}
+    over_time: dict[str, Any] = {"point": point, "replicate": replicate, "span": span}
     measured = result.run["way"] == "measure"
     if swept_axis(result.points) is not None:
         # What models say of captures is of one connection each, and no line.
@@ -50,7 +53,7 @@ def figures(
     if measured and largest(result, 1, ("flow",), point=point, replicate=replicate):
         for name, figure in _ONE_CONNECTION.items():
             if name != "sequence" or "segments" in result.tables:
-                drawn[name] = partial(figure, result, point=point, replicate=replicate, connection=connection)
+                drawn[name] = partial(figure, result, connection=connection, **over_time)
     for name, figure in (_CAPTURED if measured else OVER_TIME).items():
-        drawn[name] = partial(figure, result, point=point, replicate=replicate)
+        drawn[name] = partial(figure, result, **over_time)
     return drawn

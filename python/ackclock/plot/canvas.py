@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+#: From when to when, in seconds.
+Span = tuple[float, float]
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -59,6 +64,25 @@ def new(rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     figure = Figure(figsize=(7.2, height), layout="constrained")
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
     return figure, list(axes[:, 0])
+
+
+def between(span: Span | None, start_s: float, end_s: float) -> Span:
+    """Where an axis of time begins and ends: all that there is, or the part of it in the span.
+
+    Raises:
+        ValueError: There is none.
+    """
+    low, high = span or (start_s, end_s)
+    if span is not None and not max(low, start_s) < min(high, end_s):
+        until = f"to {high:g} s" if high < np.inf else "on"
+        raise ValueError(f"nothing to draw from {low:g} s {until}; it lasts from {start_s:g} s to {end_s:g} s")
+    return max(low, start_s), min(high, end_s)
+
+
+def inside(span: Span | None, time_s: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which moments are in the span."""
+    low, high = span or (-np.inf, np.inf)
+    return np.asarray((time_s >= low) & (time_s <= high))
 
 
 def entitle(axes: Axes, title: str) -> None:

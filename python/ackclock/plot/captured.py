@@ -3,15 +3,17 @@
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from ackclock.answers import LIMITS, heading
 from ackclock.estimates import KEYS
 from ackclock.measured import largest
 from ackclock.metrics.tables import Columns, column
-from ackclock.plot.canvas import entitle, looks
+from ackclock.plot.canvas import Span, between, entitle, inside, looks
 from ackclock.plot.style import REFERENCE_COLOUR
 from ackclock.result import Result
 
@@ -39,7 +41,9 @@ _FAR = 4
 _PARTS = 7
 
 
-def outstanding(result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0) -> Figure:
+def outstanding(
+    result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0, span: Span | None = None
+) -> Figure:
     """Outstanding data of a connection, the receiver's window if it is not far above, and below what limited it.
 
     Args:
@@ -47,30 +51,37 @@ def outstanding(result: Result, *, point: int = 0, replicate: int = 0, connectio
         point: Which point.
         replicate: Which replicate.
         connection: Which connection of these, 0 being the one with the most payload.
+        span: From when to when, in seconds; by default all its time.
 
     Raises:
-        ValueError: There is none of that number.
+        ValueError: There is none of that number, or nothing of it in the span.
     """
     row, keys = _connection(result, point, replicate, connection)
     with looks():
         figure = Figure(figsize=(7.2, 4.0), layout="constrained")
         axes, strip = figure.subplots(2, 1, sharex=True, height_ratios=(_PARTS, 1))
         samples, stretches = result.rows("samples", **keys), result.rows("stretches", **keys)
-        axes.plot(
-            column(samples, "time_s"), column(samples, "in_flight_bytes") * 1e-3, color="#0072B2", label="outstanding"
-        )
+        if span is not None:
+            here = pc.and_(pc.less(stretches["start_s"], span[1]), pc.greater(stretches["end_s"], span[0]))
+            stretches = stretches.filter(here)
+        time = column(samples, "time_s")
+        shown = inside(span, time)
+        in_flight = column(samples, "in_flight_bytes")[shown] * 1e-3
+        axes.plot(time[shown], in_flight, color="#0072B2", label="outstanding")
         if _window_is_near(row):
             _draw_window(axes, stretches)
         axes.set_ylabel("data (kB)")
         axes.set_ylim(bottom=0)
         _draw_limits(strip, stretches)
-        _finish(axes, strip, row, result, "Outstanding data")
+        _finish(axes, strip, row, result, "Outstanding data", span)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
         strip.legend(loc="upper left", bbox_to_anchor=(1.0, 1.6), fontsize=8, title="limited by", title_fontsize=8)
     return figure
 
 
-def sequence(result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0) -> Figure:
+def sequence(
+    result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0, span: Span | None = None
+) -> Figure:
     """What was sent, sent again and acknowledged, byte by byte over time: Jacobson's and Shepard's time-sequence plot.
 
     Args:
@@ -78,17 +89,19 @@ def sequence(result: Result, *, point: int = 0, replicate: int = 0, connection: 
         point: Which point.
         replicate: Which replicate.
         connection: Which connection of these, 0 being the one with the most payload.
+        span: From when to when, in seconds; by default all its time.
 
     Raises:
-        ValueError: The table of segments was not kept, or there is no connection of that number.
+        ValueError: The table of segments was not kept, there is no connection of that number, or nothing of it in the
+            span.
     """
     if "segments" not in result.tables:
         raise ValueError("keeps no table of segments; run ackclock measure again with --segments")
     row, keys = _connection(result, point, replicate, connection)
     segments = result.rows("segments", **keys)
-    kinds = column(segments, "kind")
-    marks = {name: column(segments, name) for name in ("time_s", "low_bytes", "high_bytes")}
-    top = max(int(marks["high_bytes"][kinds != "window"].max(initial=0)), 1)
+    shown = inside(span, column(segments, "time_s"))
+    kinds = column(segments, "kind")[shown]
+    marks = {name: column(segments, name)[shown] for name in ("time_s", "low_bytes", "high_bytes")}
     with looks():
         figure = Figure(figsize=(7.2, 4.4), layout="constrained")
         axes = figure.subplots()
@@ -105,8 +118,8 @@ def sequence(result: Result, *, point: int = 0, replicate: int = 0, connection: 
                 label="sent again", rasterized=flat, zorder=3,
             )  # fmt: skip
         axes.set_ylabel("sequence (MB)")
-        axes.set_ylim(bottom=0, top=1.02e-6 * top)
-        _finish(axes, axes, row, result, "Time and sequence")
+        axes.set_ylim(*_heights(marks["high_bytes"][kinds != "window"], span))
+        _finish(axes, axes, row, result, "Time and sequence", span)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return figure
 
@@ -117,6 +130,14 @@ _MARKS: dict[str, dict[str, Any]] = {
     "ack": {"color": "#009E73", "linewidth": 0.9, "label": "acknowledged"},
     "window": {"color": REFERENCE_COLOUR, "linewidth": 0.9, "linestyle": (0, (4, 2)), "label": "receiver's window"},
 }
+
+
+def _heights(sequence: NDArray[Any], span: Span | None) -> tuple[float, float]:
+    """Where the axis begins and ends, in MB: from nought on, or about what is in the span."""
+    top = max(int(sequence.max(initial=0)), 1)
+    bottom = 0 if span is None else int(sequence.min(initial=top))
+    room = 0.02 * max(top - bottom, 1)
+    return (bottom - room if bottom else 0) * 1e-6, (top + room) * 1e-6
 
 
 def _bars(axes: Axes, marks: Columns, kind: str, flat: bool) -> None:
@@ -168,8 +189,8 @@ def _connection(result: Result, point: int, replicate: int, number: int) -> tupl
     return rows[number], {name: rows[number][name] for name in KEYS}
 
 
-def _finish(top: Axes, bottom: Axes, row: dict[str, Any], result: Result, what: str) -> None:
+def _finish(top: Axes, bottom: Axes, row: dict[str, Any], result: Result, what: str, span: Span | None) -> None:
     interrupted = " (interrupted)" if result.partial else ""
     entitle(top, f"{what}: {heading(result, row)}{interrupted}")
     bottom.set_xlabel("time (s)")
-    bottom.set_xlim(row["start_s"], max(row["end_s"], row["start_s"] + 1e-9))
+    bottom.set_xlim(*between(span, row["start_s"], max(row["end_s"], row["start_s"] + 1e-9)))

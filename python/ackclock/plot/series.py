@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ackclock.described import described
 from ackclock.measured import largest
 from ackclock.metrics.tables import Columns, grouped
-from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.canvas import Span, between, entitle, inside, looks, new
 from ackclock.plot.style import REFERENCE_COLOUR, Style, control_label, control_styles, style
 from ackclock.result import Result
 from ackclock.summary import short
@@ -24,8 +24,8 @@ _MOST_LINES = 8
 # With more lines than this, what goes with each (ssthresh, single measurements) hides them and is left out.
 _MOST_ASIDES = 2
 
-# Throughput is averaged over this share of the run: shorter intervals show how a repaired loss releases what was held
-# back behind it rather than how fast the flow is.
+# Throughput is averaged over this share of the time shown: shorter intervals show how a repaired loss releases what was
+# held back behind it rather than how fast the flow is.
 _THROUGHPUT_INTERVALS = 200
 
 
@@ -51,10 +51,10 @@ def _drawn(figure: Callable[..., Figure]) -> Callable[..., Figure]:
 
 
 @_drawn
-def cwnd(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
+def cwnd(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
     """Congestion window and slow-start threshold in segments; timeouts are marked."""
     figure, [axes] = new()
-    lines = list(_lines(result, point, replicate, ("time_s", "cwnd_bytes", "ssthresh_bytes")))
+    lines = list(_lines(result, point, replicate, ("time_s", "cwnd_bytes", "ssthresh_bytes"), span))
     for line in lines:
         time = line.rows["time_s"]
         _draw(axes, time, line.rows["cwnd_bytes"] / line.mss_bytes, line, f"{line.label} cwnd")
@@ -64,16 +64,16 @@ def cwnd(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
                 time, threshold, color=line.looks.color, linewidth=0.9, linestyle=(0, (1, 2)), drawstyle="steps-post",
                 label=f"{line.label} ssthresh",
             )  # fmt: skip
-    _mark_timeouts(axes, result, point, replicate)
+    _mark_timeouts(axes, result, point, replicate, span)
     axes.set_ylabel("window (segments)")
-    return _finish(figure, [axes], result, point, replicate, "Congestion window")
+    return _finish(figure, [axes], result, point, replicate, "Congestion window", span)
 
 
 @_drawn
-def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
-    """Payload delivered in order per second, or acknowledged, averaged over a two-hundredth of the run."""
+def throughput(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
+    """Payload delivered in order per second, or acknowledged, averaged over a two-hundredth of the time shown."""
     figure, [axes] = new()
-    for line in _lines(result, point, replicate, ("time_s", "delivered_bytes")):
+    for line in _lines(result, point, replicate, ("time_s", "delivered_bytes"), span):
         every = max(1, line.rows["time_s"].size // _THROUGHPUT_INTERVALS)
         time, delivered = line.rows["time_s"][::every], line.rows["delivered_bytes"][::every]
         if time.size > 1:
@@ -84,14 +84,14 @@ def throughput(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
     # A real receiver is not asked; its sender knows what was acknowledged.
     asked = result.run["way"] == "simulate"
     axes.set_ylabel("delivered in order (Mbit/s)" if asked else "acknowledged (Mbit/s)")
-    return _finish(figure, [axes], result, point, replicate, "Throughput")
+    return _finish(figure, [axes], result, point, replicate, "Throughput", span)
 
 
 @_drawn
-def rtt(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
+def rtt(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
     """Round-trip time: each sample's latest measurement, and the sender's smoothed estimate."""
     figure, [axes] = new()
-    lines = list(_lines(result, point, replicate, ("time_s", "rtt_s", "smoothed_rtt_s")))
+    lines = list(_lines(result, point, replicate, ("time_s", "rtt_s", "smoothed_rtt_s"), span))
     for line in lines:
         time = line.rows["time_s"]
         if len(lines) <= _MOST_ASIDES and not np.isnan(line.rows["rtt_s"]).all():
@@ -101,11 +101,11 @@ def rtt(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
             )  # fmt: skip
         _draw(axes, time, line.rows["smoothed_rtt_s"] * 1e3, line, f"{line.label} smoothed")
     axes.set_ylabel("round-trip time (ms)")
-    return _finish(figure, [axes], result, point, replicate, "Round-trip time")
+    return _finish(figure, [axes], result, point, replicate, "Round-trip time", span)
 
 
 @_drawn
-def queue(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
+def queue(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
     """Backlog of every hop that had any, and below it what was lost in each interval, by cause."""
     figure, [backlog, drops] = new(2, 4.6)
     names = ("time_s", "backlog_packets", *_CAUSES)
@@ -115,20 +115,21 @@ def queue(result: Result, *, point: int = 0, replicate: int = 0) -> Figure:
             shown.append((hop, rows))
     for position, (hop, rows) in enumerate(shown[:_MOST_LINES]):
         looked = style(position)
-        _draw(backlog, rows["time_s"], rows["backlog_packets"], Line(hop, looked, 1, rows), hop)
+        time, in_span = rows["time_s"], inside(span, rows["time_s"])
+        _draw(backlog, time[in_span], rows["backlog_packets"][in_span], Line(hop, looked, 1, rows), hop)
         for cause, (marker, meaning) in _CAUSES.items():
             lost = np.diff(rows[cause], prepend=0)
-            if lost.any():
-                when = lost > 0
+            when = in_span & (lost > 0)
+            if when.any():
                 drops.plot(
-                    rows["time_s"][when], lost[when], linestyle="none", marker=marker, color=looked.color,
+                    time[when], lost[when], linestyle="none", marker=marker, color=looked.color,
                     label=f"{hop}: {meaning}",
                 )  # fmt: skip
     backlog.set_ylabel("backlog (packets)")
     interval = result.points[point]["scenario"]["sample_interval"]
     drops.set_ylabel(f"lost per {interval} (packets)")
     drops.set_ylim(bottom=0)
-    return _finish(figure, [backlog, drops], result, point, replicate, _QUEUE)
+    return _finish(figure, [backlog, drops], result, point, replicate, _QUEUE, span)
 
 
 _CAUSES = {"drops_queue": ("x", "queue full"), "drops_aqm": ("+", "AQM"), "drops_impairment": (".", "random loss")}
@@ -142,7 +143,7 @@ def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
     return result.rows(table, point=point, replicate=replicate)
 
 
-def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -> Iterator[Line]:
+def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...], span: Span | None) -> Iterator[Line]:
     """The first instance of each flow, then the second of each, and so on until there are enough.
 
     Without those of which nothing but the time is known, as of UDP's window.
@@ -169,7 +170,8 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...]) -
         taken.add(looked)
         label = name if flow.instances == 1 else f"{name}/{instance}"
         label += f" ({control_label(result.run, flow.control)})" if flow.control else ""
-        yield Line(label, looked._replace(**alone), flow.mss_bytes, rows)
+        shown = inside(span, rows["time_s"])
+        yield Line(label, looked._replace(**alone), flow.mss_bytes, {name: rows[name][shown] for name in names})
 
 
 def _samples(result: Result, point: int, replicate: int) -> pa.Table:
@@ -196,13 +198,13 @@ def _draw(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, labe
     )  # fmt: skip
 
 
-def _mark_timeouts(axes: Axes, result: Result, point: int, replicate: int) -> None:
+def _mark_timeouts(axes: Axes, result: Result, point: int, replicate: int, span: Span | None) -> None:
     events = _of(result, "events", point, replicate)
     times = [
         time
         for (kind,), rows in grouped(events, ("kind",), ("time_s",))
         if kind == "timeout"
-        for time in rows["time_s"]
+        for time in rows["time_s"][inside(span, rows["time_s"])]
     ]
     if times:
         axes.plot(
@@ -211,7 +213,9 @@ def _mark_timeouts(axes: Axes, result: Result, point: int, replicate: int) -> No
         )  # fmt: skip
 
 
-def _finish(figure: Figure, rows: list[Axes], result: Result, point: int, replicate: int, what: str) -> Figure:
+def _finish(
+    figure: Figure, rows: list[Axes], result: Result, point: int, replicate: int, what: str, span: Span | None
+) -> Figure:
     shown = described(result, point)
     assignments = result.points[point]["assignments"]
     where = ", ".join(f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True))
@@ -220,7 +224,7 @@ def _finish(figure: Figure, rows: list[Axes], result: Result, point: int, replic
     title += " (not to be trusted)" if (point, replicate) in result.untrusted else ""
     entitle(rows[0], title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
-    rows[-1].set_xlim(0, shown.duration_s)
+    rows[-1].set_xlim(*between(span, 0, shown.duration_s))
     was_run = _of(result, "flows" if result.run["way"] == "measure" else "hops", point, replicate).num_rows > 0
     instances = sum(flow.instances for flow in shown.flows.values())
     some = f"{_MOST_LINES} of {instances} flows" if instances > _MOST_LINES and what != _QUEUE else None

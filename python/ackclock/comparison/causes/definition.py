@@ -9,7 +9,6 @@ _OF_CAPTURES = {
     "goodput": "what the sender's side saw acknowledged; the run counts what the application got",
     "rtt": "from a packet's passing to its ACK's, those sent again left out; the run has the sender's own measurements",
     "rtt_p99": "of the round trips that the capture shows; the run has those that the sender measured",
-    "drops": "what was sent again and not needlessly; the run counts what hops dropped, ACKs too",
     "completion_time": "from the first packet to the last ACK; the run has the last byte's arrival",
 }
 

@@ -69,12 +69,13 @@ class _Independent(ABC):
 
 @dataclass(frozen=True)
 class Bernoulli(_Independent):
-    """Every segment is lost with the same probability p."""
+    """Every segment is lost with the same probability p; a column of them is as many laws, whose chains are one."""
 
-    p: float
+    p: float | Array
 
     def __post_init__(self) -> None:
-        check_probability("p", self.p)
+        for p in np.ravel(self.p):
+            check_probability("p", float(p))
 
     def rate(self, windows: Array) -> Array:  # noqa: ARG002 (the same for all)
         """p(w)."""

@@ -16,7 +16,7 @@ Asked about a capture, it takes the whole law of the measured round-trip times i
 """
 
 from dataclasses import replace
-from math import expm1, inf, log1p, sqrt
+from math import expm1, frexp, inf, log1p, sqrt
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,20 @@ _MOST_WINDOWS = 200_000
 _NEVER = 40.0
 
 
-def _solved(p: float, w_max: float, alpha: float, beta: float) -> WindowChain:
-    limit = min(w_max, 2 + sqrt(2 * _NEVER * alpha / ((1 - beta**2) * p)))
+def _limit(p: float, w_max: float, alpha: float, beta: float) -> float:
+    """Where the chain ends."""
+    return min(w_max, 2 + sqrt(2 * _NEVER * alpha / ((1 - beta**2) * p)))
+
+
+def _coarseness(limit: float, alpha: float, beta: float) -> float:
+    """How many rounds are made at once."""
     most = min(_WINDOWS * (1 + beta) / (1 - beta), _MOST_WINDOWS)
-    k = max(1.0, (limit - 2) / alpha / most)
+    return max(1.0, (limit - 2) / alpha / most)
+
+
+def _solved(p: float, w_max: float, alpha: float, beta: float) -> WindowChain:
+    limit = _limit(p, w_max, alpha, beta)
+    k = _coarseness(limit, alpha, beta)
     per_round = Bernoulli(p)
     if k == 1:
         return solve(per_round, limit, GeneralAimd(alpha, beta))
@@ -57,7 +67,7 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
     lasts = np.maximum(R, w / L)
     by_time = by_round * lasts
     T = w / lasts  # rises with w, up to L
-    X = weighted_sum(by_round, w) / by_time.sum()
+    X = _throughput(chain, R, L)
     by_time = by_time / by_time.sum()
     reached = np.cumsum(by_time)
     low, high = T[np.minimum(np.searchsorted(reached, (0.05, 0.95)), w.size - 1)]
@@ -85,6 +95,38 @@ def _evaluate(
         given = _answer(solved[chain_of], chain_of[0], float(R[index]), float(L[index]), float(T0[index]))
         answers[(slice(None), *index)] = given
     return {one.name: answer for one, answer in zip(OUTPUTS, answers, strict=True)}
+
+
+def _evaluate_goodput(
+    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, increase: Array,  # noqa: ARG001
+    kept: Array,
+) -> Array:  # fmt: skip
+    """X alone: chains that end at about the same window are solved together, on the path of the longest of them."""
+    given = np.broadcast_arrays(loss, rtt, window, rate, increase / segments_per_ack, kept)
+    p, R, w_max, L, alpha, beta = (np.ravel(one) for one in given)
+    limits = np.empty(p.size)
+    together: dict[tuple[float, ...], list[int]] = {}
+    for number in range(p.size):
+        chain_of = float(w_max[number]), float(alpha[number]), float(beta[number])
+        limits[number] = _limit(float(p[number]), *chain_of)
+        together.setdefault((*chain_of, frexp(limits[number])[1]), []).append(number)
+    X = np.empty(p.size)
+    for (most, growth, keeps, _), which in together.items():
+        longest = float(limits[which].max())
+        if _coarseness(longest, growth, keeps) == 1:
+            chain = solve(Bernoulli(p[which, None]), longest, GeneralAimd(growth, keeps))
+            X[which] = _throughput(chain, R[which, None], L[which, None])
+        else:
+            for number in which:
+                chain = _solved(float(p[number]), most, growth, keeps)
+                X[number] = _throughput(chain, float(R[number]), float(L[number]))
+    return X.reshape(given[0].shape)
+
+
+def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array:
+    """X, for each of the chains that were solved together."""
+    lasts = np.maximum(R, chain.windows / L)
+    return np.asarray((chain.round * chain.windows).sum(axis=-1) / (chain.round * lasts).sum(axis=-1))
 
 
 def _evaluate_law(
@@ -166,4 +208,5 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
     inputs_of=_inputs_of,
     refusal=_refusal,
     evaluate_law=_evaluate_law,
+    evaluate_goodput=_evaluate_goodput,
 )  # fmt: skip
