@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "staged"]
+__all__ = ["ADDRESS", "RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "staged"]
+
+# The file in a result's folder that says what it was made of: see `ackclock.kept`.
+ADDRESS = "address"
 
 
 class Contents(NamedTuple):
@@ -34,7 +37,7 @@ RESULT = Contents(
     "run.json",
     re.compile(
         r"run\.json(\.new)?|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
-        r"|record(/[^/]+\.ackrec)?"
+        rf"|record(/[^/]+\.ackrec)?|{ADDRESS}"
     ),
 )
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ackclock import address, kept, plot, ways
+from ackclock import address, experiment_runs, plot, ways
 from ackclock.experiments import Experiment, Kind, Outcome, Verdict, plain
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, staged
 from ackclock.summary import plain as plain_numbers
@@ -57,13 +57,13 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
         progress: Is told the share done.
 
     Raises:
-        KeyboardInterrupt: Interrupted. Runs that had ended are kept.
+        KeyboardInterrupt: Interrupted. Runs that had ended are experiment_runs.
     """
     runs = experiment.runs()
     made_of = address.of(
         {
             "experiment": experiment.name,
-            "runs": kept.addresses(runs),
+            "runs": experiment_runs.addresses(runs),
             "measured": [name for name, run in runs.items() if run.measured],
             "package": address.package(),
         }
@@ -72,13 +72,13 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
     if known is not None and known["address"] == made_of:
         return known
     try:
-        results = kept.results(runs, folder / "runs", progress or (lambda _share: None))
+        results = experiment_runs.results(runs, folder / "runs", progress or (lambda _share: None))
     except ways.LackingError as lacking:
         outcome = Outcome(Verdict(Kind.NOT_RUN, str(lacking)), (), None)
-    except kept.FailedRunError as failure:
+    except experiment_runs.FailedRunError as failure:
         outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)
     else:
-        outcome = replace(experiment.conclude(results), distrust=kept.distrust(results))
+        outcome = replace(experiment.conclude(results), distrust=experiment_runs.distrust(results))
     is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNTRUSTED)
     return _write_record(experiment, outcome, made_of if is_final else None, folder)
 

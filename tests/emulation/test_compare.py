@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import Result, every_way, load, ways
+from ackclock import Result, address, every_way, load, ways
 from ackclock.cli import cli
 
 from .pretended import LATE, Pretended
@@ -194,10 +194,29 @@ def test_what_is_there_is_used_again(
     # Another seed is another run; so is another number of replicates.
     ackclock("compare", scenario_file, *QUICK, "--seed", 2)
     assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, True)
-    # What was damaged is made anew.
+    # What was damaged is made anew, and what another command has replaced.
     (FOLDER / "simulate/flows.parquet").unlink()
     ackclock("compare", scenario_file, *QUICK, "--seed", 2)
     assert len(simulated) == 3
+    ackclock("simulate", scenario_file, *QUICK, "--seed", 3, "-o", FOLDER / "simulate")
+    ackclock("compare", scenario_file, *QUICK, "--seed", 2)
+    assert len(simulated) == 5
+    assert Result.load(FOLDER / "simulate").run["seed"] == "2"
+
+
+def test_another_build_emulates_no_second_time(
+    scenario_file: Path, pretended: Pretended, measuring: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated = simulations(monkeypatch)
+    ackclock("compare", scenario_file, *QUICK)
+    pretended.asked.clear()
+    monkeypatch.setattr(address, "_engine", lambda: "another build")
+    monkeypatch.setattr(address, "package", lambda: "another build")
+    assert "emulate: taken from" in ackclock("compare", scenario_file, *QUICK).stderr
+    assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, False)
+    # Another device carries packets otherwise.
+    ackclock("compare", scenario_file, *QUICK, "--device", "tun")
+    assert pretended.asked["emulate"]["device"] == "tun"
 
 
 def test_an_interrupted_command_goes_on(
