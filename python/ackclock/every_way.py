@@ -21,12 +21,12 @@ import pyarrow.parquet as parquet
 from ackclock import address, kept, ways
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import chosen
 from ackclock.real_time import Part, part_within
 from ackclock.result import COMPRESSION, Result
 from ackclock.scenario import Scenario, ScenarioError
-from ackclock.summary import plain
+from ackclock.summary import json_text
 
 __all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare"]
 
@@ -40,7 +40,7 @@ COMPARISON = Contents(
     "comparison",
     "comparison.json",
     re.compile(
-        r"\.?comparison\.(json|parquet)(\.new)?|report\.html|figures(/[a-z0-9_]+\.(svg|png|pdf))?"
+        r"comparison\.(json|parquet)|report\.html|figures(/[a-z0-9_]+\.(svg|png|pdf))?"
         rf"|({'|'.join(COLUMNS)})(/({RESULT.names.pattern}))?"
     ),
 )
@@ -119,7 +119,7 @@ def prepare(folder: Path) -> None:
     refuse_foreign_folder(folder, COMPARISON)
     refuse_unwritable_folder(folder / COMPARISON.mark)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / COMPARISON.mark, _json({"schema": SCHEMA}))
+    write_whole(folder / COMPARISON.mark, json_text({"schema": SCHEMA}))
 
 
 def _leave_nothing(folder: Path) -> None:
@@ -290,7 +290,7 @@ def _write_tables(folder: Path, comparison: Comparison) -> None:
     types |= dict.fromkeys(("causes", "explanations"), pa.list_(pa.string()))
     table = pa.Table.from_pylist(rows(comparison), pa.schema(types))
     parquet.write_table(table, folder / "comparison.parquet", compression=COMPRESSION)
-    _write(folder / COMPARISON.mark, _json({**comparison.run, **found, "columns": columns}))
+    write_whole(folder / COMPARISON.mark, json_text({**comparison.run, **found, "columns": columns}))
 
 
 _NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", "residual_share")
@@ -303,17 +303,6 @@ def _read(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
-
-
-def _json(value: Any) -> str:
-    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """As a whole or not at all."""
-    aside = path.with_name(f".{path.name}.new")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
 
 
 def _ignore(_line: str) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 from ackclock import address, experiment_runs, plot, ways
 from ackclock.experiments import Experiment, Kind, Outcome, Verdict, plain
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, staged
-from ackclock.summary import plain as plain_numbers
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, staged, write_whole
+from ackclock.summary import json_text
 
 __all__ = ["Record", "figure_path", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery"]
 
@@ -45,7 +45,7 @@ def prepare(folder: Path) -> None:
     refuse_unwritable_folder(folder / GALLERY.mark)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / GALLERY.mark).exists():
-        _write(folder / GALLERY.mark, "[]\n")
+        write_whole(folder / GALLERY.mark, "[]\n")
 
 
 def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], None] | None = None) -> Record:
@@ -126,8 +126,8 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
 
     found = [(one, record) for one in experiments if (record := recorded(one, folder)) is not None]
     shown = [(record, figure_path(one, folder).read_bytes() if record["drawn"] else None) for one, record in found]
-    _write(folder / GALLERY.mark, _json([record for _, record in found]))
-    _write(folder / "index.html", gallery(shown))
+    write_whole(folder / GALLERY.mark, json_text([record for _, record in found]))
+    write_whole(folder / "index.html", gallery(shown))
     return folder / "index.html"
 
 
@@ -137,21 +137,10 @@ def _write_record(experiment: Experiment, outcome: Outcome, made_of: str | None,
     drawn = None if outcome.draw is None else outcome.draw()
     made = {"schema": SCHEMA, "address": made_of, "version": ways.version(), "drawn": drawn is not None}
     # As it will be read again.
-    record: Record = json.loads(_json(made | named | plain(outcome)))
+    record: Record = json.loads(json_text(made | named | plain(outcome)))
     with staged(folder / experiment.name) as staging:
         if drawn is not None:
             for ending in ("svg", "png"):
                 plot.save(drawn, staging / f"figure.{ending}")
-        _write(staging / "outcome.json", _json(record))
+        (staging / "outcome.json").write_text(json_text(record), encoding="utf-8")
     return record
-
-
-def _json(value: Any) -> str:
-    return json.dumps(plain_numbers(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """As a whole or not at all."""
-    aside = path.with_name(f".{path.name}.new")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
