@@ -28,7 +28,7 @@ from ackclock.result import COMPRESSION, Result
 from ackclock.scenario import Scenario, ScenarioError
 from ackclock.summary import json_text
 
-__all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare"]
+__all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare", "refuse"]
 
 # What can be asked for, in the order in which it is done: what is dear comes last.
 WAYS = ("predict", "simulate", "emulate", "measure")
@@ -87,13 +87,11 @@ def compare(
     Raises:
         ScenarioError: Bad input; nothing has been run.
         LackingError: No way that was asked for can be gone on this machine.
-        ValueError: There is no such way or model.
+        ValueError: There is no such way or model, or nothing whose captures could be measured.
         FileExistsError: There is something in the folder that is not ackclock's.
         KeyboardInterrupt: Interrupted before any way had an answer.
     """
-    unknown = next((name for name in asked if name not in WAYS), None)
-    if unknown is not None:
-        raise ValueError(f'"{unknown}" is no way; write some of {", ".join(WAYS)}')
+    refuse(asked)
     chosen(models)
     scenario.check()
     folder = Path(folder)
@@ -108,6 +106,17 @@ def compare(
     comparison = Comparison(work.description(), _with(work.columns, averages_untrusted=averages_untrusted))
     _write_tables(folder, comparison)
     return comparison
+
+
+def refuse(asked: Sequence[str]) -> None:
+    """Raises `ValueError` if these are no ways that can be compared."""
+    unknown = next((name for name in asked if name not in WAYS), None)
+    if unknown is not None:
+        raise ValueError(f'"{unknown}" is no way; write some of {",".join(WAYS)}')
+    if set(asked) <= {"predict", "measure"} and "measure" in asked:
+        raise ValueError("measure needs captures; write for example simulate,measure")
+    if not asked:
+        raise ValueError(f"there is nothing to compare; write some of {','.join(WAYS)}")
 
 
 def prepare(folder: Path) -> None:
