@@ -109,7 +109,7 @@ def emulation(no_emulation: str | None) -> None:
 
 @pytest.fixture(autouse=True)
 def replayed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Whatever a test has really emulated in its folder, whole results that is, decides the same when it is replayed."""
+    """Whatever a test has really emulated in its folder, if it is whole, decides the same when it is replayed."""
     yield
     place = request.node.funcargs.get("tmp_path")
     if place is None or not {"emulation", "no_emulation"} & set(request.fixturenames):

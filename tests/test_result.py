@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from ackclock import Result, Scenario, simulate
+from ackclock.every_way import COMPARISON
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, staged, write_whole
+from ackclock.reproduction import GALLERY
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -169,6 +172,28 @@ def test_packets_and_captures_on_request(leaky_pipe: Scenario, tmp_path: Path) -
     folder = kept.save(tmp_path / "run", tmp_path / "pcap")
     assert {path.name for path in captures} == {path.name for path in (folder / "pcap").iterdir()}
     kept.save(folder)  # captures are ours, and replaced
+
+
+@pytest.mark.parametrize("contents", [RESULT, GALLERY, COMPARISON], ids=lambda one: one.noun)
+def test_what_a_kill_leaves_is_in_nobodys_way(contents: Contents, tmp_path: Path) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(_path: Path, _target: Path) -> None:
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(Killed):
+            write_whole(tmp_path / contents.mark, "{}")
+    assert len(list(tmp_path.iterdir())) == 1
+    refuse_foreign_folder(tmp_path, contents)
+    staging = staged(tmp_path / "simulate")
+    (staging.__enter__() / "flows.parquet").touch()  # and never exited
+    refuse_foreign_folder(tmp_path, contents)
+    (tmp_path / ".thesis.txt").touch()
+    with pytest.raises(FileExistsError, match="is not empty and no"):
+        refuse_foreign_folder(tmp_path, contents)
 
 
 def test_progress_rises_to_one(leaky_pipe: Scenario) -> None:

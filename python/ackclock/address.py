@@ -33,17 +33,18 @@ def of_run(scenario: "Scenario") -> str:
     return of(_content(scenario) | {"engine": _engine()})
 
 
-def of_emulation(scenario: "Scenario") -> str:
-    """What an emulation is asked for: the scenario as above, by which version of ackclock, of which kernel.
+def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
+    """What an emulation is asked for: the scenario as above, by which version of ackclock, of which kernel and device.
 
     It is no function of that. Another build of the same version would carry other packets too, and so does not count.
     """
-    return of(_content(scenario) | {"way": "emulate", "version": version(), "kernel": platform.release()})
+    asked = {"way": "emulate", "device": device, "version": version(), "kernel": platform.release()}
+    return of(_content(scenario) | asked)
 
 
 def of_measurement(folder: Path) -> str:
-    """What measuring a run is made of: what the run came to, the engine."""
-    return of({"measured": {name: _digest(folder / name) for name in _TELLING}, "engine": _engine()})
+    """What measuring a run is made of: what the run came to, and all of ackclock, as estimates and models are in it."""
+    return of({"measured": {name: _digest(folder / name) for name in _TELLING}, "package": package()})
 
 
 @cache

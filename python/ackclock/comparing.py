@@ -24,14 +24,13 @@ _CASES = 2
 
 
 def _ways(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
-    from ackclock.every_way import WAYS
+    from ackclock import every_way
 
     chosen = [name.strip() for name in names.split(",")]
-    unknown = next((name for name in chosen if name not in WAYS), None)
-    if unknown is not None:
-        raise click.BadParameter(f'"{unknown}" is no way; write some of {",".join(WAYS)}')
-    if set(chosen) == {"measure"}:
-        raise click.BadParameter("measure needs captures; write for example simulate,measure")
+    try:
+        every_way.refuse(chosen)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
     return chosen
 
 

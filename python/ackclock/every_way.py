@@ -1,15 +1,13 @@
 """One scenario answered every way, into one folder.
 
 The folder holds a result of each way, `NAME/`, as the way itself writes it; `comparison.json` and `comparison.parquet`,
-what came of laying them side by side; and `report.html`. Results are addressed by content: what is whole and was made
-of the same is not made again, so that an interrupted command, given again, goes on.
+what came of laying them side by side; and `report.html`. Results are `kept` by content: what is whole and was made of
+the same is not made again, so that an interrupted command, given again, goes on.
 """
 
 import contextlib
 import json
-import platform
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -20,17 +18,17 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock import address, ways
+from ackclock import address, kept, ways
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import chosen
 from ackclock.real_time import Part, part_within
 from ackclock.result import COMPRESSION, Result
 from ackclock.scenario import Scenario, ScenarioError
-from ackclock.summary import plain
+from ackclock.summary import json_text
 
-__all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare"]
+__all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare", "refuse"]
 
 # What can be asked for, in the order in which it is done: what is dear comes last.
 WAYS = ("predict", "simulate", "emulate", "measure")
@@ -42,7 +40,7 @@ COMPARISON = Contents(
     "comparison",
     "comparison.json",
     re.compile(
-        r"\.?comparison\.(json|parquet)(\.new)?|report\.html|figures(/[a-z0-9_]+\.(svg|png|pdf))?"
+        r"comparison\.(json|parquet)|report\.html|figures(/[a-z0-9_]+\.(svg|png|pdf))?"
         rf"|({'|'.join(COLUMNS)})(/({RESULT.names.pattern}))?"
     ),
 )
@@ -89,13 +87,11 @@ def compare(
     Raises:
         ScenarioError: Bad input; nothing has been run.
         LackingError: No way that was asked for can be gone on this machine.
-        ValueError: There is no such way or model.
+        ValueError: There is no such way or model, or nothing whose captures could be measured.
         FileExistsError: There is something in the folder that is not ackclock's.
         KeyboardInterrupt: Interrupted before any way had an answer.
     """
-    unknown = next((name for name in asked if name not in WAYS), None)
-    if unknown is not None:
-        raise ValueError(f'"{unknown}" is no way; write some of {", ".join(WAYS)}')
+    refuse(asked)
     chosen(models)
     scenario.check()
     folder = Path(folder)
@@ -108,12 +104,23 @@ def compare(
             raise KeyboardInterrupt
         raise ways.LackingError("; ".join(column.why for column in work.columns.values()))
     comparison = Comparison(work.description(), _with(work.columns, averages_untrusted=averages_untrusted))
-    _write_tables(folder, comparison, work.addresses)
+    _write_tables(folder, comparison)
     return comparison
 
 
+def refuse(asked: Sequence[str]) -> None:
+    """Raises `ValueError` if these are no ways that can be compared."""
+    unknown = next((name for name in asked if name not in WAYS), None)
+    if unknown is not None:
+        raise ValueError(f'"{unknown}" is no way; write some of {",".join(WAYS)}')
+    if set(asked) <= {"predict", "measure"} and "measure" in asked:
+        raise ValueError("measure needs captures; write for example simulate,measure")
+    if not asked:
+        raise ValueError(f"there is nothing to compare; write some of {','.join(WAYS)}")
+
+
 def prepare(folder: Path) -> None:
-    """Makes the folder, unless it is there.
+    """Makes the folder, unless it is there; what an earlier comparison found goes: its results may be replaced now.
 
     Raises:
         OSError: It cannot be written to, or holds what is not ours.
@@ -121,8 +128,7 @@ def prepare(folder: Path) -> None:
     refuse_foreign_folder(folder, COMPARISON)
     refuse_unwritable_folder(folder / COMPARISON.mark)
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / COMPARISON.mark).exists():
-        _write_addresses(folder, {})
+    write_whole(folder / COMPARISON.mark, json_text({"schema": SCHEMA}))
 
 
 def _leave_nothing(folder: Path) -> None:
@@ -139,21 +145,21 @@ def load(folder: str | Path, *, averages_untrusted: bool = False) -> Comparison:
         ValueError: There is none, it is damaged or of another version, or it was interrupted before it had an answer.
     """
     folder = Path(folder)
-    kept = _read(folder)
-    if kept is None or "columns" not in kept:
+    found = _read(folder)
+    if found is None or "columns" not in found:
         raise ValueError(f"{folder}: holds no comparison; run ackclock compare")
-    points = tuple(point["assignments"] for point in kept["points"])
+    points = tuple(point["assignments"] for point in found["points"])
     columns: dict[str, Column] = {}
-    for one in kept["columns"]:
+    for one in found["columns"]:
         result = Result.load(folder / one["name"]) if one["answered"] else None
         source = columns.get(COLUMNS[one["name"]][1])
         columns[one["name"]] = Column(one["name"], points, result, one["why"], source)
-    run = {name: value for name, value in kept.items() if name not in ("addresses", "columns", "explanations")}
+    run = {name: value for name, value in found.items() if name not in ("columns", "explanations")}
     return Comparison(run, _with(columns, averages_untrusted=averages_untrusted))
 
 
 class _Work:
-    """Answers one way after the other, and remembers what each answer was made of."""
+    """Answers one way after the other."""
 
     def __init__(
         self,
@@ -169,9 +175,6 @@ class _Work:
         self._announce, self._watch = announce, watch
         self._real_time_s = real_time_s
         self._points = scenario.expand()
-        self.addresses: dict[str, str] = dict((_read(folder) or {}).get("addresses", {}))
-        # The tables of an earlier comparison go first: results that they are of may be replaced now.
-        _write_addresses(folder, self.addresses)
         self.columns: dict[str, Column] = {}
         self.interrupted = False
 
@@ -232,38 +235,25 @@ class _Work:
     def _simulate(self, *, captures: bool) -> Result:
         """Keeps captures only if they are to be measured: the same scenario gives them again."""
         folder = self._folder / "simulate"
-        made_of = address.of_run(self._scenario)
-        kept = self._kept("simulate", made_of)
-        if kept is not None and (not captures or (folder / "pcap").is_dir()):
-            return kept
-        self._forget("simulate")
-        with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch, self._watch("simulate") as tell:
-            place = Path(scratch) / "pcap" if captures else None
-            if place is not None:
-                place.mkdir()
-            ways.simulate(self._scenario, pcap=place, progress=tell).save(folder, place)
-        return self._remember("simulate", made_of)
+        known = kept.known(folder, address.of_run(self._scenario))
+        if known is not None and (not captures or kept.has_captures(folder)):
+            return known
+        with self._watch("simulate") as tell:
+            return kept.simulate(self._scenario, folder, tell, captures=captures)
 
     def _emulate(self) -> Result | None:
         part = part_within(self._scenario, self._real_time_s)
         self._why = f"left out to stay within {self._real_time_s:g} s: {part.left_out}" if part.left_out else ""
         if part.scenario is None:
             return None
-        run = {"run": address.of_run(part.scenario), "device": self._device, "kernel": platform.release()}
-        made_of = address.of({"way": "emulate"} | run)
-        kept = self._kept("emulate", made_of)
-        if kept is not None:
-            self._announce(
-                f"emulate: taken from {self._folder / 'emulate'}, which holds these runs; remove it to repeat"
-            )
-            return kept
-        self._forget("emulate")
+        folder = self._folder / "emulate"
+        known = kept.known(folder, address.of_emulation(part.scenario, self._device))
+        if known is not None:
+            self._announce(f"emulate: taken from {folder}, which holds these runs; remove it to repeat")
+            return known
         self._announce(_announcement(part))
         with self._watch("emulate", part.lasts_s) as tell:
-            ways.emulate(
-                part.scenario, self._folder / "emulate", device=self._device, progress=lambda now: tell(now["fraction"])
-            )
-        return self._remember("emulate", made_of)
+            return kept.emulate(part.scenario, folder, tell, captures=True, device=self._device)
 
     def _measure(self, of: str) -> Result | None:
         """Of the captures in another way's result."""
@@ -271,38 +261,15 @@ class _Work:
         if source is None or source.result is None:
             self._why = f"there is nothing to measure: {of} has no answer"
             return None
-        name = f"measure-{of}"
-        made_of = address.of({"of": self.addresses.get(of), "package": address.package()})
-        kept = self._kept(name, made_of) if of in self.addresses else None
-        if kept is not None:
-            return kept
-        self._forget(name)
+        captured, folder = self._folder / of, self._folder / f"measure-{of}"
+        known = kept.known(folder, address.of_measurement(captured))
+        if known is not None:
+            return known
         try:
             with self._watch(f"measure {of}") as tell:
-                ways.measure(self._folder / of, self._folder / name, progress=lambda now: tell(now["fraction"] or 0.0))
+                return kept.measure(captured, folder, tell)
         except ValueError as error:  # there is nothing in these captures
             raise ways.LackingError(str(error)) from None
-        return self._remember(name, made_of)
-
-    def _kept(self, name: str, made_of: str) -> Result | None:
-        """The result in the folder, if it is whole and made of this."""
-        if self.addresses.get(name) != made_of:
-            return None
-        with contextlib.suppress(ValueError):
-            return Result.load(self._folder / name)
-        return None
-
-    def _forget(self, name: str) -> None:
-        """Before a result is replaced: whoever is killed meanwhile leaves no address that is wrong."""
-        if self.addresses.pop(name, None) is not None:
-            _write_addresses(self._folder, self.addresses)
-
-    def _remember(self, name: str, made_of: str) -> Result:
-        result = Result.load(self._folder / name)
-        if not result.partial:
-            self.addresses[name] = made_of
-            _write_addresses(self._folder, self.addresses)
-        return result
 
 
 def _announcement(part: Part) -> str:
@@ -321,7 +288,7 @@ def _with(columns: Mapping[str, Column], *, averages_untrusted: bool) -> dict[st
     return changed
 
 
-def _write_tables(folder: Path, comparison: Comparison, addresses: Mapping[str, str]) -> None:
+def _write_tables(folder: Path, comparison: Comparison) -> None:
     columns = [
         {"name": name, "answered": column.result is not None, "why": column.why}
         for name, column in comparison.columns.items()
@@ -332,37 +299,19 @@ def _write_tables(folder: Path, comparison: Comparison, addresses: Mapping[str, 
     types |= dict.fromkeys(("causes", "explanations"), pa.list_(pa.string()))
     table = pa.Table.from_pylist(rows(comparison), pa.schema(types))
     parquet.write_table(table, folder / "comparison.parquet", compression=COMPRESSION)
-    _write(
-        folder / COMPARISON.mark, _json({**comparison.run, **found, "columns": columns, "addresses": dict(addresses)})
-    )
+    write_whole(folder / COMPARISON.mark, json_text({**comparison.run, **found, "columns": columns}))
 
 
 _NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", "residual_share")
 
 
-def _write_addresses(folder: Path, addresses: Mapping[str, str]) -> None:
-    """What comparison.json says until there is a comparison: what the results in the folder were made of."""
-    _write(folder / COMPARISON.mark, _json({"schema": SCHEMA, "addresses": dict(addresses)}))
-
-
 def _read(folder: Path) -> dict[str, Any] | None:
     """What comparison.json holds; None if it cannot be used."""
     try:
-        kept = json.loads((folder / COMPARISON.mark).read_text(encoding="utf-8"))
+        found = json.loads((folder / COMPARISON.mark).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return kept if isinstance(kept, dict) and kept.get("schema") == SCHEMA else None
-
-
-def _json(value: Any) -> str:
-    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """As a whole or not at all."""
-    aside = path.with_name(f".{path.name}.new")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
+    return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
 
 
 def _ignore(_line: str) -> None:

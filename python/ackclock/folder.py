@@ -12,7 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "staged"]
+__all__ = [
+    "ADDRESS", "RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "staged", "write_whole",
+]  # fmt: skip
+
+# The file in a result's folder that says what it was made of: see `ackclock.kept`.
+ADDRESS = "address"
+
+# Begins the names of what will take another name once it is whole. A kill may leave it, and then it is in nobody's way.
+_UNFINISHED = ".ackclock-"
 
 
 class Contents(NamedTuple):
@@ -33,8 +41,8 @@ RESULT = Contents(
     "result",
     "run.json",
     re.compile(
-        r"run\.json(\.new)?|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
-        r"|record(/[^/]+\.ackrec)?"
+        r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
+        rf"|record(/[^/]+\.ackrec)?|{ADDRESS}"
     ),
 )
 
@@ -49,7 +57,10 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
         return
     if not folder.is_dir():
         raise FileExistsError(f"{folder}: is a file; choose another folder")
-    contents = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    inside = (path.relative_to(folder) for path in folder.rglob("*"))
+    contents = sorted(
+        path.as_posix() for path in inside if not any(part.startswith(_UNFINISHED) for part in path.parts)
+    )
     if contents and may_hold.mark not in contents:
         raise FileExistsError(f"{folder}: is not empty and no {may_hold.noun} of ackclock's; choose another folder")
     foreign = next((name for name in contents if not may_hold.names.fullmatch(name)), None)
@@ -63,7 +74,7 @@ def refuse_unwritable_folder(folder: str | Path) -> None:
     """Raises `OSError` if no result can be written to `folder`; leaves nothing behind."""
     existing = next(parent for parent in Path(folder).absolute().parents if parent.exists())
     try:
-        tempfile.TemporaryDirectory(prefix=".ackclock-", dir=existing).cleanup()
+        tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=existing).cleanup()
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(existing)) from None
 
@@ -71,13 +82,13 @@ def refuse_unwritable_folder(folder: str | Path) -> None:
 @contextlib.contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """A folder beside `folder` that takes its place at the end, or vanishes if anything goes wrong before."""
-    staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    staging = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{folder.name}.", dir=folder.parent))
     replaced = None
     try:
         yield staging
         staging.chmod(0o777 & ~_umask())  # mkdtemp's is private
         if folder.exists():
-            replaced = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent)) / "replaced"
+            replaced = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{folder.name}.", dir=folder.parent)) / "replaced"
             folder.rename(replaced)
         try:
             staging.rename(folder)
@@ -89,6 +100,13 @@ def staged(folder: Path) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
         if replaced is not None:
             shutil.rmtree(replaced.parent, ignore_errors=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file as a whole or not at all."""
+    aside = path.with_name(f"{_UNFINISHED}{path.name}")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)
 
 
 def _umask() -> int:

@@ -10,6 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from ackclock.folder import write_whole
 from ackclock.result import COMPRESSION, Result, run_json
 
 __all__ = ["GrowingResult"]
@@ -77,9 +78,7 @@ class GrowingResult:
         for name, table in tables.items():
             parquet.write_table(table, self._folder / f"{name}.parquet", compression=COMPRESSION)
         self.settle()
-        written = self._folder / "run.json.new"
-        written.write_text(run_json(run), encoding="utf-8")
-        written.replace(self._folder / "run.json")
+        write_whole(self._folder / "run.json", run_json(run))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

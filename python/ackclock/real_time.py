@@ -28,14 +28,14 @@ class Part(NamedTuple):
 
 def lasts_s(scenario: Scenario) -> float:
     """How long all runs of a scenario last, without what is between them."""
-    return sum(_replicates(point) * _duration_s(point) for point in scenario.expand())
+    return part_within(scenario, None).lasts_s
 
 
 def part_within(scenario: Scenario, limit_s: float | None) -> Part:
     """As many whole replicates of all points as fit; if not even one of each does, one of points all over the sweep.
 
-    Points are then taken in an order in which each is as far as can be from those taken before, beginning with the
-    first, so that a larger limit adds to what a smaller one has.
+    Where replicates are swept every point keeps its own. Points are then taken in an order in which each is as far as
+    can be from those taken before, beginning with the first, so that a larger limit adds to what a smaller one has.
 
     Args:
         scenario: With or without a sweep.
@@ -43,23 +43,32 @@ def part_within(scenario: Scenario, limit_s: float | None) -> Part:
     """
     points = scenario.expand()
     durations = [_duration_s(point) for point in points]
-    asked = _replicates(points[0])
-    fitting = asked if limit_s is None else min(asked, math.floor(limit_s / sum(durations)))
+    replicates = [_replicates(point) for point in points]
+    whole = sum(count * each_s for count, each_s in zip(replicates, durations, strict=True))
+    if limit_s is None or whole <= limit_s:
+        return Part(scenario, sum(replicates), whole, "")
+    swept, asked = "replicates" in points[0].assignments, replicates[0]
+    fitting = 0 if swept else math.floor(limit_s / sum(durations))
     if fitting > 0:
-        part = scenario if fitting == asked else scenario.replace(replicates=fitting)
-        left_out = "" if fitting == asked else f"{asked - fitting} of {asked} replicates of each point"
-        return Part(part, fitting * len(points), fitting * sum(durations), left_out)
+        left_out = f"{asked - fitting} of {asked} replicates of each point"
+        return Part(scenario.replace(replicates=fitting), fitting * len(points), fitting * sum(durations), left_out)
+    runs = replicates if swept else [1] * len(points)
     chosen: list[int] = []
+    total = 0.0
     for index in _spread([point.assignments for point in points]):
-        if sum(durations[one] for one in chosen) + durations[index] > (limit_s or 0.0):
+        if total + runs[index] * durations[index] > limit_s:
             break
         chosen.append(index)
+        total += runs[index] * durations[index]
     if not chosen:
-        return Part(None, 0, 0.0, f"a run of {durations[0]:g} s is longer than {limit_s:g} s")
+        first = f"{runs[0]} runs of {durations[0]:g} s are" if runs[0] > 1 else f"a run of {durations[0]:g} s is"
+        return Part(None, 0, 0.0, f"{first} longer than {limit_s:g} s")
     chosen.sort()
-    left_out = f"{len(points) - len(chosen)} of {len(points)} points, and all replicates but the first"
-    total = sum(durations[one] for one in chosen)
-    return Part(_of_points(scenario, [points[one] for one in chosen]), len(chosen), total, left_out)
+    left_out = f"{len(points) - len(chosen)} of {len(points)} points"
+    left_out += "" if swept else ", and all replicates but the first"
+    return Part(
+        _of_points(scenario, [points[one] for one in chosen]), sum(runs[one] for one in chosen), total, left_out
+    )
 
 
 def _spread(assignments: Sequence[dict[str, object]]) -> list[int]:

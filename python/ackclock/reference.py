@@ -145,7 +145,7 @@ def _preset_page(registered: Json, described: Json) -> str:
         "What is written beside it replaces the preset's value. Values that differ between presets are in bold."
     )
     meanings = page.choices("Preset")
-    page.table(("preset", "is"), [(f"`{name}`", meanings.get(name, "")) for name in presets])
+    page.names(("preset", "is"), [(name, meanings.get(name, "")) for name in presets])
     rows = []
     flat = {name: dict(_leaves(values)) for name, values in presets.items()}
     for path in dict.fromkeys(path for values in flat.values() for path in values):
@@ -231,14 +231,14 @@ def _result_page(registered: Json) -> str:
     for table in registered["tables"]:
         page.heading(2, table["name"])
         page.paragraph(table["summary"])
-        page.table(("column", "holds"), [(f"`{column['name']}`", column["summary"]) for column in table["columns"]])
+        page.names(("column", "holds"), [(column["name"], column["summary"]) for column in table["columns"]])
     page.heading(2, "estimates")
     page.paragraph(
         "What one captured connection means in the terms of models, with 95 % intervals; of a capture, the largest "
         "connections."
     )
     page.paragraph(_after_the_first_line(estimates))
-    page.table(("column", "holds"), [(f"`{name}`", summary) for name, summary in estimates.COLUMNS.items()])
+    page.names(("column", "holds"), estimates.COLUMNS.items())
     return page.finish()
 
 
@@ -249,13 +249,13 @@ def _comparison_page(registered: Json) -> str:
         "asked, what answered, the explanations by number) and `comparison.parquet`, one row for each metric, point, "
         "flow or hop, and way. How to read it is in the guide `docs/guides/which-way.md`."
     )
-    page.table(("column", "holds"), [(f"`{name}`", summary) for name, summary in FIELDS.items()])
-    page.heading(2, "Causes")
+    page.names(("column", "holds"), FIELDS.items())
+    page.title("Causes")
     page.paragraph(
         "What may explain a residual. A cause is named where its evidence is in the results, and where its direction, "
         "and its size if that is known, fit."
     )
-    page.table(("cause", "what it is"), [(f"`{one.name}`", one.sentence) for one in CAUSES])
+    page.names(("cause", "what it is"), [(one.name, one.sentence) for one in CAUSES])
     return page.finish()
 
 
@@ -306,6 +306,10 @@ class _Page:
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         lines = [head, ["---"] * len(head), *rows]
         self._parts.append("\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines))
+
+    def names(self, head: Sequence[str], meanings: Iterable[tuple[str, str]]) -> None:
+        """A table of names as they are written, and what each means."""
+        self.table(head, [(f"`{name}`", meaning) for name, meaning in meanings])
 
     def element(self, entry: Json, pattern: str) -> None:
         """The section of one registered element."""

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ackclock import address, kept, plot, ways
+from ackclock import address, experiment_runs, plot, ways
 from ackclock.experiments import Experiment, Kind, Outcome, Verdict, plain
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, staged
-from ackclock.summary import plain as plain_numbers
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, staged, write_whole
+from ackclock.summary import json_text
 
 __all__ = ["Record", "figure_path", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery"]
 
@@ -45,7 +45,7 @@ def prepare(folder: Path) -> None:
     refuse_unwritable_folder(folder / GALLERY.mark)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / GALLERY.mark).exists():
-        _write(folder / GALLERY.mark, "[]\n")
+        write_whole(folder / GALLERY.mark, "[]\n")
 
 
 def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], None] | None = None) -> Record:
@@ -57,13 +57,13 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
         progress: Is told the share done.
 
     Raises:
-        KeyboardInterrupt: Interrupted. Runs that had ended are kept.
+        KeyboardInterrupt: Interrupted. Runs that had ended are experiment_runs.
     """
     runs = experiment.runs()
     made_of = address.of(
         {
             "experiment": experiment.name,
-            "runs": kept.addresses(runs),
+            "runs": experiment_runs.addresses(runs),
             "measured": [name for name, run in runs.items() if run.measured],
             "package": address.package(),
         }
@@ -72,13 +72,13 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
     if known is not None and known["address"] == made_of:
         return known
     try:
-        results = kept.results(runs, folder / "runs", progress or (lambda _share: None))
+        results = experiment_runs.results(runs, folder / "runs", progress or (lambda _share: None))
     except ways.LackingError as lacking:
         outcome = Outcome(Verdict(Kind.NOT_RUN, str(lacking)), (), None)
-    except kept.FailedRunError as failure:
+    except experiment_runs.FailedRunError as failure:
         outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)
     else:
-        outcome = replace(experiment.conclude(results), distrust=kept.distrust(results))
+        outcome = replace(experiment.conclude(results), distrust=experiment_runs.distrust(results))
     is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNTRUSTED)
     return _write_record(experiment, outcome, made_of if is_final else None, folder)
 
@@ -126,8 +126,8 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
 
     found = [(one, record) for one in experiments if (record := recorded(one, folder)) is not None]
     shown = [(record, figure_path(one, folder).read_bytes() if record["drawn"] else None) for one, record in found]
-    _write(folder / GALLERY.mark, _json([record for _, record in found]))
-    _write(folder / "index.html", gallery(shown))
+    write_whole(folder / GALLERY.mark, json_text([record for _, record in found]))
+    write_whole(folder / "index.html", gallery(shown))
     return folder / "index.html"
 
 
@@ -137,21 +137,10 @@ def _write_record(experiment: Experiment, outcome: Outcome, made_of: str | None,
     drawn = None if outcome.draw is None else outcome.draw()
     made = {"schema": SCHEMA, "address": made_of, "version": ways.version(), "drawn": drawn is not None}
     # As it will be read again.
-    record: Record = json.loads(_json(made | named | plain(outcome)))
+    record: Record = json.loads(json_text(made | named | plain(outcome)))
     with staged(folder / experiment.name) as staging:
         if drawn is not None:
             for ending in ("svg", "png"):
                 plot.save(drawn, staging / f"figure.{ending}")
-        _write(staging / "outcome.json", _json(record))
+        (staging / "outcome.json").write_text(json_text(record), encoding="utf-8")
     return record
-
-
-def _json(value: Any) -> str:
-    return json.dumps(plain_numbers(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """As a whole or not at all."""
-    aside = path.with_name(f".{path.name}.new")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)

@@ -1,5 +1,6 @@
 """The tables that people read after a run: each row a dict, plain data for a terminal, a report or JSON."""
 
+import json
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -107,6 +108,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(member) for member in value]
     return value
+
+
+def json_text(value: Any) -> str:
+    """What is `plain` as text of several lines, the last of them ended."""
+    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def flow_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:

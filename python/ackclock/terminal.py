@@ -1,6 +1,5 @@
 """What commands print on standard output: tables for people, JSON for machines."""
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,9 @@ if TYPE_CHECKING:
 
 def print_json(value: Any) -> None:
     """Prints plain data and intervals; what is not finite is null."""
-    from ackclock.summary import plain
+    from ackclock.summary import json_text
 
-    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    click.echo(json_text(value), nl=False)
 
 
 def print_table(

@@ -64,3 +64,16 @@ def test_a_single_swept_path(scenario: Scenario) -> None:
     part = part_within(swept, 10)
     assert part.scenario is not None
     assert [list(point.assignments.values()) for point in part.scenario.expand()] == [["0 %"], ["2 %"]]
+
+
+def test_swept_replicates_stay_as_they_are(scenario: Scenario) -> None:
+    swept = scenario.replace(sweep={"replicates": [1, 3]})
+    assert lasts_s(swept) == 20
+    assert part_within(swept, 20) == (swept, 4, 20, "")
+    part = part_within(swept, 10)
+    assert part.scenario is not None
+    assert (part.runs, part.lasts_s, part.left_out) == (1, 5, "1 of 2 points")
+    assert [point.assignments for point in part.scenario.expand()] == [{"replicates": 1}]
+    assert lasts_s(part.scenario) == 5
+    dear = scenario.replace(sweep={"replicates": [3, 1]})
+    assert part_within(dear, 10).left_out == "3 runs of 5 s are longer than 10 s"

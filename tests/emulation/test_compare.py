@@ -5,13 +5,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import Result, every_way, load, ways
+from ackclock import Result, address, every_way, load, plot, ways
 from ackclock.cli import cli
 
 from .pretended import LATE, Pretended
@@ -194,10 +195,29 @@ def test_what_is_there_is_used_again(
     # Another seed is another run; so is another number of replicates.
     ackclock("compare", scenario_file, *QUICK, "--seed", 2)
     assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, True)
-    # What was damaged is made anew.
+    # What was damaged is made anew, and what another command has replaced.
     (FOLDER / "simulate/flows.parquet").unlink()
     ackclock("compare", scenario_file, *QUICK, "--seed", 2)
     assert len(simulated) == 3
+    ackclock("simulate", scenario_file, *QUICK, "--seed", 3, "-o", FOLDER / "simulate")
+    ackclock("compare", scenario_file, *QUICK, "--seed", 2)
+    assert len(simulated) == 5
+    assert Result.load(FOLDER / "simulate").run["seed"] == "2"
+
+
+def test_another_build_emulates_no_second_time(
+    scenario_file: Path, pretended: Pretended, measuring: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated = simulations(monkeypatch)
+    ackclock("compare", scenario_file, *QUICK)
+    pretended.asked.clear()
+    monkeypatch.setattr(address, "_engine", lambda: "another build")
+    monkeypatch.setattr(address, "package", lambda: "another build")
+    assert "emulate: taken from" in ackclock("compare", scenario_file, *QUICK).stderr
+    assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, False)
+    # Another device carries packets otherwise.
+    ackclock("compare", scenario_file, *QUICK, "--device", "tun")
+    assert pretended.asked["emulate"]["device"] == "tun"
 
 
 def test_an_interrupted_command_goes_on(
@@ -307,6 +327,17 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     assert list(tmp_path.rglob(".comparison*")) == []
 
 
+def test_throughput_is_averaged_over_as_long_however_often_there_are_samples(scenario_file: Path) -> None:
+    scenario = load(scenario_file).replace(
+        {"replicates": 2, "duration": "2 s", "sample_interval": "50 ms", "sweep": {}}
+    )
+    comparison = every_way.compare(scenario, "compared", asked=("simulate",))
+    [line] = plot.figures_of_ways(comparison)["throughput"]().axes[0].lines
+    steps = np.diff(line.get_xdata())
+    assert len(steps) > 10
+    assert steps.min() >= 0.999 * 2 / 25
+
+
 @pytest.mark.usefixtures("pretended")
 def test_ctrl_c_before_any_answer_leaves_nothing(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_arguments: object, **_options: object) -> None:
@@ -320,9 +351,18 @@ def test_ctrl_c_before_any_answer_leaves_nothing(scenario_file: Path, monkeypatc
 
 
 @pytest.mark.usefixtures("pretended")
-@pytest.mark.parametrize("wrong", [{"asked": ("simulate", "guess")}, {"models": "crystal_ball"}])
-def test_what_there_is_not_is_refused_at_once(scenario_file: Path, wrong: dict) -> None:
-    with pytest.raises(ValueError, match=r"is no (way|model)"):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"asked": ("simulate", "guess")}, "is no way"),
+        ({"asked": ("measure",)}, "measure needs captures"),
+        ({"asked": ("predict", "measure")}, "measure needs captures"),
+        ({"asked": ()}, "nothing to compare"),
+        ({"models": "crystal_ball"}, "is no model"),
+    ],
+)
+def test_what_there_is_not_is_refused_at_once(scenario_file: Path, wrong: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         every_way.compare(load(scenario_file), "compared", **wrong)
     assert not Path("compared").exists()
 

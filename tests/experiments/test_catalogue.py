@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from ackclock import kept, plot
+from ackclock import experiment_runs, plot
 from ackclock.experiments import (
     EXPERIMENTS,
     Cell,
@@ -93,7 +93,7 @@ every_experiment = pytest.mark.parametrize(
 @cache
 def outcome(experiment: Experiment) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
-        return experiment.conclude(kept.results(experiment.runs(), Path(folder), lambda _share: None))
+        return experiment.conclude(experiment_runs.results(experiment.runs(), Path(folder), lambda _share: None))
 
 
 @cache

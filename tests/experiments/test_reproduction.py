@@ -310,9 +310,13 @@ def test_an_interrupted_simulation_is_not_kept(
     monkeypatch.setattr(ways, "simulate", interrupted)
     one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
     assert reproduction.reproduce_all([one], tmp_path) == []
-    assert list(tmp_path.iterdir()) == []
+    assert made.seen == []
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+    # What there is of it says that it is partial, and is made again.
+    assert [Result.load(path).partial for path in (tmp_path / "runs").iterdir()] == [True]
     monkeypatch.setattr(ways, "simulate", simulate)
     assert len(reproduction.reproduce_all([one], tmp_path)) == 1
+    assert [Result.load(path).partial for path in (tmp_path / "runs").iterdir()] == [False]
 
 
 def test_a_trace_counts_with_its_content(tmp_path: Path) -> None:

@@ -35,16 +35,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let topology = topology::build(&job);
     let (statistics, tables) = if trace {
-        let log = PacketLog::new(&scenario, &topology, job.labels());
-        leave(Run::simulate(&scenario, topology, job.labels(), log, &Unattended))
+        let log = PacketLog::new(&job, &topology);
+        leave(Run::simulate(&job, topology, log, &Unattended))
     } else {
-        leave(Run::simulate(
-            &scenario,
-            topology,
-            job.labels(),
-            NoTrace,
-            &Unattended,
-        ))
+        leave(Run::simulate(&job, topology, NoTrace, &Unattended))
     };
     if wants_digest {
         let digest = tables.iter().map(|(_, table)| table).fold(FNV_OFFSET, digest);

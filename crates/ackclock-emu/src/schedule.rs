@@ -4,24 +4,27 @@ use crate::system::real_time;
 use std::fs::{self, File};
 use std::io::{self, Write};
 
-/// Makes the calling thread real-time (SCHED_FIFO, sched(7)) with a priority of 1 to 99. Threads and processes it starts
-/// from then on are ordinary ones.
+/// Of 1 to 99: above everything ordinary; nothing else here is real-time.
+const PRIORITY: i32 = 1;
+
+/// Makes the calling thread real-time (SCHED_FIFO, sched(7)). Threads and processes it starts from then on are ordinary
+/// ones.
 ///
 /// Ask before entering a user namespace: within one even root is refused.
 ///
 /// # Errors
 /// What sched_setscheduler(2) says: EPERM without CAP_SYS_NICE in the initial user namespace and without RLIMIT_RTPRIO,
 /// or in a control group without real-time budget.
-pub fn become_real_time(priority: i32) -> io::Result<()> {
-    real_time::first_in_first_out(priority)
+pub fn become_real_time() -> io::Result<()> {
+    real_time::first_in_first_out(PRIORITY)
 }
 
-/// Whether a thread may become real-time: asks in one of its own, which ends with the priority it got.
+/// Whether a thread may become real-time: asks in one of its own, which ends with what it got.
 ///
 /// # Errors
 /// Those of [`become_real_time`], as a sentence.
-pub fn try_real_time(priority: i32) -> Result<(), String> {
-    let asked = std::thread::spawn(move || become_real_time(priority));
+pub fn try_real_time() -> Result<(), String> {
+    let asked = std::thread::spawn(become_real_time);
     asked
         .join()
         .map_err(|_| "the thread panicked".to_owned())?

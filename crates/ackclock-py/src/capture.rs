@@ -29,7 +29,7 @@ pub struct Listener {
 impl Listener {
     /// Listens to one job; captures go to `folder`, named after point and replicate.
     pub fn new(job: &Job<'_>, topology: &Topology, packets: bool, folder: Option<&Path>) -> Self {
-        let log = packets.then(|| PacketLog::new(job.scenario, topology, job.labels()));
+        let log = packets.then(|| PacketLog::new(job, topology));
         let mut listener = Listener {
             log,
             at_senders: None,

@@ -72,7 +72,7 @@ pub fn run_all<T: Trace>(
         };
         let topology = topology::build(job);
         let trace = trace(job, &topology);
-        let outcome = Run::simulate(job.scenario, topology, job.labels(), trace, &part);
+        let outcome = Run::simulate(job, topology, trace, &part);
         part.proceed(Time::ZERO + job.scenario.duration);
         Some(outcome)
     };

@@ -2,9 +2,9 @@
 
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
+use ackclock_core::job::Job;
 use ackclock_core::packet::{Packet, PacketKind, SackBlock};
 use ackclock_core::result::{PacketRow, Table};
-use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 
 /// Writes every step down.
@@ -19,12 +19,12 @@ pub struct PacketLog {
 }
 
 impl PacketLog {
-    /// Nothing written yet. `labels` are point and replicate.
-    pub fn new(scenario: &Scenario, topology: &Topology, labels: (i64, i64)) -> Self {
+    /// Nothing written yet.
+    pub fn new(job: &Job<'_>, topology: &Topology) -> Self {
         PacketLog {
-            labels,
+            labels: job.labels(),
             hops: topology.shared.clone(),
-            groups: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+            groups: job.scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
             flows: topology
                 .flows
                 .iter()

@@ -17,11 +17,11 @@ use crate::station::Station;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
 use ackclock_core::hop::{Arrival, Hop};
+use ackclock_core::job::Job;
 use ackclock_core::observe::Context;
 use ackclock_core::packet::{Packet, PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
-use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 use windows::Windows;
 
@@ -175,17 +175,16 @@ impl<T: Trace> Run<T> {
         run
     }
 
-    /// Runs a scenario's replicate to its end.
+    /// Does a job to its end, in the topology that was built of it.
     pub fn simulate(
-        scenario: &Scenario,
+        job: &Job<'_>,
         mut topology: Topology,
-        labels: (i64, i64),
         trace: T,
         supervisor: &dyn Supervisor,
     ) -> Outcome<T> {
-        let mut sampler = Sampler::new(scenario, &mut topology, labels);
+        let mut sampler = Sampler::new(job, &mut topology);
         let mut run = Run::new(topology, trace);
-        let end = Time::ZERO + scenario.duration;
+        let end = Time::ZERO + job.scenario.duration;
         let complete = run.proceed_until(end, &mut sampler, supervisor);
         let until = if complete { end } else { run.now };
         let tables = sampler.finish(until, &mut run);

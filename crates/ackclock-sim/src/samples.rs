@@ -6,10 +6,11 @@ use crate::topology::Topology;
 use crate::trace::Trace;
 use ackclock_core::activity::bit_per_s;
 use ackclock_core::endpoint::{Sender, SenderEvent};
+use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
 use ackclock_core::result::{EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::HopSeries;
-use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::scenario::Transport;
 use ackclock_core::units::{Bytes, Span, Time};
 
 /// See the module.
@@ -38,7 +39,9 @@ fn seconds(value: Option<Span>) -> f64 {
 
 impl Sampler {
     /// Nothing written yet.
-    pub fn new(scenario: &Scenario, topology: &mut Topology, (point, replicate): (i64, i64)) -> Self {
+    pub fn new(job: &Job<'_>, topology: &mut Topology) -> Self {
+        let scenario = job.scenario;
+        let (point, replicate) = job.labels();
         let control = |transport: &Transport| match transport {
             Transport::Tcp { control, .. } => control.name,
             Transport::Udp { .. } => "udp",

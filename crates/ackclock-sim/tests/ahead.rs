@@ -25,10 +25,10 @@ fn first(scenario: &Scenario) -> Job<'_> {
 fn agree(scenario: &Scenario) -> u64 {
     let job = first(scenario);
     let topology = topology::build(&job);
-    let log = PacketLog::new(scenario, &topology, job.labels());
-    let step_by_step = Run::simulate(scenario, topology, job.labels(), log, &Unattended);
+    let log = PacketLog::new(&job, &topology);
+    let step_by_step = Run::simulate(&job, topology, log, &Unattended);
     let topology = topology::build(&job);
-    let ahead = Run::simulate(scenario, topology, job.labels(), NoTrace, &Unattended);
+    let ahead = Run::simulate(&job, topology, NoTrace, &Unattended);
     for (one, other) in cells(&step_by_step.tables).iter().zip(&cells(&ahead.tables)) {
         assert_eq!(one, other, "{}.{}", one.0, one.1);
     }
@@ -141,8 +141,8 @@ fn many_flows_can_be_stopped() {
         DUMBBELL,
         &["flows.bulk.count=210", "hops.bottleneck.link.rate=\"60 Mbit/s\""],
     );
-    let topology = topology::build(&first(&many));
-    let stopped = Run::simulate(&many, topology, (0, 0), NoTrace, &Impatient);
+    let job = first(&many);
+    let stopped = Run::simulate(&job, topology::build(&job), NoTrace, &Impatient);
     assert!(!stopped.complete && stopped.statistics.data_packets > 500);
 }
 

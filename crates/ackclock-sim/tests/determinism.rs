@@ -25,14 +25,7 @@ fn replicate(scenario: &Scenario, number: u32) -> Tables {
         point: 0,
         replicate: number,
     };
-    Run::simulate(
-        scenario,
-        topology::build(&job),
-        job.labels(),
-        NoTrace,
-        &Unattended,
-    )
-    .tables
+    Run::simulate(&job, topology::build(&job), NoTrace, &Unattended).tables
 }
 
 fn column<'a>(tables: &'a Tables, table: &str, column: &str) -> &'a Column {

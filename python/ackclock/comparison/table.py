@@ -106,8 +106,8 @@ class Comparison:
     """One scenario answered every way that was asked for.
 
     Attributes:
-        run: What `comparison.json` says of it: `name`, `seed`, `replicates`, `versions`, `points` (each with its
-            `assignments` and resolved `scenario`), `partial`, `warnings`.
+        run: What `comparison.json` says of it: `name`, `seed`, `replicates`, `versions`, `partial`, the `scenario` as
+            it was given, and `points`, each with its `assignments` and resolved `scenario`.
         columns: By name, in the order of tables; those without an answer too.
     """
 

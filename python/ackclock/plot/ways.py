@@ -1,5 +1,6 @@
 """Figures of a comparison: the ways in the same axes."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -26,8 +27,8 @@ _MOST_PANELS = 6
 # The height of a panel, and what title and axis take besides, in inches.
 _PANEL, _FRAME = 1.9, 0.9
 
-# Throughput is averaged over this share of the run: longer than in `plot.series`, as lines above each other have to be
-# told apart.
+# Throughput is averaged over at least this part of the run, however often a way has samples: longer than in
+# `plot.series`, as lines above each other have to be told apart.
 _INTERVALS = 25
 
 
@@ -189,7 +190,7 @@ def _draw_series(axes: Axes, name: str, column: Column, what: str, flow: dict[st
             continue
         time, values = rows["time_s"], rows[value] / mss
         if what == "throughput":
-            every = max(1, time.size // _INTERVALS)
+            every = math.ceil(time.size / _INTERVALS)
             time, delivered = time[::every], rows[value][::every]
             values = np.diff(delivered) * 8e-6 / np.diff(time)
             time = (time[1:] + time[:-1]) / 2

@@ -11,9 +11,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A priority as the emulator's thread would have.
-const PRIORITY: i32 = 1;
-
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) kernel: String,
@@ -58,7 +55,7 @@ impl Facts {
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             tun,
             packet_socket,
-            real_time: schedule::try_real_time(PRIORITY),
+            real_time: schedule::try_real_time(),
             real_time_share: schedule::real_time_share(),
             wakefulness: schedule::Wakefulness::request()
                 .map(drop)

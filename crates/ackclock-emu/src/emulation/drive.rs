@@ -23,8 +23,6 @@ const WATCH: Span = Span::from_millis(100);
 const ENDING_WATCH: Span = Span::from_millis(5);
 /// For how long hosts may take to end once they are told.
 const ENDING_NS: u64 = 10_000_000_000;
-/// Above everything ordinary; nothing else here is real-time.
-pub(super) const PRIORITY: i32 = 1;
 
 /// Who takes what a run gives while it lasts, and may end it.
 pub(super) trait Supervisor {
@@ -83,7 +81,7 @@ pub(super) fn drive(
             .name("ackclock-loop".into())
             .spawn_scoped(scope, || {
                 let _given_at_end = GiveAtEnd(&over);
-                let ordinary = become_real_time(PRIORITY).err().map(|error| error.to_string());
+                let ordinary = become_real_time().err().map(|error| error.to_string());
                 real_time.run(&clock, end, &stop).map(|report| (report, ordinary))
             })?;
         let progress = || (clock.now().min(end), delivered.load(Ordering::Relaxed));

@@ -1,7 +1,6 @@
 //! What a machine must have for an emulation, and what it runs with.
 
 use super::description::Description;
-use super::drive::PRIORITY;
 use super::pair::Pair;
 use super::{Failure, Options};
 use crate::device::DeviceKind;
@@ -44,7 +43,7 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
         );
         return Err(Failure::Lacking(text));
     }
-    let refused = try_real_time(PRIORITY).err();
+    let refused = try_real_time().err();
     let mut warnings = Vec::new();
     warnings.extend(
         pair.tun_refused()

@@ -80,7 +80,7 @@ pub fn run(scenario: &Scenario, replicate: u32) -> Ran {
     };
     let topology = topology::build(&job);
     let tap = Tap::new(scenario, &topology);
-    let outcome = Run::simulate(scenario, topology, job.labels(), tap, &Unattended);
+    let outcome = Run::simulate(&job, topology, tap, &Unattended);
     Ran {
         tables: outcome.tables,
         at_senders: outcome.trace.at_senders,

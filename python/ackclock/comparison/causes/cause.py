@@ -9,7 +9,10 @@ from ackclock.comparison.predicted import Prediction
 from ackclock.metrics import Interval
 from ackclock.models import FlowPath
 
-__all__ = ["NOTICEABLE", "Cause", "Evidence", "percent"]
+__all__ = ["NOTICEABLE", "OF_THE_WINDOW", "Cause", "Evidence", "percent"]
+
+# What grows and falls with the window.
+OF_THE_WINDOW = ("goodput", "cwnd")
 
 # An effect of less than a hundredth is not named as a cause: guessed, as what a reader would not stop at.
 NOTICEABLE = 0.01

@@ -2,7 +2,7 @@
 
 import math
 
-from ackclock.comparison.causes.cause import Cause, Evidence, percent
+from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 from ackclock.comparison.predicted import told_by
 from ackclock.metrics import metric
 from ackclock.models import Model
@@ -10,9 +10,6 @@ from ackclock.models import Model
 __all__ = [
     "NOT_SETTLED", "OTHER_LOSS", "OTHER_ROUND_TRIPS", "SENDING_RATE", "TIMEOUTS_SEEN", "VIOLATED_ASSUMPTION",
 ]  # fmt: skip
-
-# What grows and falls with the window.
-_OF_THE_WINDOW = ("goodput", "cwnd")
 
 
 def _assumes(record: Model, name: str) -> bool:
@@ -28,7 +25,7 @@ def _timeouts(evidence: Evidence) -> str:
     said, seen = evidence.prediction, evidence.reference_saw.get("timeouts", 0.0)
     share = evidence.share_of_timeouts(seen)
     applies = said is not None and _assumes(said.model, "few_timeouts") and "few_timeouts" not in said.violated
-    if not (applies and evidence.metric in _OF_THE_WINDOW and evidence.fits(share)):
+    if not (applies and evidence.metric in OF_THE_WINDOW and evidence.fits(share)):
         return ""
     return f"{evidence.reference} had {seen:.2g} timeouts a run, which take {percent(share)} of its time at least"
 
@@ -39,7 +36,7 @@ def _not_settled(evidence: Evidence) -> str:
         return ""
     drift = evidence.reference_saw.get("cwnd_drift", math.nan)
     early = evidence.reference_saw.get("early_retransmissions", math.nan)
-    if evidence.metric in (*_OF_THE_WINDOW, "rtt") and evidence.fits(drift):
+    if evidence.metric in (*OF_THE_WINDOW, "rtt") and evidence.fits(drift):
         how = "larger" if drift > 0 else "smaller"
         return f"{evidence.reference}'s window was {percent(abs(drift))} {how} in the second half of the measured time"
     if evidence.metric == "retransmissions" and evidence.fits(1 - 2 * early):
@@ -63,7 +60,7 @@ def _round_trips(evidence: Evidence) -> str:
 def _loss(evidence: Evidence) -> str:
     """A rate falls with the root of the loss, so that it is off by the root of what the loss is off."""
     said, seen = evidence.prediction, evidence.reference_saw.get("retransmissions", math.nan)
-    if said is None or evidence.metric not in _OF_THE_WINDOW:
+    if said is None or evidence.metric not in OF_THE_WINDOW:
         return ""
     given = said.inputs.get("loss", 0.0)
     if not (given > 0 and seen > 0 and evidence.fits(math.sqrt(seen / given) - 1)):

@@ -4,13 +4,11 @@ The features, and what each was found to cost on five paths, are in docs/guides/
 """
 
 from ackclock import quantity
-from ackclock.comparison.causes.cause import Cause, Evidence, percent
+from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 
 __all__ = [
     "BURSTS", "DELAYED_ACKS", "FRIENDLY_GROWTH", "HYSTART", "KERNEL_SETTINGS", "RECOVERY", "WHOLE_SEGMENTS",
 ]  # fmt: skip
-
-_OF_THE_WINDOW = ("goodput", "throughput", "cwnd")
 
 # Parameters that matter only where there are timeouts, or only where something is lost.
 _OF_TIMEOUTS = frozenset({"rto_minimum", "rto_floor", "rto_maximum", "after_timeout", "repeated_timeout"})
@@ -59,7 +57,7 @@ def _settings(evidence: Evidence) -> str:
 def _friendly_growth(evidence: Evidence) -> str:
     control = _control(evidence)
     concerns = control.get("kind") == "cubic" and control.get("friendly_speedup") is True
-    smaller = evidence.metric in (*_OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay") and not evidence.more
+    smaller = evidence.metric in (*OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay") and not evidence.more
     if not (evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)):
         return ""
     return "the engine's CUBIC has friendly_speedup, Linux's has not"
@@ -92,7 +90,7 @@ def _whole_segments(evidence: Evidence) -> str:
     transport, window = evidence.flow["transport"], evidence.reference_saw.get("cwnd", 0.0) / evidence.path.mss_bytes
     reduced = min(evidence.both("retransmissions")) > 0 and transport.get("whole_ssthresh") is False
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
-    if not (reduced and fits and evidence.metric in _OF_THE_WINDOW):
+    if not (reduced and fits and evidence.metric in OF_THE_WINDOW):
         return ""
     return f"windows are {window:.2g} segments on average: a segment is up to {percent(1 / window)} of one"
 
@@ -106,7 +104,7 @@ def _delayed_acks(evidence: Evidence) -> str:
     shorter = 1 - ours / engines
     if quantity.packets(delayed["every"]) <= 1 or not (_loses_at_random(evidence) and 0 < engines - ours <= longest):
         return ""
-    effect = {"rtt": -shorter, "goodput": shorter, "throughput": shorter}.get(evidence.metric, 0.0)
+    effect = {"rtt": -shorter, "goodput": shorter}.get(evidence.metric, 0.0)
     if not evidence.fits(effect):
         return ""
     return f"the engine's receiver holds an ACK up to {longest * 1e3:g} ms; round trips were {percent(shorter)} shorter"
@@ -115,7 +113,7 @@ def _delayed_acks(evidence: Evidence) -> str:
 def _recovery(evidence: Evidence) -> str:
     ours, engines = evidence.both("timeouts")
     effect = evidence.share_of_timeouts(engines - ours)
-    if not (evidence.is_kernel_beside_engine and evidence.metric in _OF_THE_WINDOW and evidence.fits(effect)):
+    if not (evidence.is_kernel_beside_engine and evidence.metric in OF_THE_WINDOW and evidence.fits(effect)):
         return ""
     rack = next((row["has"] for row in evidence.settings if row["name"] == "net.ipv4.tcp_recovery"), "1") != "0"
     how = "by time (RACK, tail-loss probes) and spreads reductions (PRR)" if rack else "with PRR, RACK being off"

@@ -31,9 +31,9 @@ def _late(evidence: Evidence) -> str:
     path, late_s = evidence.path, 2 * evidence.late_s
     if evidence.way != "emulate" or path is None or not (late_s > 0 and path.round_trip_s > 0):
         return ""
-    longer = evidence.metric in ("rtt", "rtt_p99", "smoothed_rtt") and 0 < evidence.difference.mean <= late_s
+    longer = evidence.metric in ("rtt", "rtt_p99") and 0 < evidence.difference.mean <= late_s
     share = late_s / path.round_trip_s
-    slower = evidence.metric in ("goodput", "throughput") and 0 < -evidence.relative <= share
+    slower = evidence.metric == "goodput" and 0 < -evidence.relative <= share
     if not (longer or slower):
         return ""
     return f"packets were late: up to {late_s * 1e3:.2g} ms in half of the round trips, {percent(share)} of one"

@@ -41,19 +41,11 @@ class Reading:
         extra_packets: How many packets fit behind the input queue before the link. A second queue in series: what the
             two drop, and when, is what one of their summed length drops.
         fast_share: Which share of its printed rate the link of sets 5 to 9 has.
-        slow_window: The receiver's window in sets 1 to 4, in segments.
-        queue_packets: Room of the input queue.
     """
 
     name: str
     extra_packets: int
     fast_share: float = 1.0
-    slow_window: int = validation.RECEIVE_WINDOW
-    queue_packets: int = QUEUE_PACKETS
-
-    def receive_window(self, of: validation.Set) -> int:
-        """In segments; printed of sets 5 to 9."""
-        return self.slow_window if _is_slow(of) else validation.RECEIVE_WINDOW
 
     def link_bit_per_s(self, of: validation.Set) -> float:
         """Rate of a set's link."""
@@ -67,10 +59,10 @@ class Reading:
         """The round-trip time of a full segment with nothing queued."""
         return 2 * DELAY_S + (of.mtu_bytes + HEADER_BYTES) * 8 / self.link_bit_per_s(of)
 
-    def buffer_packets(self, of: validation.Set) -> int:
-        """What may wait before the link; the same for all sets."""
-        del of
-        return self.queue_packets + self.extra_packets
+    @property
+    def buffer_packets(self) -> int:
+        """What may wait before the link."""
+        return QUEUE_PACKETS + self.extra_packets
 
 
 # An overflow is a loss too. FF and PFTK were computed with hardly more than the error probability, so hardly anything
@@ -92,7 +84,7 @@ def scenario(readings: Sequence[Reading], duration_s: float = DURATION_S) -> Sce
             flow = flow_name(of, reading)
             ways = [f"{flow} {way}" for way in ("there", "back")]
             hops += [_channel(way, of, reading) for way in ways]
-            flows.append(_flow(flow, ways, of, reading))
+            flows.append(_flow(flow, ways, of))
     tree = {
         "schema": 1,
         "name": "validation of the Markov model",
@@ -114,14 +106,14 @@ def _channel(name: str, of: validation.Set, reading: Reading) -> dict[str, Any]:
     return {
         "name": name,
         "scope": "per_flow",
-        "queue": {"kind": "droptail", "limit": f"{reading.buffer_packets(of)} packets"},
+        "queue": {"kind": "droptail", "limit": f"{reading.buffer_packets} packets"},
         "link": {"kind": "constant", "rate": f"{reading.link_bit_per_s(of):g} bit/s"},
         "delay": f"{DELAY_S:g} s",
         "impairments": [error],
     }
 
 
-def _flow(name: str, ways: list[str], of: validation.Set, reading: Reading) -> dict[str, Any]:
+def _flow(name: str, ways: list[str], of: validation.Set) -> dict[str, Any]:
     there, back = ways
     return {
         "name": name,
@@ -133,7 +125,7 @@ def _flow(name: str, ways: list[str], of: validation.Set, reading: Reading) -> d
             "control": {"kind": "reno"},
             "preset": "linux",
             "mss": f"{of.mtu_bytes - HEADER_BYTES} bytes",
-            "receive_window": f"{reading.receive_window(of)} packets",
+            "receive_window": f"{validation.RECEIVE_WINDOW} packets",
         },
         "start": ["0 s", f"{STARTS_S} s"],
     }

@@ -10,6 +10,7 @@ hold today depends on the stack. An emulation is not repeatable, so nothing is e
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import isnan
+from typing import Literal
 
 from matplotlib.figure import Figure
 
@@ -124,8 +125,8 @@ def _settings(readings: Sequence[Reading], run: Result) -> tuple[Setting, ...]:
 
 def _described(reading: Reading) -> str:
     share = f", {reading.fast_share:g} of the printed rate in sets 5 to 9" if reading.fast_share != 1 else ""
-    queue = f"{reading.queue_packets} packets in the input queue, {reading.extra_packets} behind it"
-    return f"{queue}{share}; receive window {reading.slow_window} segments in sets 1 to 4"
+    queue = f"{emulator.QUEUE_PACKETS} packets in the input queue, {reading.extra_packets} behind it"
+    return f"{queue}{share}; receive window {validation.RECEIVE_WINDOW} segments in sets 1 to 4"
 
 
 def _tables(every: Sequence[Rows], by_name: ByName, fitting: str) -> tuple[Table, ...]:
@@ -221,8 +222,8 @@ def _draw(by_name: ByName, sender: str) -> Figure:
     )
 
 
-def _runs(readings: Sequence[Reading], way: str) -> Mapping[str, Run]:
-    return {RUN: Run(emulator.scenario(readings), "emulate" if way == "emulate" else "simulate", measured=True)}
+def _runs(readings: Sequence[Reading], way: Literal["simulate", "emulate"]) -> Mapping[str, Run]:
+    return {RUN: Run(emulator.scenario(readings), way, measured=True)}
 
 
 # Real time is dear: the reading that the paper's words give, and the one that its rows point to.

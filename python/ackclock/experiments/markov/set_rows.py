@@ -104,7 +104,7 @@ def ours(of: validation.Set, reading: Reading, connections: Sequence[Connection]
     flow, L = emulator.flow_name(of, reading), reading.rate(of)
     own = [connection for connection in connections if connection.flow == flow]
     filled = estimators.self_filled(
-        of.worked, L, reading.base_rtt_s(of), reading.buffer_packets(of), reading.receive_window(of)
+        of.worked, L, reading.base_rtt_s(of), reading.buffer_packets, validation.RECEIVE_WINDOW
     )
     each = [
         connection.metrics

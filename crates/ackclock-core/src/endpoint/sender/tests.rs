@@ -11,7 +11,7 @@ mod window;
 
 use super::*;
 use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, Sent};
-use crate::endpoint::parameters::{AfterTimeout, IdleRestart, Preset, WindowCounting};
+use crate::endpoint::parameters::{AfterTimeout, IdleRestart, Preset, RttSampling, WindowCounting};
 use crate::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SenderEventKind};
 use crate::packet::{SackBlock, SackBlocks};
 use crate::streams::Streams;
@@ -19,6 +19,17 @@ use crate::units::BitRate;
 use std::sync::Mutex;
 
 const MSS: u64 = 1000;
+const RECOVERIES: [LossRecovery; 4] = [
+    LossRecovery::Tahoe,
+    LossRecovery::Reno,
+    LossRecovery::Newreno,
+    LossRecovery::Sack,
+];
+const RTT_SAMPLINGS: [RttSampling; 3] = [
+    RttSampling::Timestamps,
+    RttSampling::EveryAck,
+    RttSampling::OncePerRoundTrip,
+];
 /// No segment.
 const NONE: [u64; 0] = [];
 
@@ -97,6 +108,15 @@ fn plain(recovery: LossRecovery) -> TcpParameters {
     }
 }
 
+/// Beginnings and ends as an ACK carries them.
+fn sack_blocks(blocks: &[(u64, u64)]) -> SackBlocks {
+    let mut sacks = SackBlocks::default();
+    for &(start, end) in blocks {
+        sacks.push(SackBlock { start, end });
+    }
+    sacks
+}
+
 struct Dialogue {
     sender: Sender,
     log: Arc<Mutex<Log>>,
@@ -124,10 +144,15 @@ impl Dialogue {
             segments: Vec::new(),
         }
     }
-    /// An open connection with unlimited data and a window of `cwnd` segments, all sent.
-    fn bulk(parameters: TcpParameters, cwnd: u64) -> Self {
+    /// An open connection with unlimited data, and a window of `cwnd` segments; nothing is sent.
+    fn unlimited(parameters: TcpParameters, cwnd: u64) -> Self {
         let mut dialogue = Self::with(parameters, cwnd, None, false);
         dialogue.sender.write(Write::Unlimited);
+        dialogue
+    }
+    /// Likewise, and all that the window allows is sent.
+    fn bulk(parameters: TcpParameters, cwnd: u64) -> Self {
+        let mut dialogue = Self::unlimited(parameters, cwnd);
         assert_eq!(dialogue.send(), Vec::from_iter(0..cwnd));
         dialogue
     }
@@ -153,10 +178,7 @@ impl Dialogue {
         self
     }
     fn tell(&mut self, cumulative: u64, blocks: &[(u64, u64)], ecn_echo: bool) -> Vec<u64> {
-        let mut sacks = SackBlocks::default();
-        for &(start, end) in blocks {
-            sacks.push(SackBlock { start, end });
-        }
+        let sacks = sack_blocks(blocks);
         let ack = Acknowledgement {
             kind: AcknowledgementKind::Ack,
             cumulative,

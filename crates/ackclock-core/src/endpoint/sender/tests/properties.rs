@@ -2,24 +2,16 @@
 
 use super::*;
 use crate::endpoint::Receiver;
-use crate::endpoint::parameters::{DecreaseBase, Pacing, PartialAck, RepeatedTimeout, RttSampling};
+use crate::endpoint::parameters::{DecreaseBase, Pacing, PartialAck, RepeatedTimeout};
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use proptest::prelude::*;
-
-fn recoveries() -> impl Strategy<Value = LossRecovery> {
-    prop_oneof![
-        Just(LossRecovery::Tahoe),
-        Just(LossRecovery::Reno),
-        Just(LossRecovery::Newreno),
-        Just(LossRecovery::Sack),
-    ]
-}
+use proptest::sample::select;
 
 prop_compose! {
     fn any_parameters()(
-        recovery in recoveries(),
+        recovery in select(&RECOVERIES),
         flags in any::<[bool; 8]>(),
-        rtt_sampling in prop_oneof![Just(RttSampling::Timestamps), Just(RttSampling::EveryAck), Just(RttSampling::OncePerRoundTrip)],
+        rtt_sampling in select(&RTT_SAMPLINGS),
         idle_restart in prop_oneof![Just(IdleRestart::Off), Just(IdleRestart::InitialWindow), Just(IdleRestart::Decay)],
         window_counting in prop_oneof![Just(WindowCounting::PerAck), Just(WindowCounting::BytesAtMostTwoSegments), Just(WindowCounting::Bytes)],
         pacing in prop_oneof![Just(Pacing::Always), Just(Pacing::Control), Just(Pacing::Off)],
@@ -110,14 +102,12 @@ proptest! {
                 Step::Ack(beyond, blocks, echo) => {
                     let blocks: Vec<_> = blocks.iter().map(|(a, b)| (first + a, first + b)).collect();
                     let to = (first + beyond).min(d.sender.highest);
-                    let mut sacks = SackBlocks::default();
-                    blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
+                    let sacks = sack_blocks(&blocks);
                     let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks: (!sacks.is_empty()).then_some(&sacks), ecn_echo: echo };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Garbage(cumulative, blocks) => {
-                    let mut sacks = SackBlocks::default();
-                    blocks.iter().for_each(|&(start, end)| sacks.push(SackBlock { start, end }));
+                    let sacks = sack_blocks(&blocks);
                     let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks: (!sacks.is_empty()).then_some(&sacks), ecn_echo: false };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
@@ -216,17 +206,8 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
 
 #[test]
 fn segments_of_one_byte_over_no_distance_arrive() {
-    for recovery in [
-        LossRecovery::Tahoe,
-        LossRecovery::Reno,
-        LossRecovery::Newreno,
-        LossRecovery::Sack,
-    ] {
-        for rtt_sampling in [
-            RttSampling::Timestamps,
-            RttSampling::EveryAck,
-            RttSampling::OncePerRoundTrip,
-        ] {
+    for recovery in RECOVERIES {
+        for rtt_sampling in RTT_SAMPLINGS {
             let parameters = TcpParameters {
                 mss: Bytes(1),
                 pacing: Pacing::Always,
@@ -241,17 +222,8 @@ fn segments_of_one_byte_over_no_distance_arrive() {
 /// An ACK without blocks goes through a copy of the code of its own: it must lead to where the other one does.
 #[test]
 fn no_blocks_and_an_empty_list_of_them_are_the_same() {
-    for recovery in [
-        LossRecovery::Tahoe,
-        LossRecovery::Reno,
-        LossRecovery::Newreno,
-        LossRecovery::Sack,
-    ] {
-        for rtt_sampling in [
-            RttSampling::Timestamps,
-            RttSampling::EveryAck,
-            RttSampling::OncePerRoundTrip,
-        ] {
+    for recovery in RECOVERIES {
+        for rtt_sampling in RTT_SAMPLINGS {
             let parameters = TcpParameters {
                 rtt_sampling,
                 ..plain(recovery)

@@ -4,6 +4,14 @@ use super::*;
 use crate::congestion::{AckKind, Phase};
 use crate::endpoint::parameters::{DecreaseBase, PartialAck};
 
+/// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or one that does not.
+fn duplicate(d: &mut Dialogue, recovery: LossRecovery, end: u64) {
+    match recovery {
+        LossRecovery::Sack => d.sack(0, &[(1, end)]),
+        _ => d.ack(0),
+    };
+}
+
 #[test]
 fn three_duplicates_resend_the_first_segment() {
     for recovery in [LossRecovery::Reno, LossRecovery::Newreno] {
@@ -144,15 +152,7 @@ fn the_ack_that_ends_recovery_opens_the_window_in_ns2_only_and_not_with_sack() {
         let mut d = Dialogue::bulk(parameters, 10);
         d.wait(100);
         for end in 2..=4 {
-            let blocks = [(1, end)];
-            d.sack(
-                0,
-                if recovery == LossRecovery::Sack {
-                    &blocks
-                } else {
-                    &[]
-                },
-            );
+            duplicate(&mut d, recovery, end);
         }
         assert_eq!(d.events(), [SenderEventKind::FastRetransmit]);
         if recovery != LossRecovery::Reno {
@@ -247,20 +247,11 @@ fn a_rescue_saves_a_lost_tail_from_the_timer_once() {
 
 #[test]
 fn a_lost_retransmission_needs_the_timer() {
-    for recovery in [
-        LossRecovery::Tahoe,
-        LossRecovery::Reno,
-        LossRecovery::Newreno,
-        LossRecovery::Sack,
-    ] {
+    for recovery in RECOVERIES {
         let mut d = Dialogue::bulk(plain(recovery), 10);
         d.wait(100);
-        if recovery == LossRecovery::Sack {
-            for end in 2..=10 {
-                d.sack(0, &[(1, end)]);
-            }
-        } else {
-            d.duplicates(9, 0);
+        for end in 2..=10 {
+            duplicate(&mut d, recovery, end);
         }
         assert_eq!(d.sender.statistics().retransmitted_segments, 1);
         assert_eq!(d.timeout(), [0]);
@@ -319,12 +310,7 @@ fn a_timeout_in_a_recovery_starts_from_the_window_in_use() {
         // The retransmission of segment 0 is lost, too; what is sent meanwhile arrives and piles up behind the hole.
         let mut end = 2;
         for _ in 0..20 {
-            let blocks: &[_] = if recovery == LossRecovery::Sack {
-                &[(1, end)]
-            } else {
-                &[]
-            };
-            d.sack(0, blocks);
+            duplicate(&mut d, recovery, end);
             end = (end + 1).min(d.sender.scoreboard.next());
         }
         let outstanding = d.sender.scoreboard.flight() / MSS;

@@ -110,12 +110,7 @@ fn a_repeated_timeout_keeps_or_reduces_the_threshold() {
 
 #[test]
 fn total_loss_backs_off_to_the_maximum_for_ever() {
-    for recovery in [
-        LossRecovery::Tahoe,
-        LossRecovery::Reno,
-        LossRecovery::Newreno,
-        LossRecovery::Sack,
-    ] {
+    for recovery in RECOVERIES {
         let mut d = Dialogue::bulk(plain(recovery), 10);
         let mut last = d.now;
         let mut gaps = Vec::new();

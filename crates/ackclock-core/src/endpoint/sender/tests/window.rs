@@ -9,8 +9,7 @@ fn the_receive_window_bounds_what_is_outstanding() {
         receive_window: OptionalWindow::Segments(3),
         ..plain(LossRecovery::Newreno)
     };
-    let mut d = Dialogue::with(parameters, 10, None, false);
-    d.sender.write(Write::Unlimited);
+    let mut d = Dialogue::unlimited(parameters, 10);
     assert_eq!(d.send(), [0, 1, 2]);
     d.wait(100).duplicates(2, 0);
     assert_eq!(d.ack(0), [0]);
@@ -24,8 +23,7 @@ fn a_closed_receive_window_lets_one_segment_through() {
         receive_window: OptionalWindow::Bytes(Bytes(0)),
         ..plain(LossRecovery::Sack)
     };
-    let mut d = Dialogue::with(parameters, 10, None, false);
-    d.sender.write(Write::Unlimited);
+    let mut d = Dialogue::unlimited(parameters, 10);
     assert_eq!(d.send(), [0]);
     assert_eq!(d.ack(1), [1]);
 }
@@ -36,8 +34,7 @@ fn a_burst_ends_at_its_limit_and_goes_on_at_the_next_ack() {
         max_burst: Segments(3),
         ..plain(LossRecovery::Newreno)
     };
-    let mut d = Dialogue::with(parameters, 10, None, false);
-    d.sender.write(Write::Unlimited);
+    let mut d = Dialogue::unlimited(parameters, 10);
     assert_eq!(d.send(), [0, 1, 2]);
     assert_eq!(d.ack(1), [3, 4, 5]);
 }

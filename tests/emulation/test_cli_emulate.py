@@ -20,39 +20,17 @@ import pytest
 
 from ackclock import Result, plot
 
+from . import short
+
 pytestmark = pytest.mark.usefixtures("emulation")
 
-SCENARIO = """\
-schema = 1
-name = "short"
-duration = "2 s"
-warmup = "0.5 s"
-seed = 7
-replicates = 2
-
-[[hops]]
-name = "there"
-link = { kind = "constant", rate = "10 Mbit/s" }
-queue = { kind = "droptail", limit = "40 packets" }
-delay = "10 ms"
-
-[[hops]]
-name = "back"
-link = { kind = "constant", rate = "10 Mbit/s" }
-queue = { kind = "droptail", limit = "1000 packets" }
-delay = "10 ms"
-
-[[flows]]
-name = "download"
-route = ["there"]
-return = ["back"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
-
+SCENARIO = f"""\
+{short.SCENARIO}
 [[flows]]
 name = "voice"
 route = ["there"]
-transport = { kind = "udp" }
-traffic = { kind = "cbr", rate = "1 Mbit/s" }
+transport = {{ kind = "udp" }}
+traffic = {{ kind = "cbr", rate = "1 Mbit/s" }}
 """
 
 # Payload of 1448 bytes in an IP packet of 1500.

@@ -2,7 +2,8 @@
 
 import json
 import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,51 +11,22 @@ import pytest
 from ackclock import Result, every_way
 from ackclock.comparison import WITHIN
 
+from .short import SCENARIO
+
 pytestmark = pytest.mark.usefixtures("emulation")
 
 # Random loss keeps the windows small: a second is some 50 round trips, and both ways meet the same losses.
-SCENARIO = """\
-schema = 1
-name = "short"
-duration = "2 s"
-warmup = "0.5 s"
-seed = 7
-replicates = 4
-
-[[hops]]
-name = "there"
-link = { kind = "constant", rate = "10 Mbit/s" }
-queue = { kind = "droptail", limit = "40 packets" }
-delay = "10 ms"
-impairments = [{ kind = "iid_loss", probability = "3 %" }]
-
-[[hops]]
-name = "back"
-link = { kind = "constant", rate = "10 Mbit/s" }
-queue = { kind = "droptail", limit = "1000 packets" }
-delay = "10 ms"
-
-[[flows]]
-name = "download"
-route = ["there"]
-return = ["back"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
-
-[sweep]
-"flows.download.transport.control.kind" = ["reno", "cubic"]
-"""
+CHANGES = (
+    "--replicates", "4", "--set", 'hops.there.impairments=[{ kind = "iid_loss", probability = "3 %" }]',
+    "--set", 'sweep={"flows.download.transport.control.kind" = ["reno", "cubic"]}',
+)  # fmt: skip
 
 
-def command(place: Path, *arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "ackclock", *arguments], cwd=place, capture_output=True, text=True, timeout=120
-    )
-
-
-def test_one_scenario_every_way(tmp_path: Path) -> None:
+def test_one_scenario_every_way(tmp_path: Path, run_python: Callable[..., subprocess.CompletedProcess]) -> None:
     (tmp_path / "short.toml").write_text(SCENARIO)
-    arguments = ("compare", "short.toml", "-o", "every", "--real-time", "9 s", "--json")
-    outcome = command(tmp_path, *arguments)
+    command = partial(run_python, "-m", "ackclock")
+    arguments = ("compare", "short.toml", *CHANGES, "-o", "every", "--real-time", "9 s", "--json")
+    outcome = command(*arguments)
     assert outcome.returncode in (0, 4), outcome.stderr
     assert outcome.stderr.startswith("emulate: 4 runs in real time, 8 s ")
     answer = json.loads(outcome.stdout)
@@ -81,10 +53,10 @@ def test_one_scenario_every_way(tmp_path: Path) -> None:
             cells = rows["retransmissions", point].cells  # the packets of the very runs
             own = cells[name.removeprefix("measure-")].interval.mean
             assert cells[name].interval.mean == pytest.approx(own, rel=0.02)
-    assert command(tmp_path, "report", "every").returncode == 0
+    assert command("report", "every").returncode == 0
     assert "Linux" in (tmp_path / "every" / "report.html").read_text()
     # The same command has nothing left to do.
-    again = command(tmp_path, *arguments)
+    again = command(*arguments)
     assert again.returncode == outcome.returncode
     assert "emulate: taken from every/emulate" in again.stderr
     assert again.stdout == outcome.stdout
