@@ -6,6 +6,7 @@ use super::{Failure, Options};
 use crate::device::DeviceKind;
 use crate::doctor::kernel;
 use crate::schedule::try_real_time;
+use crate::workload::linux_name;
 use ackclock_core::scenario::{Scenario, Transport};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -67,7 +68,7 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
 
 fn controls_of(scenario: &Scenario) -> impl Iterator<Item = String> {
     scenario.flows.iter().filter_map(|flow| match &flow.transport {
-        Transport::Tcp { control, .. } => Some(control.name.to_owned()),
+        Transport::Tcp { control, .. } => Some(linux_name(control.name).to_owned()),
         Transport::Udp { .. } => None,
     })
 }

@@ -16,7 +16,9 @@ mod service;
 mod settings;
 mod tcp_info;
 
-pub use plan::{FlowPlan, Plan, Refused, TcpSocket, TransportPlan, header_bytes, sends_timestamps};
+pub use plan::{
+    FlowPlan, Plan, Refused, TcpSocket, TransportPlan, header_bytes, linux_name, sends_timestamps,
+};
 pub use receiving::Receiving;
 pub use report::{
     Delays, Ending, ReceivedDatagram, ReceivedDatagrams, ReceivedFlow, ReceivingReport, SendingReport,

@@ -25,6 +25,15 @@ const TCP_HEADER_BYTES: u64 = 40;
 /// Header of every UDP datagram in the kernel: IPv4 without options, and UDP.
 const UDP_HEADER_BYTES: u64 = 28;
 
+/// Controls that Linux has by another name than ours.
+const LINUX_NAMES: [(&str, &str); 1] = [("westwood_plus", "westwood")];
+
+/// What Linux calls a control, if it has it.
+pub fn linux_name(control: &'static str) -> &'static str {
+    let other = LINUX_NAMES.iter().find(|(ours, _)| *ours == control);
+    other.map_or(control, |(_, theirs)| theirs)
+}
+
 /// One run, as both hosts get it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -178,7 +187,7 @@ impl Plan {
         let (transport, mss) = match &description.transport {
             Transport::Tcp { control, parameters } => {
                 let transport = TransportPlan::Tcp {
-                    control: control.name.into(),
+                    control: linux_name(control.name).into(),
                     socket: TcpSocket::of(parameters),
                 };
                 (transport, parameters.mss)
@@ -270,6 +279,22 @@ mod tests {
     use super::*;
     use ackclock_core::endpoint::parameters::Preset;
     use ackclock_core::scenario::quantity::{OptionalWindow, Segments};
+
+    #[test]
+    fn controls_are_asked_for_by_the_name_that_linux_has() {
+        use ackclock_core::congestion::ControlKind;
+        assert_eq!(
+            ["reno", "cubic", "westwood_plus"].map(linux_name),
+            ["reno", "cubic", "westwood"]
+        );
+        for (ours, _) in LINUX_NAMES {
+            assert!(
+                registry::Kind::entries()
+                    .iter()
+                    .any(|entry: &registry::Entry<ControlKind>| entry.name == ours)
+            );
+        }
+    }
 
     #[test]
     fn sockets_of_the_presets() {
