@@ -4,6 +4,7 @@ mod common;
 
 use ackclock_pcap::{CapturedPacket, Reader};
 use common::*;
+use std::collections::HashSet;
 
 /// Every preset with every way of recovery.
 const TRANSPORTS: [(&str, &str); 12] = [
@@ -134,6 +135,41 @@ fn a_finite_transfer_is_measured_to_the_byte() {
             assert!((rate * seconds / 8.0 - 3_000_017.0).abs() < 0.01);
             // From the last byte to its ACK at the other end it is half a round trip.
             assert!((seconds - truth(&ran, "completion_time_s")).abs() < 0.03);
+        }
+    }
+}
+
+/// Copies that the network makes count as nothing else, though each has the same headers as a packet sent again at once.
+#[test]
+fn copies_on_the_way_are_known_as_copies() {
+    for preset in ["linux", "rfc"] {
+        let ran = pipe(
+            preset,
+            "sack",
+            &[
+                "hops.forth.impairments=[{ kind = \"duplicate\", probability = \"5 %\" }]",
+                "hops.back.impairments=[{ kind = \"duplicate\", probability = \"5 %\", applies = \"acks\" }]",
+                "flows.one.transport.receive_window=\"60 segments\"",
+                "flows.one.traffic={ kind = \"transfer\", size = \"3 MB\" }",
+            ],
+        );
+        let copies_to = |packets: &[CapturedPacket], port: u16| {
+            let arrived = packets.iter().filter(|packet| packet.destination.port() == port);
+            let identifications: HashSet<u16> = arrived.clone().map(|packet| packet.identification).collect();
+            arrived.count() - identifications.len()
+        };
+        let (data, acks) = (copies_to(&ran.at_receivers, 9), copies_to(&ran.at_senders, 38000));
+        assert!(data > 50 && acks > 25, "{data} {acks}");
+        let duplicated = |packets| numbers(&measure(&ran, packets), "connections", "duplicated_packets");
+        assert_eq!(duplicated(&ran.at_receivers).iter().sum::<f64>(), data as f64);
+        assert_eq!(duplicated(&ran.at_senders).iter().sum::<f64>(), acks as f64);
+        let tables = measure(&ran, &ran.at_receivers);
+        for name in ["sent_packets", "retransmitted_packets"] {
+            assert_eq!(
+                numbers(&tables, "flows", name)[0],
+                truth(&ran, name),
+                "{preset} {name}"
+            );
         }
     }
 }

@@ -20,17 +20,15 @@
 //! A datagram always has its simulated size: what `header` has beyond 28 bytes is payload for UDP.
 //!
 //! # What a simulated packet does not know
-//! - An ACK has no timestamp of its own, and data no echo. [`Labels`](crate::Labels) remember them from one end to the other. Without a
-//!   label an ACK's value is the time of capture, which is right where ACKs leave, and a data segment echoes the last one the encoder saw, which is right where
-//!   ACKs arrive. Echoes in ACKs are always right.
-//! - The identification counts, without labels, the captured packets of a flow and direction, not the sent ones.
+//! An ACK has no timestamp of its own, data no echo, and neither an identification: they are in its [`Label`], which [`Labels`](crate::Labels) keep from one
+//! end to the other.
 
 use crate::FlowAddresses;
-use crate::labels::{Label, microseconds};
+use crate::labels::Label;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, RttSampling};
 use ackclock_core::packet::{Ecn, Packet, PacketKind, SackBlock};
-use ackclock_core::units::{Bytes, Time};
+use ackclock_core::units::Bytes;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::tcp_option::{
     KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK, KIND_SELECTIVE_ACK_PERMITTED, KIND_TIMESTAMP,
@@ -53,8 +51,6 @@ const LARGEST_SHIFT: u8 = 14;
 pub struct PacketEncoder {
     addresses: FlowAddresses,
     transport: Transport,
-    sent_forward: u16,
-    sent_back: u16,
 }
 
 #[derive(Clone, Debug)]
@@ -67,53 +63,48 @@ impl PacketEncoder {
     /// Encodes the packets of a TCP connection. `total` is all that its application will ever write, if it ends: the
     /// segment that ends there may be shorter than the others.
     pub fn tcp(addresses: FlowAddresses, parameters: &TcpParameters, total: Option<Bytes>) -> Self {
-        Self::new(addresses, Transport::Tcp(Connection::new(parameters, total)))
+        PacketEncoder {
+            addresses,
+            transport: Transport::Tcp(Connection::new(parameters, total)),
+        }
     }
 
     /// Encodes UDP datagrams.
     pub fn udp(addresses: FlowAddresses) -> Self {
-        Self::new(addresses, Transport::Udp)
-    }
-
-    fn new(addresses: FlowAddresses, transport: Transport) -> Self {
         PacketEncoder {
             addresses,
-            transport,
-            sent_forward: 0,
-            sent_back: 0,
+            transport: Transport::Udp,
         }
     }
 
-    /// Puts at most the first `snap_length` bytes of `packet`, as seen at `at`, into `buffer`, whose content is
-    /// replaced. `sacks` are the blocks of an ACK, `label` what it carries from end to end. Returns the length of the whole packet in bytes.
+    /// Puts at most the first `snap_length` bytes of `packet` into `buffer`, whose content is replaced. `sacks` are the blocks of an ACK, `label` what
+    /// it carries from end to end. Returns the length of the whole packet in bytes.
     pub fn encode(
-        &mut self,
-        at: Time,
+        &self,
         packet: &Packet,
         sacks: &[SackBlock],
-        label: Option<Label>,
+        label: Label,
         snap_length: u32,
         buffer: &mut Vec<u8>,
     ) -> u32 {
         buffer.clear();
         let FlowAddresses { sender, receiver } = self.addresses;
-        let (from, to, identification) = if packet.is_forward() {
-            (sender, receiver, &mut self.sent_forward)
+        let (from, to) = if packet.is_forward() {
+            (sender, receiver)
         } else {
-            (receiver, sender, &mut self.sent_back)
+            (receiver, sender)
         };
         let mut ip = Ipv4Header {
-            identification: label.map_or(*identification, |label| label.identification),
+            identification: label.identification,
             ecn: ip_ecn(packet.ecn()),
             time_to_live: TIME_TO_LIVE,
             source: from.ip().octets(),
             destination: to.ip().octets(),
             ..Ipv4Header::default()
         };
-        *identification = identification.wrapping_add(1);
-        match &mut self.transport {
+        match &self.transport {
             Transport::Tcp(connection) if packet.kind() != PacketKind::Datagram => {
-                let (mut tcp, payload) = connection.header(at, packet, sacks, label);
+                let (mut tcp, payload) = connection.header(packet, sacks, label);
                 (tcp.source_port, tcp.destination_port) = (from.port(), to.port());
                 ip.protocol = IpNumber::TCP;
                 ip.total_len = IP_LENGTH + tcp.header_len_u16() + payload;
@@ -194,8 +185,6 @@ struct Connection {
     /// What the receiver of data advertises, and how far it is shifted.
     window: u64,
     window_shift: u8,
-    /// The last timestamp of the receiver.
-    receiver_stamp: u32,
 }
 
 impl Connection {
@@ -215,7 +204,6 @@ impl Connection {
             ecn: parameters.ecn,
             window,
             window_shift: window_shift.unwrap_or(LARGEST_SHIFT),
-            receiver_stamp: 0,
         }
     }
 
@@ -231,13 +219,7 @@ impl Connection {
     }
 
     /// The TCP header without ports and checksum, and the length of the payload.
-    fn header(
-        &mut self,
-        at: Time,
-        packet: &Packet,
-        sacks: &[SackBlock],
-        label: Option<Label>,
-    ) -> (TcpHeader, u16) {
+    fn header(&self, packet: &Packet, sacks: &[SackBlock], label: Label) -> (TcpHeader, u16) {
         let kind = packet.kind();
         let (is_syn, is_forward) = (
             matches!(kind, PacketKind::Syn | PacketKind::SynAck),
@@ -247,11 +229,7 @@ impl Connection {
             PacketKind::Data => packet.size.saturating_sub(self.header),
             _ => 0,
         };
-        let stamps = match label {
-            Some(label) => (label.value, label.echo),
-            None => self.stamps(at, packet),
-        };
-        let mut options = self.options(packet, sacks, stamps);
+        let mut options = self.options(packet, sacks, label);
         options.fill_to(packet.size - payload);
         let payload = payload.min(u16::MAX - IP_LENGTH - TCP_LENGTH - options.length as u16);
         let end = self.offset(packet.sequence).saturating_add(payload.into());
@@ -290,16 +268,7 @@ impl Connection {
         (self.window >> shift).min(u16::MAX.into()) as u16
     }
 
-    /// Value and echo as well as they are known here.
-    fn stamps(&mut self, at: Time, packet: &Packet) -> (u32, u32) {
-        if packet.is_forward() {
-            return (microseconds(packet.stamp), self.receiver_stamp);
-        }
-        self.receiver_stamp = microseconds(at);
-        (self.receiver_stamp, microseconds(packet.stamp))
-    }
-
-    fn options(&self, packet: &Packet, sacks: &[SackBlock], (value, echo): (u32, u32)) -> Options {
+    fn options(&self, packet: &Packet, sacks: &[SackBlock], label: Label) -> Options {
         let kind = packet.kind();
         let is_syn = matches!(kind, PacketKind::Syn | PacketKind::SynAck);
         let mut options = Options::new();
@@ -320,8 +289,8 @@ impl Connection {
         };
         if self.timestamps {
             options.put(&[permitted[0], permitted[1], KIND_TIMESTAMP, LEN_TIMESTAMP]);
-            options.put(&value.to_be_bytes());
-            options.put(&echo.to_be_bytes());
+            options.put(&label.value.to_be_bytes());
+            options.put(&label.echo.to_be_bytes());
         } else if is_syn && self.sack {
             options.put(&[KIND_NOOP, KIND_NOOP, permitted[0], permitted[1]]);
         }

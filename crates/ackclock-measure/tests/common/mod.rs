@@ -13,11 +13,11 @@ use ackclock_measure::measurement::Naming;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
 use ackclock_pcap::packet::{Flags, Options, Segment};
-use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, PacketEncoder, packet};
+use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Label, Labels, PacketEncoder, packet};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::{Step, Trace};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::net::SocketAddr;
 
 /// Just before the numbers wrap.
@@ -104,13 +104,7 @@ struct Wire {
     addresses: FlowAddresses,
     parameters: TcpParameters,
     total: Option<u64>,
-    /// Identification and echo of each data packet on its way.
-    data: HashMap<(u64, Time), (u16, u32)>,
-    /// ACKs on their way: number, echo, identification, timestamp.
-    acks: VecDeque<(u64, Time, u16, u32)>,
-    sent: [u16; 2],
-    /// The receiver's timestamp that the sender has seen last.
-    echo: u32,
+    labels: Labels,
     lost: Vec<u64>,
 }
 
@@ -120,10 +114,7 @@ impl Tap {
             addresses: FlowAddresses::of(FlowId(number)),
             parameters: *parameters(scenario, flow.group),
             total: flow.total().map(|total| total.0),
-            data: HashMap::new(),
-            acks: VecDeque::new(),
-            sent: [0; 2],
-            echo: 0,
+            labels: Labels::default(),
             lost: Vec::new(),
         };
         let encoder = |(number, flow): (u32, &ackclock_sim::flow::Flow)| {
@@ -148,47 +139,11 @@ pub fn parameters(scenario: &Scenario, group: u32) -> &TcpParameters {
     }
 }
 
-fn microseconds(time: Time) -> u32 {
-    // Not zero, which is no echo.
-    (time.as_nanos() / 1_000) as u32 + 1
-}
-
 impl Wire {
     fn number(&self, segment: u64) -> u32 {
         let offset = segment * self.parameters.mss.0;
         let offset = self.total.map_or(offset, |total| offset.min(total));
         SENDER_SYN.wrapping_add(1).wrapping_add(offset as u32)
-    }
-
-    fn next_identification(&mut self, forward: bool) -> u16 {
-        let sent = &mut self.sent[usize::from(forward)];
-        *sent = sent.wrapping_add(1).max(1);
-        *sent
-    }
-
-    /// Identification and timestamps of a packet.
-    fn labels(&mut self, at: Time, step: Step, packet: &Packet) -> (u16, u32, u32) {
-        if packet.is_forward() {
-            let key = (packet.sequence, packet.stamp);
-            if step == Step::Send {
-                let label = (self.next_identification(true), self.echo);
-                self.data.insert(key, label);
-            }
-            let (identification, echo) = self.data[&key];
-            return (identification, microseconds(packet.stamp), echo);
-        }
-        let echo = microseconds(packet.stamp);
-        if step == Step::Send {
-            let (identification, stamp) = (self.next_identification(false), microseconds(at));
-            self.acks
-                .push_back((packet.sequence, packet.stamp, identification, stamp));
-            return (identification, stamp, echo);
-        }
-        let key = (packet.sequence, packet.stamp);
-        let place = self.acks.iter().position(|ack| (ack.0, ack.1) == key);
-        let (_, _, identification, stamp) = self.acks.remove(place.unwrap()).unwrap();
-        self.echo = stamp;
-        (identification, stamp, echo)
     }
 
     fn options(&self, packet: &Packet, sacks: &[SackBlock], stamps: (u32, u32)) -> Options {
@@ -222,8 +177,7 @@ impl Wire {
             .unwrap_or(14)
     }
 
-    fn capture(&mut self, at: Time, step: Step, packet: &Packet, sacks: &[SackBlock]) -> CapturedPacket {
-        let (identification, value, echo) = self.labels(at, step, packet);
+    fn capture(&self, at: Time, packet: &Packet, sacks: &[SackBlock], label: Label) -> CapturedPacket {
         let (kind, forward) = (packet.kind(), packet.is_forward());
         let syn = matches!(kind, PacketKind::Syn | PacketKind::SynAck);
         let shift = if syn { 0 } else { self.shift() };
@@ -256,7 +210,7 @@ impl Wire {
                 cwr: packet.has_window_reduced() || (kind == PacketKind::Syn && self.parameters.ecn),
                 ..Flags::default()
             },
-            options: self.options(packet, sacks, (value, echo)),
+            options: self.options(packet, sacks, (label.value, label.echo)),
             cut: false,
         };
         let FlowAddresses { sender, receiver } = self.addresses;
@@ -270,7 +224,7 @@ impl Wire {
             source: source.into(),
             destination: destination.into(),
             ip_bytes: packet.size.into(),
-            identification,
+            identification: label.identification,
             ecn: packet.ecn(),
             transport: packet::Transport::Tcp(segment),
         }
@@ -280,23 +234,24 @@ impl Wire {
 impl Trace for Tap {
     fn record(&mut self, at: Time, step: Step, _: Option<usize>, packet: &Packet, sacks: &[SackBlock]) {
         let wire = &mut self.flows[packet.flow.0 as usize];
-        match step {
-            Step::Send | Step::Receive => {
-                let captured = wire.capture(at, step, packet, sacks);
-                if packet.is_forward() == (step == Step::Send) {
-                    self.file.write(at, packet, sacks, None).unwrap();
-                    self.at_senders.push(captured);
-                } else {
-                    self.at_receivers.push(captured);
+        let label = match step {
+            Step::Send => wire.labels.sent(at, packet),
+            Step::Receive => wire.labels.received(at, packet),
+            Step::Drop => {
+                wire.labels.dropped(packet);
+                if packet.kind() == PacketKind::Data {
+                    wire.lost.push(packet.sequence);
                 }
+                return;
             }
-            Step::Drop if packet.kind() == PacketKind::Data => wire.lost.push(packet.sequence),
-            Step::Drop if packet.kind() == PacketKind::Ack => {
-                let key = (packet.sequence, packet.stamp);
-                let place = wire.acks.iter().position(|ack| (ack.0, ack.1) == key);
-                wire.acks.remove(place.unwrap());
-            }
-            _ => {}
+            Step::Arrive | Step::Mark => return,
+        };
+        let captured = wire.capture(at, packet, sacks, label);
+        if packet.is_forward() == (step == Step::Send) {
+            self.file.write(at, packet, sacks, label).unwrap();
+            self.at_senders.push(captured);
+        } else {
+            self.at_receivers.push(captured);
         }
     }
 }
