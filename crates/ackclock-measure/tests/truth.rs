@@ -2,7 +2,7 @@
 
 mod common;
 
-use ackclock_pcap::{CapturedPacket, Reader};
+use ackclock_pcap::CapturedPacket;
 use common::*;
 use std::collections::HashSet;
 
@@ -153,12 +153,12 @@ fn copies_on_the_way_are_known_as_copies() {
                 "flows.one.traffic={ kind = \"transfer\", size = \"3 MB\" }",
             ],
         );
-        let copies_to = |packets: &[CapturedPacket], port: u16| {
-            let arrived = packets.iter().filter(|packet| packet.destination.port() == port);
+        let copies = |packets: &[CapturedPacket], of_data: bool| {
+            let arrived = packets.iter().filter(|packet| is_from_sender(packet) == of_data);
             let identifications: HashSet<u16> = arrived.clone().map(|packet| packet.identification).collect();
             arrived.count() - identifications.len()
         };
-        let (data, acks) = (copies_to(&ran.at_receivers, 9), copies_to(&ran.at_senders, 38000));
+        let (data, acks) = (copies(&ran.at_receivers, true), copies(&ran.at_senders, false));
         assert!(data > 50 && acks > 25, "{data} {acks}");
         let duplicated = |packets| numbers(&measure(&ran, packets), "connections", "duplicated_packets");
         assert_eq!(duplicated(&ran.at_receivers).iter().sum::<f64>(), data as f64);
@@ -430,40 +430,18 @@ fn rows_join_with_the_engines() {
     assert_eq!(key(&tables), key(&ran.tables));
 }
 
-/// The file that `simulate` writes, read again: all the way through real headers.
+/// Numbers that wrap early say the same as those of the file that `simulate` writes, which begin with 0.
 #[test]
-fn a_file_says_what_the_packets_say() {
+fn where_numbers_begin_changes_nothing() {
     for (preset, recovery) in TRANSPORTS {
         let ran = pipe(preset, recovery, &[&loss("forth", "2 %")]);
-        let reader = Reader::new(&ran.file[..]).unwrap();
-        let packets: Vec<CapturedPacket> = reader.map(Result::unwrap).collect();
-        let (of_file, of_packets) = (measure(&ran, &packets), measure(&ran, &ran.at_senders));
-        for name in [
-            "sent_packets",
-            "retransmitted_packets",
-            "timeouts",
-            "fast_retransmits",
-        ] {
-            assert_eq!(
-                numbers(&of_file, "flows", name)[0],
-                truth(&ran, name),
-                "{preset} {recovery} {name}"
-            );
-        }
-        let same = [
-            "unique_bytes",
-            "acknowledged_bytes",
-            "duplicate_acks",
-            "ack_rtt_mean_s",
-            "losses_estimate",
-            "outstanding_mean_bytes",
-        ];
-        for name in same {
-            assert_eq!(
-                of(&of_file, "one", name),
-                of(&of_packets, "one", name),
-                "{preset} {recovery} {name}"
-            );
-        }
+        let of_file = measure(&ran, &read(&ran.file));
+        let of_moved = measure(&ran, &ran.at_senders);
+        // Two unknowns are equal.
+        assert_eq!(
+            format!("{of_file:?}"),
+            format!("{of_moved:?}"),
+            "{preset} {recovery}"
+        );
     }
 }
