@@ -139,6 +139,16 @@ fn a_finite_transfer_is_measured_to_the_byte() {
     }
 }
 
+/// Of a transfer too short for a full segment the SYNs tell how long one is.
+#[test]
+fn a_full_segment_is_known_without_one() {
+    for (preset, mss) in [("linux", 1448.0), ("rfc", 1460.0)] {
+        let short = "flows.one.traffic={ kind = \"transfer\", size = \"500 bytes\" }";
+        let ran = pipe(preset, "sack", &[short]);
+        assert_eq!(of(&measure(&ran, &ran.at_senders), "one", "mss_bytes"), mss);
+    }
+}
+
 /// Copies that the network makes count as nothing else, though each has the same headers as a packet sent again at once.
 #[test]
 fn copies_on_the_way_are_known_as_copies() {

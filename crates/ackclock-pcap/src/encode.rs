@@ -43,6 +43,8 @@ const TIME_TO_LIVE: u8 = 64;
 const IP_LENGTH: u16 = Ipv4Header::MIN_LEN_U16;
 /// Without options.
 const TCP_LENGTH: u16 = TcpHeader::MIN_LEN as u16;
+/// What a timestamp takes in a segment, aligned.
+const TIMESTAMP: u64 = 12;
 /// The largest shift of a window (RFC 7323 section 2.3).
 const LARGEST_SHIFT: u8 = 14;
 
@@ -273,7 +275,10 @@ impl Connection {
         let is_syn = matches!(kind, PacketKind::Syn | PacketKind::SynAck);
         let mut options = Options::new();
         if is_syn {
-            let mss = u16::try_from(self.mss).unwrap_or(u16::MAX).to_be_bytes();
+            // RFC 9293 section 3.7.1: it does not count the options that later segments have.
+            let later = if self.timestamps { TIMESTAMP } else { 0 };
+            let mss = u16::try_from(self.mss.saturating_add(later)).unwrap_or(u16::MAX);
+            let mss = mss.to_be_bytes();
             options.put(&[
                 KIND_MAXIMUM_SEGMENT_SIZE,
                 LEN_MAXIMUM_SEGMENT_SIZE,

@@ -114,7 +114,7 @@ fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestC
     }
     prop_assert_eq!(
         segment.options.maximum_segment,
-        is_syn.then_some(parameters.mss.0 as u16)
+        is_syn.then_some(parameters.mss.0 as u16 + if timed { 12 } else { 0 })
     );
     prop_assert_eq!(segment.options.window_scale.is_some(), is_syn);
     prop_assert_eq!(

@@ -190,7 +190,7 @@ fn a_handshake_agrees_on_options() {
     assert!(syn.syn && !syn.ack && syn.ece && syn.cwr);
     assert_eq!((syn.sequence_number, syn.acknowledgment_number), (0, 0));
     let asked = [
-        MaximumSegmentSize(1448),
+        MaximumSegmentSize(1460),
         SelectiveAcknowledgementPermitted,
         Timestamp(5, 0),
         WindowScale(0),
@@ -201,7 +201,7 @@ fn a_handshake_agrees_on_options() {
     assert_eq!((answer.sequence_number, answer.acknowledgment_number), (0, 1));
     assert_eq!(answer.window_size, u16::MAX);
     let agreed = [
-        MaximumSegmentSize(1448),
+        MaximumSegmentSize(1460),
         SelectiveAcknowledgementPermitted,
         Timestamp(25, 5),
         WindowScale(5),
