@@ -43,6 +43,7 @@ test: $(BUILT) ## build, then run all tests, Rust and Python
 bench: $(BUILT) ## run the benchmarks (minutes; BENCHMARKS.md says what they mean)
 	$(BIN)/python benches/run.py
 	$(BIN)/python benches/models.py
+	$(BIN)/python benches/measure.py
 	cargo bench --workspace --exclude ackclock-py
 
 lint: $(BUILT) ## check format, lints, types and who imports whom

@@ -5,7 +5,7 @@ use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
 use ackclock_core::units::Time;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::packet::{Flags, Segment, Transport};
-use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, PacketEncoder, Reader};
+use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Labels, PacketEncoder, Reader};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
@@ -109,6 +109,7 @@ fn file(connections: u32) -> Vec<u8> {
     let parameters = Preset::Linux.parameters();
     let encoder = |flow| PacketEncoder::tcp(FlowAddresses::of(FlowId(flow)), &parameters, None);
     let encoders = (0..connections).map(encoder).collect();
+    let mut labels = vec![Labels::default(); connections as usize];
     let mut capture = Capture::new(Vec::new(), 96, encoders).expect("memory takes all");
     for number in 0..PACKETS as u64 {
         let (flow, turn) = (number % u64::from(connections), number / u64::from(connections));
@@ -121,7 +122,10 @@ fn file(connections: u32) -> Vec<u8> {
             }
             _ => Packet::new(PacketKind::Data, FlowId(flow as u32), 2 * pair + step, 1500, at),
         };
-        capture.write(at, &packet, &[], None).expect("memory takes all");
+        let labels = &mut labels[flow as usize];
+        let label = labels.sent(at, &packet);
+        labels.received(at, &packet);
+        capture.write(at, &packet, &[], label).expect("memory takes all");
     }
     capture.finish().expect("memory takes all")
 }

@@ -256,6 +256,11 @@ impl Measurement {
     }
 }
 
+/// The tables that a measurement fills, without rows.
+pub fn empty_tables(segments: bool) -> Vec<(&'static str, Table)> {
+    Rows::new().take(segments)
+}
+
 /// How many connections between the two there have been.
 fn number_of(earlier: &HashMap<u64, u32, FixedState>, pair: &Pair) -> u32 {
     let hash = earlier.hasher().hash_one(pair);

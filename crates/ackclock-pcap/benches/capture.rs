@@ -1,9 +1,9 @@
-//! What writing a capture costs per packet: full segments and ACKs with SACK blocks, cut at 96 bytes.
+//! What writing a capture costs per packet, its label included: full segments and ACKs with SACK blocks, cut at 96 bytes.
 
 use ackclock_core::endpoint::parameters::Preset;
 use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::units::Time;
-use ackclock_pcap::{Capture, FlowAddresses, PacketEncoder};
+use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::io::{BufWriter, sink};
@@ -12,6 +12,7 @@ fn capture(criterion: &mut Criterion) {
     let parameters = Preset::Linux.parameters();
     let encoder = PacketEncoder::tcp(FlowAddresses::of(FlowId(0)), &parameters, None);
     let mut capture = Capture::new(BufWriter::new(sink()), 96, vec![encoder]).expect("a sink takes all");
+    let mut labels = Labels::default();
     let sacks = [SackBlock { start: 5, end: 9 }; 3];
     let mut nanos = 0;
     let mut group = criterion.benchmark_group("capture");
@@ -22,11 +23,14 @@ fn capture(criterion: &mut Criterion) {
             let at = Time::from_nanos(nanos);
             let data = Packet::new(PacketKind::Data, FlowId(0), nanos, 1500, at);
             let ack = Packet::new(PacketKind::Ack, FlowId(0), nanos, 52, at);
+            labels.sent(at, &ack);
+            let (sent, received) = (labels.sent(at, &data), labels.received(at, &ack));
+            labels.received(at, &data);
             capture
-                .write(at, black_box(&data), &[], None)
+                .write(at, black_box(&data), &[], sent)
                 .expect("a sink takes all");
             capture
-                .write(at, black_box(&ack), black_box(&sacks), None)
+                .write(at, black_box(&ack), black_box(&sacks), received)
                 .expect("a sink takes all");
         });
     });

@@ -30,23 +30,17 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes a packet seen at `at`, with the SACK blocks it has if it is an ACK, and the label it has if somebody keeps such. Calls come in order of time.
+    /// Writes a packet seen at `at`, with its label, and the SACK blocks it has if it is an ACK. Calls come in order of time.
     ///
     /// # Errors
     /// Those of the output; [`io::ErrorKind::InvalidInput`] for a flow without an encoder.
-    pub fn write(
-        &mut self,
-        at: Time,
-        packet: &Packet,
-        sacks: &[SackBlock],
-        label: Option<Label>,
-    ) -> io::Result<()> {
-        let Some(encoder) = self.encoders.get_mut(packet.flow.0 as usize) else {
+    pub fn write(&mut self, at: Time, packet: &Packet, sacks: &[SackBlock], label: Label) -> io::Result<()> {
+        let Some(encoder) = self.encoders.get(packet.flow.0 as usize) else {
             let message = format!("flow {} was not declared to the capture", packet.flow.0);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         };
         let snap_length = self.writer.snap_length();
-        let whole = encoder.encode(at, packet, sacks, label, snap_length, &mut self.buffer);
+        let whole = encoder.encode(packet, sacks, label, snap_length, &mut self.buffer);
         self.writer.write(at, &self.buffer, whole)
     }
 
@@ -62,25 +56,24 @@ impl<W: Write> Capture<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FlowAddresses;
+    use crate::{FlowAddresses, Labels};
     use ackclock_core::packet::{FlowId, PacketKind};
 
     #[test]
-    fn each_flow_has_its_own_addresses_and_counts() {
+    fn each_flow_has_its_own_addresses() {
         let encoders = (0..2).map(|flow| PacketEncoder::udp(FlowAddresses::of(FlowId(flow))));
         let mut capture = Capture::new(Vec::new(), 0, encoders.collect()).unwrap();
-        for (flow, sequence) in [(0, 0), (1, 0), (0, 1)] {
-            let packet = Packet::new(PacketKind::Datagram, FlowId(flow), sequence, 50, Time::ZERO);
-            capture.write(Time::ZERO, &packet, &[], None).unwrap();
-        }
-        let stranger = Packet::new(PacketKind::Datagram, FlowId(2), 0, 50, Time::ZERO);
-        let error = capture.write(Time::ZERO, &stranger, &[], None).unwrap_err();
+        let mut write = |flow| {
+            let packet = Packet::new(PacketKind::Datagram, FlowId(flow), 0, 50, Time::ZERO);
+            let label = Labels::default().sent(Time::ZERO, &packet);
+            capture.write(Time::ZERO, &packet, &[], label)
+        };
+        (0..2).for_each(|flow| write(flow).unwrap());
+        let error = write(2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         let file = capture.finish().unwrap();
         let packets: Vec<_> = file[24..].chunks(16 + 50).map(|record| &record[16..]).collect();
-        assert_eq!(packets.len(), 3);
-        let identifications: Vec<_> = packets.iter().map(|packet| packet[5]).collect();
-        assert_eq!(identifications, [0, 0, 1]);
+        assert_eq!(packets.len(), 2);
         assert_eq!(packets[0][12..16], [10, 0, 0, 1]);
         assert_eq!(packets[1][12..16], [10, 0, 0, 2]);
     }

@@ -1,5 +1,6 @@
 //! What a packet carries from one end of the path to the other and a simulated one does not know: the identification of its IP header, and
-//! the timestamps (RFC 7323) that only its sender could write. Who captures at both ends asks here, so that both see the same packet.
+//! the timestamps (RFC 7323) that only its sender could write. Who captures tells here what is sent, dropped and received, so that both ends see the
+//! same packet.
 
 use ackclock_core::packet::Packet;
 use ackclock_core::units::Time;
@@ -16,9 +17,9 @@ pub struct Label {
     pub echo: u32,
 }
 
-/// A packet that was sent and has not been found again.
+/// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
-struct Underway {
+struct Sent {
     sequence: u64,
     stamp: Time,
     label: Label,
@@ -28,57 +29,110 @@ struct Underway {
 #[derive(Clone, Debug, Default)]
 struct Way {
     sent: u16,
-    underway: VecDeque<Underway>,
+    underway: VecDeque<Sent>,
+    /// What arrived or was dropped last: a copy of it may still come.
+    gone: VecDeque<Sent>,
 }
 
-/// Packets sent so many before one that has arrived are lost: jitter overtakes fewer. Chosen here; what arrives all the same has no label.
-const OVERTAKEN: usize = 4096;
+/// After a packet so many others of its way are remembered for a copy of it. Copies come right behind the original; chosen here for those that jitter parts.
+const BEFORE_COPY: usize = 128;
+
+impl Way {
+    fn send(&mut self, packet: &Packet, label: Label) {
+        self.underway.push_back(Sent {
+            sequence: packet.sequence,
+            stamp: packet.stamp,
+            label,
+        });
+    }
+
+    /// The packet at that place has arrived or was dropped.
+    fn remove(&mut self, place: usize) -> Option<Label> {
+        let sent = self.underway.remove(place)?;
+        if self.gone.len() == BEFORE_COPY {
+            self.gone.pop_front();
+        }
+        self.gone.push_back(sent);
+        Some(sent.label)
+    }
+
+    fn arrive(&mut self, packet: &Packet) -> Option<Label> {
+        match self.underway.iter().position(|sent| sent.is(packet)) {
+            Some(place) => self.remove(place),
+            None => self
+                .gone
+                .iter()
+                .rfind(|sent| sent.is(packet))
+                .map(|sent| sent.label),
+        }
+    }
+
+    /// Most that are dropped have not come far.
+    fn drop(&mut self, packet: &Packet) {
+        if let Some(place) = self.underway.iter().rposition(|sent| sent.is(packet)) {
+            self.remove(place);
+        }
+    }
+}
+
+impl Sent {
+    /// ACKs of the same number and echo are one like the other.
+    fn is(&self, packet: &Packet) -> bool {
+        (self.sequence, self.stamp) == (packet.sequence, packet.stamp)
+    }
+}
 
 /// The labels of one flow's packets on their way.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     forward: Way,
     back: Way,
-    /// The receiver's timestamp that the sender has seen last.
-    heard: u32,
+    /// The latest timestamp of the receiver that the sender has seen.
+    heard: Option<u32>,
 }
 
 impl Labels {
     /// A packet is sent at `at`.
     pub fn sent(&mut self, at: Time, packet: &Packet) -> Label {
-        let own = microseconds(packet.stamp);
-        // A data segment has its time of sending in it, an ACK what it echoes.
-        let (value, echo) = if packet.is_forward() {
-            (own, self.heard)
-        } else {
-            (microseconds(at), own)
-        };
         let way = self.way(packet);
         way.sent = way.sent.wrapping_add(1).max(1); // 0 says nothing
-        let label = Label {
-            identification: way.sent,
-            value,
-            echo,
-        };
-        way.underway.push_back(Underway {
-            sequence: packet.sequence,
-            stamp: packet.stamp,
-            label,
-        });
+        let identification = way.sent;
+        let label = self.label(at, packet, identification);
+        self.way(packet).send(packet, label);
         label
     }
 
-    /// A packet arrives. `None` if it was not sent, or has arrived before as another copy of it.
-    pub fn received(&mut self, packet: &Packet) -> Option<Label> {
-        let underway = &mut self.way(packet).underway;
-        let is_it = |one: &Underway| (one.sequence, one.stamp) == (packet.sequence, packet.stamp);
-        let place = underway.iter().position(is_it)?;
-        let label = underway.remove(place)?.label;
-        underway.drain(..place.saturating_sub(OVERTAKEN));
-        if !packet.is_forward() {
-            self.heard = label.value;
+    /// A packet, or a copy of it, arrives at `at`. One that was not sent, or is a copy that comes too long after, has what can be said of it there, and
+    /// no identification.
+    pub fn received(&mut self, at: Time, packet: &Packet) -> Label {
+        let label = self.way(packet).arrive(packet);
+        let label = label.unwrap_or_else(|| self.label(at, packet, 0));
+        // RFC 7323 section 4.3: what is late is not echoed.
+        let is_later = |heard: u32| label.value.wrapping_sub(heard).cast_signed() > 0;
+        if !packet.is_forward() && self.heard.is_none_or(is_later) {
+            self.heard = Some(label.value);
         }
-        Some(label)
+        label
+    }
+
+    /// A packet is dropped on its way.
+    pub fn dropped(&mut self, packet: &Packet) {
+        self.way(packet).drop(packet);
+    }
+
+    /// A data segment has its time of sending in it, an ACK what it echoes.
+    fn label(&self, at: Time, packet: &Packet, identification: u16) -> Label {
+        let own = microseconds(packet.stamp);
+        let (value, echo) = if packet.is_forward() {
+            (own, self.heard.unwrap_or(0))
+        } else {
+            (microseconds(at), own)
+        };
+        Label {
+            identification,
+            value,
+            echo,
+        }
     }
 
     fn way(&mut self, packet: &Packet) -> &mut Way {
@@ -91,7 +145,7 @@ impl Labels {
 }
 
 /// Modulo 2^32; 0, which means "none" in an echo (RFC 7323 section 3.2), for a moment that does not come.
-pub(crate) const fn microseconds(time: Time) -> u32 {
+const fn microseconds(time: Time) -> u32 {
     if time.is_never() {
         return 0;
     }
@@ -118,32 +172,86 @@ mod tests {
         let mut labels = Labels::default();
         let first = labels.sent(at(10), &data(0, 10));
         assert_eq!((first.identification, first.value, first.echo), (1, 10, 0));
-        assert_eq!(labels.received(&data(0, 10)), Some(first));
+        assert_eq!(labels.received(at(50), &data(0, 10)), first);
         let answer = labels.sent(at(60), &ack(1, 10));
         assert_eq!((answer.identification, answer.value, answer.echo), (1, 60, 10));
         let before = labels.sent(at(100), &data(1, 100));
         assert_eq!(before.echo, 0, "the answer is still underway");
-        assert_eq!(labels.received(&ack(1, 10)), Some(answer));
+        assert_eq!(labels.received(at(110), &ack(1, 10)), answer);
         let after = labels.sent(at(111), &data(2, 111));
         assert_eq!(after.echo, 60);
         assert_eq!(
-            labels.received(&data(2, 111)),
-            Some(after),
+            labels.received(at(151), &data(2, 111)),
+            after,
             "number 1 is lost or late"
         );
-        assert_eq!(labels.received(&data(1, 100)), Some(before), "it was late");
-        assert_eq!(labels.received(&data(1, 100)), None, "a copy");
-        assert_eq!(labels.received(&ack(7, 3)), None);
+        assert_eq!(labels.received(at(160), &data(1, 100)), before, "it was late");
     }
 
     #[test]
-    fn what_is_lost_is_forgotten() {
+    fn a_copy_is_the_same_packet_wherever_the_other_is() {
         let mut labels = Labels::default();
-        for number in 0..3 * OVERTAKEN as u64 {
-            labels.sent(at(number), &data(number, number));
+        let [first, second, third] = [0, 1, 2].map(|number| labels.sent(at(number), &data(number, number)));
+        let receive = |labels: &mut Labels, number| labels.received(at(90), &data(number, number));
+        assert_eq!(receive(&mut labels, 0), first);
+        labels.dropped(&data(1, 1));
+        assert_eq!([receive(&mut labels, 2), receive(&mut labels, 2)], [third; 2]);
+        assert_eq!(
+            [receive(&mut labels, 0), receive(&mut labels, 1)],
+            [first, second]
+        );
+        assert!(labels.forward.underway.is_empty());
+    }
+
+    #[test]
+    fn what_is_late_is_not_echoed() {
+        let mut labels = Labels::default();
+        let old = labels.sent(at(60), &ack(1, 10));
+        labels.sent(at(70), &ack(2, 20));
+        labels.received(at(100), &ack(2, 20));
+        assert_eq!(labels.received(at(101), &ack(1, 10)), old);
+        assert_eq!(labels.sent(at(102), &data(5, 102)).echo, 70);
+        // The first is news whatever it is: a flow may begin late.
+        let mut labels = Labels::default();
+        labels.received(at(3_000_000_000), &ack(1, 10));
+        assert_eq!(labels.sent(at(3_000_000_001), &data(1, 5)).echo, 3_000_000_000);
+    }
+
+    #[test]
+    fn what_was_not_sent_has_no_identification() {
+        let mut labels = Labels::default();
+        let stranger = labels.received(at(9), &ack(7, 3));
+        assert_eq!(
+            (stranger.identification, stranger.value, stranger.echo),
+            (0, 9, 3)
+        );
+    }
+
+    #[test]
+    fn identifications_count_each_way_and_pass_over_zero() {
+        let mut labels = Labels::default();
+        for number in 1..=70_000_u64 {
+            let label = labels.sent(at(number), &data(number, number));
+            let expected = if number > 65_535 { number - 65_535 } else { number };
+            assert_eq!(u64::from(label.identification), expected);
+            labels.dropped(&data(number, number));
         }
-        let last = 3 * OVERTAKEN as u64 - 1;
-        assert!(labels.received(&data(last, last)).is_some());
-        assert_eq!(labels.forward.underway.len(), OVERTAKEN);
+        assert_eq!(labels.sent(at(1), &ack(1, 1)).identification, 1);
+    }
+
+    #[test]
+    fn what_is_gone_is_forgotten() {
+        let mut labels = Labels::default();
+        let number = |number: u64| data(number, number);
+        for last in 0..3 * BEFORE_COPY as u64 {
+            labels.sent(at(last), &number(last));
+            match last % 2 {
+                0 => labels.dropped(&number(last)),
+                _ => drop(labels.received(at(last), &number(last))),
+            }
+        }
+        assert!(labels.forward.underway.is_empty());
+        assert_eq!(labels.forward.gone.len(), BEFORE_COPY);
+        assert_eq!(labels.received(at(9), &number(0)).identification, 0);
     }
 }

@@ -1,5 +1,8 @@
 //! What a capture holds that is no packet for measuring, counted by reason.
 
+use serde::Serialize;
+use std::ops::AddAssign;
+
 /// Why a packet of a capture was not decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
@@ -22,7 +25,7 @@ pub enum Skip {
 }
 
 /// How many packets were not decoded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "each is named as its reason in `Skip`")]
 pub struct Skipped {
     pub not_ip: u64,
@@ -55,5 +58,43 @@ impl Skipped {
             Skip::WithoutTime => &mut self.without_time,
             Skip::Damaged => &mut self.damaged,
         } += 1;
+    }
+}
+
+impl AddAssign for Skipped {
+    fn add_assign(&mut self, more: Skipped) {
+        self.not_ip += more.not_ip;
+        self.other_transport += more.other_transport;
+        self.fragments += more.fragments;
+        self.too_short += more.too_short;
+        self.malformed += more.malformed;
+        self.other_link += more.other_link;
+        self.without_time += more.without_time;
+        self.damaged += more.damaged;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_has_every_reason() {
+        let mut one = Skipped::default();
+        for reason in [
+            Skip::NotIp,
+            Skip::OtherTransport,
+            Skip::Fragment,
+            Skip::TooShort,
+            Skip::Malformed,
+            Skip::OtherLink,
+            Skip::WithoutTime,
+            Skip::Damaged,
+        ] {
+            one.count(reason);
+        }
+        let mut sum = one;
+        sum += one;
+        assert_eq!((one.total(), sum.total()), (8, 16));
     }
 }

@@ -6,7 +6,7 @@ use ackclock_core::endpoint::parameters::{Preset, RttSampling};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::units::Time;
 use ackclock_pcap::packet::Transport;
-use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, PacketEncoder, Reader};
+use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Label, PacketEncoder, Reader};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -21,8 +21,16 @@ const ECN: [Ecn; 4] = [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s, Ecn::Mark
 /// Flow 0 is TCP, flow 1 is UDP.
 const FLOWS: [FlowId; 2] = [FlowId(0), FlowId(1)];
 
-/// A packet, when it was seen, and the blocks it has if it is an ACK.
-type Seen = (u64, Packet, Vec<SackBlock>);
+/// A packet, when it was seen, the blocks it has if it is an ACK, and its label.
+type Seen = (u64, Packet, Vec<SackBlock>, Label);
+
+fn label() -> impl Strategy<Value = Label> {
+    any::<(u16, u32, u32)>().prop_map(|(identification, value, echo)| Label {
+        identification,
+        value,
+        echo,
+    })
+}
 
 fn seen() -> impl Strategy<Value = Seen> {
     let block = (0..90_u64, 1..9_u64).prop_map(|(start, length)| SackBlock {
@@ -37,8 +45,9 @@ fn seen() -> impl Strategy<Value = Seen> {
         0..1_449_u16,
         0..4_usize,
         vec(block, 0..4),
+        label(),
     )
-        .prop_map(|(at, kind, sequence, payload, ecn, sacks)| {
+        .prop_map(|(at, kind, sequence, payload, ecn, sacks, label)| {
             let kind = KINDS[kind];
             let payload = if matches!(kind, PacketKind::Data | PacketKind::Datagram) {
                 payload
@@ -48,7 +57,7 @@ fn seen() -> impl Strategy<Value = Seen> {
             let flow = FLOWS[usize::from(kind == PacketKind::Datagram)];
             let mut packet = Packet::new(kind, flow, sequence, 52 + payload, Time::from_nanos(at / 2));
             packet.set_ecn(ECN[ecn]);
-            (at, packet, sacks)
+            (at, packet, sacks, label)
         })
 }
 
@@ -58,14 +67,16 @@ fn written(packets: &[Seen], preset: Preset, snap_length: u32) -> Vec<u8> {
         PacketEncoder::udp(FlowAddresses::of(FLOWS[1])),
     ];
     let mut capture = Capture::new(Vec::new(), snap_length, encoders).unwrap();
-    for (at, packet, sacks) in packets {
-        capture.write(Time::from_nanos(*at), packet, sacks, None).unwrap();
+    for (at, packet, sacks, label) in packets {
+        capture
+            .write(Time::from_nanos(*at), packet, sacks, *label)
+            .unwrap();
     }
     capture.finish().unwrap()
 }
 
 fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestCaseError> {
-    let (at, packet, sacks) = seen;
+    let (at, packet, sacks, label) = seen;
     let addresses = FlowAddresses::of(packet.flow);
     let (from, to) = match packet.is_forward() {
         true => (addresses.sender, addresses.receiver),
@@ -73,6 +84,7 @@ fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestC
     };
     prop_assert_eq!((read.source, read.destination), (from.into(), to.into()));
     prop_assert_eq!((read.at_ns, read.ecn), (*at, packet.ecn()));
+    prop_assert_eq!(read.identification, label.identification);
     let Transport::Tcp(segment) = read.transport else {
         prop_assert_eq!(
             &read.transport,
@@ -102,10 +114,13 @@ fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestC
     }
     prop_assert_eq!(
         segment.options.maximum_segment,
-        is_syn.then_some(parameters.mss.0 as u16)
+        is_syn.then_some(parameters.mss.0 as u16 + if timed { 12 } else { 0 })
     );
     prop_assert_eq!(segment.options.window_scale.is_some(), is_syn);
-    prop_assert_eq!(segment.options.timestamps.is_some(), timed);
+    prop_assert_eq!(
+        segment.options.timestamps,
+        timed.then_some((label.value, label.echo))
+    );
     if kind == PacketKind::Ack {
         prop_assert_eq!(segment.acknowledgment, wire(packet.sequence));
         let expected: Vec<_> = sacks
@@ -113,10 +128,6 @@ fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestC
             .map(|block| (wire(block.start), wire(block.end)))
             .collect();
         prop_assert_eq!(segment.options.sacks(), &expected[..]);
-        if timed {
-            let echo = segment.options.timestamps.unwrap().1;
-            prop_assert_eq!(echo, (packet.stamp.as_nanos() / 1_000) as u32);
-        }
     }
     prop_assert!(!segment.cut);
     Ok(())

@@ -7,7 +7,7 @@ mod peer;
 use ackclock_core::endpoint::parameters::{Preset, TcpParameters};
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::units::{Bytes, Time};
-use ackclock_pcap::{Capture, FlowAddresses, PacketEncoder};
+use ackclock_pcap::{Capture, FlowAddresses, Labels, PacketEncoder};
 use peer::{Scratch, tshark, tshark_is_missing};
 use std::fs::File;
 use std::io::BufWriter;
@@ -72,10 +72,15 @@ fn capture(file: &Path, parameters: &TcpParameters, snap_length: u32) {
     ];
     let output = BufWriter::new(File::create(file).unwrap());
     let mut capture = Capture::new(output, snap_length, encoders).unwrap();
+    let mut labels = Labels::default();
     for (ms, packet, sacks) in connection(parameters) {
-        capture
-            .write(Time::from_nanos(ms * MILLISECOND + 1), &packet, sacks, None)
-            .unwrap();
+        let at = Time::from_nanos(ms * MILLISECOND + 1);
+        // Taken where ACKs arrive, at once here.
+        let mut label = labels.sent(at, &packet);
+        if !packet.is_forward() {
+            label = labels.received(at, &packet);
+        }
+        capture.write(at, &packet, sacks, label).unwrap();
     }
     capture.finish().unwrap();
 }

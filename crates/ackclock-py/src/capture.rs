@@ -91,16 +91,20 @@ impl Trace for Listener {
         if let Some(log) = &mut self.log {
             log.record(at, step, hop, packet, sacks);
         }
-        let capture = match (step, packet.is_forward()) {
-            (Step::Send, true) | (Step::Receive, false) => &mut self.at_senders,
-            (Step::Send, false) | (Step::Receive, true) => &mut self.at_receivers,
-            _ => return,
+        let Some(labels) = self.labels.get_mut(packet.flow.0 as usize) else {
+            return;
         };
-        let label = self.labels.get_mut(packet.flow.0 as usize);
-        let label = label.and_then(|labels| match step {
-            Step::Send => Some(labels.sent(at, packet)),
-            _ => labels.received(packet),
-        });
+        let label = match step {
+            Step::Send => labels.sent(at, packet),
+            Step::Receive => labels.received(at, packet),
+            Step::Drop => return labels.dropped(packet),
+            Step::Arrive | Step::Mark => return,
+        };
+        let capture = if packet.is_forward() == (step == Step::Send) {
+            &mut self.at_senders
+        } else {
+            &mut self.at_receivers
+        };
         if let Some(open) = capture
             && let Err(error) = open.write(at, packet, sacks, label)
         {

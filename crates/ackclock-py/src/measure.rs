@@ -4,13 +4,11 @@ use crate::CaptureError;
 use crate::tables::{Tables, by_name, to_python};
 use crate::watch::watch;
 use ackclock_core::packet::FlowId;
-use ackclock_core::result::{
-    Column, ConnectionRow, FlowRow, RttLawRow, SampleRow, SegmentRow, StretchRow, Table,
-};
+use ackclock_core::result::{Column, Table};
 use ackclock_core::units::Span;
 use ackclock_emu::addresses::flow_of;
 use ackclock_emu::ipv4::Direction;
-use ackclock_measure::measurement::Naming;
+use ackclock_measure::measurement::{Naming, empty_tables};
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::{CapturedPacket, FlowAddresses, Reader, Skipped};
 use pyo3::prelude::*;
@@ -258,28 +256,10 @@ impl<'a> Merged<'a> {
         let mut sum = Skipped::default();
         let mut damage = self.damage;
         for (reader, _) in &self.files {
-            let more = reader.skipped();
-            sum.not_ip += more.not_ip;
-            sum.other_transport += more.other_transport;
-            sum.fragments += more.fragments;
-            sum.too_short += more.too_short;
-            sum.malformed += more.malformed;
-            sum.other_link += more.other_link;
-            sum.without_time += more.without_time;
-            sum.damaged += more.damaged;
+            sum += *reader.skipped();
             damage = damage.or_else(|| reader.damage().map(ToString::to_string));
         }
-        let by_reason = json!({
-            "not_ip": sum.not_ip,
-            "other_transport": sum.other_transport,
-            "fragments": sum.fragments,
-            "too_short": sum.too_short,
-            "malformed": sum.malformed,
-            "other_link": sum.other_link,
-            "without_time": sum.without_time,
-            "damaged": sum.damaged,
-        });
-        (by_reason, damage)
+        (json!(sum), damage)
     }
 }
 
@@ -356,18 +336,4 @@ fn rows_of(table: &Table) -> usize {
         Some((_, Column::Text(words))) => words.indices.len(),
         None => 0,
     }
-}
-
-fn empty_tables(segments: bool) -> Tables {
-    let mut tables = vec![
-        ("flows", FlowRow::table()),
-        ("samples", SampleRow::table()),
-        ("connections", ConnectionRow::table()),
-        ("stretches", StretchRow::table()),
-        ("rtt_law", RttLawRow::table()),
-    ];
-    if segments {
-        tables.push(("segments", SegmentRow::table()));
-    }
-    tables
 }

@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use ackclock_core::endpoint::TcpParameters;
-use ackclock_core::endpoint::parameters::{LossRecovery, RttSampling};
 use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::result::{Column, Table};
@@ -12,12 +11,12 @@ use ackclock_core::units::Time;
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::{Measurement, Parameters};
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
-use ackclock_pcap::packet::{Flags, Options, Segment};
-use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, PacketEncoder, packet};
+use ackclock_pcap::packet::{self, Options};
+use ackclock_pcap::{Capture, CapturedPacket, FlowAddresses, Labels, PacketEncoder, Reader};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::{Step, Trace};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::net::SocketAddr;
 
 /// Just before the numbers wrap.
@@ -60,12 +59,12 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
 traffic = { kind = "bulk" }
 "#;
 
-/// What a run leaves: its own tables, captures at the senders and at the receivers, and the data segments it lost.
+/// What a run leaves: its own tables, captures at the senders and at the receivers with numbers that wrap early, and the data segments it lost.
 pub struct Ran {
     pub tables: Vec<(&'static str, Table)>,
     pub at_senders: Vec<CapturedPacket>,
     pub at_receivers: Vec<CapturedPacket>,
-    /// The capture at the senders that `simulate` would have written.
+    /// The capture at the senders as `simulate` writes it.
     pub file: Vec<u8>,
     /// Of each flow, the numbers of the data segments that were dropped, once for each drop.
     pub lost: Vec<Vec<u64>>,
@@ -81,61 +80,41 @@ pub fn run(scenario: &Scenario, replicate: u32) -> Ran {
     let topology = topology::build(&job);
     let tap = Tap::new(scenario, &topology);
     let outcome = Run::simulate(&job, topology, tap, &Unattended);
+    let captures = [outcome.trace.at_senders, outcome.trace.at_receivers];
+    let [file, at_receivers] = captures.map(|capture| capture.finish().unwrap());
     Ran {
         tables: outcome.tables,
-        at_senders: outcome.trace.at_senders,
-        at_receivers: outcome.trace.at_receivers,
-        file: outcome.trace.file.finish().unwrap(),
-        lost: outcome.trace.flows.into_iter().map(|flow| flow.lost).collect(),
+        at_senders: read(&file).into_iter().map(moved).collect(),
+        at_receivers: read(&at_receivers).into_iter().map(moved).collect(),
+        file,
+        lost: outcome.trace.lost,
         scenario: scenario.clone(),
     }
 }
 
-/// Listens to a run and captures like somebody who sees real headers.
+/// Listens to a run and captures it as `simulate` does.
 struct Tap {
-    flows: Vec<Wire>,
-    at_senders: Vec<CapturedPacket>,
-    at_receivers: Vec<CapturedPacket>,
-    file: Capture<Vec<u8>>,
-}
-
-/// How one flow's packets look.
-struct Wire {
-    addresses: FlowAddresses,
-    parameters: TcpParameters,
-    total: Option<u64>,
-    /// Identification and echo of each data packet on its way.
-    data: HashMap<(u64, Time), (u16, u32)>,
-    /// ACKs on their way: number, echo, identification, timestamp.
-    acks: VecDeque<(u64, Time, u16, u32)>,
-    sent: [u16; 2],
-    /// The receiver's timestamp that the sender has seen last.
-    echo: u32,
-    lost: Vec<u64>,
+    labels: Vec<Labels>,
+    at_senders: Capture<Vec<u8>>,
+    at_receivers: Capture<Vec<u8>>,
+    lost: Vec<Vec<u64>>,
 }
 
 impl Tap {
     fn new(scenario: &Scenario, topology: &topology::Topology) -> Self {
-        let wire = |(number, flow): (u32, &ackclock_sim::flow::Flow)| Wire {
-            addresses: FlowAddresses::of(FlowId(number)),
-            parameters: *parameters(scenario, flow.group),
-            total: flow.total().map(|total| total.0),
-            data: HashMap::new(),
-            acks: VecDeque::new(),
-            sent: [0; 2],
-            echo: 0,
-            lost: Vec::new(),
-        };
         let encoder = |(number, flow): (u32, &ackclock_sim::flow::Flow)| {
             let addresses = FlowAddresses::of(FlowId(number));
             PacketEncoder::tcp(addresses, parameters(scenario, flow.group), flow.total())
         };
-        let encoders = (0..).zip(&topology.flows).map(encoder).collect();
+        let capture = || {
+            let encoders = (0..).zip(&topology.flows).map(encoder).collect();
+            Capture::new(Vec::new(), DEFAULT_SNAP_LENGTH, encoders).unwrap()
+        };
         Tap {
-            file: Capture::new(Vec::new(), DEFAULT_SNAP_LENGTH, encoders).unwrap(),
-            flows: (0..).zip(&topology.flows).map(wire).collect(),
-            at_senders: Vec::new(),
-            at_receivers: Vec::new(),
+            labels: vec![Labels::default(); topology.flows.len()],
+            at_senders: capture(),
+            at_receivers: capture(),
+            lost: vec![Vec::new(); topology.flows.len()],
         }
     }
 }
@@ -148,165 +127,72 @@ pub fn parameters(scenario: &Scenario, group: u32) -> &TcpParameters {
     }
 }
 
-fn microseconds(time: Time) -> u32 {
-    // Not zero, which is no echo.
-    (time.as_nanos() / 1_000) as u32 + 1
-}
-
-impl Wire {
-    fn number(&self, segment: u64) -> u32 {
-        let offset = segment * self.parameters.mss.0;
-        let offset = self.total.map_or(offset, |total| offset.min(total));
-        SENDER_SYN.wrapping_add(1).wrapping_add(offset as u32)
-    }
-
-    fn next_identification(&mut self, forward: bool) -> u16 {
-        let sent = &mut self.sent[usize::from(forward)];
-        *sent = sent.wrapping_add(1).max(1);
-        *sent
-    }
-
-    /// Identification and timestamps of a packet.
-    fn labels(&mut self, at: Time, step: Step, packet: &Packet) -> (u16, u32, u32) {
-        if packet.is_forward() {
-            let key = (packet.sequence, packet.stamp);
-            if step == Step::Send {
-                let label = (self.next_identification(true), self.echo);
-                self.data.insert(key, label);
-            }
-            let (identification, echo) = self.data[&key];
-            return (identification, microseconds(packet.stamp), echo);
-        }
-        let echo = microseconds(packet.stamp);
-        if step == Step::Send {
-            let (identification, stamp) = (self.next_identification(false), microseconds(at));
-            self.acks
-                .push_back((packet.sequence, packet.stamp, identification, stamp));
-            return (identification, stamp, echo);
-        }
-        let key = (packet.sequence, packet.stamp);
-        let place = self.acks.iter().position(|ack| (ack.0, ack.1) == key);
-        let (_, _, identification, stamp) = self.acks.remove(place.unwrap()).unwrap();
-        self.echo = stamp;
-        (identification, stamp, echo)
-    }
-
-    fn options(&self, packet: &Packet, sacks: &[SackBlock], stamps: (u32, u32)) -> Options {
-        let syn = matches!(packet.kind(), PacketKind::Syn | PacketKind::SynAck);
-        let mut options = Options::default();
-        if syn {
-            let timestamps = if self.stamped() { 12 } else { 0 };
-            options.maximum_segment = Some(self.parameters.mss.0 as u16 + timestamps);
-            options.window_scale = Some(if packet.is_forward() { 0 } else { self.shift() });
-            options.sack_permitted = self.parameters.recovery == LossRecovery::Sack;
-        }
-        options.timestamps = self.stamped().then_some(stamps);
-        for block in sacks {
-            options.push_sack(self.number(block.start), self.number(block.end));
-        }
-        options
-    }
-
-    fn stamped(&self) -> bool {
-        self.parameters.rtt_sampling == RttSampling::Timestamps
-    }
-
-    fn window(&self) -> u64 {
-        let window = self.parameters.receive_window.bytes(self.parameters.mss);
-        window.map_or(u64::from(u16::MAX) << 14, |window| window.0)
-    }
-
-    fn shift(&self) -> u8 {
-        (0..14)
-            .find(|shift| self.window() >> shift <= u64::from(u16::MAX))
-            .unwrap_or(14)
-    }
-
-    fn capture(&mut self, at: Time, step: Step, packet: &Packet, sacks: &[SackBlock]) -> CapturedPacket {
-        let (identification, value, echo) = self.labels(at, step, packet);
-        let (kind, forward) = (packet.kind(), packet.is_forward());
-        let syn = matches!(kind, PacketKind::Syn | PacketKind::SynAck);
-        let shift = if syn { 0 } else { self.shift() };
-        let segment = Segment {
-            sequence: match kind {
-                PacketKind::Syn => SENDER_SYN,
-                PacketKind::SynAck => RECEIVER_SYN,
-                PacketKind::Data => self.number(packet.sequence),
-                _ => RECEIVER_SYN + 1,
-            },
-            acknowledgment: match kind {
-                PacketKind::Syn => 0,
-                PacketKind::Ack => self.number(packet.sequence),
-                PacketKind::SynAck => SENDER_SYN.wrapping_add(1),
-                _ => RECEIVER_SYN + 1,
-            },
-            payload: match kind {
-                PacketKind::Data => u32::from(packet.size) - self.parameters.header.0 as u32,
-                _ => 0,
-            },
-            window: if forward {
-                u16::MAX
-            } else {
-                (self.window() >> shift).min(65_535) as u16
-            },
-            flags: Flags {
-                syn,
-                ack: kind != PacketKind::Syn,
-                ece: packet.has_ecn_echo() || (syn && self.parameters.ecn),
-                cwr: packet.has_window_reduced() || (kind == PacketKind::Syn && self.parameters.ecn),
-                ..Flags::default()
-            },
-            options: self.options(packet, sacks, (value, echo)),
-            cut: false,
-        };
-        let FlowAddresses { sender, receiver } = self.addresses;
-        let (source, destination) = if forward {
-            (sender, receiver)
-        } else {
-            (receiver, sender)
-        };
-        CapturedPacket {
-            at_ns: at.as_nanos(),
-            source: source.into(),
-            destination: destination.into(),
-            ip_bytes: packet.size.into(),
-            identification,
-            ecn: packet.ecn(),
-            transport: packet::Transport::Tcp(segment),
-        }
-    }
-}
-
 impl Trace for Tap {
     fn record(&mut self, at: Time, step: Step, _: Option<usize>, packet: &Packet, sacks: &[SackBlock]) {
-        let wire = &mut self.flows[packet.flow.0 as usize];
-        match step {
-            Step::Send | Step::Receive => {
-                let captured = wire.capture(at, step, packet, sacks);
-                if packet.is_forward() == (step == Step::Send) {
-                    self.file.write(at, packet, sacks, None).unwrap();
-                    self.at_senders.push(captured);
-                } else {
-                    self.at_receivers.push(captured);
+        let flow = packet.flow.0 as usize;
+        let labels = &mut self.labels[flow];
+        let label = match step {
+            Step::Send => labels.sent(at, packet),
+            Step::Receive => labels.received(at, packet),
+            Step::Drop => {
+                labels.dropped(packet);
+                if packet.kind() == PacketKind::Data {
+                    self.lost[flow].push(packet.sequence);
                 }
+                return;
             }
-            Step::Drop if packet.kind() == PacketKind::Data => wire.lost.push(packet.sequence),
-            Step::Drop if packet.kind() == PacketKind::Ack => {
-                let key = (packet.sequence, packet.stamp);
-                let place = wire.acks.iter().position(|ack| (ack.0, ack.1) == key);
-                wire.acks.remove(place.unwrap());
-            }
-            _ => {}
-        }
+            Step::Arrive | Step::Mark => return,
+        };
+        let capture = if packet.is_forward() == (step == Step::Send) {
+            &mut self.at_senders
+        } else {
+            &mut self.at_receivers
+        };
+        capture.write(at, packet, sacks, label).unwrap();
     }
+}
+
+/// The packets of a capture.
+pub fn read(file: &[u8]) -> Vec<CapturedPacket> {
+    Reader::new(file).unwrap().map(Result::unwrap).collect()
+}
+
+/// Simulated connections begin with 0 on both sides; others do not.
+fn moved(mut packet: CapturedPacket) -> CapturedPacket {
+    let (own, other) = match is_from_sender(&packet) {
+        true => (SENDER_SYN, RECEIVER_SYN),
+        false => (RECEIVER_SYN, SENDER_SYN),
+    };
+    let packet::Transport::Tcp(segment) = &mut packet.transport else {
+        panic!("only TCP is measured")
+    };
+    segment.sequence = segment.sequence.wrapping_add(own);
+    if segment.flags.ack {
+        segment.acknowledgment = segment.acknowledgment.wrapping_add(other);
+    }
+    let options = segment.options;
+    let mut moved = Options::default();
+    moved.maximum_segment = options.maximum_segment;
+    moved.window_scale = options.window_scale;
+    moved.sack_permitted = options.sack_permitted;
+    moved.timestamps = options.timestamps;
+    for (left, right) in options.sacks() {
+        moved.push_sack(left.wrapping_add(other), right.wrapping_add(other));
+    }
+    segment.options = moved;
+    packet
+}
+
+/// Whether it goes the way of the data.
+pub fn is_from_sender(packet: &CapturedPacket) -> bool {
+    packet.destination.port() == FlowAddresses::of(FlowId(0)).receiver.port()
 }
 
 /// A capture half way: what passes a point that each packet from a sender reaches `delay_ns` after it left, and each ACK that much before it arrives.
 pub fn half_way(at_senders: &[CapturedPacket], delay_ns: u64) -> Vec<CapturedPacket> {
     let mut packets = at_senders.to_vec();
     for packet in &mut packets {
-        let from_sender = packet.destination.port() == 9;
-        packet.at_ns = if from_sender {
+        packet.at_ns = if is_from_sender(packet) {
             packet.at_ns + delay_ns
         } else {
             packet.at_ns.saturating_sub(delay_ns)
