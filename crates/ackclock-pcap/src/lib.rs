@@ -30,6 +30,6 @@ pub use capture::Capture;
 pub use encode::PacketEncoder;
 pub use labels::{Label, Labels};
 pub use packet::CapturedPacket;
-pub use read::{CaptureError, Damage, Reader};
+pub use read::{CaptureError, Damage, Merged, Reader};
 pub use skipped::Skipped;
 pub use write::PcapWriter;

@@ -6,11 +6,13 @@
 mod clock;
 mod error;
 mod input;
+mod merged;
 mod order;
 mod pcap;
 mod pcapng;
 
 pub use error::{CaptureError, Damage};
+pub use merged::Merged;
 
 use crate::CapturedPacket;
 use crate::decode::{LinkType, decode};

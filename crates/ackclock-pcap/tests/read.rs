@@ -4,7 +4,7 @@ mod samples;
 
 use ackclock_core::packet::Ecn;
 use ackclock_pcap::packet::{Flags, Segment, Transport};
-use ackclock_pcap::{CaptureError, CapturedPacket, Reader, Skipped};
+use ackclock_pcap::{CaptureError, CapturedPacket, Merged, Reader, Skipped};
 use samples::*;
 use std::io::{self, Cursor, Read};
 
@@ -544,4 +544,40 @@ fn an_error_of_the_device_is_an_error() {
     assert_eq!(error.to_string(), "cannot be read: the disk is gone");
     assert!(reader.next().is_none());
     assert!(Reader::new(Broken).is_err());
+}
+
+#[test]
+fn captures_of_one_place_are_one_in_the_order_of_time() {
+    let packets = packets_on(1);
+    // One with the packets at even steps, one with those at odd ones, cut within the last.
+    let file = |odd: u64| {
+        let mut file = pcap_header(Order::Little, NANOSECONDS, 1);
+        for (number, packet) in (0..).zip(&packets).filter(|(number, _)| number % 2 == odd) {
+            let at_ns = FIRST_NS + number * STEP_NS;
+            file.extend(pcap_record(
+                Order::Little,
+                NANOSECONDS,
+                at_ns,
+                packet,
+                packet.len() as u32,
+            ));
+        }
+        file
+    };
+    let (even, mut odd) = (file(0), file(1));
+    odd.extend([0; 15]);
+    let readers = [even, odd].map(|file| Reader::new(Cursor::new(file)).unwrap());
+    let mut merged = Merged::new(readers);
+    let whole = read_all(&pcap(Order::Little, NANOSECONDS, 1, &packets));
+    assert_eq!(merged.by_ref().collect::<Vec<_>>(), whole);
+    assert_eq!(merged.skipped(), Skipped::default());
+    assert!(
+        merged
+            .damage()
+            .unwrap()
+            .ends_with("the file ends within the header of a packet")
+    );
+    let ties =
+        [0, 1].map(|_| Reader::new(Cursor::new(pcap(Order::Little, NANOSECONDS, 1, &packets))).unwrap());
+    assert_eq!(Merged::new(ties).count(), 2 * whole.len());
 }

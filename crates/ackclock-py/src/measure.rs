@@ -10,7 +10,7 @@ use ackclock_emu::addresses::flow_of;
 use ackclock_emu::ipv4::Direction;
 use ackclock_measure::measurement::{Naming, empty_tables};
 use ackclock_measure::{Measurement, Parameters};
-use ackclock_pcap::{CapturedPacket, FlowAddresses, Reader, Skipped};
+use ackclock_pcap::{FlowAddresses, Merged, Reader};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -164,9 +164,10 @@ fn read(
         Some(naming) => Measurement::with_names(parameters, naming),
         None => Measurement::new(parameters),
     };
-    let mut packets = Merged::open(&asked.0, state)?;
+    let readers: Result<Vec<_>, String> = asked.0.iter().map(|name| open(name, state)).collect();
+    let mut packets = Merged::new(readers?);
     let mut count = 0;
-    while let Some(packet) = packets.advance() {
+    for packet in packets.by_ref() {
         measurement.handle_packet(&packet);
         count += 1;
         if let Some(tables) = measurement.poll_tables() {
@@ -184,83 +185,32 @@ fn read(
         state.put(tables);
     }
     state.packets.fetch_add(count % BETWEEN_LOOKS, Ordering::Relaxed);
-    let (skipped, damage) = packets.said();
     Ok(json!({
         "files": asked.0,
         "point": asked.1,
         "replicate": asked.2,
         "packets": count,
         "datagrams": measurement.datagrams(),
-        "skipped": skipped,
-        "damage": damage,
+        "skipped": packets.skipped(),
+        "damage": packets.damage(),
         "begins_unix_ns": measurement.origin_ns(),
     }))
 }
 
-/// The packets of several files in the order of time.
-struct Merged<'a> {
-    files: Vec<(Reader<Counted<'a>>, Option<CapturedPacket>)>,
-    damage: Option<String>,
-}
-
-impl<'a> Merged<'a> {
-    fn open(names: &[String], state: &'a State) -> Result<Self, String> {
-        let mut files = Vec::new();
-        for name in names {
-            let input: Box<dyn Read + Send> = match name.as_str() {
-                STANDARD_INPUT => Box::new(io::stdin()),
-                _ => Box::new(File::open(name).map_err(|error| format!("{name}: {}", cannot_open(&error)))?),
-            };
-            let counted = Counted {
-                input,
-                count: &state.bytes,
-            };
-            let shown = if name == STANDARD_INPUT {
-                "standard input"
-            } else {
-                name
-            };
-            let reader = Reader::new(counted).map_err(|error| format!("{shown}: {error}"))?;
-            files.push((reader, None));
-        }
-        let mut merged = Merged { files, damage: None };
-        (0..merged.files.len()).for_each(|file| merged.refill(file));
-        Ok(merged)
-    }
-
-    /// The next packet of a file; one that cannot be read on has ended.
-    fn refill(&mut self, file: usize) {
-        let (reader, head) = &mut self.files[file];
-        *head = match reader.next() {
-            Some(Ok(packet)) => Some(packet),
-            Some(Err(error)) => {
-                self.damage.get_or_insert(error.to_string());
-                None
-            }
-            None => None,
-        };
-    }
-
-    fn advance(&mut self) -> Option<CapturedPacket> {
-        let waiting = self.files.iter().enumerate();
-        let (_, first) = waiting
-            .filter_map(|(file, (_, head))| head.as_ref().map(|packet| (packet.at_ns, file)))
-            .min()?;
-        let packet = self.files[first].1.take();
-        self.refill(first);
-        packet
-    }
-
-    /// What was passed over, by reason, and where the first file that is damaged ends.
-    fn said(self) -> (Value, Option<String>) {
-        let mut sum = Skipped::default();
-        let mut damage = self.damage;
-        for (reader, _) in &self.files {
-            sum += *reader.skipped();
-            damage = damage.or_else(|| reader.damage().map(ToString::to_string));
-        }
-        (json!(sum), damage)
-    }
+/// Opens a capture.
+fn open<'a>(name: &str, state: &'a State) -> Result<Reader<Counted<'a>>, String> {
+    let is_pipe = name == STANDARD_INPUT;
+    let input: Box<dyn Read + Send> = if is_pipe {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(name).map_err(|error| format!("{name}: {}", cannot_open(&error)))?)
+    };
+    let counted = Counted {
+        input,
+        count: &state.bytes,
+    };
+    let shown = if is_pipe { "standard input" } else { name };
+    Reader::new(counted).map_err(|error| format!("{shown}: {error}"))
 }
 
 /// Counts what is read.
