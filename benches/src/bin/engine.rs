@@ -5,7 +5,7 @@
 
 use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
+use ackclock_core::scenario::{Scenario, files::NoFiles};
 use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::run::{Outcome, Run, RunStatistics, Unattended};
 use ackclock_sim::topology;
@@ -22,12 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (file, assignments) = arguments
         .split_first()
         .ok_or("usage: engine FILE [PATH=VALUE]… [--trace] [--digest]")?;
-    let mut scenario = tree::from_toml(&std::fs::read_to_string(file)?)?;
-    for assignment in assignments {
-        let (path, value) = tree::parse_assignment(assignment)?;
-        tree::set(&mut scenario, &path, value)?;
-    }
-    let scenario = Scenario::from_tree(&scenario, &NoFiles)?;
+    let scenario = Scenario::from_toml(&std::fs::read_to_string(file)?, assignments, &NoFiles)?;
     let job = Job {
         scenario: &scenario,
         point: 0,

@@ -6,7 +6,7 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::{Scenario, Transport, files::NoFiles, tree};
+use ackclock_core::scenario::{Scenario, Transport, files::NoFiles};
 use ackclock_core::units::Time;
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::{Measurement, Parameters};
@@ -25,12 +25,7 @@ const RECEIVER_SYN: u32 = 77;
 
 /// The scenario in `text`, with assignments as the command line takes them.
 pub fn scenario(text: &str, assignments: &[&str]) -> Scenario {
-    let mut tree = tree::from_toml(text).unwrap();
-    for assignment in assignments {
-        let (path, value) = tree::parse_assignment(assignment).unwrap();
-        tree::set(&mut tree, &path, value).unwrap();
-    }
-    Scenario::from_tree(&tree, &NoFiles).unwrap()
+    Scenario::from_toml(text, assignments, &NoFiles).unwrap()
 }
 
 /// A sender, a lossy link of 20 Mbit/s and 40 ms, a receiver.

@@ -1,7 +1,7 @@
 //! Scenarios of a few seconds, and their runs reduced to something that can be compared.
 
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
+use ackclock_core::scenario::{Scenario, files::NoFiles};
 
 pub const DUMBBELL: &str = r#"
 schema = 1
@@ -49,12 +49,7 @@ extra_delay = ["0 ms", "18 ms"]
 
 /// The scenario in `text`, with assignments as the command line takes them.
 pub fn scenario(text: &str, assignments: &[&str]) -> Scenario {
-    let mut tree = tree::from_toml(text).unwrap();
-    for assignment in assignments {
-        let (path, value) = tree::parse_assignment(assignment).unwrap();
-        tree::set(&mut tree, &path, value).unwrap();
-    }
-    Scenario::from_tree(&tree, &NoFiles).unwrap()
+    Scenario::from_toml(text, assignments, &NoFiles).unwrap()
 }
 
 /// Every cell, bit by bit: two unknowns are equal.
