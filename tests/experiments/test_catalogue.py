@@ -39,11 +39,14 @@ VERDICTS = {
     "rfc9438-table-1": Kind.REPRODUCED,
     "rfc9438-table-2": Kind.REPRODUCED,
     "rfc9438-table-3": Kind.READING,
+    "westwood-figure-2": Kind.READING,
     "formulas-figure-1": Kind.REPRODUCED,
 }
 
 # Those for which something is simulated.
-SIMULATED = {"formulas-figure-1", "markov-validation-simulated"}
+SIMULATED = {"formulas-figure-1", "markov-validation-simulated"} | {
+    name for name in VERDICTS if name.startswith("westwood-")
+}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one.
 EMULATED = {"markov-validation"}
@@ -216,7 +219,7 @@ def test_the_guide_to_formulas_shows_this_figure_and_these_numbers() -> None:
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
     names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
-    assert len(chosen(["markov", "rfc9438", "formulas"], EXPERIMENTS)) == len(EXPERIMENTS)
+    assert len(chosen(["markov", "rfc9438", "westwood", "formulas"], EXPERIMENTS)) == len(EXPERIMENTS)
 
 
 @pytest.mark.parametrize(
