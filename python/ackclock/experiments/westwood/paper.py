@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Kind, Outcome, Table, Verdict
-from ackclock.experiments.westwood.senders import AS_IT_CAME, NewReno
+from ackclock.experiments.westwood.senders import STANDARD, NewReno
 from ackclock.metrics import Interval
 from ackclock.result import Result
 from ackclock.summary import written_interval
@@ -29,17 +29,17 @@ def entry(
     )
 
 
-def reading(newreno: NewReno = AS_IT_CAME, more: str = "") -> Verdict:
+def reading(newreno: NewReno = STANDARD, more: str = "") -> Verdict:
     """The verdict on a figure of which everything printed comes out: under what was chosen for all figures."""
     return Verdict(Kind.READING, f"{guesses(newreno)}{more and '; '}{more}")
 
 
-def not_reproduced(because: str, newreno: NewReno = AS_IT_CAME) -> Verdict:
+def not_reproduced(because: str, newreno: NewReno = STANDARD) -> Verdict:
     """The verdict on a figure of which something printed does not come out."""
     return Verdict(Kind.NOT, f"{because}; with {guesses(newreno)}")
 
 
-def guesses(newreno: NewReno = AS_IT_CAME) -> str:
+def guesses(newreno: NewReno = STANDARD) -> str:
     """What was chosen for all figures, in short."""
     return f"{newreno.name}; length of the runs, starts and jitter guessed"
 
