@@ -29,9 +29,9 @@ def entry(
     )
 
 
-def reading(newreno: NewReno = STANDARD, more: str = "") -> Verdict:
-    """The verdict on a figure of which everything printed comes out: under what was chosen for all figures."""
-    return Verdict(Kind.READING, f"{guesses(newreno)}{more and '; '}{more}")
+def reading(newreno: NewReno = STANDARD, more: str = "", exceptions: str = "") -> Verdict:
+    """The verdict on a figure of which what is printed comes out, except for some of it: under what was chosen."""
+    return Verdict(Kind.READING, f"{guesses(newreno)}{more and '; '}{more}", exceptions)
 
 
 def not_reproduced(because: str, newreno: NewReno = STANDARD) -> Verdict:

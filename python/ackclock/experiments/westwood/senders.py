@@ -63,6 +63,12 @@ class NewReno:
 AS_IT_CAME = NewReno("NewReno as ns-2 of 2002 came")
 #: A partial ACK takes off what it acknowledges (RFC 2582 section 3 step 5; ns-2 `partial_window_deflation_`).
 DEFLATING = NewReno("NewReno with partial window deflation", {"partial_window_deflation": True})
+#: RFC 2582 whole: besides, only the first partial ACK of a recovery restarts the timer (section 4, the impatient one;
+#: ns-2 `newreno_changes1_`). What is lost at the end of slow start is then sent again after a timeout, and not for as
+#: long as there are holes, a round trip each: with large buffers that takes the whole run.
+RFC_2582 = NewReno(
+    "NewReno by RFC 2582, deflating and impatient", {"partial_window_deflation": True, "partial_ack": "impatient"}
+)
 
 #: What all figures have unless they say otherwise. Without deflation BE hardly moves where the buffer is small, against
 #: what figure 12 says of it: the window is inflated for so long that what follows the recovery is a burst.
@@ -71,7 +77,7 @@ STANDARD = DEFLATING
 
 def tcp(
     name: str, control: Control, path: Path, *, newreno: NewReno = STANDARD, count: int = 1, way_back: bool = False,
-    **more: Any,
+    jitter_s: float | None = None, **more: Any,
 ) -> Tree:  # fmt: skip
     """A flow group from end to end.
 
@@ -82,6 +88,7 @@ def tcp(
         newreno: How its senders recover.
         count: How many senders.
         way_back: Whether it goes the other way.
+        jitter_s: Segments leave up to that much later than they could; by default the service time of a packet.
         more: Fields of the flow: `start`, `stop`.
     """
     transport = {
@@ -90,7 +97,7 @@ def tcp(
         "control": control.tree,
         # Breaks phase effects (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992): the
         # time of one packet at the bottleneck, as ns-2's manual advises for `overhead_`.
-        "send_jitter": f"{path.service_time_s * 1e6:.0f} us",
+        "send_jitter": f"{(path.service_time_s if jitter_s is None else jitter_s) * 1e6:.0f} us",
     }
     route = path.reversed_route if way_back else path.route
     flow = {"name": name, "count": count, "transport": transport | newreno.tree, "start": STARTS}
@@ -113,7 +120,7 @@ def udp(
 
 def scenario(
     name: str, path: Path, flows: Sequence[Tree], *, duration_s: float = DURATION_S, warmup_s: float = WARMUP_S,
-    sample_interval_s: float = 0.1, **more: Any,
+    sample_interval_s: float = 0.1, replicates: int = REPLICATES, **more: Any,
 ) -> Scenario:  # fmt: skip
     """Flows over a path, several times with other chances."""
     tree = {
@@ -121,7 +128,7 @@ def scenario(
         "name": name,
         "duration": f"{duration_s:g} s",
         "warmup": f"{warmup_s:g} s",
-        "replicates": REPLICATES,
+        "replicates": replicates,
         "sample_interval": f"{sample_interval_s:g} s",
         "hops": path.hops,
         "flows": list(flows),
@@ -130,8 +137,9 @@ def scenario(
 
 
 def settings(
-    path: Path, newreno: NewReno = STANDARD, *, duration_s: float = DURATION_S, warmup_s: float = WARMUP_S
-) -> tuple[Setting, ...]:
+    path: Path, newreno: NewReno = STANDARD, *, duration_s: float = DURATION_S, warmup_s: float = WARMUP_S,
+    replicates: int = REPLICATES, jitter: str = "uniform up to the service time of a packet",
+) -> tuple[Setting, ...]:  # fmt: skip
     """What went in, for the figures that have one path."""
     rates = ", ".join(f"{hop.rate_mbit_per_s:g}" for hop in path.there)
     return (
@@ -144,7 +152,7 @@ def settings(
             f"preset ns2-2002: {newreno.name}, an ACK for each packet, exact clock for RTTmin",
             Origin.GUESSED,
         ),
-        Setting("run", f"{duration_s:g} s, measured from {warmup_s:g} s on, {REPLICATES} replicates", Origin.GUESSED),
+        Setting("run", f"{duration_s:g} s, measured from {warmup_s:g} s on, {replicates} replicates", Origin.GUESSED),
         Setting("starts", "uniform within the first second", Origin.GUESSED),
-        Setting("send jitter", "uniform up to the service time of a packet", Origin.GUESSED),
+        Setting("send jitter", jitter, Origin.GUESSED),
     )
