@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from ackclock import Result, Scenario, simulate
-from ackclock.metrics import METRICS, difference, interval, jain, metric, summarise
+from ackclock.metrics import METRICS, difference, interval, jain, metric, settling_time, summarise
 from ackclock.metrics.tables import grouped
 
 
@@ -201,3 +201,66 @@ def test_how_far_a_flow_has_settled() -> None:
 
 def test_what_has_no_hops_knows_nothing_of_them() -> None:
     assert metric("queueing_delay").values(run_of(pa.table({"point": [0]}))) == []
+
+
+def shared(rates: dict[str, tuple[float, float]], control: str = "reno") -> Result:
+    """One replicate of 20 s: flows that start at a time and get a rate from then on."""
+    time = np.arange(0.0, 20.01, 0.1)
+    columns = {"flow": [], "instance": [], "time_s": [], "delivered_bytes": []}
+    for flow, (start_s, rate) in rates.items():
+        columns["flow"] += [flow] * time.size
+        columns["instance"] += [0] * time.size
+        columns["time_s"] += time.tolist()
+        columns["delivered_bytes"] += (np.maximum(time - start_s, 0) * rate / 8).tolist()
+    samples = {"point": [0] * len(columns["flow"]), "replicate": [0] * len(columns["flow"])} | columns
+    flows = {
+        "point": [0] * len(rates), "replicate": [0] * len(rates), "flow": list(rates), "instance": [0] * len(rates),
+        "control": [control] * len(rates), "goodput_bit_per_s": [rate for _, rate in rates.values()],
+        "start_s": [start for start, _ in rates.values()], "end_s": [math.nan] * len(rates),
+    }  # fmt: skip
+    point = {"assignments": {}, "scenario": {"warmup": "10 s", "duration": "20 s"}}
+    return Result({"points": [point]}, {"samples": pa.table(samples), "flows": pa.table(flows)})
+
+
+def values(result: Result, name: str) -> dict[str, float]:
+    return {one.subject: one.value for one in metric(name).values(result)}
+
+
+def test_friendliness_is_a_share_of_the_mean() -> None:
+    result = shared({"old": (0, 1e6), "new": (0, 3e6)})
+    assert values(result, "friendliness") == {"old": 0.5, "new": 1.5}
+    assert math.isnan(values(shared({"old": (0, 1e6)}, "udp"), "friendliness")["old"])
+
+
+def test_equivalence_is_the_lesser_over_the_larger() -> None:
+    assert values(shared({"old": (0, 1e6), "new": (0, 4e6)}), "equivalence") == {"all flows": pytest.approx(0.25)}
+    assert math.isnan(values(shared({"alone": (0, 1e6)}), "equivalence")["all flows"])
+
+
+def test_a_newcomer_has_converged_once_it_has_most_of_an_equal_share() -> None:
+    # It begins at 4 s and gets as much as the other: at the end of the first two seconds it is known.
+    assert values(shared({"old": (0, 1e6), "new": (4, 1e6)}), "convergence_time")["new"] == pytest.approx(2)
+    # A tenth of the other's rate is never most of a share: it counts with all its time.
+    late = values(shared({"old": (0, 1e6), "new": (4, 1e5)}), "convergence_time")["new"]
+    assert late == pytest.approx(14)
+
+
+def test_an_estimate_settles_once_it_stays_near() -> None:
+    time = np.arange(0.0, 10.0, 0.1)
+    # Near for half a second at 2 s, and from 5 s on.
+    value = np.where((time >= 5) | ((time >= 2) & (time < 2.5)), 1.1, 2.0)
+    assert settling_time(time, value, 1.0) == pytest.approx(5.0)
+    assert settling_time(time, value, 1.0, for_s=0.3) == pytest.approx(2.0)
+    assert math.isnan(settling_time(time, value, 1.0, within=0.05))
+
+
+def test_the_bias_of_an_estimate_is_against_the_goodput(leaky_pipe: Scenario) -> None:
+    control = {"kind": "westwood_be"}
+    short = leaky_pipe.replace({"sweep": {}, "replicates": 2, "flows.main.transport.control": control})
+    result = simulate(short)
+    [estimate], [bias], [goodput] = (
+        summarise(result, metric(one)) for one in ("rate_estimate", "estimate_bias", "goodput")
+    )
+    assert bias.interval.mean == pytest.approx(estimate.interval.mean / goodput.interval.mean - 1, rel=0.05)
+    [settled] = summarise(result, metric("estimate_settling_time"))
+    assert 0 <= settled.interval.mean < 5

@@ -331,11 +331,17 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: 
 @click.option("--all", "everything", is_flag=True, help="Reproduce all there is.")
 @click.option("--list", "listed", is_flag=True, help="List what there is, and about how long it takes.")
 @click.option(
+    "--quick",
+    is_flag=True,
+    help="Take a first look: fewer replicates, shorter where that is honest, nothing emulated. Kept in quick/ within "
+    "the folder; no documented verdict comes of it.",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,
     help="The gallery's folder. What is in it and made of the same is not computed again.",
 )  # fmt: skip
 @json_option
-def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Path, as_json: bool) -> int:
+def reproduce(names: tuple[str, ...], everything: bool, listed: bool, quick: bool, output: Path, as_json: bool) -> int:
     """Compute published tables and figures again: their numbers beside ours, a verdict, a gallery.
 
     NAMES are experiments, or groups of them. What is emulated takes as long as its scenario lasts; where that is not
@@ -346,6 +352,7 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
     Example:
       ackclock reproduce --list
       ackclock reproduce markov-table-7.2 rfc9438
+      ackclock reproduce westwood --quick
     """
     from ackclock.experiments import EXPERIMENTS, Kind, chosen
 
@@ -364,8 +371,11 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, output: Pa
         reproducing.print_catalogue(experiments, as_json)
         return 0
     reproduction.prepare(output)
+    if quick:
+        output /= reproduction.QUICK
+        reproduction.prepare(output)
     with progress("reproduce") as tell:
-        records = reproduction.reproduce_all(experiments, output, tell)
+        records = reproduction.reproduce_all(experiments, output, tell, quick=quick)
         page = reproduction.write_gallery(EXPERIMENTS, output)
     reproducing.print_records(records, page, as_json)
     left = len(experiments) - len(records)

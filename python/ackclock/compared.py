@@ -28,8 +28,7 @@ def tables(record: dict[str, Any]) -> list[Shown]:
     """Title, head and cells of every table of an experiment's record."""
     listed = [_comparison(one) for one in record["comparisons"]]
     if record["claims"]:
-        rows = [[one["said"], one["found"], _standing(one)] for one in record["claims"]]
-        listed.append(Shown("What is said, and what is found", "", ["said", "found", ""], rows))
+        listed.append(_claims(record["claims"]))
     listed += [Shown(one["title"], "", one["head"], one["rows"]) for one in record["tables"]]
     if record["settings"]:
         rows = [[one["name"], one["value"], one["origin"]] for one in record["settings"]]
@@ -46,6 +45,14 @@ def notes(record: dict[str, Any]) -> list[str]:
                 named = f"{', '.join(cell['row'])}: {cell['quantity'].split(',')[0]}"
                 reasons.setdefault(cell["excepted"], []).append(named)
     return [f"* {'; '.join(cells)}: {reason}" for reason, cells in reasons.items()]
+
+
+def _claims(claims: list[dict[str, Any]]) -> Shown:
+    """What counts as being so has a column if anything has such a bound."""
+    bounded = any(one["accepted"] for one in claims)
+    head = ["said", *(["accepted"] if bounded else []), "found", ""]
+    rows = [[one["said"], *([one["accepted"]] if bounded else []), one["found"], _standing(one)] for one in claims]
+    return Shown("What is said, and what is found", "", head, rows)
 
 
 def _comparison(comparison: dict[str, Any]) -> Shown:
@@ -83,7 +90,10 @@ def _three(cell: dict[str, Any]) -> list[str]:
     """The number to be met as written, ours with a digit more, the difference."""
     mantissa, _, exponent = cell["text"].partition("e")
     digits = len(mantissa.partition(".")[2]) + 1
-    ours = f"{cell['ours']:.{digits}{'e' if exponent else 'f'}}"
+    shape = f".{digits}{'e' if exponent else 'f'}"
+    # JSON has no number that is none.
+    spread = "" if cell["half_width"] is None else f" ± {cell['half_width']:{shape}}"
+    ours = f"{cell['ours']:{shape}}{spread}"
     off = cell["relative_difference"]
     mark = "\u00a0*" if cell["excepted"] else "" if cell["agrees"] else " FAILS"
     return [cell["text"], ours, ("–" if off is None else f"{off:+.2%}") + mark]

@@ -3,34 +3,39 @@
 The folder holds `NAME/` for each experiment (its record and its figure), `runs/` (results of what they run),
 `gallery.json` and `index.html` (everything on one page). Records and results are addressed by content, that is by what
 they were made of. Each appears as a whole or not at all, so that an interrupted command, given again, goes on.
+
+A first look in less time is a gallery of its own, in `QUICK` within the folder: nothing in it is a documented verdict.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ackclock import address, experiment_runs, plot, ways
-from ackclock.experiments import Experiment, Kind, Outcome, Verdict, plain
+from ackclock.experiments import Experiment, Kind, Outcome, Run, Verdict, plain
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, staged, write_whole
 from ackclock.summary import json_text
 
-__all__ = ["Record", "figure_path", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery"]
+__all__ = ["QUICK", "Record", "figure_path", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery"]
 
 # An experiment and its outcome as plain data, as in `NAME/outcome.json`.
 Record = dict[str, Any]
 
 # Of a record; changes with its shape.
-SCHEMA = 2
+SCHEMA = 3
+
+#: Where within a gallery that of quick looks is.
+QUICK = "quick"
 
 GALLERY = Contents(
     "gallery",
     "gallery.json",
     re.compile(
-        rf"gallery\.json|index\.html|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
-        r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png)))?"
+        rf"{QUICK}|({QUICK}/)?(gallery\.json|index\.html|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
+        r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png)))?)"
     ),
 )
 
@@ -48,29 +53,38 @@ def prepare(folder: Path) -> None:
         write_whole(folder / GALLERY.mark, "[]\n")
 
 
-def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], None] | None = None) -> Record:
+def reproduce(
+    experiment: Experiment, folder: Path, progress: Callable[[float], None] | None = None, *, quick: bool = False
+) -> Record:
     """The experiment's record: the one that is in the folder, if nothing it was made of has changed.
 
     Args:
         experiment: Of the catalogue, or one's own.
         folder: See `prepare`.
         progress: Is told the share done.
+        quick: Whether runs are shortened, and nothing emulated.
 
     Raises:
-        KeyboardInterrupt: Interrupted. Runs that had ended are experiment_runs.
+        KeyboardInterrupt: Interrupted. Runs that had ended are kept.
     """
-    runs = experiment.runs()
+    full = experiment.runs()
+    runs = {name: run.quickly() for name, run in full.items()} if quick else full
+    shortened = _shortened(full, runs)
     made_of = address.of(
         {
             "experiment": experiment.name,
             "runs": experiment_runs.addresses(runs),
             "measured": [name for name, run in runs.items() if run.measured],
+            "quick": shortened,
             "package": address.package(),
         }
     )
     known = recorded(experiment, folder)
     if known is not None and known["address"] == made_of:
         return known
+    if quick and any(run.way == "emulate" for run in runs.values()):
+        real_time = Verdict(Kind.NOT_RUN, "it takes real time; leave out --quick")
+        return _write_record(experiment, Outcome(real_time, (), None), None, folder)
     try:
         results = experiment_runs.results(runs, folder / "runs", progress or (lambda _share: None))
     except ways.LackingError as lacking:
@@ -78,13 +92,17 @@ def reproduce(experiment: Experiment, folder: Path, progress: Callable[[float], 
     except experiment_runs.FailedRunError as failure:
         outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)
     else:
-        outcome = replace(experiment.conclude(results), distrust=experiment_runs.distrust(results))
+        outcome = replace(experiment.conclude(results), distrust=experiment_runs.distrust(results), quick=shortened)
     is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNTRUSTED)
     return _write_record(experiment, outcome, made_of if is_final else None, folder)
 
 
 def reproduce_all(
-    experiments: Sequence[Experiment], folder: Path, progress: Callable[[float], None] | None = None
+    experiments: Sequence[Experiment],
+    folder: Path,
+    progress: Callable[[float], None] | None = None,
+    *,
+    quick: bool = False,
 ) -> list[Record]:
     """The records of experiments, one after the other; of fewer if it is interrupted."""
     total, done = sum(one.cost_s for one in experiments), 0.0
@@ -96,7 +114,7 @@ def reproduce_all(
                 progress((before + share * cost) / total)
 
         try:
-            records.append(reproduce(one, folder, tell))
+            records.append(reproduce(one, folder, tell, quick=quick))
         except KeyboardInterrupt:
             break
         tell(1.0)
@@ -129,6 +147,18 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
     write_whole(folder / GALLERY.mark, json_text([record for _, record in found]))
     write_whole(folder / "index.html", gallery(shown))
     return folder / "index.html"
+
+
+def _shortened(full: Mapping[str, Run], quick: Mapping[str, Run]) -> str:
+    """What is less in runs that were made quick, in words; empty if nothing is."""
+    words: dict[str, None] = {}
+    for before, after in zip(full.values(), quick.values(), strict=True):
+        was, now = (run.scenario.expand()[0].scenario.resolve() for run in (before, after))
+        if was.replicates != now.replicates:
+            words[f"{now.replicates} instead of {was.replicates} replicates"] = None
+        if was.duration != now.duration:
+            words[f"{now.duration} instead of {was.duration}"] = None
+    return ", ".join(words)
 
 
 def _write_record(experiment: Experiment, outcome: Outcome, made_of: str | None, folder: Path) -> Record:

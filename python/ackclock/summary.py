@@ -256,9 +256,13 @@ def short(paths: Iterable[str]) -> list[str]:
 
 def written(interval: Interval | None, name: str) -> str:
     """`5.21 ± 0.13` in the metric's shown unit."""
-    if interval is None or math.isnan(interval.mean):
+    return "–" if interval is None else written_interval(interval, metric(name).shown_per_unit)
+
+
+def written_interval(interval: Interval, scale: float = 1) -> str:
+    """`5.21 ± 0.13`, or without what is not known of it."""
+    if math.isnan(interval.mean):
         return "–"
-    scale = metric(name).shown_per_unit
     if math.isnan(interval.half_width):
         return number(interval.mean, scale)
     if interval.half_width == 0:

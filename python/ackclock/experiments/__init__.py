@@ -5,7 +5,7 @@ One record for each table or figure. Append new ones to `EXPERIMENTS`; the order
 
 from collections.abc import Iterable
 
-from ackclock.experiments import rfc9438, which_formula
+from ackclock.experiments import rfc9438, westwood, which_formula
 from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
     mean_throughput,
@@ -18,6 +18,7 @@ from ackclock.experiments.markov import (
     windows,
 )
 from ackclock.experiments.outcome import (
+    Band,
     Cell,
     Claim,
     Comparison,
@@ -33,6 +34,7 @@ from ackclock.suggestion import suggestion
 
 __all__ = [
     "EXPERIMENTS",
+    "Band",
     "Cell",
     "Claim",
     "Comparison",
@@ -66,6 +68,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     throughput_spread.BY_SPREAD_OF_RTT,
     throughput_level.EXPERIMENT,
     *rfc9438.EXPERIMENTS,
+    *westwood.EXPERIMENTS,
     which_formula.EXPERIMENT,
 )
 

@@ -1,7 +1,7 @@
 """The record of one experiment that is reproduced, and what it has run."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ackclock.experiments.outcome import Outcome
@@ -9,6 +9,10 @@ from ackclock.experiments.outcome import Outcome
 if TYPE_CHECKING:
     from ackclock.result import Result
     from ackclock.scenario import Scenario
+
+
+#: Of a run that is to be quick: the fewest that have a spread.
+QUICK_REPLICATES = 2
 
 
 @dataclass(frozen=True)
@@ -19,11 +23,21 @@ class Run:
         scenario: Sweeps and replicates included.
         way: `emulate` takes as long as the scenario lasts, and only some machines can.
         measured: Whether its captures are measured too.
+        quick: What is run instead to be quick; by default the same with no more than `QUICK_REPLICATES`.
     """
 
     scenario: "Scenario"
     way: Literal["simulate", "emulate"] = "simulate"
     measured: bool = False
+    quick: "Scenario | None" = None
+
+    def quickly(self) -> "Run":
+        """The run that gives a first look: of fewer replicates, and shorter where that is honest."""
+        shortened = self.quick
+        if shortened is None:
+            fewer = min(self.scenario.expand()[0].scenario.resolve().replicates, QUICK_REPLICATES)
+            shortened = self.scenario.replace({"replicates": fewer})
+        return replace(self, scenario=shortened, quick=None)
 
 
 def measured(name: str) -> str:

@@ -4,7 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from math import inf, isfinite, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ackclock.metrics import Interval
+from ackclock.summary import written_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +44,22 @@ class Setting:
     origin: Origin
 
 
+class Band(NamedTuple):
+    """Where a number must lie for something to be so, both ends included; in the number's unit."""
+
+    least: float = -inf
+    most: float = inf
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is in it; what is not a number is not."""
+        return self.least <= value <= self.most
+
+    def __str__(self) -> str:
+        if isfinite(self.least) and isfinite(self.most):
+            return f"{self.least:g} to {self.most:g}"
+        return f"at least {self.least:g}" if isfinite(self.least) else f"at most {self.most:g}"
+
+
 @dataclass(frozen=True)
 class Cell:
     """One number, twice.
@@ -51,6 +71,7 @@ class Cell:
         ours: What we compute.
         within: How far the two may be apart, in the quantity's unit.
         excepted: Why they are not expected to agree; empty if they are.
+        half_width: Of the 95 % interval that our number is the middle of; not a number if there is no chance in it.
     """
 
     row: tuple[str, ...]
@@ -59,6 +80,7 @@ class Cell:
     ours: float
     within: float
     excepted: str = ""
+    half_width: float = nan
 
     @classmethod
     def of(
@@ -67,6 +89,13 @@ class Cell:
         """A cell whose numbers may be half of the last digit that is written apart, or that share of the number."""
         last_digit = 10.0 ** int(Decimal(text).as_tuple().exponent)
         return cls(row, quantity, text, ours, max(last_digit / 2, share * abs(float(text))), excepted)
+
+    @classmethod
+    def simulated(
+        cls, row: tuple[str, ...], quantity: str, text: str, ours: Interval, within: float, excepted: str = ""
+    ) -> "Cell":
+        """A cell whose number is a mean over replicates."""
+        return cls(row, quantity, text, ours.mean, within, excepted, ours.half_width)
 
     @property
     def theirs(self) -> float:
@@ -133,6 +162,7 @@ class Claim:
         holds: Whether it is so.
         documented: Whether we say that it is so, None where that depends on the machine.
         origin: Who says it.
+        accepted: What counts as being so, where what is said leaves that open.
     """
 
     said: str
@@ -140,6 +170,25 @@ class Claim:
     holds: bool
     documented: bool | None = True
     origin: Origin = Origin.PRINTED
+    accepted: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        said: str,
+        ours: Interval,
+        accepted: Band,
+        unit: str = "",
+        *,
+        documented: bool | None = True,
+        origin: Origin = Origin.PRINTED,
+    ) -> "Claim":
+        """One that holds if the mean over replicates is in a band; `found` tells if an end of the interval is not."""
+        holds = accepted.holds(ours.mean)
+        found = f"{written_interval(ours)} {unit}".strip()
+        if any(accepted.holds(end) != holds for end in (ours.low, ours.high) if isfinite(end)):
+            found += "; the interval reaches beyond the band" if holds else "; the interval reaches into the band"
+        return cls(said, found, holds, documented, origin, f"{accepted} {unit}".strip())
 
     @property
     def fails(self) -> bool:
@@ -154,6 +203,7 @@ class Kind(StrEnum):
     READING = "reproduced with reading"
     NOT = "not reproduced"
     CHANGED = "expectation failed"
+    QUICK = "quick"
     NOT_RUN = "not run here"
     UNTRUSTED = "not to be trusted"
 
@@ -189,6 +239,7 @@ class Outcome:
         settings: What went in.
         tables: What else there is to know.
         distrust: Why what was run is not to be trusted; empty if it is.
+        quick: What was shortened to be quick; empty if nothing was. Then nothing is expected of the numbers.
         draw: Draws the figure from the numbers that were compared; None if there are none.
     """
 
@@ -199,6 +250,7 @@ class Outcome:
     settings: tuple[Setting, ...] = ()
     tables: tuple[Table, ...] = ()
     distrust: str = ""
+    quick: str = ""
 
     @property
     def failures(self) -> list[str]:
@@ -217,10 +269,13 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """The documented one, unless the runs are not to be trusted or something failed that we claim."""
+        """The documented one, unless runs are not to be trusted or were shortened, or a claim of ours failed."""
         if self.distrust:
             return Verdict(Kind.UNTRUSTED, self.distrust)
         failed = self.failures
+        if self.quick:
+            standing = f"not as documented: {'; '.join(failed)}" if failed else "all that is documented shows"
+            return Verdict(Kind.QUICK, f"{self.quick}; {standing}")
         return Verdict(Kind.CHANGED, "; ".join(failed)) if failed else self.documented
 
 
@@ -233,14 +288,16 @@ def plain(outcome: Outcome) -> dict[str, Any]:
             "exceptions": outcome.verdict.exceptions,
             "text": str(outcome.verdict),
         },
+        "quick": outcome.quick,
         "comparisons": [_plain_comparison(comparison) for comparison in outcome.comparisons],
         "claims": [
             {
                 "said": claim.said,
+                "accepted": claim.accepted,
                 "found": claim.found,
                 "holds": claim.holds,
                 "documented": claim.documented,
-                "fails": claim.fails,
+                "fails": claim.fails and not outcome.quick,
                 "origin": str(claim.origin),
             }
             for claim in outcome.claims
@@ -266,6 +323,7 @@ def _plain_comparison(comparison: Comparison) -> dict[str, Any]:
                 "text": cell.text,
                 "theirs": cell.theirs,
                 "ours": cell.ours,
+                "half_width": cell.half_width,
                 "relative_difference": cell.relative_difference,
                 "within": cell.within,
                 "agrees": cell.agrees,

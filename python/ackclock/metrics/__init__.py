@@ -5,15 +5,16 @@ Of the time after the warm-up, unless they say otherwise.
 
 from typing import NamedTuple
 
-from ackclock.metrics import flows, hops
+from ackclock.metrics import estimates, flows, hops, sharing
 from ackclock.metrics.confidence import Interval, difference, interval
+from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
 from ackclock.result import Result
 
 __all__ = [
     "METRICS", "Interval", "Metric", "Summary", "Value", "by_replicate", "difference", "interval", "jain", "metric",
-    "summarise",
+    "settling_time", "summarise",
 ]  # fmt: skip
 
 METRICS: tuple[Metric, ...] = (
@@ -89,6 +90,37 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "queueing_delay", "mean queueing delay", "Backlog over the link's rate at the sampling times.",
         "s", "ms", 1e3, hops.queueing_delay,
+    ),
+    Metric(
+        "friendliness", "friendliness", "Goodput of the flow's instances over that of all TCP instances, means: 1 if "
+        "they get an equal share.",
+        "", "", 1, sharing.friendliness,
+    ),
+    Metric(
+        "equivalence", "equivalence", "Rate of the TCP flow that has least over that of the one that has most, per "
+        f"instance and over {sharing.EQUIVALENCE_INTERVAL_S:g} s at a time: 1 if they are as fast at every moment.",
+        "", "", 1, sharing.equivalence,
+    ),
+    Metric(
+        "convergence_time", "convergence time", "From an instance's start until it got "
+        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of what all TCP instances get over "
+        f"{sharing.CONVERGENCE_INTERVAL_S:g} s; one that never does counts with the time it was there.",
+        "s", "s", 1, sharing.convergence_time,
+    ),
+    Metric(
+        "rate_estimate", "rate estimate", "What the control takes the path's rate to be, at the sampling times; of "
+        "controls that estimate it.",
+        "bit/s", "Mbit/s", 1e-6, estimates.rate_estimate,
+    ),
+    Metric(
+        "estimate_bias", "bias of the estimate", "How much larger the mean rate estimate is than the goodput of an "
+        "instance.",
+        "", "%", 100, estimates.estimate_bias,
+    ),
+    Metric(
+        "estimate_settling_time", "settling time of the estimate", "From the first sample until the rate estimate is "
+        f"within {estimates.SETTLED_WITHIN * 100:g} % of its mean and stays so for {estimates.SETTLED_FOR_S:g} s.",
+        "s", "s", 1, estimates.estimate_settling_time,
     ),
 )  # fmt: skip
 

@@ -21,6 +21,7 @@ class Curve(NamedTuple):
         y: Upwards.
         drawn: `line`; `points`, unconnected; or `reference`, a grey line for limits and thresholds.
         of: Which line's looks points share, 0 being the first that is no reference; by default they have their own.
+        half_widths: Of an interval around each y, if that is known.
     """
 
     label: str
@@ -28,6 +29,7 @@ class Curve(NamedTuple):
     y: ArrayLike
     drawn: str = "line"
     of: int | None = None
+    half_widths: ArrayLike | None = None
 
 
 def curves(
@@ -78,6 +80,9 @@ def curves(
 
 
 def _draw(axes: Any, curve: Curve, looked: Any) -> None:
+    if curve.half_widths is not None:
+        y, half = np.asarray(curve.y, float), np.nan_to_num(np.asarray(curve.half_widths, float))
+        axes.vlines(curve.x, y - half, y + half, color=looked.color, linewidth=0.9)
     if curve.drawn == "points":
         axes.plot(
             curve.x,

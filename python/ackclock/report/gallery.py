@@ -25,4 +25,5 @@ def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
         for record, figure in experiments
     ]
     sources = list(dict.fromkeys((record["group"], record["source"]) for record, _ in experiments))
-    return environment().get_template("gallery.html.jinja").render(sections=sections, sources=sources)
+    quick = any(record["quick"] for record, _ in experiments)
+    return environment().get_template("gallery.html.jinja").render(sections=sections, sources=sources, quick=quick)

@@ -1,0 +1,53 @@
+"""What the entries of this paper share. Its figures could be had as captions and text only."""
+
+from collections.abc import Callable, Mapping
+
+from ackclock.experiments.experiment import Experiment, Run
+from ackclock.experiments.outcome import Kind, Outcome, Table, Verdict
+from ackclock.experiments.westwood.senders import STANDARD, NewReno
+from ackclock.metrics import Interval
+from ackclock.result import Result
+from ackclock.summary import written_interval
+
+SOURCE = (
+    'R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Using adaptive rate estimation to provide enhanced and robust '
+    'transport over heterogeneous networks", ICNP, 2002'
+)
+
+
+def entry(
+    number: str,
+    question: str,
+    says: str,
+    cost_s: float,
+    conclude: Callable[[Mapping[str, Result]], Outcome],
+    runs: Callable[[], Mapping[str, Run]],
+) -> Experiment:
+    """The record of a figure, by its number."""
+    return Experiment(
+        f"westwood-figure-{number}", "westwood", SOURCE, f"Figure {number}", question, says, cost_s, conclude, runs
+    )
+
+
+def reading(newreno: NewReno = STANDARD, more: str = "", exceptions: str = "") -> Verdict:
+    """The verdict on a figure of which what is printed comes out, except for some of it: under what was chosen."""
+    return Verdict(Kind.READING, f"{guesses(newreno)}{more and '; '}{more}", exceptions)
+
+
+def not_reproduced(because: str, newreno: NewReno = STANDARD) -> Verdict:
+    """The verdict on a figure of which something printed does not come out."""
+    return Verdict(Kind.NOT, f"{because}; with {guesses(newreno)}")
+
+
+def guesses(newreno: NewReno = STANDARD) -> str:
+    """What was chosen for all figures, in short."""
+    return f"{newreno.name}; length of the runs, starts and jitter guessed"
+
+
+def measured(title: str, keys: tuple[str, ...], rows: Mapping[tuple[str, ...], Mapping[str, Interval]]) -> Table:
+    """A table of our numbers with their intervals; the columns are those of the rows, in order of appearance."""
+    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
+    cells = [
+        (*key, *(written_interval(row[name]) if name in row else "–" for name in columns)) for key, row in rows.items()
+    ]
+    return Table(f"{title}: means of replicates ± 95 % confidence", (*keys, *columns), tuple(cells))

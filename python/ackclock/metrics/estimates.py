@@ -1,0 +1,86 @@
+"""Metrics of what a control takes the path's rate to be, beside what it got (the Westwood family and its like)."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ackclock import quantity
+from ackclock.metrics.metric import Value
+from ackclock.metrics.tables import Columns, grouped
+from ackclock.result import Result
+
+COLUMN = "rate_estimate_bit_per_s"
+
+#: How near an estimate must stay to where it settles, as a share of that, and for how long. Chosen here: estimates of
+#: windows that rise and fall by a half move by a quarter for ever.
+SETTLED_WITHIN = 0.25
+SETTLED_FOR_S = 1.0
+
+
+def settling_time(
+    time_s: ArrayLike, values: ArrayLike, target: float, within: float = SETTLED_WITHIN, for_s: float = SETTLED_FOR_S
+) -> float:
+    """From the first moment until values are near a target and stay so for a while; not a number if they never are.
+
+    Args:
+        time_s: Ascending.
+        values: At these times; what is not a number is not near.
+        target: Where values should settle.
+        within: How near is near, as a share of the target.
+        for_s: How long they must stay.
+    """
+    time, value = np.asarray(time_s, float), np.asarray(values, float)
+    near = np.abs(value - target) <= within * abs(target)
+    # A stretch of near ones begins where the one before is not, and ends likewise.
+    steps = np.diff(near.astype(int), prepend=0, append=0)
+    for first, last in zip(np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1, strict=True):
+        if time[last] - time[first] >= for_s:
+            return float(time[first] - time[0])
+    return math.nan
+
+
+def rate_estimate(result: Result) -> list[Value]:
+    """The estimate at the sampling times after the warm-up, mean over instances."""
+    return _per_flow(result, lambda rows: _mean(rows[COLUMN][rows["late"]]))
+
+
+def estimate_bias(result: Result) -> list[Value]:
+    """The mean estimate over the mean goodput of an instance, less one."""
+    goodput = {}
+    keys, names = ("point", "replicate", "flow"), ("goodput_bit_per_s",)
+    for key, rows in grouped(result.tables["flows"], keys, names):
+        goodput[key] = _mean(rows["goodput_bit_per_s"])
+    return [
+        one._replace(
+            value=one.value / got - 1 if (got := goodput[one.point, one.replicate, one.subject]) > 0 else math.nan
+        )
+        for one in rate_estimate(result)
+    ]
+
+
+def estimate_settling_time(result: Result) -> list[Value]:
+    """From an instance's first sample on; the mean over the instances that settle."""
+    return _per_flow(
+        result, lambda rows: settling_time(rows["time_s"], rows[COLUMN], _mean(rows[COLUMN][rows["late"]]))
+    )
+
+
+def _per_flow(result: Result, of_instance: Callable[[Columns], float]) -> list[Value]:
+    if COLUMN not in result.tables["samples"].column_names:
+        # A capture's and a kernel's senders do not tell.
+        flows = grouped(result.tables["flows"], ("point", "replicate", "flow"), ())
+        return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
+    warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
+    found: dict[tuple[int, int, str], list[float]] = {}
+    keys = ("point", "replicate", "flow", "instance")
+    for (point, replicate, flow, _), rows in grouped(result.tables["samples"], keys, ("time_s", COLUMN)):
+        told = found.setdefault((point, replicate, flow), [])
+        told.append(of_instance(rows | {"late": rows["time_s"] > warmups[point]}))
+    return [Value(*key, _mean(np.array(values))) for key, values in found.items()]
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else math.nan
