@@ -85,9 +85,10 @@ impl RateEstimator for RateEstimate {
         self.recent.push(now, self.observer.take(ack));
         filter.advance(now);
         // Without a round-trip time nobody can say over how long; the steps go by.
+        let smoothed = ack.smoothed_rtt.map(|rtt| self.observer.read(rtt));
         let Some(interval) = self
             .interval
-            .or(ack.smoothed_rtt)
+            .or(smoothed)
             .filter(|&interval| interval > Span::ZERO)
         else {
             return;

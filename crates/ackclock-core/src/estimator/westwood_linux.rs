@@ -97,8 +97,8 @@ impl LinuxEstimate {
         if self.first_stage == 0 && self.rate == 0 {
             (self.first_stage, self.rate) = (sample, sample);
         } else {
-            self.first_stage = (7 * self.first_stage + sample) >> 3;
-            self.rate = (7 * self.rate + self.first_stage) >> 3;
+            self.first_stage = smoothed(self.first_stage, sample);
+            self.rate = smoothed(self.rate, self.first_stage);
         }
     }
 
@@ -123,7 +123,8 @@ impl RateEstimator for LinuxEstimate {
         if self.window_start.is_none() {
             self.window_start = Some(jiffies); // the first ACK counts nothing
         } else {
-            self.bytes += self.counter.count(ack.newly_acked.0);
+            let counted = self.counter.count(ack.newly_acked.0);
+            self.bytes = self.bytes.saturating_add(counted);
         }
         self.rtt_min = if self.relearn_rtt_min {
             self.rtt
@@ -141,7 +142,7 @@ impl RateEstimator for LinuxEstimate {
     }
 
     fn rate(&self) -> f64 {
-        (self.rate * self.hz) as f64
+        self.rate as f64 * self.hz as f64
     }
 
     fn rtt_min(&self) -> Option<f64> {
@@ -150,7 +151,12 @@ impl RateEstimator for LinuxEstimate {
 
     /// In whole segments, two at least.
     fn window(&self) -> Option<f64> {
-        let segments = (self.rate * self.rtt_min / self.mss.max(1)).max(2);
-        Some((segments * self.mss) as f64)
+        let segments = self.rate.saturating_mul(self.rtt_min) / self.mss.max(1);
+        Some(segments.max(2).saturating_mul(self.mss) as f64)
     }
+}
+
+/// A gain of 1/8, what is left of the division cut off.
+const fn smoothed(value: u64, sample: u64) -> u64 {
+    value.saturating_mul(7).saturating_add(sample) >> 3
 }
