@@ -351,3 +351,6 @@ impl RateEstimator for AdaptiveEstimate {
         self.observer.rtt_min()
     }
 }
+
+#[cfg(test)]
+mod tests;
