@@ -94,3 +94,6 @@ impl Decrease for EligibleWindow {
         Some(self.estimator.rate())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -238,6 +238,19 @@ struct Level {
     throughput: f64,
 }
 
+/// Samples that differ by a smaller share are equal. τ depends on U over its largest value alone, however small both are: on a steady stream
+/// it would otherwise be chosen by what rounding leaves.
+const ROUNDING: f64 = 1e-12;
+
+fn difference(one: f64, other: f64) -> f64 {
+    let difference = (one - other).abs();
+    if difference > ROUNDING * one.max(other) {
+        difference
+    } else {
+        0.0
+    }
+}
+
 /// What Th keeps of its value.
 const THROUGHPUT_KEPT: f64 = 0.6;
 
@@ -299,7 +312,7 @@ impl AdaptiveEstimate {
         let sample = self.sample(interval);
         self.now.sample = sample;
         self.now.variation =
-            beta * self.before.variation + (1.0 - beta) * (sample - self.before.sample).abs();
+            beta * self.before.variation + (1.0 - beta) * difference(sample, self.before.sample);
         self.remember_variation();
         let tau = self
             .parameters

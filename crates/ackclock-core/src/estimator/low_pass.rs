@@ -73,6 +73,13 @@ impl LowPass {
                 "is less than 2; write 2 or more",
             ));
         }
+        if self.shortest_step == Span::ZERO {
+            return Err(Error::new(
+                "low_pass.shortest_step",
+                &"0 s".into(),
+                "lets a sample be of no time at all; write for example \"10 ms\"",
+            ));
+        }
         Ok(())
     }
 }
@@ -275,7 +282,7 @@ mod tests {
         for m in [2, 3, 1000] {
             let mut at_once = Smoothed::new(&LowPass {
                 virtual_samples: m,
-                shortest_step: Span::ZERO,
+                shortest_step: Span::from_nanos(1),
                 ..LowPass::default()
             });
             (at_once.value, at_once.last) = (5.0, 10.0);

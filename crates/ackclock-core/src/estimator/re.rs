@@ -167,7 +167,10 @@ mod tests {
         let gap = Span::from_millis(10);
         let mut stream = Stream::new(&mut re, RTT, 30);
         let half = stream.steady(gap, 50) / rate_at(gap);
-        assert!((0.35..0.5).contains(&half), "half of the interval, and the filter's delay: {half}");
+        assert!(
+            (0.35..0.5).contains(&half),
+            "half of the interval, and the filter's delay: {half}"
+        );
         assert_near(stream.steady(gap, 300), rate_at(gap), 1e-6);
     }
 

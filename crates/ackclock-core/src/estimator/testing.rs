@@ -40,7 +40,8 @@ impl<'a> Stream<'a> {
     /// One ACK of so many segments, so much later.
     pub fn ack(&mut self, gap: Span, segments: u64) {
         self.now = self.now + gap;
-        self.estimator.on_ack(self.now, &ack(segments, self.rtt, self.cwnd));
+        self.estimator
+            .on_ack(self.now, &ack(segments, self.rtt, self.cwnd));
     }
 
     /// ACKs of one segment each, at one spacing; what is estimated after the last.

@@ -223,7 +223,10 @@ mod tests {
                 estimate.on_ack(Time::ZERO + gap * n, &ack(1, Span::from_millis(1), 30));
             }
             assert_eq!(estimate.rate, 0, "{hz}");
-            estimate.on_ack(Time::ZERO + gap * (jiffies + 1), &ack(1, Span::from_millis(1), 30));
+            estimate.on_ack(
+                Time::ZERO + gap * (jiffies + 1),
+                &ack(1, Span::from_millis(1), 30),
+            );
             assert_eq!(estimate.rate, jiffies * MSS / (jiffies + 1), "{hz}");
         }
     }
@@ -233,7 +236,11 @@ mod tests {
         let mut estimate = start(250);
         assert_eq!(estimate.rtt_min(), None);
         estimate.on_ack(at_ms(0), &ack(1, Span::from_micros(70_100), 30));
-        assert_eq!((estimate.rtt, estimate.rtt_min()), (18, None), "the next ACK learns of it");
+        assert_eq!(
+            (estimate.rtt, estimate.rtt_min()),
+            (18, None),
+            "the next ACK learns of it"
+        );
         estimate.on_ack(at_ms(4), &ack(1, Span::from_micros(68_000), 30));
         assert_eq!((estimate.rtt, estimate.rtt_min()), (17, Some(18.0 / 250.0)));
     }
@@ -249,7 +256,11 @@ mod tests {
         estimate.on_timeout(at_ms(900));
         assert_eq!(estimate.rtt_min(), Some(0.1), "ssthresh is of before");
         feed(&mut estimate, 910, 1, 100, RTT);
-        assert_eq!(estimate.rtt_min(), Some(0.18), "the round trip before the present ACK's");
+        assert_eq!(
+            estimate.rtt_min(),
+            Some(0.18),
+            "the round trip before the present ACK's"
+        );
     }
 
     #[test]

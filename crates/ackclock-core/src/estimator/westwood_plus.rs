@@ -161,7 +161,11 @@ mod tests {
         let mut plus = WestwoodPlus::default().start(&CONTEXT);
         let mut stream = Stream::new(&mut plus, Span::from_millis(100), 30);
         let ten = Span::from_millis(10);
-        assert_eq!(stream.steady(ten, 10), 0.0, "no round trip yet: it must be longer");
+        assert_eq!(
+            stream.steady(ten, 10),
+            0.0,
+            "no round trip yet: it must be longer"
+        );
         // Eleven gaps, ten ACKs: the first ACK of all counts nothing.
         assert_near(stream.steady(ten, 1), 10_000.0 / 0.11, 1e-12);
         // From then on as many ACKs as gaps.

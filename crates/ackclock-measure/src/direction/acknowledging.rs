@@ -189,7 +189,8 @@ impl Direction {
             newly_delivered: Bytes((newly_acked + sacked).saturating_sub(before.sacked)),
             rtt,
             smoothed_rtt: self.trips.estimator().smoothed(),
-            cwnd: Bytes(before.outstanding),
+            // What fills the window: what SACK has reported has left the network.
+            cwnd: Bytes(before.outstanding.saturating_sub(before.sacked)),
         };
         let mss = self.mss_or_guess();
         self.rate_estimates.take(at, &ack, || mss);

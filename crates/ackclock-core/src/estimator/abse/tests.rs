@@ -63,13 +63,20 @@ fn the_sampling_interval_stays_between_two_acks_and_a_round_trip() {
         estimate.now.throughput = throughput;
         estimate.sampling_interval(&ack(1, RTT_MIN, cwnd), gap, RTT_MIN)
     };
-    assert_eq!(interval(0.0, 20, GAP), RTT_MIN, "nothing is known to fit the path");
+    assert_eq!(
+        interval(0.0, 20, GAP),
+        RTT_MIN,
+        "nothing is known to fit the path"
+    );
     assert_eq!(interval(1e9, 20, GAP), GAP, "more fits the path than the window");
     assert_eq!(interval(1e9, 0, GAP), GAP, "no window");
     let slow = Span::from_millis(300);
     assert_eq!(interval(0.0, 20, slow), slow, "the last pair is there at least");
     estimate.parameters.sampling = Sampling::AckPair;
-    assert_eq!(estimate.sampling_interval(&ack(1, RTT_MIN, 20), GAP, RTT_MIN), GAP);
+    assert_eq!(
+        estimate.sampling_interval(&ack(1, RTT_MIN, 20), GAP, RTT_MIN),
+        GAP
+    );
 }
 
 #[test]
@@ -135,7 +142,11 @@ fn in_trains(parameters: &Abse, queued: Span) -> f64 {
     for n in 0..1000 {
         let train = if n % 2 == 0 { 16 } else { 4 };
         for ack in 1..=train {
-            let gap = if ack == train { GAP * train - GAP / 26 * (train - 1) } else { GAP / 26 };
+            let gap = if ack == train {
+                GAP * train - GAP / 26 * (train - 1)
+            } else {
+                GAP / 26
+            };
             stream.ack(gap, 1);
             sum += if n < 500 { 0.0 } else { stream.estimator.rate() };
         }
@@ -161,7 +172,10 @@ fn every_reading_says_something_of_its_own() {
         ("pair", of(|abse| abse.sampling = Sampling::AckPair)),
         ("tau", of(|abse| abse.tau = Some(Span::from_millis(500)))),
     ] {
-        assert!((found / default - 1.0).abs() > 1e-3, "{reading}: {found} {default}");
+        assert!(
+            (found / default - 1.0).abs() > 1e-3,
+            "{reading}: {found} {default}"
+        );
     }
     assert!(
         of(|abse| abse.sampling = Sampling::AckPair) > 1.5,
