@@ -14,12 +14,13 @@ from ackclock.scenario import Point, Scenario, ScenarioError, load
 from ackclock.ways import CaptureError, LackingError, emulate, measure, predict, replay, simulate, version
 
 if TYPE_CHECKING:
+    from ackclock.estimators import rate_estimates
     from ackclock.every_way import compare
     from ackclock.result import Result
 
 __all__ = [
     "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "compare", "emulate", "load",
-    "measure", "predict", "replay", "simulate", "version",
+    "measure", "predict", "rate_estimates", "replay", "simulate", "version",
 ]  # fmt: skip
 
 __version__ = version()
@@ -35,4 +36,8 @@ def __getattr__(name: str) -> Any:
         from ackclock.every_way import compare
 
         return compare
+    if name == "rate_estimates":
+        from ackclock.estimators import rate_estimates
+
+        return rate_estimates
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -96,6 +96,7 @@ def measure(
     *,
     interval_s: float,
     segments: bool,
+    estimators: list[tuple[str, str]],
     progress: Callable[[str], None] | None,
     take: Callable[[str, dict[str, Any]], None],
 ) -> dict[str, Any]:
@@ -107,6 +108,25 @@ def measure(
     JSON, "tables": {name: {column: array}}}`: of each capture `files`, `point`, `replicate`, `packets`, `datagrams`,
     `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and every table without rows. Raises
     `CaptureError`.
+    """
+
+def check_estimators(estimators: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Names and JSON trees of rate estimators, the trees with all defaults filled in. Raises `ScenarioError`."""
+
+def rate_estimates(
+    estimators: list[tuple[str, str]],
+    mss: int,
+    *,
+    time_s: NDArray[np.float64],
+    ack: NDArray[np.uint32],
+    rtt_s: NDArray[np.float64],
+    smoothed_rtt_s: NDArray[np.float64],
+    cwnd_bytes: NDArray[np.float64],
+    delivered_bytes: NDArray[np.float64],
+) -> dict[str, Any]:
+    """What estimators say after each ACK of a trace, by name as a column in bit/s. Raises `ScenarioError`.
+
+    Contiguous arrays of equal length, not a number where nothing is known; times never fall.
     """
 
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.

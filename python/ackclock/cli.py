@@ -262,7 +262,9 @@ def _why_not_drawn(result: "Result", kind: str) -> str:
     measured = result.run["way"] == "measure"
     if kind == "sequence" and measured:
         return "keeps no segments; run ackclock measure again with --segments"
-    if kind in ("outstanding", "sequence"):
+    if kind == "rate_estimates" and measured:
+        return "keeps no rate estimates; run ackclock measure at the sender's capture again with --estimators all"
+    if kind in ("outstanding", "sequence", "rate_estimates"):
         return "is no measurement of captures; run ackclock measure on them, or choose for example --kind cwnd"
     if kind == "sweep":
         other = "throughput" if measured else "cwnd"
@@ -412,7 +414,7 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "queues", "links", "impairments", "traffic", "models", "metrics", "causes", "experiments", "presets",
+    "controls", "estimators", "queues", "links", "impairments", "traffic", "models", "metrics", "causes", "experiments", "presets",
     "schema",
 )  # fmt: skip
 

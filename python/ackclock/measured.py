@@ -192,7 +192,23 @@ def reservations(result: Result) -> list[str]:
             f"{which} of {connections.num_rows}: the capture begins after the SYN, so that the scale of the receiver's "
             "window is not known"
         )
-    return lines
+    return lines + _without_estimates(result)
+
+
+def _without_estimates(result: Result) -> list[str]:
+    """Whether there are connections of which the rate estimators that were asked for say nothing."""
+    if not result.run["estimators"]:
+        return []
+    told = {tuple(row.values()) for row in result.tables["rate_estimates"].select(KEYS).group_by(KEYS).aggregate([]).to_pylist()}
+    rows = largest(result, columns=(*KEYS, "vantage"))
+    missing = sum(row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in told for row in rows)
+    if missing == 0:
+        return []
+    which = "1 direction" if missing == 1 else f"{missing} directions"
+    return [
+        f"{which} with payload: not captured near the sender, or nothing tells where, so that the times of ACKs are not "
+        "those of the sender (their compression further on is not seen); no rate estimates of them; capture at the sender"
+    ]
 
 
 def passed_over(captured: Iterable[dict[str, Any]]) -> str:

@@ -27,6 +27,11 @@ __all__ = ["measure"]
     "--interval", default="100ms", show_default=True, metavar="TIME", callback=checked_time("100 ms"),
     help="Time between two samples of a connection.",
 )  # fmt: skip
+@click.option(
+    "--estimators", default="", metavar="NAMES",
+    help="Rate estimators to run along with the ACKs of what was captured near its sender: names with commas between "
+    "them, or all; see ackclock show estimators.",
+)  # fmt: skip
 @click.option("--segments", is_flag=True, help="Keep the table of segments, for a time-sequence plot.")
 @click.option(
     "--top", type=click.IntRange(1), default=10, show_default=True,
@@ -35,8 +40,9 @@ __all__ = ["measure"]
 @models_option(MODELS_OF_CAPTURES)
 @json_option
 def measure(
-    source: Path, output: Path | None, interval: str, segments: bool, top: int, models: str, as_json: bool
-) -> int:
+    source: Path, output: Path | None, interval: str, estimators: str, segments: bool, top: int, models: str,
+    as_json: bool,
+) -> int:  # fmt: skip
     """Say why the connections in a packet capture were not faster, and keep what was measured in a folder.
 
     FILE is a capture (pcap, pcapng, packed with gzip or not), - for standard input, or the folder of a result of
@@ -45,6 +51,7 @@ def measure(
     \b
     Example:
       ackclock measure capture.pcap -o out/measured
+      ackclock measure capture.pcap --estimators be,abse
       tcpdump -i eth0 -s 128 -w - tcp | ackclock measure -
     """
     from ackclock import captures, ways
@@ -59,7 +66,7 @@ def measure(
     refuse_unwritable_folder(folder)
     with progress(f"measure {source}") as tell:
         result = ways.measure(
-            source, folder, interval=interval, segments=segments, models=models, top=top,
+            source, folder, interval=interval, segments=segments, estimators=estimators, models=models, top=top,
             progress=lambda now: tell(now["fraction"], f"{now['packets']:,} packets"),
         )  # fmt: skip
     for warning in result.run["warnings"]:

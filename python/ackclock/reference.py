@@ -50,6 +50,14 @@ KINDS = {
         "control = {}",
         'Written as `control` in the table `transport = { kind = "tcp", … }` of a flow.',
     ),
+    "estimators": Kind(
+        "Rate estimators",
+        "rate estimator",
+        "{}",
+        "What an estimate of the path's rate is made of the ACKs that come back. Written as `estimator` in a control of "
+        "the Westwood family, each of which takes one or two of these; asked of captures with `ackclock measure "
+        "--estimators`, and of any trace of ACKs with `ackclock.rate_estimates` in Python.",
+    ),
     "queues": Kind("Queues", "queue", "queue = {}", "Written as `queue` in a hop."),
     "links": Kind("Links", "link", "link = {}", "Written as `link` in a hop."),
     "impairments": Kind(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ackclock.captures import Source
+    from ackclock.estimators import Estimators
     from ackclock.models import Model
     from ackclock.result import Result
 
@@ -185,6 +186,7 @@ def measure(
     *,
     interval: str = "100 ms",
     segments: bool = False,
+    estimators: "Estimators" = (),
     models: str = MODELS_OF_CAPTURES,
     top: int = _CONNECTIONS,
     progress: Callable[[dict[str, Any]], None] | None = None,
@@ -198,31 +200,38 @@ def measure(
             that is there already is replaced, once there is something to write.
         interval: Time between two rows of the table `samples`.
         segments: Whether to fill the table `segments`, one row for each mark of a time-sequence plot.
+        estimators: Which rate estimators run along with the ACKs of each connection and fill the table
+            `rate_estimates`, as for `ackclock.rate_estimates`; of connections captured near their sender. The window
+            they are told is what was outstanding.
         models: Which are asked about the connections, as for `predict`.
         top: How many connections they are asked about, those with the most payload.
         progress: Is told about ten times a second how far it is: `fraction` of the bytes read, None if that is not
             known, and `packets`.
 
     Returns:
-        The result in that folder, with the tables `flows`, `samples`, `connections`, `stretches`, `rtt_law`,
-        `estimates` and `predictions`; rows of a run's captures have the same keys as the run's own tables. It is marked
+        The result in that folder, with the tables `flows`, `samples`, `connections`, `stretches`, `rtt_law`, on request
+        `rate_estimates` and `segments`, `estimates` and `predictions`; rows of a run's captures have the same keys as the run's own tables. It is marked
         partial if it was interrupted (Ctrl-C).
 
     Raises:
         CaptureError: A file is no capture or holds nothing to be measured; nothing has been written.
+        ScenarioError: There is no such estimator, or it cannot be so.
         ValueError: There is no such model, or the folder holds no captures.
         FileExistsError: There is something in the folder that is not ackclock's.
     """
     from ackclock import captures, quantity
+    from ackclock.estimators import asked as asked_estimators
     from ackclock.growing import GrowingResult
     from ackclock.models import chosen
 
     asked = chosen(models)
+    running = asked_estimators(estimators)
     interval_s = quantity.seconds(interval)
     found = captures.find(source)
     folder = Path(folder)
     _refuse_own_place(found, folder)
     run = _describe_captures(source, found)
+    run["estimators"] = {name: json.loads(tree) for name, tree in running}
     with GrowingResult(folder, run, "nothing yet; run ackclock measure again", with_first_rows=True) as growing:
         outcome = _native.measure(
             [(list(one.files), one.point, one.replicate) for one in found.captures],
@@ -230,6 +239,7 @@ def measure(
             "" if found.run is None else found.run["way"],
             interval_s=interval_s,
             segments=segments,
+            estimators=running,
             progress=None if progress is None else lambda text: progress(json.loads(text)),
             take=lambda name, columns: growing.append(name, _table(columns)),
         )

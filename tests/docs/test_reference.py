@@ -45,6 +45,7 @@ QUEUE = {
 }
 REGISTERED = {
     "controls": [],
+    "estimators": [],
     "queues": [QUEUE],
     "links": [],
     "impairments": [],

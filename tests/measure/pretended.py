@@ -17,7 +17,8 @@ NAN = float("nan")
 
 #: What is neither a number that may be unknown nor counted from zero.
 WORDS = frozenset(
-    {"flow", "source", "destination", "role", "begins", "ends", "vantage", "limit", "control", "mode", "part", "kind"}
+    {"flow", "source", "destination", "role", "begins", "ends", "vantage", "limit", "control", "mode", "part", "kind",
+     "estimator"}
 )
 WHOLE = frozenset(
     {"point", "replicate", "instance", "packets", "wire_bytes", "data_packets", "payload_bytes", "unique_bytes",
@@ -142,11 +143,13 @@ class Pretended:
         *,
         interval_s: float,
         segments: bool,
+        estimators: list[tuple[str, str]],
         progress: Callable[[str], None] | None,
         take: Callable[[str, Columns], None],
     ) -> dict[str, Any]:
         self.asked = {
             "captures": captures, "points": points, "way": way, "interval_s": interval_s, "segments": segments,
+            "estimators": estimators,
         }  # fmt: skip
         if self.refusal is not None:
             raise _native.CaptureError(self.refusal)
@@ -161,7 +164,8 @@ class Pretended:
             | {"skipped": NOTHING | self.skipped, "damage": self.damage, "begins_unix_ns": 1_600_000_000_000_000_000}
             for files, point, replicate in captures
         ]
-        tables = ["flows", "samples", "connections", "stretches", "rtt_law", *(["segments"] if segments else [])]
+        on_request = [name for name, wanted in (("rate_estimates", estimators), ("segments", segments)) if wanted]
+        tables = ["flows", "samples", "connections", "stretches", "rtt_law", *on_request]
         empty = {name: _columns([row(name)], filled=False) for name in tables}
         return {"complete": self.complete, "captures": json.dumps(found), "tables": empty}
 

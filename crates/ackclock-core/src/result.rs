@@ -127,7 +127,7 @@ mod emulation;
 mod measure;
 mod words;
 pub use emulation::{FidelityRow, LatenessRow, SettingRow, TcpInfoRow};
-pub use measure::{ConnectionRow, RttLawRow, SegmentRow, StretchRow};
+pub use measure::{ConnectionRow, RateEstimateRow, RttLawRow, SegmentRow, StretchRow};
 pub use words::Words;
 
 rows! {
@@ -369,6 +369,11 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "rtt_law",
         "One bucket of the law of the round-trip time of one direction of a connection; of a capture.",
         RttLawRow::COLUMNS,
+    ),
+    (
+        "rate_estimates",
+        "What one rate estimator says of one direction of a connection at one sampling time; of a capture taken near the sender, on request.",
+        RateEstimateRow::COLUMNS,
     ),
     (
         "segments",

@@ -6,6 +6,7 @@ use crate::flight::Flight;
 use crate::holes::Holes;
 use crate::over_time::OverTime;
 use crate::ranges::Ranges;
+use crate::rate_estimates::RateEstimates;
 use crate::recent::Recent;
 use crate::resent::Resent;
 use crate::retransmission::{Class, Phase};
@@ -146,6 +147,8 @@ pub struct Direction {
     pub warm: Warm,
     /// What samples have told of delivery: what had passed before the first ACK, at first, and that may be more than that ACK says.
     pub told_delivered: u64,
+    /// What rate estimators say of the ACKs that came back.
+    pub rate_estimates: RateEstimates,
     /// When all data up to the FIN was acknowledged.
     pub finished_at: Option<u64>,
     recent: Recent,
@@ -187,7 +190,7 @@ pub struct Direction {
 
 impl Direction {
     /// Nothing seen. `marks` asks for time-sequence marks.
-    pub fn new(rto_minimum: Span, marks: bool) -> Self {
+    pub fn new(rto_minimum: Span, marks: bool, rate_estimates: RateEstimates) -> Self {
         Direction {
             counts: Counts::default(),
             acks: AckCounts::default(),
@@ -202,6 +205,7 @@ impl Direction {
             window: OverTime::default(),
             warm: Warm::default(),
             told_delivered: 0,
+            rate_estimates,
             finished_at: None,
             recent: Recent::default(),
             located: false,

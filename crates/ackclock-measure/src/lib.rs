@@ -1,5 +1,5 @@
 //! What a packet capture says of its TCP connections: the tables `flows` and `samples` that every way of answering fills, and `connections`,
-//! `stretches`, `rtt_law` and `segments`, which only captures do.
+//! `stretches`, `rtt_law`, `rate_estimates` and `segments`, which only captures do.
 //!
 //! | module | holds |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | [`parameters`] | what somebody who measures may choose |
 //! | [`limits`] | what keeps a sender from sending more: the rules |
 //! | [`retransmission`] | why a packet was sent again: the rules |
+//! | [`rate_estimates`] | rate estimators that run along with the ACKs |
 //! | [`vantage`] | where on the way a capture was taken |
 //!
 //! Within: a `connection` is two `direction`s. What a direction has sent is `sending`, which keeps `flight`, `holes` and `recent`; what came back is
@@ -24,6 +25,7 @@ pub mod measurement;
 mod over_time;
 pub mod parameters;
 mod ranges;
+pub mod rate_estimates;
 mod recent;
 mod resent;
 pub mod retransmission;

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, FlowName, Side};
 use crate::direction::{Direction, Seen};
 use crate::parameters::Parameters;
+use crate::rate_estimates::{AskedEstimator, RateEstimates};
 use crate::rows::{Rows, Scale};
 use ackclock_core::result::Table;
 use ackclock_core::units::Span;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// Name of the flow group and number of the instance of the data from the first address to the second, if the capture is one of ours.
 pub type Naming = Box<dyn Fn(SocketAddr, SocketAddr) -> Option<(String, i64)> + Send>;
@@ -44,6 +46,7 @@ const SWEEP: Span = Span::from_millis(5_000);
 pub struct Measurement {
     parameters: Parameters,
     naming: Option<Naming>,
+    estimators: Arc<[AskedEstimator]>,
     origin: Option<u64>,
     live: HashMap<Pair, Box<Connection>, FixedState>,
     /// How many connections there have been between two addresses, by a hash of these: the only thing that grows with the capture.
@@ -98,6 +101,7 @@ impl Measurement {
         Measurement {
             parameters,
             naming: None,
+            estimators: Arc::default(),
             origin: parameters.origin_ns,
             live: HashMap::default(),
             earlier: HashMap::default(),
@@ -115,6 +119,15 @@ impl Measurement {
         Measurement {
             naming: Some(naming),
             ..Measurement::new(parameters)
+        }
+    }
+
+    /// The same, with estimators that run along and fill the table `rate_estimates`.
+    #[must_use]
+    pub fn with_estimators(self, estimators: Vec<AskedEstimator>) -> Self {
+        Measurement {
+            estimators: estimators.into(),
+            ..self
         }
     }
 
@@ -142,6 +155,7 @@ impl Measurement {
         self.end_former(&pair, side, &seen);
         let scale = self.scale(origin);
         let (parameters, naming, earlier) = (&self.parameters, &self.naming, &self.earlier);
+        let estimators = &self.estimators;
         let connection = match self.live.entry(pair) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
@@ -150,7 +164,8 @@ impl Measurement {
                     Side::High => [packet.destination, packet.source],
                 };
                 let number = number_of(earlier, &pair);
-                let mut connection = begin(parameters, naming.as_ref(), addresses, number, at);
+                let named = names_of(naming.as_ref(), addresses, number);
+                let mut connection = begin(parameters, estimators, addresses, named, at);
                 connection.next_sample = scale.first_sample(at);
                 entry.insert(Box::new(connection))
             }
@@ -185,6 +200,7 @@ impl Measurement {
             origin,
             warmup: self.parameters.warmup,
             interval: self.parameters.sample_interval.max(Span::from_nanos(1)),
+            at_senders: self.parameters.at_senders,
         }
     }
 
@@ -239,7 +255,8 @@ impl Measurement {
             self.parameters.chunk_rows.max(1)
         };
         let due = std::mem::take(&mut self.owed) || self.rows.count() >= enough;
-        due.then(|| self.rows.take(self.parameters.segments))
+        let estimates = !self.estimators.is_empty();
+        due.then(|| self.rows.take(self.parameters.segments, estimates))
     }
 
     /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970: as asked for, or that of the first packet.
@@ -257,8 +274,8 @@ impl Measurement {
 }
 
 /// The tables that a measurement fills, without rows.
-pub fn empty_tables(segments: bool) -> Vec<(&'static str, Table)> {
-    Rows::new().take(segments)
+pub fn empty_tables(segments: bool, rate_estimates: bool) -> Vec<(&'static str, Table)> {
+    Rows::new().take(segments, rate_estimates)
 }
 
 /// How many connections between the two there have been.
@@ -267,20 +284,27 @@ fn number_of(earlier: &HashMap<u64, u32, FixedState>, pair: &Pair) -> u32 {
     earlier.get(&hash).copied().unwrap_or(0)
 }
 
-fn begin(
-    parameters: &Parameters,
-    naming: Option<&Naming>,
-    addresses: [SocketAddr; 2],
-    number: u32,
-    at: u64,
-) -> Connection {
-    let name = |side: Side| {
+/// What the two directions between the addresses are called.
+fn names_of(naming: Option<&Naming>, addresses: [SocketAddr; 2], number: u32) -> [FlowName; 2] {
+    Side::BOTH.map(|side| {
         let (source, destination) = (addresses[side as usize], addresses[side.other() as usize]);
         let known = naming.and_then(|naming| naming(source, destination));
         let (flow, instance) =
             known.unwrap_or_else(|| (format!("{source} > {destination}"), i64::from(number)));
         FlowName { flow, instance }
+    })
+}
+
+fn begin(
+    parameters: &Parameters,
+    estimators: &Arc<[AskedEstimator]>,
+    addresses: [SocketAddr; 2],
+    names: [FlowName; 2],
+    at: u64,
+) -> Connection {
+    let direction = |_| {
+        let estimates = RateEstimates::new(estimators);
+        Direction::new(parameters.rto_minimum, parameters.segments, estimates)
     };
-    let direction = |_| Direction::new(parameters.rto_minimum, parameters.segments);
-    Connection::new(addresses, Side::BOTH.map(name), at, Side::BOTH.map(direction))
+    Connection::new(addresses, names, at, Side::BOTH.map(direction))
 }

@@ -18,6 +18,8 @@ pub struct Parameters {
     /// The least retransmission timeout that senders are taken to have. Linux has 200 ms, the RFC (6298 section 2.4) has a second; with less than the
     /// truth a timeout is still known as one.
     pub rto_minimum: Span,
+    /// Whether the capture is known to have been taken at the senders, even where its times cannot tell.
+    pub at_senders: bool,
     /// Whether to fill the table `segments`.
     pub segments: bool,
     /// How many rows there should be before they are handed out.
@@ -33,6 +35,7 @@ impl Default for Parameters {
             sample_interval: Span::from_millis(100),
             idle: Span::from_millis(600_000),
             rto_minimum: Span::from_millis(200),
+            at_senders: false,
             segments: false,
             chunk_rows: 100_000,
         }

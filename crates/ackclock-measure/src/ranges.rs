@@ -52,6 +52,11 @@ impl Ranges {
         self.0.last().is_some_and(|range| range.1 > low)
     }
 
+    /// How many numbers are in it.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|(low, high)| high - low).sum()
+    }
+
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

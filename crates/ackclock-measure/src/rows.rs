@@ -3,8 +3,11 @@
 use crate::connection::{Connection, Side};
 use crate::direction::Direction;
 use crate::rounds::Stretch;
+use crate::vantage::Vantage;
 use ackclock_core::activity::{Activity, bit_per_s};
-use ackclock_core::result::{ConnectionRow, FlowRow, RttLawRow, SampleRow, SegmentRow, StretchRow, Table};
+use ackclock_core::result::{
+    ConnectionRow, FlowRow, RateEstimateRow, RttLawRow, SampleRow, SegmentRow, StretchRow, Table,
+};
 use ackclock_core::units::{Bytes, Span, Time};
 
 mod connections;
@@ -20,6 +23,8 @@ pub struct Scale {
     pub warmup: Span,
     /// Time between samples, not zero.
     pub interval: Span,
+    /// Whether the capture is known to have been taken at the senders.
+    pub at_senders: bool,
 }
 
 impl Scale {
@@ -50,6 +55,7 @@ pub struct Rows {
     connections: Table,
     stretches: Table,
     rtt_law: Table,
+    rate_estimates: Table,
     segments: Table,
     count: usize,
 }
@@ -63,6 +69,7 @@ impl Rows {
             connections: ConnectionRow::table(),
             stretches: StretchRow::table(),
             rtt_law: RttLawRow::table(),
+            rate_estimates: RateEstimateRow::table(),
             segments: SegmentRow::table(),
             count: 0,
         }
@@ -74,7 +81,7 @@ impl Rows {
     }
 
     /// Takes the tables out.
-    pub fn take(&mut self, segments: bool) -> Vec<(&'static str, Table)> {
+    pub fn take(&mut self, segments: bool, rate_estimates: bool) -> Vec<(&'static str, Table)> {
         let rows = std::mem::replace(self, Rows::new());
         let mut tables = vec![
             ("flows", rows.flows),
@@ -83,6 +90,9 @@ impl Rows {
             ("stretches", rows.stretches),
             ("rtt_law", rows.rtt_law),
         ];
+        if rate_estimates {
+            tables.push(("rate_estimates", rows.rate_estimates));
+        }
         if segments {
             tables.push(("segments", rows.segments));
         }
@@ -142,6 +152,35 @@ impl Rows {
         }
         .push(&mut self.samples);
         self.count += 1;
+        self.estimate_rates(connection, side, at, scale);
+    }
+
+    /// What rate estimators say, where the ACKs pass as they come to the sender: elsewhere those that are pressed together further on are
+    /// not seen so.
+    fn estimate_rates(&mut self, connection: &Connection, side: Side, at: u64, scale: &Scale) {
+        let direction = &connection.directions[side as usize];
+        let near = match direction.vantage() {
+            Vantage::Sender => true,
+            Vantage::Unknown => scale.at_senders,
+            Vantage::Middle | Vantage::Receiver => false,
+        };
+        if !near {
+            return;
+        }
+        let name = &connection.names[side as usize];
+        for (estimator, rate) in direction.rate_estimates.rates() {
+            RateEstimateRow {
+                point: scale.labels.0,
+                replicate: scale.labels.1,
+                flow: &name.flow,
+                instance: name.instance,
+                time_s: scale.seconds(at),
+                estimator,
+                rate_bit_per_s: 8.0 * rate,
+            }
+            .push(&mut self.rate_estimates);
+            self.count += 1;
+        }
     }
 
     /// What is over within a connection that goes on.

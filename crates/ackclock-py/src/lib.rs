@@ -2,6 +2,7 @@
 
 mod capture;
 mod emulate;
+mod estimators;
 mod markov;
 mod measure;
 mod replay;
@@ -139,6 +140,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(emulate::runs::emulate, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
+    module.add_function(wrap_pyfunction!(estimators::check_estimators, module)?)?;
+    module.add_function(wrap_pyfunction!(estimators::rate_estimates, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chains, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chain_with_channel, module)?)?;
     module.add_function(wrap_pyfunction!(markov::epoch_chain, module)?)?;

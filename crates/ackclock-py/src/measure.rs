@@ -1,6 +1,7 @@
 //! `measure`: reads captures in the background and hands out rows as they come.
 
 use crate::CaptureError;
+use crate::estimators;
 use crate::tables::{Tables, by_name, to_python};
 use crate::watch::watch;
 use ackclock_core::packet::FlowId;
@@ -42,7 +43,7 @@ type Point = (Vec<(String, i64)>, f64);
 
 /// Measures captures, one after the other. Ctrl-C ends the reading and returns what there is, `complete` false.
 #[pyfunction]
-#[pyo3(signature = (captures, points, way, *, interval_s, segments, progress, take))]
+#[pyo3(signature = (captures, points, way, *, interval_s, segments, estimators, progress, take))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn measure<'py>(
     py: Python<'py>,
@@ -51,9 +52,11 @@ pub fn measure<'py>(
     way: &str,
     interval_s: f64,
     segments: bool,
+    estimators: Vec<(String, String)>,
     progress: Option<Bound<'py, PyAny>>,
     take: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let estimators = estimators::asked(estimators)?;
     let state = State::default();
     for file in captures.iter().flat_map(|(files, ..)| files) {
         state
@@ -78,7 +81,12 @@ pub fn measure<'py>(
                 let point = points.get(asked.1 as usize);
                 let parameters = parameters_of(asked, point, interval_s, segments);
                 let naming = point.and_then(|(flows, _)| naming_of(flows, way));
-                found.push(read(asked, parameters, naming, &state)?);
+                let measurement = match naming {
+                    Some(naming) => Measurement::with_names(parameters, naming),
+                    None => Measurement::new(parameters),
+                };
+                let measurement = measurement.with_estimators(estimators.clone());
+                found.push(read(asked, measurement, &state)?);
             }
         }
         Ok::<_, String>(found)
@@ -87,7 +95,10 @@ pub fn measure<'py>(
     let result = PyDict::new(py);
     result.set_item("complete", !state.is_stopped())?;
     result.set_item("captures", Value::from(found).to_string())?;
-    result.set_item("tables", by_name(py, &empty_tables(segments))?)?;
+    result.set_item(
+        "tables",
+        by_name(py, &empty_tables(segments, !estimators.is_empty()))?,
+    )?;
     Ok(result)
 }
 
@@ -119,6 +130,8 @@ fn parameters_of(asked: &Asked, point: Option<&Point>, interval_s: f64, segments
         origin_ns: point.map(|_| 0),
         warmup: point.map_or(Span::ZERO, |(_, warmup_s)| span(*warmup_s)),
         sample_interval: span(interval_s),
+        // Of a run of ours only the captures at the senders are measured.
+        at_senders: point.is_some(),
         segments,
         ..Parameters::default()
     }
@@ -154,16 +167,7 @@ fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
 }
 
 /// Reads one capture to its end, and says what was in it.
-fn read(
-    asked: &Asked,
-    parameters: Parameters,
-    naming: Option<Naming>,
-    state: &State,
-) -> Result<Value, String> {
-    let mut measurement = match naming {
-        Some(naming) => Measurement::with_names(parameters, naming),
-        None => Measurement::new(parameters),
-    };
+fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Value, String> {
     let readers: Result<Vec<_>, String> = asked.0.iter().map(|name| open(name, state)).collect();
     let mut packets = Merged::new(readers?);
     let mut count = 0;

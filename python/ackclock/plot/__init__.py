@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ackclock.measured import largest
 from ackclock.plot.canvas import FORMATS, Span, inline, render, save
-from ackclock.plot.captured import outstanding, sequence
+from ackclock.plot.captured import outstanding, rate_estimates, sequence
 from ackclock.plot.curves import Curve, curves
 from ackclock.plot.series import cwnd, queue, rtt, throughput
 from ackclock.plot.sweep import sweep, swept_axis
@@ -17,13 +17,17 @@ from ackclock.result import Result
 
 __all__ = [
     "FORMATS", "KINDS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "figures_of_ways", "inline", "outstanding",
-    "over_time", "queue", "render", "rtt", "save", "sequence", "sweep", "swept", "swept_axis", "throughput",
+    "over_time", "queue", "rate_estimates", "render", "rtt", "save", "sequence", "sweep", "swept", "swept_axis", "throughput",
 ]  # fmt: skip
 
 # By name, in the order of a report.
 OVER_TIME: dict[str, Callable[..., Figure]] = {"cwnd": cwnd, "throughput": throughput, "queue": queue, "rtt": rtt}
 _CAPTURED: dict[str, Callable[..., Figure]] = {"throughput": throughput, "rtt": rtt}
-_ONE_CONNECTION: dict[str, Callable[..., Figure]] = {"outstanding": outstanding, "sequence": sequence}
+_ONE_CONNECTION: dict[str, Callable[..., Figure]] = {
+    "outstanding": outstanding, "sequence": sequence, "rate_estimates": rate_estimates,
+}  # fmt: skip
+# What some figures are drawn from is kept on request.
+_KEPT_ON_REQUEST = {"sequence": "segments", "rate_estimates": "rate_estimates"}
 
 #: The names of all figures.
 KINDS = ("sweep", *OVER_TIME, *_ONE_CONNECTION)
@@ -52,7 +56,8 @@ def figures(
         drawn["sweep"] = partial(sweep, result, None if measured else predicted, of=of)
     if measured and largest(result, 1, ("flow",), point=point, replicate=replicate):
         for name, figure in _ONE_CONNECTION.items():
-            if name != "sequence" or "segments" in result.tables:
+            table = _KEPT_ON_REQUEST.get(name)
+            if table is None or (table in result.tables and result.tables[table].num_rows > 0):
                 drawn[name] = partial(figure, result, connection=connection, **over_time)
     for name, figure in (_CAPTURED if measured else OVER_TIME).items():
         drawn[name] = partial(figure, result, **over_time)

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from ackclock.answers import LIMITS, heading
 from ackclock.estimates import KEYS
+from ackclock.estimators import labels
 from ackclock.measured import largest
 from ackclock.metrics.tables import Columns, column
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
-from ackclock.plot.style import REFERENCE_COLOUR
+from ackclock.plot.style import REFERENCE_COLOUR, style
 from ackclock.result import Result
 
-__all__ = ["outstanding", "sequence"]
+__all__ = ["outstanding", "rate_estimates", "sequence"]
 
 # Above this many marks a drawing would be larger than a picture of it.
 _MOST_DRAWN = 20_000
@@ -122,6 +123,55 @@ def sequence(
         _finish(axes, axes, row, result, "Time and sequence", span)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return figure
+
+
+def rate_estimates(
+    result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0, span: Span | None = None
+) -> Figure:
+    """What rate estimators said of a connection, and what was acknowledged between two samples.
+
+    Args:
+        result: Of `measure` with estimators.
+        point: Which point.
+        replicate: Which replicate.
+        connection: Which connection of these, 0 being the one with the most payload.
+        span: From when to when, in seconds; by default all its time.
+
+    Raises:
+        ValueError: No estimates were kept, there is no connection of that number, or nothing of it in the span.
+    """
+    if "rate_estimates" not in result.tables:
+        raise ValueError("keeps no rate estimates; run ackclock measure again with --estimators all")
+    row, keys = _connection(result, point, replicate, connection)
+    with looks():
+        figure = Figure(figsize=(7.2, 4.0), layout="constrained")
+        axes = figure.subplots()
+        _draw_acknowledged(axes, result.rows("samples", **keys), span)
+        for position, (name, tree) in enumerate(result.run["estimators"].items()):
+            rows = result.rows("rate_estimates", estimator=name, **keys)
+            time, looked = column(rows, "time_s"), style(position)
+            shown = inside(span, time)
+            label = labels()[name] if name == tree["kind"] else name
+            rates = column(rows, "rate_bit_per_s")[shown] * 1e-6
+            axes.plot(time[shown], rates, color=looked.color, linestyle=looked.linestyle, label=label)
+            if not rows.num_rows:
+                axes.text(0.5, 0.5, "not captured near the sender", transform=axes.transAxes, ha="center")
+        axes.set_ylabel("rate (Mbit/s)")
+        axes.set_ylim(bottom=0)
+        _finish(axes, axes, row, result, "Rate estimates", span)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+    return figure
+
+
+def _draw_acknowledged(axes: Axes, samples: Any, span: Span | None) -> None:
+    """What was acknowledged between two samples, per time."""
+    time, delivered = column(samples, "time_s"), column(samples, "delivered_bytes")
+    ends, passed = time[1:], np.diff(time)
+    shown = inside(span, ends) & (passed > 0)
+    rates = 8e-6 * np.diff(delivered)[shown] / passed[shown]
+    axes.plot(
+        ends[shown], rates, drawstyle="steps-pre", color=REFERENCE_COLOUR, linewidth=0.8, label="acknowledged"
+    )
 
 
 _MARKS: dict[str, dict[str, Any]] = {

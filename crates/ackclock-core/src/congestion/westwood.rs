@@ -14,7 +14,8 @@ pub enum Cut {
     /// At the loss, if the window is larger: cwnd and ssthresh (the papers).
     #[default]
     AtLoss,
-    /// At the end of fast recovery, whether that is less or more than the window; at the loss as Reno (Linux).
+    /// At the end of fast recovery, whether that is less or more than the window; at the loss as Reno (Linux). An ECN mark, which has no
+    /// recovery, is answered at once.
     AtRecoveryEnd,
 }
 
@@ -93,3 +94,6 @@ impl Decrease for EligibleWindow {
         Some(self.estimator.rate())
     }
 }
+
+#[cfg(test)]
+mod tests;

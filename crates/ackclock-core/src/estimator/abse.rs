@@ -203,6 +203,7 @@ impl Abse {
             now: Level::default(),
             before: Level::default(),
             step: None,
+            sampled: false,
         }
     }
 }
@@ -220,6 +221,8 @@ pub struct AdaptiveEstimate {
     before: Level,
     /// When the present step began and ended.
     step: Option<(Time, Time)>,
+    /// Whether its sample has been taken: the last of `variations` is of this step.
+    sampled: bool,
 }
 
 /// What goes on from sample to sample.
@@ -233,6 +236,19 @@ struct Level {
     variation: f64,
     /// Th.
     throughput: f64,
+}
+
+/// Samples that differ by a smaller share are equal. τ depends on U over its largest value alone, however small both are: on a steady stream
+/// it would otherwise be chosen by what rounding leaves.
+const ROUNDING: f64 = 1e-12;
+
+fn difference(one: f64, other: f64) -> f64 {
+    let difference = (one - other).abs();
+    if difference > ROUNDING * one.max(other) {
+        difference
+    } else {
+        0.0
+    }
 }
 
 /// What Th keeps of its value.
@@ -276,25 +292,32 @@ impl AdaptiveEstimate {
         rtt * (1.0 + self.parameters.stretch * ratio)
     }
 
+    fn remember_variation(&mut self) {
+        if std::mem::replace(&mut self.sampled, true) {
+            self.variations.pop_back();
+        } else if self.variations.len() >= self.parameters.horizon as usize {
+            self.variations.pop_front();
+        }
+        self.variations.push_back(self.now.variation);
+    }
+
     /// The present step has ended with this ACK: equations 2 to 6, then 1.
     fn reckon(&mut self, ack: &AckSample, gap: Span, rtt: Span) {
-        let (clocked_rtt, beta) = (self.observer.read(rtt), self.parameters.beta);
+        let beta = self.parameters.beta;
         self.now = self.before;
-        let last_round_trip = self.recent.sum(rtt).bytes / clocked_rtt;
+        let last_round_trip = self.recent.sum(rtt).bytes / seconds(rtt);
         self.now.throughput =
             THROUGHPUT_KEPT * self.before.throughput + (1.0 - THROUGHPUT_KEPT) * last_round_trip;
         let interval = self.sampling_interval(ack, gap, rtt);
         let sample = self.sample(interval);
         self.now.sample = sample;
         self.now.variation =
-            beta * self.before.variation + (1.0 - beta) * (sample - self.before.sample).abs();
-        if let Some(last) = self.variations.back_mut() {
-            *last = self.now.variation;
-        }
+            beta * self.before.variation + (1.0 - beta) * difference(sample, self.before.sample);
+        self.remember_variation();
         let tau = self
             .parameters
             .tau
-            .map_or_else(|| self.time_constant(clocked_rtt), seconds);
+            .map_or_else(|| self.time_constant(seconds(rtt)), seconds);
         let step = match self.parameters.step {
             Step::AckInterval => seconds(gap),
             Step::SamplingInterval => seconds(interval),
@@ -316,10 +339,7 @@ impl RateEstimator for AdaptiveEstimate {
         if now > *ended {
             (*began, *ended) = (*ended, now);
             self.before = self.now;
-            self.variations.push_back(0.0);
-            if self.variations.len() > self.parameters.horizon as usize {
-                self.variations.pop_front();
-            }
+            self.sampled = false;
         }
         let gap = ended.since(*began);
         self.recent.push(now, self.observer.take(ack));
@@ -327,6 +347,8 @@ impl RateEstimator for AdaptiveEstimate {
             RoundTrip::Smoothed => ack.smoothed_rtt,
             RoundTrip::Latest => ack.rtt.or(ack.smoothed_rtt),
         };
+        let rtt = rtt.map(|rtt| self.observer.read(rtt));
+        // Without a round-trip time there is no sample; the step goes by.
         let Some(rtt) = rtt.filter(|&rtt| rtt > Span::ZERO && gap > Span::ZERO) else {
             return;
         };
@@ -342,3 +364,6 @@ impl RateEstimator for AdaptiveEstimate {
         self.observer.rtt_min()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,3 +89,121 @@ impl RateEstimator for BandwidthEstimate {
         self.observer.rtt_min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::low_pass::Filter;
+    use super::super::testing::{CONTEXT, MSS, Stream, assert_near, rate_at};
+    use super::*;
+    use crate::units::Span;
+
+    const RTT: Span = Span::from_millis(70);
+    const GAP: Span = Span::from_micros(3_200);
+
+    fn be(filter: Filter) -> BandwidthEstimate {
+        let low_pass = LowPass {
+            filter,
+            ..LowPass::default()
+        };
+        let be = Be {
+            low_pass,
+            ..Be::default()
+        };
+        be.start(&CONTEXT)
+    }
+
+    #[test]
+    fn every_filter_finds_a_steady_rate() {
+        for filter in [
+            Filter::Tustin,
+            Filter::Ns2Type0,
+            Filter::Ns2Type1,
+            Filter::Ns2Type2,
+        ] {
+            let mut be = be(filter);
+            let found = Stream::new(&mut be, RTT, 30).steady(GAP, 5000);
+            assert_near(found, rate_at(GAP), 1e-9);
+        }
+    }
+
+    /// What a full link gives if ACKs come in trains: the previous sample is weighed with the present gap. One gap in eight is long.
+    #[test]
+    fn trains_make_it_read_high() {
+        let read = |ratio: u64| {
+            let mut be = be(Filter::Tustin);
+            let mut stream = Stream::new(&mut be, RTT, 30);
+            // Eight segments in eight gaps of 2 ms: seven are short, the last makes up for them.
+            let short = Span::from_millis(2) / ratio;
+            let long = Span::from_nanos(Span::from_millis(16).as_nanos() - 7 * short.as_nanos());
+            for _ in 0..2000 {
+                (0..7).for_each(|_| stream.ack(short, 1));
+                stream.ack(long, 1);
+            }
+            stream.estimator.rate() / rate_at(Span::from_millis(2))
+        };
+        assert_near(read(1), 1.0, 1e-6);
+        let found = [2, 4, 8, 26].map(read);
+        assert!(found.is_sorted(), "{found:?}");
+        // Of the sum of a period, half the samples have their own gap: one each. The other half have the next one's, of which
+        // one is long: (6 + long/short + short/long)/2.
+        for (ratio, found) in [2.0, 4.0, 8.0, 26.0].into_iter().zip(found) {
+            let spread: f64 = 8.0 * ratio - 7.0;
+            let expected = (8.0 + 6.0 + spread + 1.0 / spread) / 16.0;
+            assert_near(found, expected, 0.03);
+        }
+        assert!(found[3] > 12.5, "13 times too much at a spacing of 1/26");
+    }
+
+    #[test]
+    fn acks_of_one_moment_are_one_sample() {
+        let (mut pairs, mut doubles) = (be(Filter::Tustin), be(Filter::Tustin));
+        let mut of_pairs = Stream::new(&mut pairs, RTT, 30);
+        let mut of_doubles = Stream::new(&mut doubles, RTT, 30);
+        for _ in 0..200 {
+            of_pairs.ack(GAP, 1);
+            of_pairs.ack(Span::ZERO, 1);
+            of_doubles.ack(GAP, 2);
+            assert_near(of_pairs.estimator.rate(), of_doubles.estimator.rate(), 1e-12);
+        }
+    }
+
+    #[test]
+    fn duplicate_acks_keep_the_estimate_up() {
+        let mut be = be(Filter::Tustin);
+        let mut stream = Stream::new(&mut be, RTT, 30);
+        let before = stream.steady(GAP, 5000);
+        (0..20).for_each(|_| stream.ack(GAP, 0));
+        assert_near(stream.estimator.rate(), before, 1e-9);
+        stream.ack(GAP, 21); // what is left of it is one segment
+        assert_near(stream.estimator.rate(), before, 1e-9);
+    }
+
+    #[test]
+    fn a_silence_is_taken_at_a_timeout_if_asked_for() {
+        let after_silence = |zeros_at_timeout: bool| {
+            let low_pass = LowPass {
+                zeros_at_timeout,
+                ..LowPass::default()
+            };
+            let mut be = Be {
+                low_pass,
+                ..Be::default()
+            }
+            .start(&CONTEXT);
+            let mut stream = Stream::new(&mut be, RTT, 30);
+            let before = stream.steady(GAP, 2000);
+            let now = stream.now + Span::from_millis(1100);
+            stream.estimator.on_timeout(now);
+            let at_timeout = stream.estimator.rate() / before;
+            stream.ack(Span::from_millis(1200), 1);
+            (at_timeout, stream.estimator.rate() / before)
+        };
+        let (lazy, lazily_after) = after_silence(false);
+        let (eager, eagerly_after) = after_silence(true);
+        assert_eq!(lazy, 1.0);
+        // Four zeros of 0.25 s: 3/5 and 1/5 of the last sample, which equals the estimate, then 3/5 each.
+        assert_near(eager, 0.8 * 0.6_f64.powi(3), 1e-6);
+        assert_near(lazily_after, eagerly_after, 1e-9);
+        assert!(lazily_after < 0.2 && MSS > 0);
+    }
+}

@@ -149,3 +149,80 @@ impl RateEstimator for CombinedEstimate {
         self.of(self.after_timeout).window()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{CONTEXT, MSS, Stream, ack, assert_near, rate_at};
+    use super::*;
+    use crate::units::Span;
+
+    const RTT_MIN: Span = Span::from_millis(70);
+    const GAP: Span = Span::from_millis(2);
+    /// What the path holds, in segments.
+    const PIPE: u64 = 35;
+
+    /// A path of one bandwidth-delay product whose queue holds the rest of the window, ACKs in pairs so that BE reads more than RE.
+    fn at_a_loss(crb: &Crb, window: u64) -> CombinedEstimate {
+        let mut estimate = crb.start(&CONTEXT);
+        estimate.on_ack(Time::ZERO, &ack(1, RTT_MIN, window));
+        let queued = GAP * window.saturating_sub(PIPE);
+        let mut stream = Stream::new(&mut estimate, RTT_MIN + queued, window);
+        for _ in 0..3000 {
+            stream.ack(GAP / 4, 1);
+            stream.ack(GAP * 7 / 4, 1);
+        }
+        estimate
+    }
+
+    fn takes_it_for_congestion(estimate: &CombinedEstimate) -> bool {
+        let (be, re) = (estimate.be.rate(), estimate.re.rate());
+        assert!(be > 1.2 * re, "told apart");
+        assert!(estimate.rate() == be || estimate.rate() == re);
+        estimate.rate() == re
+    }
+
+    #[test]
+    fn a_full_buffer_is_congestion_and_an_empty_one_an_error() {
+        // With a buffer of one bandwidth-delay product the ratio at a loss is two, at a random loss one.
+        assert!(takes_it_for_congestion(&at_a_loss(&Crb::default(), 2 * PIPE)));
+        assert!(!takes_it_for_congestion(&at_a_loss(&Crb::default(), PIPE)));
+    }
+
+    #[test]
+    fn in_a_small_buffer_congestion_is_taken_for_an_error() {
+        let full = |buffer: u64| takes_it_for_congestion(&at_a_loss(&Crb::default(), PIPE + buffer));
+        // θ = 1.4: the buffer has to hold 0.4 of what the path does.
+        assert_eq!([4, 12, 17, 30].map(full), [false, false, true, true]);
+    }
+
+    #[test]
+    fn the_ratio_may_be_to_either_estimate() {
+        let to_be = Crb {
+            compared: Estimate::Be,
+            ..Crb::default()
+        };
+        // BE reads more, so that the same window looks less like congestion.
+        assert!(takes_it_for_congestion(&at_a_loss(&Crb::default(), 54)));
+        assert!(!takes_it_for_congestion(&at_a_loss(&to_be, 54)));
+    }
+
+    #[test]
+    fn after_a_timeout_a_rule_of_its_own_holds() {
+        let be = at_a_loss(&Crb::default(), 2 * PIPE);
+        let to_re = Crb {
+            after_timeout: Estimate::Re,
+            ..Crb::default()
+        };
+        let re = at_a_loss(&to_re, 2 * PIPE);
+        assert!(takes_it_for_congestion(&be) && takes_it_for_congestion(&re));
+        assert_eq!(be.window(), re.window());
+        assert_eq!(be.window_after_timeout(), be.be.window());
+        assert_eq!(re.window_after_timeout(), re.re.window());
+        assert!(be.window_after_timeout() > re.window_after_timeout());
+        assert_near(
+            re.window().unwrap() / MSS as f64,
+            rate_at(GAP) * RTT_MIN.as_seconds() / MSS as f64,
+            0.05,
+        );
+    }
+}

@@ -17,8 +17,9 @@ pub struct LowPass {
     pub tau: Span,
     /// m: `tustin` takes a sample of zero whenever τ/m has passed without an ACK. At least 2, since a step of 2τ has no weight left.
     pub virtual_samples: u32,
-    /// What is left of a silence after the last virtual sample is a step of its own if it is at least that long; if not,
-    /// it belongs to the step before, of which the virtual sample is left out (as the ns-2 module does, with 10 ms).
+    /// What is left of a silence after the last virtual sample is the step of the next sample if it is at least that long; if not, the last
+    /// virtual sample gives its place, a step of τ/m, to the next sample, and what is left over is dropped (as the ns-2 module does, with
+    /// 10 ms).
     pub shortest_step: Span,
     /// Whether the zeros of a silence are taken when the retransmission timer goes off, and not only at the next ACK (the ns-2 module
     /// waits for the ACK, so that ssthresh comes from the rate before the silence).
@@ -72,6 +73,13 @@ impl LowPass {
                 "is less than 2; write 2 or more",
             ));
         }
+        if self.shortest_step == Span::ZERO {
+            return Err(Error::new(
+                "low_pass.shortest_step",
+                &"0 s".into(),
+                "lets a sample be of no time at all; write for example \"10 ms\"",
+            ));
+        }
         Ok(())
     }
 }
@@ -109,13 +117,16 @@ impl Smoothed {
             return silence;
         }
         let mut zeros = libm::floor(silence / self.longest_step);
-        if zeros > 0.0 && silence - zeros * self.longest_step < self.shortest_step {
+        let mut rest = silence - zeros * self.longest_step;
+        if zeros > 0.0 && rest < self.shortest_step {
             zeros -= 1.0;
+            rest = self.longest_step;
         }
-        let rest = silence - zeros * self.longest_step;
-        // After a thousand of them nothing is left of the estimate: (3/5)^1000 is less than any number.
-        for _ in 0..zeros.min(1000.0) as u32 {
+        if zeros > 0.0 {
             self.feed(0.0, self.longest_step);
+            // Each further zero keeps the same share, as no sample is remembered any more.
+            let (tau, step) = (self.tau, self.longest_step);
+            self.value *= libm::pow((2.0 * tau - step) / (2.0 * tau + step), zeros - 1.0);
         }
         rest
     }
@@ -257,13 +268,34 @@ mod tests {
     }
 
     #[test]
-    fn a_short_rest_belongs_to_the_step_before() {
+    fn a_short_rest_gives_way_to_the_step_before() {
         let mut smoothed = smoothed(Filter::Tustin);
         smoothed.value = 1.0;
-        assert!((smoothed.pass_silence(0.505) - 0.505).abs() < 1e-12);
+        assert_eq!(smoothed.pass_silence(0.505), 0.5);
         assert_eq!(smoothed.value, 1.0);
         assert!((smoothed.pass_silence(1.0) - 0.5).abs() < 1e-12); // exactly two steps: the second is the sample's
         assert!((smoothed.value - 0.6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn many_virtual_samples_are_one_after_the_other() {
+        for m in [2, 3, 1000] {
+            let mut at_once = Smoothed::new(&LowPass {
+                virtual_samples: m,
+                shortest_step: Span::from_nanos(1),
+                ..LowPass::default()
+            });
+            (at_once.value, at_once.last) = (5.0, 10.0);
+            let mut one_by_one = at_once;
+            let rest = at_once.pass_silence(3.3001);
+            let zeros = libm::round((3.3001 - rest) / at_once.longest_step) as u32;
+            (0..zeros).for_each(|_| one_by_one.feed(0.0, one_by_one.longest_step));
+            assert!(
+                zeros > 10 && (at_once.value / one_by_one.value - 1.0).abs() < 1e-9,
+                "{m}"
+            );
+            assert_eq!(at_once.last, 0.0);
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub mod low_pass;
 pub mod observation;
 pub mod re;
 mod recent;
+#[cfg(test)]
+mod testing;
 pub mod trace;
 pub mod westwood_linux;
 pub mod westwood_plus;

@@ -58,7 +58,7 @@ pub(super) struct Observer {
     counter: AckedCount,
     /// The most bytes that one ACK counts for.
     at_most: u64,
-    tick: Option<f64>,
+    tick: Option<Span>,
     rtt_min: Option<f64>,
 }
 
@@ -70,14 +70,14 @@ impl Observer {
             at_most: parameters
                 .at_most
                 .map_or(u64::MAX, |segments| (mss * u64::from(segments)).0),
-            tick: parameters.tick.map(seconds),
+            tick: parameters.tick,
             rtt_min: None,
         }
     }
 
     /// Bytes that the ACK says to have been delivered.
     pub fn take(&mut self, ack: &AckSample) -> f64 {
-        if let Some(rtt) = ack.rtt.map(|rtt| self.read(rtt)) {
+        if let Some(rtt) = ack.rtt.map(|rtt| seconds(self.read(rtt))) {
             self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
         }
         let counted = match self.rule {
@@ -93,11 +93,13 @@ impl Observer {
         self.counter.accounted = 0;
     }
 
-    /// A round-trip time as the clock has it, in seconds.
-    pub fn read(&self, rtt: Span) -> f64 {
-        let exact = seconds(rtt);
-        self.tick
-            .map_or(exact, |tick| libm::round(exact / tick).max(1.0) * tick)
+    /// A round-trip time as the clock has it.
+    pub fn read(&self, rtt: Span) -> Span {
+        let Some(tick) = self.tick.map(Span::as_nanos) else {
+            return rtt;
+        };
+        let ticks = rtt.as_nanos().saturating_add(tick / 2) / tick;
+        Span::from_nanos(ticks.max(1).saturating_mul(tick))
     }
 
     /// Smallest round-trip time, in seconds.

@@ -85,9 +85,10 @@ impl RateEstimator for RateEstimate {
         self.recent.push(now, self.observer.take(ack));
         filter.advance(now);
         // Without a round-trip time nobody can say over how long; the steps go by.
+        let smoothed = ack.smoothed_rtt.map(|rtt| self.observer.read(rtt));
         let Some(interval) = self
             .interval
-            .or(ack.smoothed_rtt)
+            .or(smoothed)
             .filter(|&interval| interval > Span::ZERO)
         else {
             return;
@@ -108,5 +109,79 @@ impl RateEstimator for RateEstimate {
 
     fn rtt_min(&self) -> Option<f64> {
         self.observer.rtt_min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{CONTEXT, Stream, ack, assert_near, rate_at};
+    use super::*;
+
+    const RTT: Span = Span::from_millis(70);
+
+    /// The window that ends with an ACK holds ⌈T/gap⌉ of them, ⌊T/gap⌋ + 1 unless T is a multiple.
+    #[test]
+    fn a_steady_rate_is_read_high_by_less_than_a_gap() {
+        // 5 Mbit/s shared by two, segments of 1000 bytes: 3.2 ms, 0.6 % too much.
+        for (gap_us, held) in [(3_200, 22.0), (3_328, 22.0), (7_000, 10.0), (23_000, 4.0)] {
+            let gap = Span::from_micros(gap_us);
+            let mut re = Re::default().start(&CONTEXT);
+            let found = Stream::new(&mut re, RTT, 30).steady(gap, 5000) / rate_at(gap);
+            assert_near(found, held * gap.as_seconds() / RTT.as_seconds(), 1e-9);
+            assert!((1.0 - 1e-9..=1.0 + gap.as_seconds() / RTT.as_seconds()).contains(&found));
+        }
+    }
+
+    #[test]
+    fn the_example_reads_high_by_six_tenths_of_a_percent() {
+        let mut re = Re::default().start(&CONTEXT);
+        let gap = Span::from_micros(3_200);
+        let found = Stream::new(&mut re, RTT, 30).steady(gap, 5000) / rate_at(gap);
+        assert!((found - 1.0057).abs() < 1e-4, "{found}");
+    }
+
+    #[test]
+    fn trains_are_no_matter_within_an_interval() {
+        let mut re = Re::default().start(&CONTEXT);
+        let mut stream = Stream::new(&mut re, Span::from_millis(80), 30);
+        for _ in 0..2000 {
+            (0..7).for_each(|_| stream.ack(Span::from_micros(80), 1));
+            stream.ack(Span::from_micros(16_000 - 7 * 80), 1);
+        }
+        // What is in the interval when an ACK comes is up to one train more than five trains.
+        let found = stream.estimator.rate() / rate_at(Span::from_millis(2));
+        assert!((1.0 - 1e-6..1.2).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn it_reads_low_until_there_is_an_interval() {
+        let re = Re {
+            interval: Some(Span::from_millis(1000)),
+            low_pass: LowPass {
+                filter: super::super::low_pass::Filter::Ns2Type0,
+                ..LowPass::default()
+            },
+            ..Re::default()
+        };
+        let mut re = re.start(&CONTEXT);
+        let gap = Span::from_millis(10);
+        let mut stream = Stream::new(&mut re, RTT, 30);
+        let half = stream.steady(gap, 50) / rate_at(gap);
+        assert!(
+            (0.35..0.5).contains(&half),
+            "half of the interval, and the filter's delay: {half}"
+        );
+        assert_near(stream.steady(gap, 300), rate_at(gap), 1e-6);
+    }
+
+    #[test]
+    fn without_a_round_trip_time_there_is_no_sample() {
+        let mut re = Re::default().start(&CONTEXT);
+        let mut sample = ack(1, RTT, 30);
+        (sample.rtt, sample.smoothed_rtt) = (None, None);
+        for ms in 1..100 {
+            re.on_ack(Time::ZERO + Span::from_millis(ms), &sample);
+        }
+        assert_eq!((re.rate(), re.rtt_min()), (0.0, None));
     }
 }

@@ -126,3 +126,62 @@ impl RateEstimator for EstimatePerRound {
         self.observer.rtt_min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{CONTEXT, Stream, assert_near, rate_at};
+    use super::*;
+
+    const RTT: Span = Span::from_millis(70);
+
+    #[test]
+    fn a_steady_rate_is_found_whatever_the_gaps() {
+        for gap_us in [1_000, 3_200, 3_328, 69_000, 200_000] {
+            let gap = Span::from_micros(gap_us);
+            let mut plus = WestwoodPlus::default().start(&CONTEXT);
+            let found = Stream::new(&mut plus, RTT, 30).steady(gap, 10_000);
+            assert_near(found, rate_at(gap), 1e-6);
+        }
+    }
+
+    #[test]
+    fn compressed_acks_are_no_matter() {
+        let mut plus = WestwoodPlus::default().start(&CONTEXT);
+        let mut stream = Stream::new(&mut plus, RTT, 30);
+        for _ in 0..2000 {
+            (0..7).for_each(|_| stream.ack(Span::from_micros(80), 1));
+            stream.ack(Span::from_micros(16_000 - 7 * 80), 1);
+        }
+        // A sample ends with the first ACK after a round trip: it is whole trains, or a few ACKs more or less.
+        assert_near(stream.estimator.rate(), rate_at(Span::from_millis(2)), 0.1);
+    }
+
+    #[test]
+    fn one_sample_takes_a_round_trip_and_the_ack_that_ends_it_belongs_to_the_next() {
+        let mut plus = WestwoodPlus::default().start(&CONTEXT);
+        let mut stream = Stream::new(&mut plus, Span::from_millis(100), 30);
+        let ten = Span::from_millis(10);
+        assert_eq!(
+            stream.steady(ten, 10),
+            0.0,
+            "no round trip yet: it must be longer"
+        );
+        // Eleven gaps, ten ACKs: the first ACK of all counts nothing.
+        assert_near(stream.steady(ten, 1), 10_000.0 / 0.11, 1e-12);
+        // From then on as many ACKs as gaps.
+        let after = 0.9 * 10_000.0 / 0.11 + 0.1 * rate_at(ten);
+        assert_near(stream.steady(ten, 11), after, 1e-12);
+    }
+
+    #[test]
+    fn a_shortest_sample_may_be_asked_for() {
+        let plus = WestwoodPlus {
+            shortest: Span::from_millis(50),
+            ..WestwoodPlus::default()
+        };
+        let mut plus = plus.start(&CONTEXT);
+        let mut stream = Stream::new(&mut plus, Span::from_millis(1), 30);
+        assert_eq!(stream.steady(Span::from_millis(1), 50), 0.0);
+        assert!(stream.steady(Span::from_millis(1), 1) > 0.0);
+    }
+}

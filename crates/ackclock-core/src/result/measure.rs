@@ -236,6 +236,26 @@ rows! {
 }
 
 rows! {
+    /// What one rate estimator says of one direction of a connection at one sampling time.
+    RateEstimateRow<'a> {
+        /// Number of the sweep's point; 0 of a capture from elsewhere.
+        point: i64,
+        /// Number of the replicate; 0 of a capture from elsewhere.
+        replicate: i64,
+        /// Name of the flow, as in `connections`.
+        flow: &'a str,
+        /// Number of the instance, as in `connections`.
+        instance: i64,
+        /// When.
+        time_s: f64,
+        /// Name of the estimator, as it was asked for.
+        estimator: &'a str,
+        /// Its estimate, from the ACKs that have passed.
+        rate_bit_per_s: f64,
+    }
+}
+
+rows! {
     /// One mark of a time-sequence plot.
     SegmentRow<'a> {
         /// Number of the sweep's point.

@@ -6,6 +6,7 @@ use super::transport::{KINDS, with_kind};
 use crate::congestion::ControlKind;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::Preset;
+use crate::estimator::EstimatorKind;
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::queue::QueueKind;
@@ -30,6 +31,7 @@ pub fn schema() -> Value {
 pub fn registry() -> Value {
     json!({
         "controls": catalogue::<ControlKind>(),
+        "estimators": catalogue::<EstimatorKind>(),
         "queues": catalogue::<QueueKind>(),
         "links": catalogue::<LinkKind>(),
         "impairments": catalogue::<ImpairmentKind>(),

@@ -6,7 +6,8 @@ use crate::holes::Hole;
 use crate::retransmission::{DUPLICATE_THRESHOLD, Phase};
 use crate::sequence;
 use crate::stamps::Echo;
-use ackclock_core::units::Span;
+use ackclock_core::estimator::AckSample;
+use ackclock_core::units::{Bytes, Span};
 
 /// An ACK that came back.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,14 @@ pub struct Ack<'a> {
     pub echo: Option<Echo>,
     /// The shift of the other side's windows, if known.
     pub shift: Option<u8>,
+}
+
+/// What was known to be delivered before an ACK came.
+#[derive(Clone, Copy, Debug)]
+struct Delivery {
+    acknowledged: u64,
+    outstanding: u64,
+    sacked: u64,
 }
 
 impl Ack<'_> {
@@ -40,9 +49,11 @@ impl Direction {
         self.acks.echoes += u64::from(segment.flags.ece && !segment.flags.syn);
         let same_window = self.raw_window == Some(segment.window);
         self.note_window(ack);
+        let before = self.delivery();
         let news = self.take_sacks(at, number, segment.options.sacks());
+        let mut rtt = None;
         if number > self.acknowledged {
-            self.advance(number, ack);
+            rtt = self.advance(number, ack);
         } else if number == self.acknowledged && pure {
             let duplicate = match segment.options.sacks().is_empty() {
                 // RFC 5681 section 2; with a closed window it answers a probe.
@@ -52,6 +63,10 @@ impl Direction {
             if duplicate {
                 self.note_duplicate(at);
             }
+        }
+        let repeats = pure && (same_window || !segment.options.sacks().is_empty());
+        if self.rate_estimates.are_wanted() && !segment.flags.syn {
+            self.estimate(at, number, &before, rtt, repeats);
         }
         self.last_ack_at = Some(self.last_ack_at.map_or(at, |last| last.max(at)));
         // Elsewhere the sender does not know of it yet; its next packet will tell.
@@ -149,8 +164,40 @@ impl Direction {
         span.is_some_and(|span| span.contains(&at))
     }
 
-    /// New data is acknowledged.
-    fn advance(&mut self, number: u64, ack: &Ack<'_>) {
+    fn delivery(&self) -> Delivery {
+        Delivery {
+            acknowledged: self.acknowledged,
+            outstanding: self.beyond(),
+            sacked: if self.rate_estimates.are_wanted() {
+                self.sacked.total()
+            } else {
+                0
+            },
+        }
+    }
+
+    /// Tells the rate estimators what a sender would: ACKs of new data, and those that repeat the last one while data is outstanding.
+    fn estimate(&mut self, at: u64, number: u64, before: &Delivery, rtt: Option<Span>, repeats: bool) {
+        let duplicate = number == before.acknowledged && repeats && before.outstanding > 0;
+        if number <= before.acknowledged && !duplicate {
+            return;
+        }
+        let newly_acked = number - before.acknowledged;
+        let sacked = self.sacked.total();
+        let ack = AckSample {
+            newly_acked: Bytes(newly_acked),
+            newly_delivered: Bytes((newly_acked + sacked).saturating_sub(before.sacked)),
+            rtt,
+            smoothed_rtt: self.trips.estimator().smoothed(),
+            // What fills the window: what SACK has reported has left the network.
+            cwnd: Bytes(before.outstanding.saturating_sub(before.sacked)),
+        };
+        let mss = self.mss_or_guess();
+        self.rate_estimates.take(at, &ack, || mss);
+    }
+
+    /// New data is acknowledged. Returns the round-trip time that the ACK measures.
+    fn advance(&mut self, number: u64, ack: &Ack<'_>) -> Option<Span> {
         let at = ack.seen.at;
         if number > self.highest {
             if self.origin.is_some() {
@@ -185,6 +232,7 @@ impl Direction {
         }
         self.rounds.acknowledge(bytes, whole, quickest);
         self.mark(at, "ack", number, number);
+        whole
     }
 
     /// Takes the packets that are acknowledged from the flight. Returns the round-trip time of the oldest, as senders measure it, so that the

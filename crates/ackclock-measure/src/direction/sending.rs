@@ -335,6 +335,7 @@ impl Direction {
         self.rounds.resend(class != Class::TailProbe);
         match class {
             Class::Timeout => {
+                self.rate_estimates.time_out(at);
                 self.begin_phase(Phase::Loss, at);
                 self.slow_start_again = None;
             }

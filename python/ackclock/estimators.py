@@ -1,0 +1,173 @@
+"""Rate estimators on a trace of ACKs: what BE, RE, ABSE and the others would have said, ACK by ACK.
+
+They are the objects that the congestion controls of the Westwood family set their window by; `ackclock measure
+--estimators` lets them run along with the connections of a capture.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ackclock import _native
+from ackclock.registry import registry
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["asked", "labels", "rate_estimates"]
+
+#: An estimator: its name, or a tree like `{"kind": "abse", "horizon": 1000}`.
+Estimator: TypeAlias = str | Mapping[str, Any]
+#: Several: names with commas between them or `all`, a list, or by names of one's own.
+Estimators: TypeAlias = str | Iterable[Estimator] | Mapping[str, Estimator]
+
+_OPTIONAL = ("delivered_bytes",)
+_COLUMNS = ("time_s", "ack", "rtt_s", "smoothed_rtt_s", "cwnd_bytes", *_OPTIONAL)
+
+_ACK_NUMBERS = 2**32
+
+# Later moments are more nanoseconds than 64 bits hold.
+_LATEST_S = 1.8e10
+
+
+def asked(estimators: Estimators) -> list[tuple[str, str]]:
+    """Estimators as the engine takes them: names, and trees as JSON with all defaults filled in.
+
+    Raises:
+        ScenarioError: There is no such estimator, or it cannot be so.
+        ValueError: Two of them have one name.
+    """
+    if isinstance(estimators, str):
+        names = [name.strip() for name in estimators.split(",") if name.strip()]
+        estimators = [one["name"] for one in registry()["estimators"]] if names == ["all"] else names
+    if not isinstance(estimators, Mapping):
+        listed = list(estimators)
+        names = [one if isinstance(one, str) else str(one.get("kind", "estimator")) for one in listed]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f'estimators: "{twice}" is there twice; give them names, as {{"first": …, "second": …}}')
+        estimators = dict(zip(names, listed, strict=True))
+    trees = {name: {"kind": one} if isinstance(one, str) else dict(one) for name, one in estimators.items()}
+    return _native.check_estimators([(name, json.dumps(tree)) for name, tree in trees.items()])
+
+
+def labels() -> dict[str, str]:
+    """What each estimator is called in a figure, by its name."""
+    return {one["name"]: one["label"] for one in registry()["estimators"]}
+
+
+def rate_estimates(trace: "pa.Table | Mapping[str, Any]", estimators: Estimators = "all", *, mss: int) -> "pa.Table":
+    """What rate estimators say after each ACK of one connection.
+
+    Args:
+        trace: Columns of equal length, a row for each ACK as it came to the sender. `time_s`, which never falls; `ack`,
+            the acknowledgement number in bytes, as on the wire or without its wrap at 2^32; `rtt_s`, the round-trip
+            time that the ACK measured, and `smoothed_rtt_s`, both null or NaN where there is none; `cwnd_bytes`, the
+            congestion window before the ACK, without what recovery inflates it by (where it is null it is as before,
+            at first 0). `delivered_bytes` may be there too: what the ACK newly says to have been delivered, SACK
+            included, for estimators that count so; else it is what is acknowledged.
+        estimators: Names (`"be,abse"`, `"all"`), a list of names and trees like `{"kind": "abse", "horizon": 1000}`, or
+            a mapping from names of one's own to these. `ackclock show estimators` lists them.
+        mss: Payload of a full segment in bytes, which a duplicate ACK stands for.
+
+    Returns:
+        A table with `time_s` and a column for each estimator, `NAME_bit_per_s`; 0 before it can say anything. A row is
+        there for each ACK of the trace; one that acknowledges less than was acknowledged before changes nothing.
+
+    Raises:
+        ScenarioError: There is no such estimator, or it cannot be so.
+        ValueError: The trace or `mss` cannot be so: field, value, remedy on one line.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    wanted = asked(estimators)
+    if mss != int(mss) or not 0 < mss < _ACK_NUMBERS:
+        raise ValueError(f"mss: {mss} is no size of a segment; write for example 1448")
+    columns = _columns(trace)
+    found = _native.rate_estimates(wanted, int(mss), **columns)
+    rates = {f"{name}_bit_per_s": np.frombuffer(data, "<f8") for name, (_, data) in found.items()}
+    return pa.table({"time_s": columns["time_s"]} | rates)
+
+
+def _columns(trace: "pa.Table | Mapping[str, Any]") -> "dict[str, NDArray[Any]]":
+    """The columns as the engine takes them."""
+    import numpy as np
+
+    names = list(trace.keys() if isinstance(trace, Mapping) else trace.column_names)
+    for name in _COLUMNS:
+        if name not in names and name not in _OPTIONAL:
+            raise ValueError(f"trace.{name}: is missing; give the columns {', '.join(_COLUMNS[:-1])}")
+    columns = {name: _numbers(name, trace[name]) for name in _COLUMNS if name in names}
+    length = len(columns["time_s"])
+    for name, values in columns.items():
+        if len(values) != length:
+            raise ValueError(f"trace.{name}: has {len(values)} rows, but time_s {length}; give columns of equal length")
+    _check_times(columns["time_s"])
+    for name in ("rtt_s", "smoothed_rtt_s", "cwnd_bytes", *_OPTIONAL):
+        _check_sizes(name, columns.setdefault(name, np.full(length, np.nan)))
+    columns["cwnd_bytes"] = _carried_on(columns["cwnd_bytes"])
+    columns["ack"] = _wrapped(columns["ack"])
+    return columns
+
+
+def _numbers(name: str, values: Any) -> "NDArray[Any]":
+    """A column as numbers, not a number where nothing is known; acknowledgement numbers as whole ones if they are."""
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        if isinstance(values, pa.Array | pa.ChunkedArray):
+            values = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy()
+        array = np.asarray(values)
+        if name == "ack" and array.dtype.kind in "iu":
+            return np.ascontiguousarray(array)
+        numbers = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"trace.{name}: is no list of numbers; give one number for each ACK") from None
+    if numbers.ndim != 1:
+        raise ValueError(f"trace.{name}: has {numbers.ndim} dimensions; give one number for each ACK")
+    return numbers
+
+
+def _check_times(times: "NDArray[np.float64]") -> None:
+    import numpy as np
+
+    for row, time in _first(~((times >= 0) & (times <= _LATEST_S)), times):
+        raise ValueError(f"trace.time_s: {time} in row {row} is no time; give seconds from 0 on")
+    for row, time in _first(np.diff(times, prepend=times[:1]) < 0, times):
+        raise ValueError(f"trace.time_s: {time} in row {row} is before the row above; sort the trace by time")
+
+
+def _check_sizes(name: str, values: "NDArray[np.float64]") -> None:
+    """What may be unknown, but not negative or without bound."""
+    import numpy as np
+
+    for row, value in _first((values < 0) | np.isinf(values), values):
+        raise ValueError(f"trace.{name}: {value} in row {row} cannot be; give a number from 0 on, or null")
+
+
+def _wrapped(numbers: "NDArray[Any]") -> "NDArray[np.uint32]":
+    """Acknowledgement numbers as on the wire."""
+    import numpy as np
+
+    whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (numbers >= 0) & (numbers < 2.0**63)
+    for row, number in _first(~whole, numbers):
+        raise ValueError(f"trace.ack: {number} in row {row} is no acknowledgement number; give whole bytes from 0 on")
+    return (numbers.astype(np.int64) % _ACK_NUMBERS).astype(np.uint32)
+
+
+def _carried_on(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """What is not known is as before; at first 0."""
+    import numpy as np
+
+    known = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
+    return np.where(known >= 0, values[known], 0.0)
+
+
+def _first(wrong: "NDArray[np.bool_]", values: "NDArray[Any]") -> "list[tuple[int, Any]]":
+    """Row and value of the first that is wrong; nothing if none is."""
+    rows = wrong.nonzero()[0][:1]
+    return [(int(row), values[row].item()) for row in rows]
