@@ -131,7 +131,19 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["controls", "estimators", "queues", "links", "impairments", "traffic", "models", "metrics", "experiments", "presets"]
+    "kind",
+    [
+        "controls",
+        "estimators",
+        "queues",
+        "links",
+        "impairments",
+        "traffic",
+        "models",
+        "metrics",
+        "experiments",
+        "presets",
+    ],
 )
 def test_show_lists_and_details(kind: str) -> None:
     records = json.loads(ackclock("show", kind, "--json").stdout)

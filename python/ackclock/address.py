@@ -9,9 +9,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ackclock.estimators import asked
 from ackclock.ways import version
 
 if TYPE_CHECKING:
+    from ackclock.estimators import Estimators
     from ackclock.scenario import Scenario
 
 __all__ = ["of", "of_emulation", "of_measurement", "of_run", "package"]
@@ -42,9 +44,15 @@ def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
     return of(_content(scenario) | asked)
 
 
-def of_measurement(folder: Path) -> str:
-    """What measuring a run is made of: what the run came to, and all of ackclock, as estimates and models are in it."""
-    return of({"measured": {name: _digest(folder / name) for name in _TELLING}, "package": package()})
+def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
+    """What measuring a run is made of: what the run came to, and all of ackclock, as estimates and models are in it.
+
+    Args:
+        folder: Of the run.
+        estimators: Rate estimators that run along.
+    """
+    came_to = {name: _digest(folder / name) for name in _TELLING}
+    return of({"measured": came_to, "estimators": asked(estimators), "package": package()})
 
 
 @cache

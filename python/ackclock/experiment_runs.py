@@ -46,7 +46,7 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
         place, start = folder / made_of, position * part
         running = part * (1 - _MEASURING) if run.measured else part
         known = kept.known(place, made_of)
-        if known is None or known.untrusted or (run.measured and not _is_measurable(place)):
+        if known is None or known.untrusted or (run.measured and not _is_measurable(run, place)):
             known = _ran(run, place, _within(progress, start, running))
         found[name] = known
         if run.measured:
@@ -81,16 +81,16 @@ def _ran(run: Run, place: Path, progress: Tell) -> "Result":
     return result
 
 
-def _is_measurable(place: Path) -> bool:
+def _is_measurable(run: Run, place: Path) -> bool:
     """Whether a result still has its captures, or what was measured of them."""
-    return kept.has_captures(place) or _known_measurement(place) is not None
+    return kept.has_captures(place) or _known_measurement(run, place) is not None
 
 
 def _measured(run: Run, place: Path, progress: Tell) -> "Result":
-    known = _known_measurement(place)
+    known = _known_measurement(run, place)
     if known is not None:
         return known
-    result = kept.measure(place, _measurement(place), progress)
+    result = kept.measure(place, _measurement(run, place), progress, run.estimators)
     if result.partial:
         raise KeyboardInterrupt
     if run.way == "simulate":  # its captures are large, and can be had again
@@ -98,11 +98,11 @@ def _measured(run: Run, place: Path, progress: Tell) -> "Result":
     return result
 
 
-def _known_measurement(place: Path) -> "Result | None":
-    folder = _measurement(place)
+def _known_measurement(run: Run, place: Path) -> "Result | None":
+    folder = _measurement(run, place)
     return kept.known(folder, folder.name)
 
 
-def _measurement(place: Path) -> Path:
+def _measurement(run: Run, place: Path) -> Path:
     """Where what was measured of a result is kept: beside it."""
-    return place.parent / address.of_measurement(place)
+    return place.parent / address.of_measurement(place, run.estimators)

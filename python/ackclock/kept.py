@@ -18,6 +18,7 @@ from ackclock import address, ways
 from ackclock.folder import ADDRESS
 
 if TYPE_CHECKING:
+    from ackclock.estimators import Estimators
     from ackclock.result import Result
     from ackclock.scenario import Scenario
 
@@ -67,14 +68,16 @@ def emulate(
     return _marked(result, folder, address.of_emulation(scenario, device))
 
 
-def measure(source: Path, folder: Path, progress: Tell) -> "Result":
-    """Measures the captures of the result in another folder likewise.
+def measure(source: Path, folder: Path, progress: Tell, estimators: "Estimators" = ()) -> "Result":
+    """Measures the captures of the result in another folder likewise, with rate estimators along if any are named.
 
     Raises:
         ValueError: There is nothing in them.
     """
-    result = ways.measure(source, folder, progress=lambda now: progress(float(now["fraction"] or 0)))
-    return _marked(result, folder, address.of_measurement(source))
+    result = ways.measure(
+        source, folder, estimators=estimators, progress=lambda now: progress(float(now["fraction"] or 0))
+    )
+    return _marked(result, folder, address.of_measurement(source, estimators))
 
 
 def _marked(result: "Result", folder: Path, made_of: str) -> "Result":

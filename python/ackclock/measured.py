@@ -199,7 +199,10 @@ def _without_estimates(result: Result) -> list[str]:
     """Whether there are connections of which the rate estimators that were asked for say nothing."""
     if not result.run["estimators"]:
         return []
-    told = {tuple(row.values()) for row in result.tables["rate_estimates"].select(KEYS).group_by(KEYS).aggregate([]).to_pylist()}
+    told = {
+        tuple(row.values())
+        for row in result.tables["rate_estimates"].select(KEYS).group_by(KEYS).aggregate([]).to_pylist()
+    }
     rows = largest(result, columns=(*KEYS, "vantage"))
     missing = sum(row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in told for row in rows)
     if missing == 0:

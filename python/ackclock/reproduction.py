@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import address, experiment_runs, plot, ways
+from ackclock.estimators import asked
 from ackclock.experiments import Experiment, Kind, Outcome, Run, Verdict, plain
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, staged, write_whole
 from ackclock.summary import json_text
@@ -74,7 +75,7 @@ def reproduce(
         {
             "experiment": experiment.name,
             "runs": experiment_runs.addresses(runs),
-            "measured": [name for name, run in runs.items() if run.measured],
+            "measured": {name: asked(run.estimators) for name, run in runs.items() if run.measured},
             "quick": shortened,
             "package": address.package(),
         }

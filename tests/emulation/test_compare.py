@@ -31,7 +31,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """`measure`, pretended: the tables of the run whose captures they are, without its hops. Holds what was asked."""
     asked = []
 
-    def measure(source: Path, folder: Path, *, progress: Callable[[dict], None]) -> Result:
+    def measure(source: Path, folder: Path, *, estimators: object, progress: Callable[[dict], None]) -> Result:
         asked.append((source.name, folder.name))
         assert list((source / "pcap").iterdir())
         progress({"fraction": None})

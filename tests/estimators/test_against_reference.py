@@ -234,9 +234,7 @@ def test_the_traces_wrap() -> None:
     assert Sender().acks(80).trace[-1].number > 2**32 > START
 
 
-GAPS = st.one_of(
-    st.just(0), st.integers(1, 20 * MS), st.integers(100_000, 5 * MS), st.integers(20 * MS, 3_000 * MS)
-)
+GAPS = st.one_of(st.just(0), st.integers(1, 20 * MS), st.integers(100_000, 5 * MS), st.integers(20 * MS, 3_000 * MS))
 
 
 @st.composite
@@ -245,7 +243,12 @@ def traces(draw: st.DrawFn) -> list[Ack]:
     at, number, top, srtt, trace = draw(st.integers(0, 10**12)), START, START, None, []
     for _ in range(draw(st.integers(1, 60))):
         at += draw(GAPS)
-        number = max(START, top + MSS * draw(st.sampled_from([1, 1, 1, 1, 2, 0, 0, 3, 17, -2])) + draw(st.sampled_from([0, 0, 0, -300])))
+        number = max(
+            START,
+            top
+            + MSS * draw(st.sampled_from([1, 1, 1, 1, 2, 0, 0, 3, 17, -2]))
+            + draw(st.sampled_from([0, 0, 0, -300])),
+        )
         top = max(top, number)
         # Within a factor of four, as a smoothed time moves.
         rtt = draw(st.one_of(st.none(), st.integers(50 * MS, 200 * MS)))

@@ -47,12 +47,13 @@ VERDICTS = {
 }
 
 # Those for which something is simulated.
-SIMULATED = {"formulas-figure-1", "markov-validation-simulated"} | {
+SIMULATED = {"formulas-figure-1", "markov-validation-simulated", "westwood-validation"} | {
     name for name in VERDICTS if name.startswith("westwood-")
 }
 
-# What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one.
-EMULATED = {"markov-validation"}
+# What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
+# test_westwood_on_linux.py one without Linux.
+EMULATED = {"markov-validation", "westwood-validation"}
 
 # Words of the verdict that a reader must not miss.
 SAID = [

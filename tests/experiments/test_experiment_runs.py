@@ -69,7 +69,8 @@ class Machine:
             (folder / "pcap" / "point-0-replicate-0-to-senders.pcap").write_bytes(b"packets")
         return Result.load(folder)
 
-    def measure(self, source: Path, folder: Path, *, progress: object) -> Result:
+    def measure(self, source: Path, folder: Path, *, estimators: object, progress: object) -> Result:
+        assert not estimators
         self.done.append("measure")
         assert any((source / "pcap").iterdir())
         assert callable(progress)

@@ -17,8 +17,21 @@ NAN = float("nan")
 
 #: What is neither a number that may be unknown nor counted from zero.
 WORDS = frozenset(
-    {"flow", "source", "destination", "role", "begins", "ends", "vantage", "limit", "control", "mode", "part", "kind",
-     "estimator"}
+    {
+        "flow",
+        "source",
+        "destination",
+        "role",
+        "begins",
+        "ends",
+        "vantage",
+        "limit",
+        "control",
+        "mode",
+        "part",
+        "kind",
+        "estimator",
+    }
 )
 WHOLE = frozenset(
     {"point", "replicate", "instance", "packets", "wire_bytes", "data_packets", "payload_bytes", "unique_bytes",

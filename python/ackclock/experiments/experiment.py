@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from ackclock.experiments.outcome import Outcome
 
 if TYPE_CHECKING:
+    from ackclock.estimators import Estimators
     from ackclock.result import Result
     from ackclock.scenario import Scenario
 
@@ -23,12 +24,14 @@ class Run:
         scenario: Sweeps and replicates included.
         way: `emulate` takes as long as the scenario lasts, and only some machines can.
         measured: Whether its captures are measured too.
+        estimators: Rate estimators that run along when they are, as for `ackclock.ways.measure`.
         quick: What is run instead to be quick; by default the same with no more than `QUICK_REPLICATES`.
     """
 
     scenario: "Scenario"
     way: Literal["simulate", "emulate"] = "simulate"
     measured: bool = False
+    estimators: "Estimators" = ()
     quick: "Scenario | None" = None
 
     def quickly(self) -> "Run":

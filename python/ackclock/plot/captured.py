@@ -169,9 +169,7 @@ def _draw_acknowledged(axes: Axes, samples: Any, span: Span | None) -> None:
     ends, passed = time[1:], np.diff(time)
     shown = inside(span, ends) & (passed > 0)
     rates = 8e-6 * np.diff(delivered)[shown] / passed[shown]
-    axes.plot(
-        ends[shown], rates, drawstyle="steps-pre", color=REFERENCE_COLOUR, linewidth=0.8, label="acknowledged"
-    )
+    axes.plot(ends[shown], rates, drawstyle="steps-pre", color=REFERENCE_COLOUR, linewidth=0.8, label="acknowledged")
 
 
 _MARKS: dict[str, dict[str, Any]] = {

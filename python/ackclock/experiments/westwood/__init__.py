@@ -4,7 +4,16 @@ One file for each figure, or pair of them. `paths` and `senders` are what all of
 """
 
 from ackclock.experiments.experiment import Experiment
-from ackclock.experiments.westwood import figure_2, figure_12, figure_16, figure_18, figure_19, figure_20, figure_21
+from ackclock.experiments.westwood import (
+    figure_2,
+    figure_12,
+    figure_16,
+    figure_18,
+    figure_19,
+    figure_20,
+    figure_21,
+    on_linux,
+)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     figure_2.EXPERIMENT,
@@ -17,4 +26,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figure_20.ABSE_BESIDE,
     figure_21.ABSE_JOINS,
     figure_21.NEWRENO_JOINS,
+    on_linux.EXPERIMENT,
 )
