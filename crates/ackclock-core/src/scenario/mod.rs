@@ -12,6 +12,8 @@ use crate::queue::QueueKind;
 use crate::registry::Chosen;
 use crate::traffic::TrafficKind;
 use crate::units::{Bytes, Span, Time};
+use error::Result;
+use files::Files;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,6 +51,21 @@ pub struct Scenario {
     pub flows: Vec<FlowDescription>,
     /// Everything above as a tree, defaults filled in.
     pub resolved: Value,
+}
+
+impl Scenario {
+    /// Reads and checks the text of a file without a sweep, with assignments as the command line takes them (`path=value`).
+    ///
+    /// # Errors
+    /// Those of the file's syntax, of an assignment, and of [`Scenario::from_tree`].
+    pub fn from_toml(text: &str, assignments: &[impl AsRef<str>], files: &dyn Files) -> Result<Scenario> {
+        let mut tree = tree::from_toml(text)?;
+        for assignment in assignments {
+            let (path, value) = tree::parse_assignment(assignment.as_ref())?;
+            tree::set(&mut tree, &path, value)?;
+        }
+        Scenario::from_tree(&tree, files)
+    }
 }
 
 /// A hop: impairments, queue, link, propagation delay.

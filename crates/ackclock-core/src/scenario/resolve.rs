@@ -3,7 +3,7 @@
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Error, Result, nearest};
 use super::files::Files;
-use super::{FlowDescription, HopDescription, Scenario, parse, transport, tree};
+use super::{FlowDescription, HopDescription, Scenario, parse, transport};
 use crate::registry::{self, Chosen, Kind};
 use crate::units::Span;
 use serde::Serialize;
@@ -14,19 +14,6 @@ const SAMPLES_OF_ALL_FLOWS: u64 = 1_000_000;
 const SAMPLES_OF_A_FLOW: std::ops::RangeInclusive<u64> = 10..=1000;
 
 impl Scenario {
-    /// Reads and checks the text of a file without a sweep, with assignments as the command line takes them (`path=value`).
-    ///
-    /// # Errors
-    /// Those of the file's syntax, of an assignment, and of [`Scenario::from_tree`].
-    pub fn from_toml(text: &str, assignments: &[impl AsRef<str>], files: &dyn Files) -> Result<Scenario> {
-        let mut tree = tree::from_toml(text)?;
-        for assignment in assignments {
-            let (path, value) = tree::parse_assignment(assignment.as_ref())?;
-            tree::set(&mut tree, &path, value)?;
-        }
-        Scenario::from_tree(&tree, files)
-    }
-
     /// Reads and checks a tree whose sweep has been expanded ([`expand`](super::tree::expand)).
     ///
     /// # Errors
