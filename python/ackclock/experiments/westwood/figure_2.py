@@ -7,9 +7,10 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.experiments.experiment import Run
-from ackclock.experiments.outcome import Band, Claim, Outcome
+from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
 from ackclock.experiments.westwood import over_time
-from ackclock.experiments.westwood.paper import entry, measured, reading
+from ackclock.experiments.westwood.over_parameter import JITTER, JITTER_S
+from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.experiments.westwood.senders import (
     ABSE,
@@ -21,11 +22,12 @@ from ackclock.experiments.westwood.senders import (
     PLUS,
     RE,
     WARMUP_S,
+    Control,
     scenario,
     settings,
     tcp,
 )
-from ackclock.metrics import Interval, interval
+from ackclock.metrics import interval
 from ackclock.result import Result
 
 PATH = one_bottleneck(5)
@@ -41,38 +43,48 @@ TOO_HIGH = 1.15
 
 
 def runs() -> Mapping[str, Run]:
-    """Two senders of each control."""
-    return {one.label: Run(scenario(one.label, PATH, [tcp(FLOW, one, PATH, count=SENDERS)])) for one in CONTROLS}
+    """Two senders of each control, in trains; those that estimate with trains broken up, too."""
+    return {one.label: _run(one, None) for one in CONTROLS} | {
+        _spread(one): _run(one, JITTER_S) for one in CONTROLS if one not in (NEWRENO, CUBIC)
+    }
+
+
+def _run(control: Control, jitter_s: float | None) -> Run:
+    return Run(scenario(control.label, PATH, [tcp(FLOW, control, PATH, count=SENDERS, jitter_s=jitter_s)]))
+
+
+def _spread(control: Control) -> str:
+    return f"{control.label}, trains broken up"
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Mean estimates beside the fair share, and beside what the senders got."""
-    estimates = {
-        name: over_time.mean_estimates(one, FLOW, WARMUP_S, DURATION_S, SENDERS) for name, one in results.items()
+    claims: list[Claim] = []
+    for be_name, re_name in ((BE.label, RE.label), (_spread(BE), _spread(RE))):
+        be, re = (
+            over_time.mean_estimates(results[name], FLOW, WARMUP_S, DURATION_S, SENDERS) for name in (be_name, re_name)
+        )
+        got = over_time.mean_goodputs(results[be_name], FLOW, WARMUP_S, DURATION_S, SENDERS)
+        claims += [
+            Claim.of(
+                f"2a: {be_name}: 3.2 Mbit/s on average, where the fair share is 2.5", interval(be), Band(2.9, 4.0),
+                "Mbit/s",
+            ),
+            Claim.of(f"2a: {be_name}: more than the sender gets", over_time.ratio(be, got), Band(TOO_HIGH), "times"),
+            Claim.of(f"2b: {re_name}: right on target, with T = RTT", interval(re), Band(2.3, 2.6), "Mbit/s"),
+        ]  # fmt: skip
+    rows: Rows = {
+        (name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S, SENDERS) for name, one in results.items()
     }
-    got = {name: over_time.mean_goodputs(one, FLOW, WARMUP_S, DURATION_S, SENDERS) for name, one in results.items()}
-    said = "2a: BE is 3.2 Mbit/s on average, where the fair share is 2.5"
-    claims = (
-        Claim.of(said, interval(estimates["BE"]), Band(2.9, 4.0), "Mbit/s"),
-        Claim.of(
-            "2a: BE is more than the sender gets", over_time.ratio(estimates["BE"], got["BE"]), Band(TOO_HIGH), "times",
-        ),
-        Claim.of("2b: RE is right on target, with T = RTT", interval(estimates["RE"]), Band(2.3, 2.6), "Mbit/s"),
-    )  # fmt: skip
-    rows: dict[tuple[str, ...], dict[str, Interval]] = {}
-    for name in results:
-        known = {"estimate, Mbit/s": interval(estimates[name])}
-        known["goodput, Mbit/s"] = interval(got[name])
-        known["estimate over goodput"] = over_time.ratio(estimates[name], got[name])
-        rows[name,] = known
     table = measured("One of two senders", ("control",), rows)
-    return Outcome(reading(), (), partial(_draw, results), claims, settings(PATH), (table,))
+    own = [Setting("send jitter, trains broken up", JITTER, Origin.GUESSED)]
+    return Outcome(reading(), (), partial(_draw, results), tuple(claims), settings(PATH, own=own), (table,))
 
 
 def _draw(results: Mapping[str, Result]) -> Figure:
     curves = [plot.Curve("fair share", [0, DURATION_S], [FAIR_MBIT_PER_S] * 2, "reference")]
-    for control in (BE, RE):
-        curves.append(plot.Curve(control.label, *over_time.estimate(results[control.label], FLOW)))
+    for name in (BE.label, _spread(BE), RE.label):
+        curves.append(plot.Curve(name, *over_time.estimate(results[name], FLOW)))
     return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "Estimates of one of two senders on 5 Mbit/s")
 
 

@@ -9,6 +9,9 @@ from ackclock.metrics import Interval
 from ackclock.result import Result
 from ackclock.summary import written_interval
 
+#: Our numbers: by what tells rows apart, and by column.
+Rows = dict[tuple[str, ...], dict[str, Interval]]
+
 SOURCE = (
     'R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Using adaptive rate estimation to provide enhanced and robust '
     'transport over heterogeneous networks", ICNP, 2002'
@@ -44,7 +47,7 @@ def guesses(newreno: NewReno = STANDARD) -> str:
     return f"{newreno.name}; length of the runs, starts and jitter guessed"
 
 
-def measured(title: str, keys: tuple[str, ...], rows: Mapping[tuple[str, ...], Mapping[str, Interval]]) -> Table:
+def measured(title: str, keys: tuple[str, ...], rows: Rows) -> Table:
     """A table of our numbers with their intervals; the columns are those of the rows, in order of appearance."""
     columns = list(dict.fromkeys(name for row in rows.values() for name in row))
     cells = [

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ackclock.experiments.outcome import Origin, Setting
-from ackclock.experiments.westwood.paths import Path
+from ackclock.experiments.westwood.paths import HEADER_BYTES, PACKET_BYTES, PAYLOAD_BYTES, Path
 from ackclock.scenario import Scenario
 
 REPLICATES = 5
@@ -72,7 +72,7 @@ RFC_2582 = NewReno(
 
 #: What all figures have unless they say otherwise. Without deflation BE hardly moves where the buffer is small, against
 #: what figure 12 says of it: the window is inflated for so long that what follows the recovery is a burst.
-STANDARD = DEFLATING
+STANDARD = RFC_2582
 
 
 def tcp(
@@ -96,7 +96,7 @@ def tcp(
         "preset": "ns2-2002",
         "control": control.tree,
         # Breaks phase effects (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992): the
-        # time of one packet at the bottleneck, as ns-2's manual advises for `overhead_`.
+        # time of one packet at the bottleneck.
         "send_jitter": f"{(path.service_time_s if jitter_s is None else jitter_s) * 1e6:.0f} us",
     }
     route = path.reversed_route if way_back else path.route
@@ -111,9 +111,9 @@ def udp(
     sent = {"kind": "cbr"} if traffic is None else dict(traffic)
     return {
         "name": name,
-        "transport": {"kind": "udp", "mss": "1000 bytes", "header": "40 bytes"},
+        "transport": {"kind": "udp", "mss": f"{PAYLOAD_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"},
         # On the wire it is to be that rate, so that headers count.
-        "traffic": sent | {"rate": f"{rate_mbit_per_s * 1000 / 1040:.6f} Mbit/s"},
+        "traffic": sent | {"rate": f"{rate_mbit_per_s * PAYLOAD_BYTES / PACKET_BYTES:.6f} Mbit/s"},
         "route": list(route),
     } | more
 
@@ -139,11 +139,13 @@ def scenario(
 def settings(
     path: Path, newreno: NewReno = STANDARD, *, duration_s: float = DURATION_S, warmup_s: float = WARMUP_S,
     replicates: int = REPLICATES, jitter: str = "uniform up to the service time of a packet",
+    own: Sequence[Setting] = (),
 ) -> tuple[Setting, ...]:  # fmt: skip
-    """What went in, for the figures that have one path."""
+    """What went in: what all figures have, and what is the figure's own."""
     rates = ", ".join(f"{hop.rate_mbit_per_s:g}" for hop in path.there)
     return (
         Setting("links", f"{rates} Mbit/s, {path.round_trip_s * 1000:g} ms there and back", Origin.PRINTED),
+        *own,
         Setting(
             "packets", "1000 bytes, and 40 of header, so that the pipe is as large as the paper says", Origin.INFERRED
         ),

@@ -1,0 +1,99 @@
+"""Figure 14: how long do packets wait where the buffer is larger than the pipe?"""
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import metrics, plot
+from ackclock.experiments.experiment import Run
+from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
+from ackclock.experiments.westwood.over_time import ratio
+from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
+from ackclock.experiments.westwood.paths import one_bottleneck
+from ackclock.experiments.westwood.senders import ABSE, BE, CUBIC, NEWRENO, PLUS, Control, scenario, settings, tcp
+from ackclock.metrics import Interval, by_replicate, interval
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+
+CONTROLS = (NEWRENO, BE, ABSE, PLUS, CUBIC)
+#: 160 is that of figure 15.
+BUFFERS = (42, 84, 160, 240, 320)
+PRINTED = 160
+FLOW = "sender"
+#: The saw-tooth of NewReno takes 26 s at 160 packets, and slow start's losses take a round trip each.
+DURATION_S, WARMUP_S = 400.0, 200.0
+
+
+def runs() -> Mapping[str, Run]:
+    """A sender of each control with each buffer."""
+    return {f"{one.label}, {packets}": Run(_scenario(one, packets)) for one in CONTROLS for packets in BUFFERS}
+
+
+def _scenario(control: Control, packets: int) -> Scenario:
+    path = one_bottleneck(5, packets)
+    flows = [tcp(FLOW, control, path)]
+    return scenario(control.label, path, flows, duration_s=DURATION_S, warmup_s=WARMUP_S)
+
+
+def _at_bottleneck(result: Result, metric: str) -> list[float]:
+    """Of each replicate."""
+    return list(by_replicate(result, metrics.metric(metric))[0, "bottleneck"].values())
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Mean queueing times, and what they cost or bring."""
+    waits = {
+        (one.label, packets): np.array(_at_bottleneck(results[f"{one.label}, {packets}"], "queueing_delay"))
+        for one in CONTROLS
+        for packets in BUFFERS
+    }
+    claims = tuple(
+        Claim.of(
+            f"ABSE's queueing time is below NewReno's at {packets} packets",
+            ratio(list(waits["ABSE", packets]), list(waits["NewReno", packets])), Band(0, 0.9), "times",
+        )
+        for packets in BUFFERS if packets >= PRINTED
+    )  # fmt: skip
+    rows: Rows = {
+        (control.label, str(packets)): {
+            "queueing time, ms": interval(1000 * waits[control.label, packets]),
+            "link busy, %": interval(
+                100 * np.array(_at_bottleneck(results[f"{control.label}, {packets}"], "utilisation"))
+            ),
+        }
+        for control in CONTROLS
+        for packets in BUFFERS
+    }
+    buffers = Setting("buffers", f"{', '.join(map(str, BUFFERS))} packets", Origin.GUESSED)
+    went_in = settings(one_bottleneck(5, PRINTED), own=[buffers], duration_s=DURATION_S, warmup_s=WARMUP_S)
+    return Outcome(
+        reading(),
+        (),
+        partial(_draw, {key: interval(1000 * values) for key, values in waits.items()}),
+        claims,
+        went_in,
+        (measured("The bottleneck", ("control", "buffer"), rows),),
+    )
+
+
+def _draw(waits: Mapping[tuple[str, int], Interval]) -> Figure:
+    curves = [
+        plot.Curve(
+            control.label, BUFFERS, [waits[control.label, packets].mean for packets in BUFFERS],
+            half_widths=[waits[control.label, packets].half_width for packets in BUFFERS],
+        )
+        for control in CONTROLS
+    ]  # fmt: skip
+    return plot.curves(curves, "buffer (packets)", "mean queueing time (ms)", "One sender on 5 Mbit/s, 70 ms")
+
+
+EXPERIMENT = entry(
+    "14",
+    "How long do packets wait where the buffer is large?",
+    "One sender, buffers larger than the pipe: packets wait less with ABSE than with NewReno.",
+    6.0,
+    conclude,
+    runs,
+)
