@@ -139,7 +139,7 @@ def _draw(buffer_packets: int, title: str, results: Mapping[str, Result]) -> Fig
         plot.Curve("pipe and buffer", ends, [path.pipe_packets + buffer_packets] * 2, "reference"),
         plot.Curve("pipe", ends, [path.pipe_packets] * 2, "reference"),
     ]
-    for control in (NEWRENO, ABSE, CUBIC):
+    for control in (NEWRENO, ABSE):
         window = over_time.series(results[f"{control.label}, {TAKEN}"], "cwnd_bytes", FLOW)
         shown = (window.time_s >= ends[0]) & (window.time_s <= ends[1])
         curves.append(plot.Curve(control.label, window.time_s[shown], window.values[shown] / PAYLOAD_BYTES))
