@@ -1,5 +1,6 @@
 import re
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from ackclock import experiment_runs, plot
 from ackclock.experiments import (
     EXPERIMENTS,
+    Band,
     Cell,
     Claim,
     Comparison,
@@ -26,6 +28,7 @@ from ackclock.experiments import (
     plain,
     which_formula,
 )  # fmt: skip
+from ackclock.metrics import Interval
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -302,3 +305,44 @@ def test_the_plain_form_has_everything() -> None:
     assert not cell["agrees"]
     assert plain(found)["tables"] == [{"title": "More", "head": ["a"], "rows": [["1"]]}]
     assert analytic(lambda: found)({}) is found
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "holds", "said"),
+    [
+        (3.2, 0.1, True, "3.20 ± 0.10 Mbit/s"),
+        (3.0, 0.3, True, "3.00 ± 0.30 Mbit/s; the interval reaches beyond the band"),
+        (2.8, 0.3, False, "2.80 ± 0.30 Mbit/s; the interval reaches into the band"),
+        (2.0, 0.3, False, "2.00 ± 0.30 Mbit/s"),
+        (3.0, float("nan"), True, "3.000 Mbit/s"),
+        (float("nan"), float("nan"), False, "– Mbit/s"),
+    ],
+)
+def test_a_claim_about_a_mean_tells_its_band_and_where_the_interval_ends(
+    mean: float, half_width: float, holds: bool, said: str
+) -> None:
+    claim = Claim.of("It is 3.2", Interval(mean, half_width, 5), Band(2.9, 4.0), "Mbit/s")
+    assert claim.holds is holds
+    assert claim.found == said
+    assert claim.accepted == "2.9 to 4 Mbit/s"
+    assert claim.fails is not holds
+
+
+def test_a_band_has_one_end_or_two() -> None:
+    assert [str(band) for band in (Band(1.5), Band(most=0.9), Band(1, 2))] == ["at least 1.5", "at most 0.9", "1 to 2"]
+    assert Band(1.5).holds(1.5)
+    assert not Band(1.5).holds(1.4)
+    assert not Band(1, 2).holds(float("nan"))
+
+
+def test_an_outcome_of_shortened_runs_is_quick_and_nothing_is_expected_of_it() -> None:
+    cell = Cell.simulated(("0.1",), "rate", "7.21", Interval(9.0, 0.5, 2), within=0.1)
+    claim = Claim.of("It is 7", Interval(9.0, 0.5, 2), Band(6, 8))
+    found = replace(of(cell, claims=(claim,)), quick="2 instead of 5 replicates")
+    assert found.verdict.kind is Kind.QUICK
+    assert str(found.verdict).startswith("quick: 2 instead of 5 replicates; not as documented: Rates: 0.1: rate is 9")
+    record = plain(found)
+    assert [one["fails"] for one in record["claims"]] == [False]
+    [kept_cell] = record["comparisons"][0]["cells"]
+    assert kept_cell["half_width"] == 0.5
+    assert str(replace(of(), quick="shorter").verdict) == "quick: shorter; all that is documented shows"

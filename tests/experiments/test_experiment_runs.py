@@ -199,6 +199,14 @@ def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machin
 
 
 @pytest.mark.usefixtures("emulated")
+def test_a_quick_look_emulates_nothing(machine: Machine) -> None:
+    answer = ackclock("reproduce", "toy", "--quick", "-o", "gallery")
+    assert answer.exit_code == 0
+    assert "verdict: not run here: it takes real time; leave out --quick" in answer.stdout
+    assert machine.done == []
+
+
+@pytest.mark.usefixtures("emulated")
 def test_an_emulation_that_is_not_to_be_trusted_is_shown_and_done_again(machine: Machine) -> None:
     machine.verdict = LATE
     answer = ackclock("reproduce", "toy", "-o", "gallery")

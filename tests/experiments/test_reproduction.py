@@ -297,6 +297,65 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     assert len(run) == 3
 
 
+def test_a_quick_look_has_fewer_replicates_and_a_folder_of_its_own(
+    simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, run = simulated
+    made.scenario = made.scenario.replace({"replicates": 3})
+    monkeypatch.chdir(tmp_path)
+    one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
+    monkeypatch.setattr(experiments, "EXPERIMENTS", (one,))
+    full = ackclock("reproduce", "toy")
+    quick = ackclock("reproduce", "toy", "--quick")
+    assert (full.exit_code, quick.exit_code) == (0, 0)
+    assert [scenario.replicates for scenario in run] == [3, 2]
+    assert "verdict: quick: 2 instead of 3 replicates; all that is documented shows" in quick.stdout
+    assert "verdict: reproduced with reading: b = 1" in full.stdout
+    records = {
+        name: json.loads(Path("out/reproduce", name, "toy-figure-3/outcome.json").read_text(encoding="utf-8"))
+        for name in ("", "quick")
+    }
+    assert records[""]["address"] != records["quick"]["address"]
+    assert (records[""]["verdict"]["kind"], records["quick"]["verdict"]["kind"]) == (Kind.READING, Kind.QUICK)
+    pages = [Path("out/reproduce", name, "index.html").read_text(encoding="utf-8") for name in ("", "quick")]
+    assert ["A quick look" in page for page in pages] == [False, True]
+    # Neither is done again, and the folder is still ours.
+    assert ackclock("reproduce", "toy").stdout == full.stdout
+    assert ackclock("reproduce", "toy", "--quick").stdout == quick.stdout
+    assert len(run) == 2
+
+
+def test_a_quick_look_expects_nothing_of_the_numbers(
+    simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _ = simulated
+    made.scenario = made.scenario.replace({"replicates": 3})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Simulated, "conclude", lambda _self, _results: Counted(9.0)())
+    monkeypatch.setattr(
+        experiments,
+        "EXPERIMENTS",
+        (experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude),),
+    )
+    answer = ackclock("reproduce", "toy", "--quick")
+    assert answer.exit_code == 0
+    assert "not as documented: Rates: 0.1: rate, segments/s is 9, not 7.21" in answer.stdout
+    assert ackclock("reproduce", "toy").exit_code == 4
+
+
+def test_what_a_run_says_is_quick_is_run(leaky_pipe: Scenario) -> None:
+    short = leaky_pipe.replace({"duration": "2 s"})
+    assert Run(leaky_pipe, quick=short).quickly().scenario == short
+    assert Run(leaky_pipe).quickly().scenario == leaky_pipe.replace({"replicates": 2})
+    one = leaky_pipe.replace({"replicates": 1})
+    assert Run(one).quickly().scenario == one
+
+
+@pytest.mark.usefixtures("computed")
+def test_what_is_only_computed_is_the_same_quickly() -> None:
+    assert "verdict: reproduced with reading: b = 1" in ackclock("reproduce", "toy-table-1", "--quick").stdout
+
+
 def test_an_interrupted_simulation_is_not_kept(
     simulated: tuple[Simulated, list[Scenario]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
