@@ -96,7 +96,7 @@ EXPERIMENT = entry(
     "11",
     "What do BE and ABSE say where others join behind the bottleneck?",
     "Four hops of 20, 10, 20 and 30 Mbit/s, UDP joins on the third and fourth: BE is too high, ABSE stays at 10.",
-    4.0,
+    6.0,
     conclude,
     runs,
 )

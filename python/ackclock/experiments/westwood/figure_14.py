@@ -93,7 +93,7 @@ EXPERIMENT = entry(
     "14",
     "How long do packets wait where the buffer is large?",
     "One sender, buffers larger than the pipe: packets wait less with ABSE than with NewReno.",
-    6.0,
+    9.0,
     conclude,
     runs,
 )

@@ -114,7 +114,7 @@ EXPERIMENT = entry(
     "3",
     "What do BE and RE say where packets are lost at random?",
     "One sender on 5 Mbit/s that lose 1 % of the packets: RE settles at about 2.4 Mbit/s, BE is more accurate.",
-    4.0,
+    6.0,
     conclude,
     runs,
 )

@@ -251,7 +251,7 @@ EXPERIMENT = entry(
     "Does a time constant that adapts find what UDP leaves sooner, and more smoothly?",
     "One sender and UDP of varying rate on 5 Mbit/s: ABSE tracks what is left, faster and smoother than with a fixed "
     "time constant.",
-    10.0,
+    9.0,
     conclude,
     runs,
 )

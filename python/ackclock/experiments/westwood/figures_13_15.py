@@ -157,7 +157,7 @@ FIGURE_13 = _entry(
     "To what does the window fall where the buffer is small?",
     "A buffer of 4 packets overflows when the window exceeds 46; NewReno falls to 23, ABSE to the pipe, 42.",
     4,
-    3.0,
+    4.0,
 )
 FIGURE_15 = _entry(
     "15",

@@ -157,7 +157,7 @@ def _entry(
     claims: Callable[[Results], tuple[Claim, ...]], verdict: Verdict,
 ) -> Experiment:  # fmt: skip
     conclude = partial(_conclude, senders, drawn, claims, verdict)
-    return entry(number, question, says, 6.0, conclude, partial(_runs, senders))
+    return entry(number, question, says, 9.0, conclude, partial(_runs, senders))
 
 
 FIGURE_9 = _entry(
