@@ -222,11 +222,13 @@ def _experiment_page(registered: Json) -> str:
         "Published tables and figures that `ackclock reproduce` computes again. How to read what it says is in the "
         "guide `docs/guides/reproduce.md`."
     )
-    for group, source in dict.fromkeys((one.group, one.source) for one in EXPERIMENTS):
+    for group in dict.fromkeys(one.group for one in EXPERIMENTS):
         page.heading(2, group)
-        page.paragraph(f"{source}.")
-        rows = [(f"`{one.name}`", one.question, one.says) for one in EXPERIMENTS if one.group == group]
-        page.table(("experiment", "question", "what it says"), rows)
+        members = [one for one in EXPERIMENTS if one.group == group]
+        for source in dict.fromkeys(one.source for one in members):
+            page.paragraph(f"{source}.")
+            rows = [(f"`{one.name}`", one.question, one.says) for one in members if one.source == source]
+            page.table(("experiment", "question", "what it says"), rows)
     return page.finish()
 
 

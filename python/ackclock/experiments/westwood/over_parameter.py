@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ackclock import plot
-from ackclock.metrics import Interval, by_replicate, interval, metric
+from ackclock import metrics, plot
+from ackclock.metrics import Interval, by_replicate, interval
 from ackclock.result import Result
 
 #: The names of the flow groups and of the hop in which these figures differ from point to point.
@@ -21,7 +21,7 @@ JITTER = f"uniform up to {JITTER_S * 1000:g} ms, which breaks up trains of packe
 
 def of_replicates(result: Result, name: str, subject: str, point: int = 0) -> list[float]:
     """A metric of a flow or hop at a point, of each replicate, in the unit it is shown in."""
-    what = metric(name)
+    what = metrics.metric(name)
     return [value * what.shown_per_unit for value in by_replicate(result, what)[point, subject].values()]
 
 
