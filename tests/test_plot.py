@@ -93,9 +93,19 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
     assert band[:, 1].min() == pytest.approx(min(one.low for one in expected) / 1e6)
 
 
-@pytest.mark.parametrize("what", [what.name for what in METRICS if what.name != "completion_time"])
+# Of flows that end, that are more than one, whose control estimates the rate.
+OF_OTHER_FLOWS = ("completion_time", "equivalence", "rate_estimate", "estimate_bias", "estimate_settling_time")
+
+
+@pytest.mark.parametrize("what", [what.name for what in METRICS if what.name not in OF_OTHER_FLOWS])
 def test_every_metric_can_be_swept(result: Result, what: str) -> None:
     assert plot.sweep(result, of=what).axes[0].get_lines()
+
+
+@pytest.mark.parametrize("what", OF_OTHER_FLOWS)
+def test_a_metric_that_is_not_known_is_refused(result: Result, what: str) -> None:
+    with pytest.raises(ValueError, match=f"^{what} is known of no point of this result; choose another metric$"):
+        plot.sweep(result, of=what)
 
 
 def test_without_a_swept_quantity_there_is_no_sweep(rivals: Result) -> None:

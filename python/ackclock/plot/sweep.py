@@ -76,15 +76,17 @@ def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput
         of: The metric's name.
 
     Raises:
-        ValueError: Nothing numeric is swept.
+        ValueError: Nothing numeric is swept, or the metric is known of no point.
         KeyError: There is no such metric.
     """
     axis, what = swept_axis(result.points), metric(of)
     if axis is None:
         raise ValueError("sweeps no quantity; choose a figure over time")
+    series = _series(result, axis, what)
+    if not series:
+        raise ValueError(f"{what.name} is known of no point of this result; choose another metric")
     with looks():
         figure, [axes] = new(height=3.8)
-        series = _series(result, axis, what)
         drawn = [_draw_series(axes, axis, what, *entry) for entry in series]
         if predicted is not None and of == "goodput":
             drawn += _draw_predictions(axes, axis, what, predicted, {entry.label for entry in series})
