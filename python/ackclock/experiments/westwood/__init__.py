@@ -13,6 +13,7 @@ from ackclock.experiments.westwood import (
     figure_20,
     figure_21,
     on_linux,
+    readings,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -27,4 +28,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figure_21.ABSE_JOINS,
     figure_21.NEWRENO_JOINS,
     on_linux.EXPERIMENT,
+    readings.EXPERIMENT,
 )
