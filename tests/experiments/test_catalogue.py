@@ -46,6 +46,7 @@ VERDICTS = {
         f"westwood-figure-{name}": Kind.READING for name in ("12", "16a", "16b", "18", "19", "20a", "20b", "21a", "21b")
     },
     **{f"westwood-figure-{number}": Kind.READING for number in (2, 3, 5, 7, 9, 10, 11, 13, 14, 15)},
+    "westwood-readings": Kind.READING,
     "formulas-figure-1": Kind.REPRODUCED,
 }
 
@@ -132,7 +133,7 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     if re.fullmatch(r"(Table|Figure) [0-9.]+[a-z]?", experiment.shows):
         assert experiment.name == f"{experiment.group}-{experiment.shows.lower().replace(' ', '-')}"
     else:
-        assert re.fullmatch(rf"{experiment.group}-validation(-[a-z]+)?", experiment.name)
+        assert re.fullmatch(rf"{experiment.group}-(validation(-[a-z]+)?|readings)", experiment.name)
     assert experiment.question.endswith("?")
     assert experiment.says.endswith(".")
     assert re.search(r"\b(19|20)\d\d$", experiment.source)

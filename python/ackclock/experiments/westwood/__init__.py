@@ -20,6 +20,7 @@ from ackclock.experiments.westwood import (
     figures_9_10,
     figures_13_15,
     on_linux,
+    readings,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -43,4 +44,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figure_21.ABSE_JOINS,
     figure_21.NEWRENO_JOINS,
     on_linux.EXPERIMENT,
+    readings.EXPERIMENT,
 )

@@ -43,7 +43,7 @@ MIDDLING = Band(2.5, 3.5)
 MOST_AT_A_THOUSANDTH = 2.5
 
 #: Chance losses spread more than queues do.
-REPLICATES = 10
+REPLICATES = 20
 
 Ratios = Mapping[str, list[Interval]]
 
@@ -152,7 +152,7 @@ EXPERIMENT = entry(
     "18",
     "How much more than NewReno do the others get where packets are lost at random?",
     "Most at a loss of 0.1 to 1 %: ABSE and BE about 500 % of NewReno, CRB about 300 %; none gets less.",
-    10.0,
+    40.0,
     conclude,
     runs,
 )
