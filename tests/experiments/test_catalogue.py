@@ -44,10 +44,12 @@ VERDICTS = {
         f"westwood-figure-{name}": Kind.READING for name in ("12", "16a", "16b", "18", "19", "20a", "20b", "21a", "21b")
     },
     "formulas-figure-1": Kind.REPRODUCED,
+    "mechanisms-figure-1": Kind.REPRODUCED,
+    "mechanisms-figure-2": Kind.REPRODUCED,
 }
 
 # Those for which something is simulated.
-SIMULATED = {"formulas-figure-1", "markov-validation-simulated", "westwood-validation"} | {
+SIMULATED = {"formulas-figure-1", "markov-validation-simulated", "mechanisms-figure-2", "westwood-validation"} | {
     name for name in VERDICTS if name.startswith("westwood-")
 }
 
