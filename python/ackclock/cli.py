@@ -110,7 +110,7 @@ def predict(
 
 
 def _kinds() -> tuple[str, ...]:
-    return ("all", "sweep", "cwnd", "throughput", "queue", "rtt", "outstanding", "sequence")
+    return ("all", "sweep", "cwnd", "throughput", "queue", "rtt", "outstanding", "sequence", "rate_estimates")
 
 
 @cli.command()
@@ -414,8 +414,8 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "estimators", "queues", "links", "impairments", "traffic", "models", "metrics", "causes", "experiments", "presets",
-    "schema",
+    "controls", "estimators", "queues", "links", "impairments", "traffic", "models", "metrics", "causes",
+    "experiments", "presets", "schema",
 )  # fmt: skip
 
 

@@ -53,10 +53,10 @@ KINDS = {
     "estimators": Kind(
         "Rate estimators",
         "rate estimator",
-        "{}",
-        "What an estimate of the path's rate is made of the ACKs that come back. Written as `estimator` in a control of "
-        "the Westwood family, each of which takes one or two of these; asked of captures with `ackclock measure "
-        "--estimators`, and of any trace of ACKs with `ackclock.rate_estimates` in Python.",
+        "estimator = {}",
+        "What estimates the rate of a path from the ACKs that come back. Its parameters are written as `estimator` in "
+        "a control of the Westwood family, with `kind` where the control can have several; captures are asked with "
+        "`ackclock measure --estimators`, and any trace of ACKs with `ackclock.rate_estimates` in Python.",
     ),
     "queues": Kind("Queues", "queue", "queue = {}", "Written as `queue` in a hop."),
     "links": Kind("Links", "link", "link = {}", "Written as `link` in a hop."),
@@ -521,7 +521,9 @@ def _toml(value: Any) -> str:
     """A value as in a TOML file, on one line."""
     match value:
         case dict():
-            return "{ " + ", ".join(f"{_key(name)} = {_toml(part)}" for name, part in value.items()) + " }"
+            # What is left out has no value in TOML.
+            written = {name: part for name, part in value.items() if part is not None}
+            return "{ " + ", ".join(f"{_key(name)} = {_toml(part)}" for name, part in written.items()) + " }"
         case list():
             return "[" + ", ".join(map(_toml, value)) + "]"
         case _:

@@ -31,7 +31,8 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """`measure`, pretended: the tables of the run whose captures they are, without its hops. Holds what was asked."""
     asked = []
 
-    def measure(source: Path, folder: Path, *, estimators: object, progress: Callable[[dict], None]) -> Result:
+    def measure(source: Path, folder: Path, *, estimators: tuple, progress: Callable[[dict], None]) -> Result:
+        assert not estimators
         asked.append((source.name, folder.name))
         assert list((source / "pcap").iterdir())
         progress({"fraction": None})
