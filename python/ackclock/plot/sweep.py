@@ -76,25 +76,26 @@ def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput
         of: The metric's name.
 
     Raises:
-        ValueError: Nothing numeric is swept, or the metric is known of no point.
+        ValueError: Nothing numeric is swept.
         KeyError: There is no such metric.
     """
     axis, what = swept_axis(result.points), metric(of)
     if axis is None:
         raise ValueError("sweeps no quantity; choose a figure over time")
-    series = _series(result, axis, what)
-    if not series:
-        raise ValueError(f"{what.name} is known of no point of this result; choose another metric")
     with looks():
         figure, [axes] = new(height=3.8)
+        series = _series(result, axis, what)
         drawn = [_draw_series(axes, axis, what, *entry) for entry in series]
         if predicted is not None and of == "goodput":
             drawn += _draw_predictions(axes, axis, what, predicted, {entry.label for entry in series})
         axes.set_xlabel(axis.label)
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
         entitle(axes, f"{what.label[0].upper()}{what.label[1:]}: {result.run['name']}, {averaging(result)}")
-        set_scales(axes, axis.values, drawn)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+        if drawn:
+            set_scales(axes, axis.values, drawn)
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+        else:  # of flows that have no such thing, or no run is to be trusted
+            axes.text(0.5, 0.5, "known of no point", transform=axes.transAxes, horizontalalignment="center")
     return figure
 
 
