@@ -414,8 +414,8 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "estimators", "queues", "links", "impairments", "traffic", "models", "metrics", "causes", "experiments", "presets",
-    "schema",
+    "controls", "estimators", "queues", "links", "impairments", "traffic", "models", "metrics", "causes",
+    "experiments", "presets", "schema",
 )  # fmt: skip
 
 

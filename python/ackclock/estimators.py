@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["asked", "labels", "rate_estimates"]
+__all__ = ["asked", "described", "rate_estimates"]
 
 #: An estimator: its name, or a tree like `{"kind": "abse", "horizon": 1000}`.
 Estimator: TypeAlias = str | Mapping[str, Any]
@@ -49,13 +49,15 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
         if twice is not None:
             raise ValueError(f'estimators: "{twice}" is there twice; give them names, as {{"first": …, "second": …}}')
         estimators = dict(zip(names, listed, strict=True))
-    trees = {name: {"kind": one} if isinstance(one, str) else dict(one) for name, one in estimators.items()}
-    return _native.check_estimators([(name, json.dumps(tree)) for name, tree in trees.items()])
+    trees = [(str(name), {"kind": one} if isinstance(one, str) else dict(one)) for name, one in estimators.items()]
+    return _native.check_estimators([(name, json.dumps(tree)) for name, tree in trees])
 
 
-def labels() -> dict[str, str]:
-    """What each estimator is called in a figure, by its name."""
-    return {one["name"]: one["label"] for one in registry()["estimators"]}
+def described(estimators: list[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """What a result says of the estimators it has asked: by name the label in figures, and all parameters."""
+    registered = {one["name"]: one["label"] for one in registry()["estimators"]}
+    # One with a name of its own may be another reading than the registered one.
+    return {name: {"label": registered.get(name, name), "parameters": json.loads(tree)} for name, tree in estimators}
 
 
 def rate_estimates(trace: "pa.Table | Mapping[str, Any]", estimators: Estimators = "all", *, mss: int) -> "pa.Table":

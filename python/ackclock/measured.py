@@ -199,18 +199,16 @@ def _without_estimates(result: Result) -> list[str]:
     """Whether there are connections of which the rate estimators that were asked for say nothing."""
     if not result.run["estimators"]:
         return []
-    told = {
-        tuple(row.values())
-        for row in result.tables["rate_estimates"].select(KEYS).group_by(KEYS).aggregate([]).to_pylist()
-    }
+    estimates = result.tables["rate_estimates"].select(KEYS)
+    told = {tuple(row.values()) for row in estimates.group_by(KEYS).aggregate([]).to_pylist()}
     rows = largest(result, columns=(*KEYS, "vantage"))
     missing = sum(row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in told for row in rows)
     if missing == 0:
         return []
     which = "1 direction" if missing == 1 else f"{missing} directions"
     return [
-        f"{which} with payload: not captured near the sender, or nothing tells where, so that the times of ACKs are not "
-        "those of the sender (their compression further on is not seen); no rate estimates of them; capture at the sender"
+        f"no rate estimates of {which} with payload: not captured near the sender, or nothing tells where, so that the "
+        "ACKs are not seen as they come to the sender (pressed together further on); capture at the sender"
     ]
 
 

@@ -54,9 +54,9 @@ KINDS = {
         "Rate estimators",
         "rate estimator",
         "{}",
-        "What an estimate of the path's rate is made of the ACKs that come back. Written as `estimator` in a control of "
-        "the Westwood family, each of which takes one or two of these; asked of captures with `ackclock measure "
-        "--estimators`, and of any trace of ACKs with `ackclock.rate_estimates` in Python.",
+        "What estimates the rate of a path from the ACKs that come back. Its parameters are written as `estimator` in "
+        "a control of the Westwood family, with `kind` where the control can have several; captures are asked with "
+        "`ackclock measure --estimators`, and any trace of ACKs with `ackclock.rate_estimates` in Python.",
     ),
     "queues": Kind("Queues", "queue", "queue = {}", "Written as `queue` in a hop."),
     "links": Kind("Links", "link", "link = {}", "Written as `link` in a hop."),

@@ -210,8 +210,8 @@ def measure(
 
     Returns:
         The result in that folder, with the tables `flows`, `samples`, `connections`, `stretches`, `rtt_law`, on request
-        `rate_estimates` and `segments`, `estimates` and `predictions`; rows of a run's captures have the same keys as the run's own tables. It is marked
-        partial if it was interrupted (Ctrl-C).
+        `rate_estimates` and `segments`, `estimates` and `predictions`; rows of a run's captures have the same keys as
+        the run's own tables. It is marked partial if it was interrupted (Ctrl-C).
 
     Raises:
         CaptureError: A file is no capture or holds nothing to be measured; nothing has been written.
@@ -221,6 +221,7 @@ def measure(
     """
     from ackclock import captures, quantity
     from ackclock.estimators import asked as asked_estimators
+    from ackclock.estimators import described
     from ackclock.growing import GrowingResult
     from ackclock.models import chosen
 
@@ -231,7 +232,7 @@ def measure(
     folder = Path(folder)
     _refuse_own_place(found, folder)
     run = _describe_captures(source, found)
-    run["estimators"] = {name: json.loads(tree) for name, tree in running}
+    run["estimators"] = described(running)
     with GrowingResult(folder, run, "nothing yet; run ackclock measure again", with_first_rows=True) as growing:
         outcome = _native.measure(
             [(list(one.files), one.point, one.replicate) for one in found.captures],

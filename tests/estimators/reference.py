@@ -1,4 +1,4 @@
-"""Rate estimators as plain Python, each a reading of the published equations that shares nothing with the engine's code.
+"""Rate estimators as plain Python, a reading of the published equations that shares nothing with the engine.
 
 Times are whole nanoseconds, rates bytes per second. A trace is a list of `Ack`. Every estimator is a function from the
 trace to the estimate after each ACK; none forgets anything, so that they are slow and short.
@@ -249,7 +249,7 @@ class _State(NamedTuple):
 
 
 def westwood_plus(trace: list[Ack], mss: int, *, kept: float = 0.9, shortest: int = 0) -> list[float]:
-    """A sample is what came from one ACK on until the first that is more than a round trip later, which is not in it."""
+    """A sample is what came from one ACK on until the first more than a round trip later, which is not in it."""
     told: dict[int, float] = {}
     count = AckedCount(mss)
     begin, total, rtt, rate = 0, 0, None, None

@@ -239,7 +239,7 @@ GAPS = st.one_of(st.just(0), st.integers(1, 20 * MS), st.integers(100_000, 5 * M
 
 @st.composite
 def traces(draw: st.DrawFn) -> list[Ack]:
-    """Sensible ones and others: trains, silences, duplicates, jumps, old ACKs; smoothed times as RFC 6298 makes them."""
+    """Sensible ones and others: trains, silences, duplicates, jumps, old ACKs; times smoothed by RFC 6298."""
     at, number, top, srtt, trace = draw(st.integers(0, 10**12)), START, START, None, []
     for _ in range(draw(st.integers(1, 60))):
         at += draw(GAPS)

@@ -48,10 +48,12 @@ VERDICTS = {
     **{f"westwood-figure-{number}": Kind.READING for number in (2, 3, 5, 7, 9, 10, 11, 13, 14, 15)},
     "westwood-readings": Kind.READING,
     "formulas-figure-1": Kind.REPRODUCED,
+    "mechanisms-figure-1": Kind.REPRODUCED,
+    "mechanisms-figure-2": Kind.REPRODUCED,
 }
 
 # Those for which something is simulated.
-SIMULATED = {"formulas-figure-1", "markov-validation-simulated", "westwood-validation"} | {
+SIMULATED = {"formulas-figure-1", "markov-validation-simulated", "mechanisms-figure-2", "westwood-validation"} | {
     name for name in VERDICTS if name.startswith("westwood-")
 }
 

@@ -30,6 +30,7 @@ from ackclock.experiments.outcome import (
     Verdict,
     plain,
 )
+from ackclock.experiments.westwood import mechanisms
 from ackclock.suggestion import suggestion
 
 __all__ = [
@@ -69,6 +70,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     throughput_level.EXPERIMENT,
     *rfc9438.EXPERIMENTS,
     *westwood.EXPERIMENTS,
+    *mechanisms.EXPERIMENTS,
     which_formula.EXPERIMENT,
 )
 

@@ -17,7 +17,8 @@ from ackclock.result import Result
 
 __all__ = [
     "FORMATS", "KINDS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "figures_of_ways", "inline", "outstanding",
-    "over_time", "queue", "rate_estimates", "render", "rtt", "save", "sequence", "sweep", "swept", "swept_axis", "throughput",
+    "over_time", "queue", "rate_estimates", "render", "rtt", "save", "sequence", "sweep", "swept", "swept_axis",
+    "throughput",
 ]  # fmt: skip
 
 # By name, in the order of a report.

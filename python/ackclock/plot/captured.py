@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ackclock.answers import LIMITS, heading
 from ackclock.estimates import KEYS
-from ackclock.estimators import labels
 from ackclock.measured import largest
 from ackclock.metrics.tables import Columns, column
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
@@ -147,13 +146,12 @@ def rate_estimates(
         figure = Figure(figsize=(7.2, 4.0), layout="constrained")
         axes = figure.subplots()
         _draw_acknowledged(axes, result.rows("samples", **keys), span)
-        for position, (name, tree) in enumerate(result.run["estimators"].items()):
+        for position, (name, asked) in enumerate(result.run["estimators"].items()):
             rows = result.rows("rate_estimates", estimator=name, **keys)
             time, looked = column(rows, "time_s"), style(position)
             shown = inside(span, time)
-            label = labels()[name] if name == tree["kind"] else name
             rates = column(rows, "rate_bit_per_s")[shown] * 1e-6
-            axes.plot(time[shown], rates, color=looked.color, linestyle=looked.linestyle, label=label)
+            axes.plot(time[shown], rates, color=looked.color, linestyle=looked.linestyle, label=asked["label"])
             if not rows.num_rows:
                 axes.text(0.5, 0.5, "not captured near the sender", transform=axes.transAxes, ha="center")
         axes.set_ylabel("rate (Mbit/s)")
