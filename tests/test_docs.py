@@ -1,4 +1,4 @@
-"""The documents run: every block of shell and Python in README.md and the guides, one folder for each document.
+"""The documents run: every block of shell and Python in README.md, guides and notes, one folder for each document.
 
 A block not to be run is marked `text`. A block marked `toml FILE` becomes that file in the folder of the document; one
 that starts with `schema` is a scenario and is checked. One marked `emulation` is run where an emulation is possible.
@@ -16,7 +16,10 @@ import pytest
 from ackclock import Scenario
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    *sorted(path for kind in ("guides", "notes") for path in (ROOT / "docs" / kind).glob("*.md")),
+]
 _FENCE = re.compile(r"^```(\w+)(?:[ \t]+(\S+))?[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
