@@ -110,7 +110,7 @@ def predict(
 
 
 def _kinds() -> tuple[str, ...]:
-    return ("all", "sweep", "cwnd", "throughput", "queue", "rtt", "outstanding", "sequence")
+    return ("all", "sweep", "cwnd", "throughput", "queue", "rtt", "outstanding", "sequence", "rate_estimates")
 
 
 @cli.command()

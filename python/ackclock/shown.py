@@ -97,11 +97,12 @@ def parameters(schema: dict[str, Any]) -> list[list[str]]:
         if name == "kind":
             continue
         kind = definitions.get(str(described.get("$ref", "")).rsplit("/", 1)[-1], {})
-        default = "required" if name in required else _text(described.get("default", ""))
+        default = described.get("default")
+        written = "required" if name in required else "" if default is None else _text(default)
         rows.append(
             [
                 name,
-                default,
+                written,
                 _choices(described) or _choices(kind),
                 described.get("description") or kind.get("description", ""),
             ]

@@ -89,7 +89,7 @@ TIMES = trace()["time_s"]
         ({"rtt_s": [0.07]}, "trace.rtt_s: has 1 rows, but time_s 4000; give columns of equal length"),
         ({"time_s": -TIMES}, "trace.time_s: -0.0032 in row 1 is no time; give seconds from 0 on"),
         ({"time_s": TIMES[::-1] + 1}, "in row 1 is before the row above; sort the trace by time"),
-        ({"time_s": TIMES * np.inf}, "trace.time_s: nan in row 0 is no time; give seconds from 0 on"),
+        ({"time_s": np.full(4000, np.nan)}, "trace.time_s: nan in row 0 is no time; give seconds from 0 on"),
         ({"ack": np.full(4000, 0.5)}, "trace.ack: 0.5 in row 0 is no acknowledgement number; give whole bytes"),
         ({"ack": np.full(4000, -1)}, "trace.ack: -1 in row 0 is no acknowledgement number; give whole bytes from 0 on"),
         ({"ack": ["a"] * 4000}, "trace.ack: is no list of numbers; give one number for each ACK"),
@@ -114,7 +114,7 @@ def test_a_segment_has_a_size(mss: float) -> None:
 @pytest.mark.parametrize(
     ("estimators", "line"),
     [
-        ("bee", 'estimators.bee.kind: "bee" is no rate estimator; did you mean be?'),
+        ("bee", 'estimators.bee.kind: "bee" is no rate estimator; did you mean "be"?'),
         ([{"kind": "abse", "horizon": 0}], "estimators.abse.horizon: 0 holds no ACK; write for example 10"),
         ({"mine": {"kind": "re", "interval": 3}}, "estimators.mine.interval: "),
     ],

@@ -70,8 +70,8 @@ def test_a_capture_at_the_sender_says_what_the_sender_said(measured: Callable[..
     for name in CONTROLS:
         told, captured = of_control_and_capture(simulated, found, name)
         far[name] = np.abs(captured / told - 1)
-        # On the mean also those that look at the window, of which a capture shows what is outstanding.
-        assert captured.mean() == pytest.approx(told.mean(), rel=0.05), name
+        # Also those that look at the window, of which a capture shows what is outstanding: on the mean within a tenth.
+        assert captured.mean() == pytest.approx(told.mean(), rel=0.1), name
     # A control shows whole bit/s.
     assert far["be"].max() < 1e-5
     assert far["westwood_plus"].max() < 1e-5
@@ -155,7 +155,7 @@ def test_an_estimator_that_is_none_writes_nothing(capture: Path, tmp_path: Path)
     [senders] = capture.glob("*senders.pcap")
     output = tmp_path / "measured"
     with pytest.raises(
-        ScenarioError, match=r"^estimators\.bee\.kind: \"bee\" is no rate estimator; did you mean be\?$"
+        ScenarioError, match=r"^estimators\.bee\.kind: \"bee\" is no rate estimator; did you mean \"be\"\?$"
     ):
         measure(senders, output, estimators="bee")
     ran = CliRunner().invoke(cli, ["measure", str(senders), "-o", str(output), "--estimators", "be,bee"])
@@ -169,7 +169,7 @@ def test_ns2_senders_whose_captures_tell_no_place_are_known_to_be_there(
     measured: Callable[..., tuple[Result, Result]],
 ) -> None:
     scenario = load(ROOT / "examples" / "small-buffers.toml").expand()[-1].scenario
-    changes = {"replicates": 1, "duration": "10 s"}
+    changes = {"replicates": 1, "duration": "10 s", "warmup": "1 s"}
     _, found = measured(scenario.replace(changes), estimators="be", models="square_root")
     assert set(found.tables["connections"]["vantage"].to_pylist()) == {"unknown"}
     assert found.tables["rate_estimates"].num_rows > 50

@@ -47,7 +47,8 @@ pub struct Abse {
 pub enum Compared {
     /// What was delivered over the last round trip, smoothed: Th ← 0.6 Th + 0.4 of it (as a later paper describes ABSE).
     Throughput,
-    /// ŝ before this ACK, as printed. Bistable: once ŝ RTTmin reaches the window, T stays at its least, which favours high samples.
+    /// ŝ before this ACK, as printed. Bistable where packets travel in trains: once ŝ RTTmin reaches the window, T stays at its least, which
+    /// favours high samples.
     Estimate,
 }
 
@@ -164,8 +165,7 @@ pub struct AbseLiteral {
 impl Element<EstimatorKind> for AbseLiteral {
     const NAME: &'static str = "abse_literal";
     const LABEL: &'static str = "ABSE, as printed";
-    const SUMMARY: &'static str =
-        "ABSE by its printed equations to the letter, which are bistable: ten flows share unfairly.";
+    const SUMMARY: &'static str = "ABSE by its printed equations to the letter, which are bistable where packets travel in trains: ten flows then share unfairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
