@@ -53,7 +53,7 @@ KINDS = {
     "estimators": Kind(
         "Rate estimators",
         "rate estimator",
-        "{}",
+        "estimator = {}",
         "What estimates the rate of a path from the ACKs that come back. Its parameters are written as `estimator` in "
         "a control of the Westwood family, with `kind` where the control can have several; captures are asked with "
         "`ackclock measure --estimators`, and any trace of ACKs with `ackclock.rate_estimates` in Python.",
@@ -521,7 +521,9 @@ def _toml(value: Any) -> str:
     """A value as in a TOML file, on one line."""
     match value:
         case dict():
-            return "{ " + ", ".join(f"{_key(name)} = {_toml(part)}" for name, part in value.items()) + " }"
+            # What is left out has no value in TOML.
+            written = {name: part for name, part in value.items() if part is not None}
+            return "{ " + ", ".join(f"{_key(name)} = {_toml(part)}" for name, part in written.items()) + " }"
         case list():
             return "[" + ", ".join(map(_toml, value)) + "]"
         case _:
