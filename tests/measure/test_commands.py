@@ -34,6 +34,7 @@ def test_the_answer_comes_first(pretended: Pretended) -> None:
     assert outcome.stdout.endswith(f"result: {Path('out') / 'web-measured'}\n")
     assert pretended.asked == {
         "captures": [(["web.pcap"], 0, 0)], "points": [], "way": "", "interval_s": 0.1, "segments": False,
+        "estimators": [],
     }  # fmt: skip
 
 
