@@ -130,6 +130,12 @@ def test_every_table_and_figure_is_there_once() -> None:
     assert {one.name for one in EXPERIMENTS} == set(VERDICTS) | EMULATED
 
 
+def test_the_gallery_page_says_what_we_say() -> None:
+    rows = re.findall(r"^\| `(\S+)` \|.*\| ([^|]*) \|$", (DOCS / "gallery.md").read_text(), re.MULTILINE)
+    kinds = {name: max((kind for kind in Kind if verdict.startswith(kind)), key=len) for name, verdict in rows}
+    assert {name: kind for name, kind in kinds.items() if name not in EMULATED} == VERDICTS
+
+
 @every_record
 def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     if re.fullmatch(r"(Table|Figure) [0-9.]+[a-z]?", experiment.shows):

@@ -43,6 +43,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figure_20.ABSE_BESIDE,
     figure_21.ABSE_JOINS,
     figure_21.NEWRENO_JOINS,
-    on_linux.EXPERIMENT,
     readings.EXPERIMENT,
+    on_linux.EXPERIMENT,
 )

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""The page docs/gallery.md: the verdict on everything in a gallery, and some of its figures.
+
+ackclock reproduce --all -o out/gallery
+python3 benches/gallery.py out/gallery
+"""
+
+import argparse
+import json
+import shutil
+from itertools import groupby
+from pathlib import Path
+
+import section
+
+PAGE = "docs/gallery.md"
+IMAGES = section.ROOT / "docs" / "images" / "gallery"
+
+#: One of each kind is enough to see what the others look like.
+SHOWN = ("markov-figure-8.2", "rfc9438-table-1", "westwood-figure-9", "westwood-figure-16a", "westwood-figure-18")
+
+
+def table(records: list[dict[str, str]]) -> str:
+    """One publication's verdicts."""
+    lines = [f"### {records[0]['source']}", "", "| | shows | question | verdict |", "|---|---|---|---|"]
+    for one in records:
+        verdict = one["verdict"]["text"].replace("|", "\\|")
+        lines.append(f"| `{one['name']}` | {one['shows']} | {one['question']} | {verdict} |")
+    return "\n".join(lines)
+
+
+def figure(record: dict[str, str], gallery: Path) -> str:
+    """Copies a figure beside the page, and shows it."""
+    name = f"{record['name']}.svg"
+    IMAGES.mkdir(exist_ok=True)
+    shutil.copy(gallery / record["name"] / "figure.svg", IMAGES / name)
+    return (
+        f"![{record['shows']}: {record['question']}](images/gallery/{name})\n\n*`{record['name']}`. {record['says']}*"
+    )
+
+
+def main() -> None:
+    """Writes the page's section."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("gallery", type=Path, help="what `ackclock reproduce -o` has filled")
+    gallery = parser.parse_args().gallery
+    records = json.loads((gallery / "gallery.json").read_text(encoding="utf-8"))
+    by_source = sorted(records, key=lambda one: [other["source"] for other in records].index(one["source"]))
+    tables = [table(list(group)) for _, group in groupby(by_source, key=lambda one: one["source"])]
+    shown = [figure(one, gallery) for one in records if one["name"] in SHOWN]
+    section.write(PAGE, "gallery", "\n\n".join([*tables, "## Some of the figures", *shown]))
+
+
+if __name__ == "__main__":
+    main()
