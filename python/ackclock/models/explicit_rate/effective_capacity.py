@@ -1,0 +1,161 @@
+"""Effective capacity: the largest constant rate that a varying server carries with a queue that seldom grows long.
+
+The server carries C_1, C_2, ... packets in successive slots, gamma packets arrive in each. The queue X of an infinite
+buffer has log P(X > x) <= -delta x in the limit of large x if and only if gamma < gamma_eff(delta), so that a buffer B
+overflows with a probability of about e^(-delta B), where
+
+    gamma_eff(delta) = lim -1/(n delta) log E exp(-delta (C_1 + ... + C_n))
+                     = -1/delta log rho(diag(e^(-delta c_i)) P),    rho the Perron root, for a Markov server
+
+It falls from the mean capacity at delta = 0 to the smallest mean that the server can keep to for ever.
+
+G. Kesidis, J. Walrand, C.-S. Chang, "Effective bandwidths for multiclass Markov fluids and other ATM sources",
+IEEE/ACM Transactions on Networking 1(4), 1993, for arrivals; Shakkottai and others 2001 (see `loop`) for servers.
+"""
+
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE, check
+from ackclock.models.refusal import refuse
+
+Array = NDArray[np.float64]
+
+# A row of probabilities adds up to one to this precision.
+_SUM = 1e-9
+
+
+def of_two_rates(high: ArrayLike, low: ArrayLike, fall: ArrayLike, rise: ArrayLike, decay: ArrayLike) -> Array:
+    """Of a server of two rates, in closed form; the arguments are broadcast.
+
+    Args:
+        high: c0, packets in a slot.
+        low: c1, not more.
+        fall: p01, the chance that a low slot follows a high one.
+        rise: p10, the chance that a high slot follows a low one.
+        decay: delta, per packet.
+    """
+    c0, c1, p01, p10, delta = (np.asarray(one, float) for one in (high, low, fall, rise, decay))
+    check(low=(c1, NOT_NEGATIVE), fall=(p01, UP_TO_ONE), rise=(p10, UP_TO_ONE), decay=(delta, NOT_NEGATIVE))
+    check(high_minus_low=(c0 - c1, NOT_NEGATIVE))
+    c0, c1, p01, p10, delta = np.broadcast_arrays(c0, c1, p01, p10, delta)
+    above = delta * (c0 - c1)
+    e = np.exp(-above)
+    # rho = 1 - x of the chain with c1 taken out; x solves x^2 - s x + t = 0. So nothing cancels for small delta.
+    t = -p10 * np.expm1(-above)
+    s = -np.expm1(-above) + p01 * e + p10
+    x = 2 * t / (s + np.sqrt(np.maximum(s * s - 4 * t, 0)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Where little is left of rho because the low state is left at once: rho in logarithms, so that e may underflow.
+        stays = np.log1p(-p10)
+        root = np.logaddexp(2 * np.log(np.abs((1 - p01) * e - (1 - p10))), np.log(4 * p01 * p10) - above) / 2
+        small = np.logaddexp(np.logaddexp(np.log1p(-p01) - above, stays), root) - np.log(2)
+        gained = -np.where(x < 0.5, np.log1p(-x), small) / delta
+    mean = (c0 * p10 + c1 * p01) / (p01 + p10)
+    return np.asarray(np.where(above > 0, np.minimum(c1 + gained, mean), mean))
+
+
+def of_server(capacities: ArrayLike, transitions: ArrayLike, decay: float) -> float:
+    """Of any finite Markov server, by the Perron root.
+
+    Args:
+        capacities: c_i, what each state carries in a slot, packets.
+        transitions: P: rows of the probabilities of the next slot's state. Every state leads to every other in the end.
+        decay: delta, per packet.
+    """
+    c, P = _checked(capacities, transitions)
+    check(decay=(decay, NOT_NEGATIVE))
+    mean, least = float((stationary(P) * c).sum()), least_mean(c, P)
+    if decay == 0:
+        return mean
+    # The smallest mean comes out before anything is exponentiated, and a similarity with the cheapest ways makes every
+    # exponent that counts positive: whatever delta, no entry overflows, and a cycle of that mean does not underflow.
+    cost = np.where(P > 0, (c - least)[:, None], inf)
+    ways = _cheapest_ways(cost)
+    exponents = np.where(P > 0, np.maximum(cost + ways[:, None] - ways[None, :], 0), inf)
+    root = float(np.abs(np.linalg.eigvals(P * np.exp(-decay * exponents))).max())
+    return float(np.clip(least - np.log(root) / decay, least, mean))
+
+
+def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> float:
+    """The inverse: the smallest delta at which the effective capacity is a rate.
+
+    Args:
+        rate: Packets in a slot.
+        capacities: As for `of_server`.
+        transitions: As for `of_server`.
+
+    Returns:
+        Zero from the mean capacity on, and infinite up to the smallest mean.
+    """
+    c, P = _checked(capacities, transitions)
+    check(rate=(rate, NOT_NEGATIVE))
+    if rate >= (stationary(P) * c).sum():
+        return 0.0
+    if rate <= least_mean(c, P):
+        return inf
+
+    from scipy.optimize import brentq  # slow to import, and not every use of models needs it
+
+    def miss(log_decay: float) -> float:
+        return of_server(c, P, float(np.exp(log_decay))) - rate
+
+    low = high = -float(np.log(np.ptp(c)))
+    while miss(low) < 0:
+        low -= 2
+    while miss(high) > 0:
+        high += 2
+    return float(np.exp(brentq(miss, low, high, xtol=1e-12)))
+
+
+def least_mean(capacities: ArrayLike, transitions: ArrayLike) -> float:
+    """The smallest mean capacity that the server can keep to for ever: that of its worst cycle of states.
+
+    It is the smallest capacity, unless a server must leave that state. R. Karp, "A characterization of the minimum
+    cycle mean in a digraph", Discrete Mathematics 23, 1978.
+    """
+    c, P = _checked(capacities, transitions)
+    n = c.size
+    cost = np.where(P > 0, c[:, None], inf)
+    costs = np.full((n + 1, n), inf)  # of the cheapest way of so many steps from the first state
+    costs[0, 0] = 0
+    for k in range(n):
+        costs[k + 1] = (costs[k][:, None] + cost).min(axis=0)
+    left = n - np.arange(n)
+    with np.errstate(invalid="ignore"):
+        means = (costs[n] - costs[:n]) / left[:, None]
+    means[~np.isfinite(costs[:n])] = -inf
+    return float(means.max(axis=0).min())
+
+
+def stationary(transitions: ArrayLike) -> Array:
+    """Shares of time of the states."""
+    P = np.asarray(transitions, float)
+    n = len(P)
+    balance = np.vstack([P.T - np.eye(n), np.ones(n)])
+    return np.asarray(np.linalg.lstsq(balance, np.append(np.zeros(n), 1.0), rcond=None)[0])
+
+
+def _cheapest_ways(cost: Array) -> Array:
+    """To each state from the first: Bellman and Ford, as a cost may be negative, but no cycle's is."""
+    ways = np.full(len(cost), inf)
+    ways[0] = 0
+    for _ in range(len(cost)):
+        ways = np.minimum(ways, (ways[:, None] + cost).min(axis=0))
+    return ways
+
+
+def _checked(capacities: ArrayLike, transitions: ArrayLike) -> tuple[Array, Array]:
+    from scipy.sparse.csgraph import connected_components
+
+    c, P = np.atleast_1d(np.asarray(capacities, float)), np.atleast_2d(np.asarray(transitions, float))
+    check(capacities=(c, NOT_NEGATIVE))
+    if P.shape != (c.size, c.size):
+        refuse("transitions", f"of shape {P.shape}", f"must have a row and a column for each of {c.size} capacities")
+    if (P < 0).any() or not np.allclose(P.sum(axis=1), 1, rtol=0, atol=_SUM):
+        refuse("transitions", P.tolist(), "must have rows of probabilities that add up to 1")
+    if connected_components(P > 0, connection="strong")[0] > 1:
+        refuse("transitions", P.tolist(), "must lead from every state to every other in the end")
+    return c, P

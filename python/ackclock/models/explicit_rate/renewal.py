@@ -1,0 +1,143 @@
+"""Throughput as a Markov renewal process: a cycle is an interval without loss, or one with a loss and its recovery.
+
+Letters: pi stationary law of the state at the beginning of a cycle, P its transition matrix, U(x) and V(x) mean length
+of a cycle and packets credited to it. By the renewal-reward theorem the throughput is E V / E U.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ackclock.models.explicit_rate.link import HIGH, LOW, TwoRateLink
+from ackclock.models.explicit_rate.loop import Array, Indices, slow_start
+from ackclock.models.explicit_rate.states import REWARDS, States
+from ackclock.models.refusal import refuse
+
+# Slow to import, and not every use of models needs it.
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Renewal:
+    """The process in the long run.
+
+    Attributes:
+        states: Its states.
+        link: How the link moves.
+        law: pi.
+    """
+
+    states: States
+    link: TwoRateLink
+    law: Array
+
+    def throughput(self, reward: str = "conservative") -> float:
+        """Packets per round trip.
+
+        Args:
+            reward: What is credited to an interval with a loss; one of `REWARDS`, see `States`.
+        """
+        if reward not in REWARDS:
+            refuse("reward", reward, f"is unknown; write one of {', '.join(REWARDS)}")
+        return self._mean(self.states.rewards[reward]) / self._mean(self.states.intervals)
+
+    def efficiency(self, reward: str = "conservative") -> float:
+        """The throughput over the mean number of whole packets that the link can send in a round trip.
+
+        By the optimistic rule it may be above one: it is a bound, and is not cut.
+        """
+        return self.throughput(reward) / float((self.link.shares * self.states.loop.capacities).sum())
+
+    @property
+    def losses(self) -> float:
+        """Losses per round trip; each ends in a timeout."""
+        return self._mean(self.states.loss) / self._mean(self.states.intervals)
+
+    @property
+    def loss_after_fall(self) -> float:
+        """The probability of a loss in an interval in which the link has just fallen; zero if it never does."""
+        fallen = self.states.pair == 2 * LOW + HIGH
+        share = float(self.law[fallen].sum())
+        return float((self.law * self.states.loss)[fallen].sum()) / share if share > 0 else 0.0
+
+    @property
+    def window_before_loss(self) -> float:
+        """Mean window W at the beginning of an interval with a loss; zero without losses."""
+        return self._at_loss(self.states.loss * self.states.state.window)
+
+    @property
+    def window_at_loss(self) -> float:
+        """Mean window w reached at a loss; zero without losses."""
+        return self._at_loss(self.states.window_at_loss)
+
+    def _mean(self, values: Array) -> float:
+        return float((self.law * values).sum())
+
+    def _at_loss(self, values: Array) -> float:
+        losses = self._mean(self.states.loss)
+        return self._mean(values) / losses if losses > 0 else 0.0
+
+
+def solve(states: States, link: TwoRateLink) -> Renewal:
+    """The law of the states on a link, by one sparse direct solution of pi = pi P.
+
+    Once enumerated, states may be solved on any number of links.
+    """
+    P = transitions(states, link)
+    recurrent = _recurrent(P)
+    inner = P[recurrent][:, recurrent]
+    law = np.zeros(P.shape[0])
+    law[recurrent] = _stationary(inner)
+    return Renewal(states, link, law)
+
+
+def transitions(states: States, link: TwoRateLink) -> "csr_matrix":
+    """P, from cycle to cycle."""
+    from scipy.sparse import csr_matrix
+
+    begin, *ends = states.moves.T
+    moved = [link.step[states.state.link[begin], rate] * states.move_chance for rate in (HIGH, LOW)]
+    lossy, m = states.losses.T
+    L = slow_start(m)
+    after = _powers(link, states.loop.recovery, int(L.max(initial=0)))[L, states.pair[lossy]]
+    rows = np.concatenate([begin, begin, np.repeat(lossy, 4)])
+    columns = np.concatenate([*ends, states.restarts[m].ravel()])
+    values = np.concatenate([*moved, (states.loss_chance[:, None] * after).ravel()])
+    n = states.loss.size
+    P = csr_matrix((values, (rows, columns)), (n, n))
+    P.eliminate_zeros()
+    return P
+
+
+def _powers(link: TwoRateLink, recovery: int, slow_starts: int) -> Array:
+    """Q^(recovery + L) for each L: where link and source are when recovery ends."""
+    powers = [np.linalg.matrix_power(link.pair_step, recovery)]
+    for _ in range(slow_starts):
+        powers.append(powers[-1] @ link.pair_step)
+    return np.array(powers)
+
+
+def _recurrent(P: "csr_matrix") -> Indices:
+    """The states that the process comes back to: those of a class that it never leaves."""
+    from scipy.sparse.csgraph import connected_components
+
+    count, of = connected_components(P, connection="strong")
+    begin, end = P.nonzero()
+    leaves = of[begin] != of[end]
+    closed = np.setdiff1d(np.arange(count), of[begin[leaves]])
+    return np.flatnonzero(of == closed[0])
+
+
+def _stationary(P: "csr_matrix") -> Array:
+    """The law of an irreducible chain: in proportion to one state's, then scaled."""
+    from scipy.sparse import csc_matrix, identity
+    from scipy.sparse.linalg import splu
+
+    n = P.shape[0]
+    balance = csc_matrix(identity(n) - P.T)
+    law = np.ones(n)
+    if n > 1:
+        law[1:] = splu(csc_matrix(balance[1:, 1:])).solve(-balance[1:, [0]].toarray().ravel())
+    return np.asarray(law / law.sum())

@@ -1,0 +1,123 @@
+"""Three sources: one that follows the link a round trip later, one that nothing holds back, one of constant rate."""
+
+from dataclasses import dataclass
+from math import floor, inf
+
+import numpy as np
+
+from ackclock.models.domain import POSITIVE, check
+from ackclock.models.explicit_rate.link import HIGH, LOW
+from ackclock.models.explicit_rate.loop import ROUNDING, Array, Flags, Indices, Interval, Loop, State
+
+
+@dataclass(frozen=True)
+class InstantaneousCapacity:
+    """INSTCAP: the source sends at the rate that the link had a round trip ago, S(t) = R(t - Delta).
+
+    Packets reach the bottleneck back to back at the source's rate (A4), so that it can overflow only in an interval in
+    which the link has just fallen.
+    """
+
+    def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
+        """One, which is the state's."""
+        return ((1.0, inf),)
+
+    def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:  # noqa: ARG002
+        """See `Source`."""
+        sent = np.minimum(state.a + state.d + growth, loop.capacities[state.source])
+        fallen = (state.source == HIGH) & (state.link == LOW)
+        lost = fallen & _exceeds(state.b + sent * loop.burst_share, loop.buffer)
+        return _served(loop, state, growth, sent, lost, (loop.buffer - state.b) / loop.burst_share)
+
+    def restart(self, loop: Loop, window: Indices, link: Indices, source: Indices) -> State:
+        """In propagation is what the slower of link and source can have sent, the rest waits in the host."""
+        return _in_host(loop, window, loop.capacities[np.maximum(link, source)], link, source)
+
+
+@dataclass(frozen=True)
+class Unregulated:
+    """TCP alone: nothing stands between the sender and the bottleneck.
+
+    Each ACK releases its packets at once, so arrivals are spread over the interval as the ACKs of the round trip before
+    are (70 % sure: it makes the model optimistic, as the publication says of it).
+
+    Attributes:
+        peak: Whether in an interval in which the link has just fallen packets come back to back, as with feedback.
+    """
+
+    peak: bool = False
+
+    def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
+        """No limit."""
+        return ((1.0, inf),)
+
+    def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:  # noqa: ARG002
+        """See `Source`."""
+        sent = state.a + state.d + growth
+        excess = sent - loop.capacities[state.link]
+        lost = state.b + excess > loop.buffer
+        # Of evenly spread excess packets the (B_max - b + 1)-th is lost.
+        accepted = sent * (loop.buffer - state.b + 1) / np.maximum(excess + 1, 1)
+        if self.peak:
+            fallen = (state.source == HIGH) & (state.link == LOW)
+            lost = lost | (fallen & _exceeds(state.b + sent * loop.burst_share, loop.buffer))
+            accepted = np.where(fallen, (loop.buffer - state.b) / loop.burst_share, accepted)
+        return _served(loop, state, growth, sent, lost, accepted)
+
+    def restart(self, loop: Loop, window: Indices, link: Indices, source: Indices) -> State:
+        """In propagation is what the link can have sent; of the rest, what fits is at the bottleneck."""
+        flying = window if loop.restart_in_flight else np.minimum(window, loop.capacities[link])
+        queued = np.minimum(window - flying, loop.buffer)
+        return State(np.zeros_like(window), queued, flying, link, source)
+
+
+@dataclass(frozen=True)
+class ConstantRate:
+    """A source that sends at one rate, whatever the link does.
+
+    Attributes:
+        rate: g, packets per round trip. Of a rate that is no whole number an interval has the whole number below or
+            above, at random.
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        check(rate=(self.rate, POSITIVE))
+
+    def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
+        """The whole numbers below and above."""
+        below = floor(self.rate + ROUNDING)
+        above = self.rate - below
+        return ((1.0, below),) if above < ROUNDING else ((1 - above, below), (above, below + 1))
+
+    def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:
+        """See `Source`."""
+        sent = np.minimum(state.a + state.d + growth, int(quota))
+        stays = np.maximum(1 - loop.capacities[state.link] / max(quota, 1), 0.0)
+        lost = (stays > 0) & _exceeds(state.b + sent * stays, loop.buffer)
+        accepted = (loop.buffer - state.b) / np.where(stays > 0, stays, 1.0)
+        return _served(loop, state, growth, sent, lost, accepted)
+
+    def restart(self, loop: Loop, window: Indices, link: Indices, source: Indices) -> State:
+        """In propagation is what the slower of link and source can have sent, the rest waits in the host."""
+        most = np.minimum(loop.capacities[link], max(floor(self.rate + ROUNDING), 1))
+        return _in_host(loop, window, most, link, source)
+
+
+def _served(
+    loop: Loop, state: State, growth: Indices, sent: Indices, lost: np.ndarray, accepted: np.ndarray
+) -> Interval:
+    """The bottleneck's part of an interval."""
+    served = np.minimum(state.b + sent, loop.capacities[state.link])
+    waiting = state.a + state.d + growth - sent
+    return Interval(waiting, state.b + sent - served, served, lost, accepted)
+
+
+def _in_host(loop: Loop, window: Indices, most: Indices, link: Indices, source: Indices) -> State:
+    flying = window if loop.restart_in_flight else np.minimum(window, most)
+    return State(window - flying, np.zeros_like(window), flying, link, source)
+
+
+def _exceeds(amount: Array, limit: float) -> Flags:
+    return np.asarray(amount > limit + ROUNDING)

@@ -1,0 +1,295 @@
+"""The states that a loop can reach, enumerated once, with all that does not depend on how often the link changes.
+
+From each state an interval either leads without loss to another state, as the window grows by N, or loses a packet;
+then the window reached says how long recovery and slow start last and where they end (see `loop` for the source). Only
+where the link is by then depends on its chain, and that is left to `renewal`.
+
+Letters: p(x) probability of a loss in the interval that begins in state x, N growth of the window in it, w window
+reached at the loss, m = floor(w/2) threshold of slow start after it, u_x(m) probability of a loss that leaves m, L(m)
+intervals of slow start, V(x) packets credited to the interval and the recovery it may begin, U(x) length of both.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from ackclock.models.explicit_rate.link import HIGH, LOW
+from ackclock.models.explicit_rate.loop import Array, Indices, Interval, Loop, Source, State, slow_start
+
+#: More are refused: they take minutes. Chosen here.
+MOST_STATES = 20_000
+
+#: What is credited to an interval with a loss, see `_credits`.
+REWARDS = ("zero", "conservative", "sequence", "optimistic")
+
+# Probabilities below are left out: less than the rounding of a sum of probabilities, and most of a wide law's outcomes.
+_NEGLIGIBLE = 1e-16
+
+# The binary digits of each of a, b and d in a state's key.
+_BITS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """The states and where they lead.
+
+    Attributes:
+        loop: The loop.
+        source: The source.
+        state: All states.
+        moves: Rows: of lossless moves where they begin, and where they end if the link is high, or low, then.
+        move_chance: Their probabilities, without the link's part.
+        losses: Rows: a state and a threshold after a loss in it.
+        loss_chance: u_x(m) of each.
+        restarts: By threshold and pair of rates (2 * link + source): where recovery ends.
+        loss: p(x).
+        window_at_loss: E(w; loss).
+        rewards: V(x) by rule.
+        intervals: U(x), in round trips.
+    """
+
+    loop: Loop
+    source: Source
+    state: State
+    moves: Indices
+    move_chance: Array
+    losses: Indices
+    loss_chance: Array
+    restarts: Indices
+    loss: Array
+    window_at_loss: Array
+    rewards: dict[str, Array]
+    intervals: Array
+
+    @property
+    def pair(self) -> Indices:
+        """Of each state, 2 * link + source."""
+        return 2 * self.state.link + self.state.source
+
+
+class TooManyStatesError(ValueError):
+    """A loop has more states than can be enumerated; the message says how many can, and what to take less of."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"there are more than {MOST_STATES} states; take fewer in a round trip, or a smaller buffer or window"
+        )
+
+
+# A curve over psi, or a question backwards, asks for the same states again and again.
+@lru_cache(maxsize=32)
+def enumerate_states(loop: Loop, source: Source) -> States:
+    """All states that can be reached, breadth first from a slow start that ends at one packet.
+
+    Raises:
+        TooManyStatesError: There are more than `MOST_STATES`.
+    """
+    largest = loop.round_trip + loop.buffer + (loop.window if loop.window < inf else 0)
+    if largest >= 1 << _BITS:
+        raise TooManyStatesError
+    book, levels = _Book(), []
+    restarts = {1: book.numbers(_restart(loop, source, 1))}
+    while book.has_new:
+        first, state = book.new()
+        level = _level(loop, source, state)
+        ends = [book.numbers(level.ends._replace(link=np.full_like(level.row, link))) for link in (HIGH, LOW)]
+        moves = np.column_stack([first + level.row, *ends])
+        losses = np.column_stack([first + level.lossy_row, level.threshold])
+        for m in np.unique(level.threshold).tolist():
+            if m not in restarts:
+                restarts[m] = book.numbers(_restart(loop, source, m))
+        levels.append((level, moves, losses))
+    table = np.zeros((max(restarts) + 1, 4), np.int64)
+    table[list(restarts)] = list(restarts.values())
+    return States(
+        loop=loop,
+        source=source,
+        state=book.all(),
+        moves=np.concatenate([moves for _, moves, _ in levels]),
+        move_chance=np.concatenate([level.chance for level, _, _ in levels]),
+        losses=np.concatenate([losses for _, _, losses in levels]),
+        loss_chance=np.concatenate([level.loss_chance for level, _, _ in levels]),
+        restarts=table,
+        loss=np.concatenate([level.loss for level, _, _ in levels]),
+        window_at_loss=np.concatenate([level.window_at_loss for level, _, _ in levels]),
+        rewards={rule: np.concatenate([level.rewards[rule] for level, _, _ in levels]) for rule in REWARDS},
+        intervals=np.concatenate([level.intervals for level, _, _ in levels]),
+    )
+
+
+class _Level(NamedTuple):
+    """What follows from the states of one level, as in `States`; rows count from its first."""
+
+    row: Indices
+    ends: State
+    chance: Array
+    lossy_row: Indices
+    threshold: Indices
+    loss_chance: Array
+    loss: Array
+    window_at_loss: Array
+    rewards: dict[str, Array]
+    intervals: Array
+
+
+def _level(loop: Loop, source: Source, state: State) -> _Level:
+    row, growth, chance, interval = _outcomes(loop, source, state)
+    kept, lost = np.flatnonzero(~interval.lost), np.flatnonzero(interval.lost)
+    ends = State(interval.a[kept], interval.b[kept], interval.d[kept], row[kept], state.link[row[kept]])
+
+    accepted = interval.accepted[lost]
+    which, w, lost_chance = _windows_at_loss(loop, _at(state, row[lost]), growth[lost], accepted, chance[lost])
+    lossy, m = row[lost][which], np.maximum(w // 2, 1)
+    size, width = state.a.size, int(m.max(initial=0)) + 1
+    by_threshold = np.asarray(np.bincount(lossy * width + m, lost_chance, size * width), float)
+    some = np.flatnonzero(by_threshold)
+
+    def total(rows: Indices, values: Array) -> Array:
+        return np.asarray(np.bincount(rows, values, size), float)
+
+    unlost = total(row[kept], chance[kept])
+    credited = _credits(_at(state, lossy), accepted[which], m)
+    return _Level(
+        row=row[kept],
+        ends=ends,
+        chance=chance[kept],
+        lossy_row=some // width,
+        threshold=some % width,
+        loss_chance=by_threshold[some],
+        loss=total(lossy, lost_chance),
+        window_at_loss=total(lossy, lost_chance * w),
+        rewards={rule: unlost * state.d + total(lossy, lost_chance * credit) for rule, credit in credited.items()},
+        intervals=unlost + total(lossy, lost_chance * (loop.recovery + slow_start(m))),
+    )
+
+
+def _outcomes(loop: Loop, source: Source, state: State) -> tuple[Indices, Indices, Array, Interval]:
+    """What may happen in an interval: indices of the states, N, probabilities, and what follows."""
+    row, growth, chance = _growths(state, loop.window)
+    each, quotas = _at(state, row), source.quotas(loop)
+    intervals = [source.interval(loop, each, growth, quota) for _, quota in quotas]
+    return (
+        np.tile(row, len(quotas)),
+        np.tile(growth, len(quotas)),
+        np.concatenate([weight * chance for weight, _ in quotas]),
+        Interval(*map(np.concatenate, zip(*intervals, strict=True))),
+    )
+
+
+def _credits(before: State, accepted: Array, m: Indices) -> dict[str, Array]:
+    """Packets credited to an interval with a loss and the recovery after it, by rule.
+
+    - `zero`: none, a lower bound;
+    - `conservative`: d + b, what was sent in earlier intervals; all of this one is sent again later. The least certain
+      reading of the publication (55 % sure), and the one that agrees best with simulation;
+    - `sequence`: d + b + q, the unbroken sequence before the lost packet;
+    - `optimistic`: besides that W, at most so many were sent after the lost packet, and slow start's 2^L - 1. It is a
+      bound: an efficiency above one is possible where the window is far above what the loop holds.
+    """
+    earlier = (before.d + before.b).astype(float)
+    return {
+        "zero": np.zeros(m.size),
+        "conservative": earlier,
+        "sequence": earlier + accepted,
+        "optimistic": earlier + accepted + before.window + 2.0 ** slow_start(m) - 1,
+    }
+
+
+def _windows_at_loss(
+    loop: Loop, before: State, growth: Indices, accepted: Array, chance: Array
+) -> tuple[Indices, Indices, Array]:
+    """The window w reached at a loss: indices of the outcomes, w, probabilities.
+
+    The ACKs of what is in propagation, and of what the bottleneck accepts before the loss, are an unbroken sequence, so
+    they all enlarge the window.
+    """
+    window = before.window + growth
+    which = np.arange(window.size)
+    if loop.growth == "by_chance":
+        which, further, share = _binomials(np.floor(before.b + accepted + 0.5).astype(np.int64), 1 / window)
+        chance = chance[which] * share
+    else:
+        further = np.full_like(window, loop.growth == "by_one")
+    return which, _limited(window[which] + further, loop.window), chance
+
+
+def _growths(state: State, largest: float) -> tuple[Indices, Indices, Array]:
+    """By how much the window grows: indices of the states, N, probabilities.
+
+    Each of the d ACKs of an interval enlarges the window by one with probability 1/W, W as it is at the beginning (A5,
+    90 % sure).
+    """
+    row, growth, chance = _binomials(state.d, 1 / state.window)
+    return row, _limited(state.window[row] + growth, largest) - state.window[row], chance
+
+
+def _limited(windows: Indices, largest: float) -> Indices:
+    return windows if largest == inf else np.minimum(windows, int(largest))
+
+
+def _binomials(trials: Indices, share: Array) -> tuple[Indices, Indices, Array]:
+    """All outcomes of binomial laws: indices of the laws, outcomes, probabilities. Without what is negligible."""
+    from scipy.special import gammaln, xlog1py, xlogy  # slow to import, and not every use of models needs it
+
+    # Chernoff: P(K >= k) <= (e np/k)^k, below 1e-19 there.
+    outcomes = np.minimum(trials, (8 * trials * share).astype(np.int64) + 40) + 1
+    which = np.repeat(np.arange(trials.size), outcomes)
+    starts = np.cumsum(outcomes) - outcomes
+    k = np.arange(which.size) - starts[which]
+    n, p = trials[which], share[which]
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    chance = np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p))
+    some = chance > _NEGLIGIBLE
+    return which[some], k[some], chance[some]
+
+
+def _at(state: State, rows: Indices) -> State:
+    return State(*(part[rows] for part in state))
+
+
+def _restart(loop: Loop, source: Source, m: int) -> State:
+    """Where recovery ends with a window of m packets, by pair of rates."""
+    link, before = np.divmod(np.arange(4), 2)
+    return source.restart(loop, np.full(4, m), link, before)
+
+
+class _Book:
+    """States in the order in which they were met, each with a number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._keys: list[int] = []
+        self._handed_out = 0
+
+    def numbers(self, state: State) -> Indices:
+        """Of these states; those that are new get one."""
+        key = (((state.a << _BITS | state.b) << _BITS | state.d) << 1 | state.link) << 1 | state.source
+        keys, places = np.unique(key, return_inverse=True)
+        for one in keys.tolist():
+            if one not in self._numbers:
+                self._numbers[one] = len(self._keys)
+                self._keys.append(one)
+        if len(self._keys) > MOST_STATES:
+            raise TooManyStatesError
+        return np.array([self._numbers[one] for one in keys.tolist()], np.int64)[places]
+
+    @property
+    def has_new(self) -> bool:
+        """Whether there are states that have not been handed out."""
+        return self._handed_out < len(self._keys)
+
+    def new(self) -> tuple[int, State]:
+        """Those, and the number of the first."""
+        first, self._handed_out = self._handed_out, len(self._keys)
+        return first, self._states(first)
+
+    def all(self) -> State:
+        """All states, by number."""
+        return self._states(0)
+
+    def _states(self, first: int) -> State:
+        key, mask = np.array(self._keys[first:], np.int64), (1 << _BITS) - 1
+        return State(key >> 2 * _BITS + 2, key >> _BITS + 2 & mask, key >> 2 & mask, key >> 1 & 1, key & 1)

@@ -1,0 +1,131 @@
+"""Effective capacity: tabulated values, limits, and the closed form beside the Perron root."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ackclock.models.explicit_rate.effective_capacity import decay_of, least_mean, of_server, of_two_rates, stationary
+
+chances = st.floats(0.01, 1)
+
+
+def chain(fall: float, rise: float) -> list[list[float]]:
+    return [[1 - fall, fall], [rise, 1 - rise]]
+
+
+# delta: gamma at psi = 2, 5, 10, 50, for 40 and 20 packets.
+TABLE = {
+    0.01: (29.5008, 28.0727, 26.1606, 21.8342),
+    0.1: (25.6622, 22.1352, 21.0343, 20.2014),
+    0.5: (21.3862, 20.4463, 20.2107, 20.0404),
+    1: (20.6931, 20.2231, 20.1054, 20.0202),
+    65: (20.0107, 20.0034, 20.0016, 20.0003),
+}
+
+
+@pytest.mark.parametrize("decay", TABLE)
+def test_tabulated_values(decay: float) -> None:
+    p = 1 / np.array([2, 5, 10, 50])
+    np.testing.assert_allclose(of_two_rates(40, 20, p, p, decay), TABLE[decay], rtol=0, atol=1e-4)
+    general = [of_server([40, 20], chain(one, one), decay) for one in p]
+    np.testing.assert_allclose(general, TABLE[decay], rtol=0, atol=1e-4)
+
+
+@given(st.floats(0, 100), st.floats(0, 100), chances, chances, st.floats(-6, 3))
+def test_the_perron_root_is_the_closed_form(high: float, less: float, fall: float, rise: float, log: float) -> None:
+    assume(fall + rise < 2)
+    low, decay = max(high - less, 0.0), 10**log
+    expected = of_two_rates(high, low, fall, rise, decay)
+    assert of_server([high, low], chain(fall, rise), decay) == pytest.approx(float(expected), abs=1e-6)
+
+
+@given(st.floats(1, 100), chances, chances)
+def test_the_limits_of_two_rates(less: float, fall: float, rise: float) -> None:
+    high, low, mean = 20 + less, 20.0, 20 + less * rise / (fall + rise)
+    assert of_two_rates(high, low, fall, rise, 0) == pytest.approx(mean)
+    assert of_two_rates(high, low, fall, rise, 1e-9) == pytest.approx(mean, rel=1e-5)
+    if rise < 0.99:
+        expected = low - math.log(1 - rise) / 1000
+        assert of_two_rates(high, low, fall, rise, 1000) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_steep_decay_does_not_underflow() -> None:
+    for decay in (1000, 1e6):
+        assert 20 < of_server([40, 20], chain(0.2, 0.2), decay) == pytest.approx(20 - math.log(0.8) / decay, abs=1e-9)
+        # A server that must leave its low rate at once keeps to the mean of both at the least.
+        assert of_server([40, 20], chain(0.5, 1.0), decay) == pytest.approx(30 + math.log(2) / 2 / decay, abs=1e-6)
+        assert of_two_rates(40, 20, 0.5, 1.0, decay) == pytest.approx(30 + math.log(2) / 2 / decay, abs=1e-6)
+        assert of_server([40, 20], chain(1.0, 1.0), decay) == of_two_rates(40, 20, 1.0, 1.0, decay) == 30
+
+
+@st.composite
+def servers(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    n = draw(st.integers(1, 5))
+    c = np.array(draw(st.lists(st.floats(0, 50), min_size=n, max_size=n)))
+    weights = np.array(draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 5.0]), min_size=n * n, max_size=n * n)))
+    P = weights.reshape(n, n)
+    P[np.arange(n), (np.arange(n) + 1) % n] += 0.2  # every state leads to every other
+    return c, P / P.sum(axis=1, keepdims=True)
+
+
+@given(servers())
+def test_it_falls_with_the_decay_from_the_mean_to_the_least(server: tuple[np.ndarray, np.ndarray]) -> None:
+    c, P = server
+    mean = float(stationary(P) @ c)
+    found = [of_server(c, P, decay) for decay in (0, 1e-4, 0.01, 0.1, 0.5, 1, 10, 1000)]
+    assert found[0] == pytest.approx(mean)
+    assert all(later <= sooner + 1e-7 for sooner, later in pairwise(found))
+    assert min(c) - 1e-9 <= least_mean(c, P) <= found[-1] + 1e-9
+    # Of n states the entries of the balanced matrix are at least the smallest probability along the worst cycle.
+    assert found[-1] <= least_mean(c, P) - math.log(P[P > 0].min()) / 1000 + 1e-9
+
+
+@given(servers(), st.floats(0.02, 5))
+def test_it_is_what_a_long_sum_says(server: tuple[np.ndarray, np.ndarray], decay: float) -> None:
+    # -1/(n delta) log E exp(-delta sum C) by n products, scaled at each so that nothing underflows.
+    c, P = server
+    law, logs = stationary(P), []
+    for _ in range(3000):
+        law = (law * np.exp(-decay * c)) @ P
+        logs.append(math.log(law.sum()))
+        law = law / law.sum()
+    # What the beginning contributes falls as 1/n: the second half alone, where the ratio has settled.
+    expected = -np.mean(logs[1500:]) / decay
+    assert of_server(c, P, decay) == pytest.approx(expected, abs=0.02)
+
+
+@given(servers(), st.floats(0.02, 0.98))
+def test_the_inverse_is_one(server: tuple[np.ndarray, np.ndarray], share: float) -> None:
+    c, P = server
+    mean, least = float(stationary(P) @ c), least_mean(c, P)
+    assume(mean - least > 1e-3)
+    rate = least + share * (mean - least)
+    assert of_server(c, P, decay_of(rate, c, P)) == pytest.approx(rate, abs=1e-6)
+
+
+def test_the_inverse_beyond_its_ends() -> None:
+    P = chain(0.5, 0.5)
+    assert decay_of(30, [40, 20], P) == decay_of(50, [40, 20], P) == 0
+    assert decay_of(20, [40, 20], P) == decay_of(3, [40, 20], P) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: of_two_rates(20, 40, 0.5, 0.5, 1), "high_minus_low = -20 is out of its domain"),
+        (lambda: of_two_rates(40, 20, 0, 0.5, 1), "fall = 0 is out of its domain; give 0 < fall ≤ 1"),
+        (lambda: of_server([40, 20], chain(0.5, 0.5), -1), "decay = -1 is out of its domain; give decay ≥ 0"),
+        (lambda: of_server([40, 20, 1], chain(0.5, 0.5), 1), "must have a row and a column for each of 3 capacities"),
+        (lambda: of_server([40, 20], [[0.5, 0.6], [1, 0]], 1), "must have rows of probabilities that add up to 1"),
+        (lambda: of_server([40, 20], [[1, 0], [0.5, 0.5]], 1), "must lead from every state to every other"),
+        (lambda: of_server([40, -1], chain(0.5, 0.5), 1), "capacities = -1 is out of its domain"),
+        (lambda: decay_of(-1, [40, 20], chain(0.5, 0.5)), "rate = -1 is out of its domain"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
