@@ -196,7 +196,7 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
             + [units.words(output, says[output.name]) for output in model.outputs]
             for one, says in zip(known, answers, strict=True)
         ]
-        fixed = {name: value for name, value in known[0].items() if name not in varied}
+        fixed = {name: value for name, value in known[0].items() if all(one[name] == value for one in known)}
         head = varied + [one.name for one in model.outputs]
         print_table(_title(model, fixed, units), head, cells, keys=len(varied))
 

@@ -1,5 +1,6 @@
 """What every model's record keeps, whichever model it is."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -11,11 +12,15 @@ from ackclock import models
 from ackclock.models import Domain, Input, InputError, Model, Output, Rule
 
 # Something in the domain of each input that has no default.
-GIVEN = {"loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0}
+GIVEN = {"loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0, "decay": 0.01}
+# Where a loss is possible, and states are few.
+_LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}
+OF = {"instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0}}
 
 
 def given_of(model: Model) -> dict[str, float]:
-    return {one.name: GIVEN[one.name] for one in model.inputs if one.default is None}
+    given = GIVEN | OF.get(model.name, {})
+    return {one.name: given[one.name] for one in model.inputs if one.default is None}
 
 
 every_model = pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
@@ -60,7 +65,12 @@ def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> N
         np.testing.assert_allclose(value, scalars[name], rtol=1e-14)
 
 
-@every_model
+# Those that enumerate states cannot be asked about every rate and buffer.
+@pytest.mark.parametrize(
+    "model",
+    [one for one in models.MODELS if all(each.backwards for each in one.inputs)],
+    ids=lambda model: model.name,
+)
 @settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.floats(-9, -0.01), st.floats(-3, 1), st.floats(-1, 5)), min_size=1, max_size=5),
@@ -96,7 +106,10 @@ def test_each_input_matters_to_an_output(model: Model) -> None:
         known = model.completed(**base)[one.name]
         others = one.domain.values or (float(known) * 0.9, float(known) * 1.1, 3.0, 0.25)
         others = [value for value in others if value != known and one.domain.holds(value)]
-        after = [model.answer(**(base | {one.name: value})) for value in others]
+        after = []
+        for value in others:
+            with contextlib.suppress(InputError):  # it may contradict another input
+                after.append(model.answer(**(base | {one.name: value})))
         assert any(changed[name] != before[name] for changed in after for name in before), one.name
 
 

@@ -10,6 +10,7 @@ from ackclock.models import (
     aimd_chain,
     cardwell,
     cubic_response,
+    explicit_rate,
     floyd_fall,
     hstcp_response,
     mathis,
@@ -42,6 +43,10 @@ MODELS: tuple[Model, ...] = (
     hstcp_response.MODEL,
     cubic_response.MODEL,
     aimd_chain.MODEL,
+    explicit_rate.INSTCAP,
+    explicit_rate.TCP_ALONE,
+    explicit_rate.CONSTANT_SOURCE,
+    explicit_rate.EFFECTIVE_CAPACITY,
 )
 
 # Rates that differ by less are equal: a flow at its cap is not said to be above it.
@@ -107,7 +112,12 @@ COLUMNS = (
 
 def answer(model: Model, path: FlowPath) -> dict[str, Any]:
     """A model's answer about one flow: a row of `predictions`, without the point."""
-    verdict = model.applies(path)
+    verdict, answered = model.applies(path), None
+    if verdict.applies:
+        try:
+            answered = model.answer_path(path)
+        except InputError as error:  # one is in its domain, but not beside the others
+            verdict = Verdict(str(error))
     says = {
         "flow": path.flow,
         "instances": path.instances,
@@ -118,9 +128,9 @@ def answer(model: Model, path: FlowPath) -> dict[str, Any]:
         "violated": [name for name, _ in verdict.violated],
         "note": verdict.note,
     }
-    if not verdict.applies:
+    if answered is None:
         return says | dict.fromkeys(("goodput_bit_per_s", "model_bit_per_s", "limit", "says", "inputs", "outputs"))
-    inputs, outputs = model.answer_path(path)
+    inputs, outputs = answered
     primary = model.output()
     says["says"] = f"{primary.name} {outputs[primary.name]:.4g} {primary.unit}"
     alone = outputs[model.goodput] * path.mss_bytes * 8

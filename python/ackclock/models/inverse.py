@@ -64,6 +64,9 @@ def solve(model: Model, unknown: str, target: float, *, output: str = "", **know
     wanted, asked = model.output(output), model.input(unknown)
     if unknown in known:
         raise InputError(unknown, "is what is asked for; leave it out")
+    if not asked.backwards:
+        others = ", ".join(one.name for one in model.inputs if one.backwards and one.name not in known)
+        raise InputError(unknown, f"is not asked for, as each value takes long; give some, or ask for {others}")
     if not isfinite(target):
         raise InputError(wanted.name, f"{target:g} is no target; give a finite number")
     if asked.domain.values:

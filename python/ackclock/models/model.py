@@ -51,6 +51,7 @@ class Input:
         default: Where it is not given; None if it must be.
         domain: The numbers it takes.
         on_wire: Whether its segments count with their headers: what is said of a link, not of a connection.
+        backwards: Whether it can be asked for: not where every value needs much work of its own.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Input:
     default: float | Rule | None = None
     domain: Domain = POSITIVE
     on_wire: bool = False
+    backwards: bool = True
 
 
 @dataclass(frozen=True)

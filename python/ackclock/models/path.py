@@ -14,6 +14,10 @@ Everything is of one flow instance, and what it shares with others is said so.
   those of a constant link, the highest of a Markov link; a trace does not count at all. Capacity and buffer are in
   full segments with headers. The buffer holds what may wait, without the packet being sent: one packet less than
   the queue's limit if the limit counts that one, what the link sends in that time if the limit is a time.
+- **Link's states**: Of a bottleneck with a Markov link: its rates in full segments with headers, and the mean time it
+  stays at each.
+- **Feedback**: If a hop of the data's way has a link that follows the bottleneck's: with which algorithm, how long
+  after the beginning of a measurement, and which share of it.
 - **Competing flows**: All instances that cross the bottleneck, this one included. They are alike if all have the
   same transport with the same control and the same base round-trip time.
 - **Segments per ACK, b**: How many round trips the window needs to grow by one segment. With growth per ACK it is
@@ -46,6 +50,34 @@ class RttLaw(NamedTuple):
 
     times_s: Sequence[float]
     weights: Sequence[float]
+
+
+class LinkStates(NamedTuple):
+    """A link of several rates, as a Markov chain.
+
+    Attributes:
+        segments_per_s: The rates, in this flow's full segments with headers.
+        sojourns_s: Mean times in the states, each above zero.
+        step_s: The state changes only at multiples of this; zero if at any time.
+    """
+
+    segments_per_s: tuple[float, ...]
+    sojourns_s: tuple[float, ...]
+    step_s: float
+
+
+class Feedback(NamedTuple):
+    """What the sender's host is told of the bottleneck's rate.
+
+    Attributes:
+        algorithm: What is made of the measurements.
+        lag_s: How long after the beginning of what was measured the host follows it.
+        share: Of that rate, what the host may use.
+    """
+
+    algorithm: str
+    lag_s: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -86,6 +118,9 @@ class FlowPath:
         has_handshake: See above.
         first_delayed_ack_s: See above.
         rtt_law: Round-trip times as they were measured, for models that take more than their mean; None of a scenario.
+        propagation_s: The delays of both ways alone; not a number of a capture.
+        link_states: The bottleneck's, if its link is a Markov chain.
+        feedback: What a host stage before the bottleneck follows; None if there is none.
     """
 
     flow: str
@@ -121,6 +156,9 @@ class FlowPath:
     has_handshake: bool
     first_delayed_ack_s: float
     rtt_law: RttLaw | None = None
+    propagation_s: float = nan
+    link_states: LinkStates | None = None
+    feedback: Feedback | None = None
 
     @property
     def window_bit_per_s(self) -> float:
@@ -194,6 +232,7 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
         transport=transport["kind"],
         mss_bytes=mss,
         round_trip_s=round_trip,
+        propagation_s=_propagation(flow, route + back),
         loss=_loss(route, "data"),
         is_greedy=flow["traffic"]["kind"] == "bulk",
         is_always_active=flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
@@ -262,12 +301,43 @@ def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: flo
         return known | alone | {"capacity_segments_per_s": inf, "buffer_segments": inf, "queue": ""}
     capacity = _rate(hop) / 8 / (mss + header) if mss + header > 0 else inf
     return known | {
+        "link_states": _link_states(hop["link"], mss + header),
+        "feedback": _feedback(route, hop),
         "capacity_segments_per_s": capacity,
         "buffer_segments": _waiting_places(hop["queue"], capacity, mss + header),
         "queue": hop["queue"]["kind"],
         "competing": crossings(hop),
         "competing_are_alike": hop.get("scope", "shared") != "shared" or len(crowds[hop["name"]].traits) == 1,
     }
+
+
+def _link_states(link: dict[str, Any], packet_bytes: float) -> LinkStates | None:
+    if link["kind"] != "markov" or packet_bytes <= 0:
+        return None
+    rates = tuple(quantity.bit_per_s(rate) / 8 / packet_bytes for rate in link["rates"])
+    step = quantity.seconds(link.get("step", "0 s"))
+    written = link.get("mean_sojourn")
+    if written is None:
+        stays = [quantity.share(row[state]) for state, row in enumerate(link["transition_matrix"])]
+        sojourns = [step / (1 - stay) if stay < 1 else inf for stay in stays]
+    else:
+        each = written if isinstance(written, list) else [written] * len(rates)
+        sojourns = [quantity.seconds(one) for one in each]
+    return LinkStates(rates, tuple(sojourns), step)
+
+
+def _feedback(route: list[dict[str, Any]], bottleneck: dict[str, Any]) -> Feedback | None:
+    """Of the first host stage on the way."""
+    links = [hop["link"] for hop in route if hop["link"]["kind"] == "feedback"]
+    if not links:
+        return None
+    link = links[0]
+    algorithm = link["algorithm"]["kind"]
+    if link["from"] != bottleneck["name"]:
+        algorithm += f" of {link['from']}, which is not the bottleneck"
+    lag = quantity.seconds(link["delay"]) + quantity.seconds(link["period"])
+    share = quantity.share(link.get("target_utilisation", 1)) / link.get("sessions", 1)
+    return Feedback(algorithm, lag, share)
 
 
 def _waiting_places(queue: dict[str, Any], capacity: float, packet_bytes: float) -> float:
@@ -287,7 +357,11 @@ def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:
     route = [hops[name] for name in flow["route"]]
     back = [hops[name] for name in flow.get("return", [])]
     header = quantity.data_bytes(flow["transport"]["header"])
-    return _round_trip(flow, route, back, quantity.data_bytes(flow["transport"]["mss"]) + header, header)
+    data = quantity.data_bytes(flow["transport"]["mss"]) + header
+    serialisation = sum(
+        size * 8 / _rate(hop) for way, size in ((route, data), (back, header)) for hop in way if _rate(hop)
+    )
+    return _propagation(flow, route + back) + serialisation
 
 
 def _middle(written: Any) -> float:
@@ -302,14 +376,9 @@ def _latest(written: Any) -> float:
     return quantity.seconds(written[-1] if isinstance(written, list) else written)
 
 
-def _round_trip(
-    flow: dict[str, Any], route: list[dict[str, Any]], back: list[dict[str, Any]], data: float, ack: float
-) -> float:
-    propagation = sum(quantity.seconds(hop.get("delay", "0 s")) for hop in route + back)
-    serialisation = sum(
-        size * 8 / _rate(hop) for way, size in ((route, data), (back, ack)) for hop in way if _rate(hop)
-    )
-    return propagation + serialisation + _middle(flow.get("extra_delay", "0 s"))
+def _propagation(flow: dict[str, Any], hops: list[dict[str, Any]]) -> float:
+    delays = sum(quantity.seconds(hop.get("delay", "0 s")) for hop in hops)
+    return delays + _middle(flow.get("extra_delay", "0 s"))
 
 
 def _rate(hop: dict[str, Any]) -> float:

@@ -1,0 +1,218 @@
+"""The records of TCP over a link of two rates: with INSTCAP, alone, behind a source of constant rate.
+
+Rates and times become packets and round trips: Delta = C T packets of the high rate. Capacities are whole packets per
+round trip; what that takes from a link is put back by answering in shares of what they carry.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import floor, inf
+
+import numpy as np
+
+from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, UP_TO_ONE, Domain
+from ackclock.models.explicit_rate import effective_capacity, on_a_path
+from ackclock.models.explicit_rate.link import TwoRateLink
+from ackclock.models.explicit_rate.loop import ROUNDING, Loop, Source
+from ackclock.models.explicit_rate.renewal import Renewal, solve
+from ackclock.models.explicit_rate.sources import ConstantRate, InstantaneousCapacity, Unregulated
+from ackclock.models.explicit_rate.states import TooManyStatesError, enumerate_states
+from ackclock.models.model import Array, Assumption, Input, InputError, Model, Output, Rule
+
+REFERENCE = "Shakkottai, Kumar, Karnik, Anvekar 2001, reconstructed from its prose"
+
+# The publication's 65 packets over the 40 + 10 of its loop: enough to keep the link busy while the queue is empty.
+_AMPLE = 1.3
+
+
+def _evaluating(source_of: Callable[[Mapping[str, float]], Source]) -> Callable[..., dict[str, Array]]:
+    """The formula, for a source that follows from the inputs."""
+
+    def evaluate(**inputs: Array) -> dict[str, Array]:
+        given = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
+        shape = given["psi"].shape
+        rows = []
+        for index in np.ndindex(shape):
+            numbers = {name: float(values[index]) for name, values in given.items()}
+            rows.append(_answer(numbers, _renewal(numbers, source_of(numbers))))
+        names = rows[0] if rows else ()
+        return {name: np.reshape([row[name] for row in rows], shape) for name in names}
+
+    return evaluate
+
+
+def _renewal(numbers: Mapping[str, float], source: Source) -> Renewal:
+    rate, low, rtt = numbers["rate"], numbers["low_rate"], numbers["rtt"]
+    if low >= rate:
+        raise _not_below(low, rate)
+    if low * rtt < 1 - ROUNDING:
+        raise InputError("rtt", f"{rtt:g} s is less than a segment lasts at the low rate; give at least {1 / low:g} s")
+    window, buffer = numbers["window"], floor(numbers["buffer"] + ROUNDING)
+    loop = Loop(rate * rtt, buffer, rate / low, floor(window) if window < inf else inf, int(numbers["recovery"]))
+    try:
+        states = enumerate_states(loop, source)
+    except TooManyStatesError as error:
+        raise InputError("rate", f"{rate:g} segments/s are {rate * rtt:g} in a round trip; {error}") from None
+    return solve(states, TwoRateLink.of_sojourns(numbers["psi"], numbers["low_psi"]))
+
+
+def _not_below(low: float, rate: float) -> InputError:
+    return InputError("low_rate", f"{low:g} segments/s is not below the high rate; give less than {rate:g}")
+
+
+def _answer(numbers: Mapping[str, float], renewal: Renewal) -> dict[str, float]:
+    high, low = renewal.link.shares
+    carried = (high * numbers["rate"] + low * numbers["low_rate"]) * numbers.get("cell_share", 1.0)
+    conservative, optimistic = renewal.efficiency("conservative"), renewal.efficiency("optimistic")
+    return {
+        "conservative": conservative * carried,
+        "optimistic": optimistic * carried,
+        "efficiency": conservative * numbers.get("cell_share", 1.0),
+        "optimistic_efficiency": optimistic * numbers.get("cell_share", 1.0),
+        "losses": renewal.losses,
+        "window_at_loss": renewal.window_at_loss,
+        "loss_after_fall": renewal.loss_after_fall,
+        "loss_free_buffer": renewal.states.loop.loss_free_buffer,
+    }
+
+
+def _ample_window(known: Mapping[str, Array]) -> Array:
+    return np.maximum(_AMPLE * (known["rate"] * known["rtt"] + known["buffer"]), 1.0)
+
+
+RATE = Input("rate", "C", "segments/s", "the link's high rate", on_wire=True, backwards=False)
+LOW_RATE = Input(
+    "low_rate", "C/r", "segments/s", "the link's low rate", Rule("half the high one", lambda known: known["rate"] / 2),
+    on_wire=True, backwards=False,
+)  # fmt: skip
+RTT = Input("rtt", "Delta", "s", "propagation delay there and back, without any packet's service", backwards=False)
+PSI = Input("psi", "psi", "", "mean time that the link stays at its high rate, in round trips", domain=AT_LEAST_ONE)
+LOW_PSI = Input(
+    "low_psi", "psi1", "", "the same at its low rate", Rule("psi", lambda known: known["psi"]), AT_LEAST_ONE
+)
+BUFFER = Input(
+    "buffer", "B", "segments", "what may wait at the link", domain=NOT_NEGATIVE, on_wire=True, backwards=False
+)
+_WINDOW = "largest window"
+WINDOW = Input("window", "Wm", "segments", _WINDOW, inf, Domain(1, inf, "[]"), backwards=False)
+AMPLE_WINDOW = Input(
+    "window", "Wm", "segments", _WINDOW, Rule("1.3 (C Delta + B)", _ample_window), AT_LEAST_ONE, backwards=False
+)
+RECOVERY = Input("recovery", "k", "", "round trips from a loss to slow start; 85 % sure", 3, Domain(values=(2, 3)))
+CELL_SHARE = Input("cell_share", "h", "", "share of what is sent that is no cell header; 48/53 with ATM", 1, UP_TO_ONE)
+
+OUTPUTS = (
+    Output("conservative", "", "segments/s", "goodput if all of a round trip with a loss is sent again"),
+    Output("optimistic", "", "segments/s", "goodput if little is sent again: a bound, perhaps above the link's rate"),
+    Output("efficiency", "", "", "the conservative goodput over the link's mean rate"),
+    Output("optimistic_efficiency", "", "", "the optimistic one over the same"),
+    Output("losses", "", "", "losses, each with a timeout, per round trip"),
+    Output("window_at_loss", "w", "segments", "mean window reached at a loss; 0 if there is none"),
+)  # fmt: skip
+
+_FORMULA = """\
+epochs t_k = k Delta,  state (a, b, d, R, S): in the host, at the link, in propagation; rate now and a round trip ago
+N ~ Binomial(d, 1/W),  W = a + b + d < Wm,  {sent}
+a' = a + d + N - n,  s = min(b + n, c_R),  b' = b + n - s,  d' = s
+loss if {loss};  m = w/2,  cycle k + ceil(log2 m)
+V: d without loss; with a loss d + b (conservative), + q + W + 2^ceil(log2 m) - 1 (optimistic)
+goodput = h C_mean E V/(c_mean E U)"""
+
+INSTCAP = Model(
+    name="instcap",
+    label="INSTCAP",
+    summary="TCP without fast retransmit on a link of two rates, from a host that follows it a round trip later.",
+    reference=REFERENCE,
+    formula=_FORMULA.format(sent="n = min(a + d + N, c_S)", loss="S > R and b + n (1 - R/S) > B"),
+    inputs=(RATE, LOW_RATE, RTT, BUFFER, AMPLE_WINDOW, PSI, LOW_PSI, RECOVERY, CELL_SHARE),
+    outputs=(
+        *OUTPUTS,
+        Output("loss_after_fall", "", "", "probability of a loss in the round trip after the link has fallen"),
+        Output("loss_free_buffer", "Delta (1 - 1/r)", "segments", "with so much buffer nothing is lost"),
+    ),
+    goodput="conservative",
+    assumptions=(on_a_path.FOLLOWS_A_ROUND_TRIP_LATER, *on_a_path.OF_THE_LOOP),
+    evaluate=_evaluating(lambda _: InstantaneousCapacity()),
+    inputs_of=on_a_path.inputs_of,
+    refusal=on_a_path.refusal_with_feedback,
+)  # fmt: skip
+
+TCP_ALONE = Model(
+    name="tcp_alone",
+    label="TCP alone",
+    summary="TCP without fast retransmit on a link of two rates, with nothing that tells it the rate.",
+    reference=REFERENCE,
+    formula=_FORMULA.format(sent="n = d + N", loss="b + n - c_R > B"),
+    inputs=(RATE, LOW_RATE, RTT, BUFFER, WINDOW, PSI, LOW_PSI, RECOVERY),
+    outputs=OUTPUTS,
+    goodput="conservative",
+    assumptions=on_a_path.OF_THE_LOOP,
+    evaluate=_evaluating(lambda _: Unregulated()),
+    inputs_of=on_a_path.inputs_of,
+    refusal=on_a_path.refusal_alone,
+)
+
+CONSTANT_SOURCE = Model(
+    name="constant_source",
+    label="constant source",
+    summary="TCP without fast retransmit on a link of two rates, from a host that sends at one rate.",
+    reference=REFERENCE,
+    formula=_FORMULA.format(sent="n = min(a + d + N, g)", loss="g > c_R and b + n (1 - c_R/g) > B"),
+    inputs=(
+        RATE,
+        LOW_RATE,
+        RTT,
+        BUFFER,
+        AMPLE_WINDOW,
+        PSI,
+        LOW_PSI,
+        RECOVERY,
+        Input("source_rate", "g/Delta", "segments/s", "the source's rate", on_wire=True, backwards=False),
+    ),
+    outputs=OUTPUTS,
+    goodput="conservative",
+    assumptions=on_a_path.OF_THE_LOOP,
+    evaluate=_evaluating(lambda numbers: ConstantRate(numbers["source_rate"] * numbers["rtt"])),
+    inputs_of=on_a_path.inputs_of,
+    refusal=on_a_path.refusal_of_constant_source,
+)
+
+
+def _effective_capacity(
+    rate: Array, low_rate: Array, rtt: Array, psi: Array, low_psi: Array, decay: Array
+) -> dict[str, Array]:
+    if (low_rate > rate).any():
+        raise _not_below(float(np.max(low_rate)), float(np.min(rate)))
+    fall, rise = 1 / psi, 1 / low_psi
+    mean = (rate * rise + low_rate * fall) / (fall + rise)
+    gamma = effective_capacity.of_two_rates(rate * rtt, low_rate * rtt, fall, rise, decay) / rtt
+    return {"effective_capacity": gamma, "mean_capacity": mean, "share": gamma / mean}
+
+
+EFFECTIVE_CAPACITY = Model(
+    name="effective_capacity",
+    label="effective capacity",
+    summary="The constant rate that a link of two rates carries with an overflow probability of about e^(-delta B).",
+    reference="Shakkottai, Kumar, Karnik, Anvekar 2001; Kesidis, Walrand, Chang 1993",
+    formula="""\
+gamma = -1/delta log rho(diag(e^(-delta c_i)) P),  c packets per round trip,  p01 = 1/psi,  p10 = 1/psi1
+      = c1 - 1/delta log((u + v + sqrt((u - v)^2 + 4 p01 p10 e))/2)
+e = e^(-delta (c0 - c1)),  u = (1 - p01) e,  v = 1 - p10""",
+    inputs=(
+        *(replace(one, backwards=True) for one in (RATE, LOW_RATE, RTT)), PSI, LOW_PSI,
+        Input(
+            "decay", "delta", "1/segments", "about ln(1/P)/B for an overflow probability P of a buffer B",
+            domain=NOT_NEGATIVE,
+        ),
+    ),
+    outputs=(
+        Output("effective_capacity", "gamma", "segments/s", "the largest rate"),
+        Output("mean_capacity", "", "segments/s", "the link's mean rate, the limit for delta = 0"),
+        Output("share", "", "", "the effective over the mean capacity"),
+    ),
+    goodput="effective_capacity",
+    assumptions=(Assumption("epochs", "the link changes at multiples of the round trip alone"),),
+    evaluate=_effective_capacity,
+    inputs_of=on_a_path.inputs_of,
+    refusal=on_a_path.refusal_of_effective_capacity,
+)  # fmt: skip

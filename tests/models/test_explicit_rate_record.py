@@ -1,0 +1,272 @@
+"""The records of TCP over a link of two rates: plain numbers, and what a scenario means to them."""
+
+from math import inf
+
+import pytest
+from click.testing import CliRunner
+
+from ackclock import models
+from ackclock.cli import cli
+from ackclock.models import InputError
+from ackclock.models.explicit_rate import (
+    ConstantRate,
+    InstantaneousCapacity,
+    Loop,
+    TwoRateLink,
+    Unregulated,
+    enumerate_states,
+    solve,
+)
+
+GIVEN = {"rate": 200.0, "rtt": 0.2, "buffer": 10.0, "psi": 20.0}
+SOURCES = {
+    "instcap": InstantaneousCapacity(),
+    "tcp_alone": Unregulated(),
+    "constant_source": ConstantRate(20.5),
+}
+
+
+def asked(name: str, **changes: float) -> dict[str, float]:
+    more = {"source_rate": 102.5} if name == "constant_source" else {}
+    return {key: float(value) for key, value in models.model(name).answer(**(GIVEN | more | changes)).items()}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("changes", [{}, {"low_psi": 5.0}, {"low_rate": 50.0, "recovery": 2}, {"psi": 2.0}])
+def test_a_record_says_what_the_functions_say(name: str, changes: dict[str, float]) -> None:
+    slowdown = 200 / changes.get("low_rate", 100.0)
+    psi = changes.get("psi", 20.0)
+    loop = Loop(40, 10, slowdown, 65, recovery=int(changes.get("recovery", 3)))
+    link = TwoRateLink.of_sojourns(psi, changes.get("low_psi", psi))
+    expected = solve(enumerate_states(loop, SOURCES[name]), link)
+    said = asked(name, **({"window": 65.0} | changes))
+    assert said["efficiency"] == pytest.approx(expected.efficiency(), rel=1e-12)
+    assert said["optimistic_efficiency"] == pytest.approx(expected.efficiency("optimistic"), rel=1e-12)
+    # Rates are packets per round trip over a round trip of 0.2 s.
+    assert said["conservative"] == pytest.approx(expected.throughput() / 0.2, rel=1e-12)
+    assert said["optimistic"] == pytest.approx(expected.throughput("optimistic") / 0.2, rel=1e-12)
+    assert said["losses"] == expected.losses
+    assert said["window_at_loss"] == expected.window_at_loss
+
+
+def test_cells_carry_their_headers() -> None:
+    plain, cells = asked("instcap", psi=100, window=65), asked("instcap", psi=100, window=65, cell_share=48 / 53)
+    assert (cells["efficiency"], cells["optimistic_efficiency"]) == pytest.approx((0.880, 0.898), abs=0.0005)
+    assert cells["conservative"] / plain["conservative"] == pytest.approx(48 / 53)
+    assert cells["losses"] == plain["losses"]
+
+
+def test_packets_that_do_not_fit_into_a_round_trip_are_no_loss_of_efficiency() -> None:
+    # 40.9 packets in a round trip at the high rate, 20.45 at the low one, and room for the difference.
+    said = asked("instcap", rate=204.5, buffer=21)
+    assert said["efficiency"] == pytest.approx(1)
+    assert said["conservative"] == pytest.approx(204.5 * 0.75)
+    assert said["loss_free_buffer"] == pytest.approx(20.45)
+
+
+def test_a_buffer_counts_in_whole_packets() -> None:
+    assert asked("instcap", buffer=10.9, window=65) == asked("instcap", window=65)
+
+
+def test_effective_capacity_beside_its_limits() -> None:
+    given = {"rate": 200.0, "rtt": 0.2, "psi": 5.0}
+    record = models.model("effective_capacity")
+    assert record.answer(**given, decay=0)["effective_capacity"] == pytest.approx(150)
+    assert record.answer(**given, decay=0.5)["effective_capacity"] == pytest.approx(20.4463 / 0.2, abs=1e-3)
+    found = models.solve(record, "decay", 20.35 / 0.2, **given)
+    assert found.values == pytest.approx((0.6376,), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "problem"),
+    [
+        ("instcap", {"psi": 0.5}, "psi: 0.5 is out of its domain; give psi ≥ 1"),
+        ("instcap", {"low_psi": 0.5}, "low_psi: 0.5 is out of its domain; give low_psi ≥ 1"),
+        ("instcap", {"window": inf}, "window: inf is out of its domain; give a finite window ≥ 1"),
+        ("tcp_alone", {"low_rate": 200.0}, "low_rate: 200 segments/s is not below the high rate; give less than 200"),
+        (
+            "tcp_alone",
+            {"rtt": 0.001},
+            "rtt: 0.001 s is less than a segment lasts at the low rate; give at least 0.01 s",
+        ),
+        (
+            "instcap",
+            {"rate": 4e5},
+            "rate: 400000 segments/s are 80000 in a round trip; there are more than 20000 states",
+        ),
+        ("tcp_alone", {"recovery": 4}, "recovery: 4 is out of its domain; give recovery = 2 or 3"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(name: str, changes: dict[str, float], problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        asked(name, **changes)
+    assert str(caught.value).startswith(problem)
+
+
+def test_effective_capacity_needs_a_lower_low_rate() -> None:
+    with pytest.raises(InputError, match=r"^low_rate: 300 segments/s is not below the high rate; give less than 200$"):
+        models.model("effective_capacity").answer(rate=200.0, low_rate=300.0, rtt=0.2, psi=5.0, decay=1.0)
+
+
+def test_what_takes_long_is_not_asked_for_backwards() -> None:
+    with pytest.raises(InputError, match=r"^buffer: is not asked for, as each value takes long; give some, or ask for"):
+        models.solve(models.model("instcap"), "buffer", 0.9, output="efficiency", rate=200.0, rtt=0.2, psi=5.0)
+
+
+def test_a_table_does_not_say_of_all_what_holds_of_the_first() -> None:
+    arguments = ["predict", "tcp_alone", "--rate", "200 segments/s", "--rtt", "200ms", "--buffer", "10"]
+    outcome = CliRunner().invoke(cli, [*arguments, "--psi", "5,50"])
+    assert outcome.exit_code == 0
+    assert "low_psi" not in outcome.stdout.splitlines()[0]
+
+
+MARKOV = {"kind": "markov", "rates": ["108 kB/s", "54 kB/s"], "mean_sojourn": "2 s", "step": "200 ms"}
+
+
+@pytest.fixture
+def two_rates(resolved) -> dict:
+    """The publication's network, as a resolved scenario: 40 packets of 540 bytes in 200 ms."""
+    tree = resolved()
+    wired, wireless, back = tree["hops"]
+    wired["link"] = {"kind": "constant", "rate": "1 Gbit/s"}
+    wired["delay"], back["delay"], back["link"] = "100 ms", "100 ms", {"kind": "constant", "rate": "1 Gbit/s"}
+    wireless["impairments"], wireless["link"] = [], dict(MARKOV)
+    wireless["queue"] = {"kind": "droptail", "limit": "10 packets"}
+    transport = tree["flows"][0]["transport"]
+    transport["mss"], transport["receive_window"], transport["recovery"] = "500 bytes", "65 packets", "timeout_only"
+    return tree
+
+
+def feedback(**changes: object) -> dict:
+    """A host stage's link, with which the source has the link's rate of the round trip before."""
+    link = {"kind": "feedback", "from": "wireless", "algorithm": {"kind": "instcap"}, "delay": "0 s", "sessions": 1}
+    return link | {"period": "200 ms", "target_utilisation": "100 %"} | changes
+
+
+def row(tree: dict, name: str) -> dict:
+    [path] = models.flow_paths(tree)
+    return models.answer(models.model(name), path)
+
+
+def test_a_scenario_without_feedback(two_rates: dict) -> None:
+    said = row(two_rates, "tcp_alone")
+    assert (said["verdict"], said["note"]) == ("applies", "")
+    expected = {"rate": 200, "low_rate": 100, "rtt": 0.2, "buffer": 10, "window": 65, "psi": 10, "low_psi": 10}
+    assert said["inputs"] == pytest.approx(expected | {"recovery": 3})
+    assert said["outputs"]["efficiency"] == pytest.approx(0.6325, abs=0.0005)
+    assert said["goodput_bit_per_s"] == pytest.approx(0.6325 * 150 * 4000, rel=1e-3)
+    assert row(two_rates, "instcap")["note"] == "nothing feeds the link's rate back to the sender's host"
+    assert "ask it with plain numbers" in row(two_rates, "constant_source")["note"]
+    assert "ask it with plain numbers" in row(two_rates, "effective_capacity")["note"]
+
+
+def test_a_scenario_with_a_host_that_follows_the_link(two_rates: dict) -> None:
+    two_rates["hops"][0]["link"] = feedback()
+    said = row(two_rates, "instcap")
+    assert (said["verdict"], said["note"]) == ("applies", "")
+    assert said["outputs"]["efficiency"] == pytest.approx(0.6264, abs=0.0005)
+    assert row(two_rates, "tcp_alone")["note"] == "the sender's host follows a fed-back rate"
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({"delay": "200 ms", "period": "30 ms"}, "it follows 230 ms later, a round trip is 200 ms"),
+        ({"target_utilisation": "95 %"}, "the source gets 0.95 of the rate"),
+        ({"sessions": 2}, "the source gets 0.5 of the rate"),
+    ],
+)
+def test_feedback_of_another_kind_violates_an_assumption(two_rates: dict, changes: dict, note: str) -> None:
+    two_rates["hops"][0]["link"] = feedback(**changes)
+    said = row(two_rates, "instcap")
+    assert (said["verdict"], said["violated"]) == (
+        "applies with violated assumptions",
+        ["follows_a_round_trip_later"],
+    )
+    assert said["note"] == f"follows_a_round_trip_later: {note}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({"algorithm": {"kind": "effcap", "m": 7, "n": 49}}, "the feedback is effcap, not INSTCAP"),
+        ({"from": "return"}, "the feedback is instcap of return, which is not the bottleneck, not INSTCAP"),
+    ],
+)
+def test_other_feedback_is_refused(two_rates: dict, changes: dict, note: str) -> None:
+    two_rates["hops"][0]["link"] = feedback(**changes)
+    assert row(two_rates, "instcap")["note"] == note
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({"mean_sojourn": "100 ms"}, "the link changes every 0.5 round trips, the analysis needs 1 at least (psi ≥ 1)"),
+        ({"mean_sojourn": ["2 s", "100 ms"]}, "the link changes every 0.5 round trips, the analysis needs 1 at least"),
+        ({"rates": ["108 kB/s", "54 kB/s", "20 kB/s"]}, "the link has 3 rates, the analysis takes two"),
+        ({"rates": ["108 kB/s", "108 kB/s"]}, "the link has one rate, the analysis takes two"),
+        ({"rates": ["108 kB/s", "0 bit/s"]}, "the link sends nothing in its low state"),
+        ({"rates": ["1 GB/s", "54 kB/s"]}, "the bottleneck has no Markov link"),
+    ],
+)
+def test_links_that_do_not_fit_are_refused(two_rates: dict, changes: dict, note: str) -> None:
+    two_rates["hops"][1]["link"] = MARKOV | changes
+    said = row(two_rates, "tcp_alone")
+    assert (said["verdict"], said["goodput_bit_per_s"]) == ("does not apply", None)
+    assert said["note"].startswith(note)
+
+
+def test_a_path_with_too_many_states_is_refused(two_rates: dict) -> None:
+    two_rates["hops"][1]["link"] = MARKOV | {"rates": ["90 MB/s", "54 MB/s"]}
+    two_rates["flows"][0]["transport"]["receive_window"] = "unlimited"
+    said = row(two_rates, "tcp_alone")
+    assert (said["verdict"], said["inputs"]) == ("does not apply", None)
+    assert said["note"].startswith("rate: 166667 segments/s are 33333.3 in a round trip; there are more than 20000")
+
+
+def change(tree: dict, what: str) -> None:
+    flow, queue = tree["flows"][0], tree["hops"][1]["queue"]
+    match what:
+        case "udp":
+            flow["transport"]["kind"] = "udp"
+        case "cubic":
+            flow["transport"]["control"] = {"kind": "cubic", "c": 0.4}
+        case "two":
+            flow["count"] = 2
+        case "unlimited":
+            queue["limit"] = "unlimited"
+        case "loss":
+            tree["hops"][1]["impairments"] = [{"kind": "iid_loss", "probability": "1 %"}]
+
+
+@pytest.mark.parametrize(
+    ("what", "note"),
+    [
+        ("udp", "no TCP"), ("cubic", "cubic is not AIMD(1, 1/2)"), ("two", "several flows share the link"),
+        ("unlimited", "the bottleneck has no drop-tail queue with a limit"), ("loss", "random loss comes on top"),
+    ],
+)  # fmt: skip
+def test_flows_that_do_not_fit_are_refused(two_rates: dict, what: str, note: str) -> None:
+    change(two_rates, what)
+    for name, link in (("tcp_alone", two_rates["hops"][0]["link"]), ("instcap", feedback())):
+        two_rates["hops"][0]["link"] = link
+        assert row(two_rates, name)["note"] == note
+
+
+def test_what_a_flow_violates_is_named(two_rates: dict) -> None:
+    two_rates["flows"][0]["transport"]["recovery"] = "sack"
+    two_rates["hops"][1]["link"] = MARKOV | {"step": "30 ms"}
+    said = row(two_rates, "tcp_alone")
+    assert said["violated"] == ["timeouts_only", "epochs"]
+    assert said["note"] == "timeouts_only: loss recovery is sack; epochs: it may change every 30 ms"
+    del two_rates["hops"][1]["link"]["step"]
+    assert row(two_rates, "tcp_alone")["note"].endswith("epochs: it may change at any time")
+
+
+def test_a_matrix_with_a_step_says_how_long_a_state_lasts(two_rates: dict) -> None:
+    matrix = [["95 %", "5 %"], ["25 %", "75 %"]]
+    two_rates["hops"][1]["link"] = {
+        "kind": "markov", "rates": ["54 kB/s", "108 kB/s"], "transition_matrix": matrix, "step": "200 ms",
+    }  # fmt: skip
+    said = row(two_rates, "tcp_alone")["inputs"]
+    assert (said["rate"], said["low_rate"], said["psi"], said["low_psi"]) == pytest.approx((200, 100, 4, 20))
