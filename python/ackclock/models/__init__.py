@@ -46,7 +46,7 @@ MODELS: tuple[Model, ...] = (
     explicit_rate.INSTCAP,
     explicit_rate.TCP_ALONE,
     explicit_rate.CONSTANT_SOURCE,
-    explicit_rate.EFFECTIVE_CAPACITY,
+    explicit_rate.effective_capacity.MODEL,
 )
 
 # Rates that differ by less are equal: a flow at its cap is not said to be above it.

@@ -12,14 +12,13 @@ from ackclock.models.explicit_rate import effective_capacity
 from ackclock.models.explicit_rate.constant_rate import BestRate, best_constant_rate
 from ackclock.models.explicit_rate.link import TwoRateLink
 from ackclock.models.explicit_rate.loop import GROWTHS, Loop
-from ackclock.models.explicit_rate.record import CONSTANT_SOURCE, EFFECTIVE_CAPACITY, INSTCAP, TCP_ALONE
+from ackclock.models.explicit_rate.record import CONSTANT_SOURCE, INSTCAP, TCP_ALONE
 from ackclock.models.explicit_rate.renewal import Renewal, solve, transitions
 from ackclock.models.explicit_rate.sources import ConstantRate, InstantaneousCapacity, Unregulated
 from ackclock.models.explicit_rate.states import REWARDS, States, TooManyStatesError, enumerate_states
 
 __all__ = [
     "CONSTANT_SOURCE",
-    "EFFECTIVE_CAPACITY",
     "GROWTHS",
     "INSTCAP",
     "REWARDS",

@@ -10,15 +10,20 @@ overflows with a probability of about e^(-delta B), where
 It falls from the mean capacity at delta = 0 to the smallest mean that the server can keep to for ever.
 
 G. Kesidis, J. Walrand, C.-S. Chang, "Effective bandwidths for multiclass Markov fluids and other ATM sources",
-IEEE/ACM Transactions on Networking 1(4), 1993, for arrivals; Shakkottai and others 2001 (see `loop`) for servers.
+IEEE/ACM Transactions on Networking 1(4), 1993, for arrivals; S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP
+performance over end-to-end rate control and stochastic available capacity", ibid. 9(4), 2001, for servers.
 """
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE, check
+from ackclock.models.explicit_rate import on_a_path
+from ackclock.models.explicit_rate.record import LOW_PSI, LOW_RATE, PSI, RATE, RTT, not_below
+from ackclock.models.model import Assumption, Input, Model, Output
 from ackclock.models.refusal import refuse
 
 Array = NDArray[np.float64]
@@ -159,3 +164,41 @@ def _checked(capacities: ArrayLike, transitions: ArrayLike) -> tuple[Array, Arra
     if connected_components(P > 0, connection="strong")[0] > 1:
         refuse("transitions", P.tolist(), "must lead from every state to every other in the end")
     return c, P
+
+
+def _evaluate(rate: Array, low_rate: Array, rtt: Array, psi: Array, low_psi: Array, decay: Array) -> dict[str, Array]:
+    if (low_rate > rate).any():
+        raise not_below(float(np.max(low_rate)), float(np.min(rate)))
+    fall, rise = 1 / psi, 1 / low_psi
+    mean = (rate * rise + low_rate * fall) / (fall + rise)
+    gamma = of_two_rates(rate * rtt, low_rate * rtt, fall, rise, decay) / rtt
+    return {"effective_capacity": gamma, "mean_capacity": mean, "share": gamma / mean}
+
+
+MODEL = Model(
+    name="effective_capacity",
+    label="effective capacity",
+    summary="The constant rate that a link of two rates carries with an overflow probability of about e^(-delta B).",
+    reference="Shakkottai, Kumar, Karnik, Anvekar 2001; Kesidis, Walrand, Chang 1993",
+    formula="""\
+gamma = -1/delta log rho(diag(e^(-delta c_i)) P),  c packets per round trip,  p01 = 1/psi,  p10 = 1/psi1
+      = c1 - 1/delta log((u + v + sqrt((u - v)^2 + 4 p01 p10 e))/2)
+e = e^(-delta (c0 - c1)),  u = (1 - p01) e,  v = 1 - p10""",
+    inputs=(
+        *(replace(one, backwards=True) for one in (RATE, LOW_RATE, RTT)), PSI, LOW_PSI,
+        Input(
+            "decay", "delta", "1/segments", "about ln(1/P)/B for an overflow probability P of a buffer B",
+            domain=NOT_NEGATIVE,
+        ),
+    ),
+    outputs=(
+        Output("effective_capacity", "gamma", "segments/s", "the largest rate"),
+        Output("mean_capacity", "", "segments/s", "the link's mean rate, the limit for delta = 0"),
+        Output("share", "", "", "the effective over the mean capacity"),
+    ),
+    goodput="effective_capacity",
+    assumptions=(Assumption("epochs", "the link changes at multiples of the round trip alone"),),
+    evaluate=_evaluate,
+    inputs_of=on_a_path.inputs_of,
+    refusal=on_a_path.refusal_of_effective_capacity,
+)  # fmt: skip

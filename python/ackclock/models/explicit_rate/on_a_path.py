@@ -97,10 +97,11 @@ FOLLOWS_A_ROUND_TRIP_LATER = Assumption(
     "the source has the link's rate of a round trip ago, at once and all of it",
     _other_lag,
 )
+BACK_TO_BACK = Assumption("back_to_back", "packets of a round trip leave the host back to back at its beginning")
+SPREAD = Assumption("spread", "packets of a round trip reach the link evenly spread, as the ACKs before them")
 OF_THE_LOOP = (
     Assumption("timeouts_only", "every loss ends in a timeout, which falls in the third round trip", _other_recovery),
     Assumption("epochs", "the link changes at multiples of the round trip alone", _other_epochs),
-    Assumption("back_to_back", "packets of a round trip leave the host back to back, ACKs act at its beginning"),
     Assumption("no_loss_in_slow_start", "nothing is lost in slow start"),
     AN_ACK_EACH,
     GREEDY,
