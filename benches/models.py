@@ -4,8 +4,8 @@
     .venv/bin/python benches/models.py      # writes the section "Models" of BENCHMARKS.md
 
 Closed forms: loss rates from 1e-6 to 0.4, logarithmically spaced, all outputs of the record; what else a model needs
-is one number. Of several repeats the fastest counts: what disturbs a run only ever makes it slower. The chain's kernel
-alone is timed by `cargo bench -p ackclock-markov`.
+is one number. Curves over psi enumerate their states anew in every repeat. Of several repeats the fastest counts: what
+disturbs a run only ever makes it slower. The chain's kernel alone is timed by `cargo bench -p ackclock-markov`.
 """
 
 import os
@@ -15,13 +15,17 @@ from collections.abc import Callable
 import numpy as np
 import section
 
-from ackclock.models import MODELS, aimd_chain, solve
+from ackclock.models import MODELS, aimd_chain, explicit_rate, solve
 from ackclock.models import model as named
 
 POINTS = 1_000_000
 REPEATS = 7
+#: Models that solve one for each point.
+CHAINS = ("aimd_chain", "instcap", "tcp_alone", "constant_source")
 #: Of inputs without a default, besides the loss rate and the rate.
-GIVEN = {"rtt": 0.1, "size": 100.0, "buffer": 50.0}
+GIVEN = {"rtt": 0.1, "size": 100.0, "buffer": 50.0, "psi": 10.0, "decay": 0.1}
+#: A curve over psi has so many points.
+CURVE = 20
 
 
 def fastest(work: Callable[[], object]) -> float:
@@ -35,11 +39,11 @@ def fastest(work: Callable[[], object]) -> float:
 
 
 def closed_forms() -> list[str]:
-    """A row for each model but the chain, which solves one for each point."""
+    """A row for each model that solves no chain for each point."""
     varied = {"loss": np.geomspace(1e-6, 0.4, POINTS), "rate": np.geomspace(1, 1e6, POINTS)}
     rows = []
     for model in MODELS:
-        if model.name != aimd_chain.MODEL.name:
+        if model.name not in CHAINS:
             given = {one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None}
             rows.append(
                 f"| {model.name}, a million points | {fastest(lambda m=model, g=given: m.answer(**g)):.0f} ms |"
@@ -61,10 +65,28 @@ def chains() -> list[str]:
     ]
 
 
+def curves() -> list[str]:
+    """Efficiency over psi for two buffers, as in the figures of the publication."""
+
+    def both(source: explicit_rate.InstantaneousCapacity | explicit_rate.Unregulated) -> None:
+        explicit_rate.enumerate_states.cache_clear()
+        for buffer in (10, 12):
+            states = explicit_rate.enumerate_states(explicit_rate.Loop(40, buffer, window=65), source)
+            for psi in np.geomspace(1, 200, CURVE):
+                explicit_rate.solve(states, explicit_rate.TwoRateLink.of_sojourns(float(psi))).efficiency()
+
+    instcap = fastest(lambda: both(explicit_rate.InstantaneousCapacity()))
+    alone = fastest(lambda: both(explicit_rate.Unregulated()))
+    return [
+        f"| TCP with INSTCAP, {CURVE} values of psi for two buffers | {instcap:.0f} ms |",
+        f"| TCP alone, the same | {alone:.0f} ms |",
+    ]
+
+
 def main() -> None:
     """Prints the table and writes it into BENCHMARKS.md."""
     question = fastest(lambda: solve(named("pftk"), "loss", 100.0, rtt=0.1, timeout=0.4))
-    rows = ["| | |", "|---|---:|", *closed_forms(), *chains()]
+    rows = ["| | |", "|---|---:|", *closed_forms(), *chains(), *curves()]
     rows += [f"| the loss rate at which PFTK gives a throughput | {question:.1f} ms |"]
     measured = "\n".join([f"Load average {os.getloadavg()[1]:.1f}.", "", *rows])
     print(measured)
