@@ -7,6 +7,7 @@ use crate::congestion::ControlKind;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::Preset;
 use crate::estimator::EstimatorKind;
+use crate::feedback::FeedbackKind;
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::queue::QueueKind;
@@ -34,6 +35,7 @@ pub fn registry() -> Value {
         "estimators": catalogue::<EstimatorKind>(),
         "queues": catalogue::<QueueKind>(),
         "links": catalogue::<LinkKind>(),
+        "feedback": catalogue::<FeedbackKind>(),
         "impairments": catalogue::<ImpairmentKind>(),
         "traffic": catalogue::<TrafficKind>(),
         "presets": PRESETS.iter().map(preset).collect::<Map<_, _>>(),
@@ -101,6 +103,9 @@ fn preset(preset: &Preset) -> (String, Value) {
 
 pub(super) fn link(generator: &mut SchemaGenerator) -> Schema {
     one_of::<LinkKind>(generator)
+}
+pub(crate) fn feedback(generator: &mut SchemaGenerator) -> Schema {
+    one_of::<FeedbackKind>(generator)
 }
 pub(super) fn queue(generator: &mut SchemaGenerator) -> Schema {
     one_of::<QueueKind>(generator)
