@@ -19,7 +19,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 /// All presets, the default first.
-const PRESETS: [Preset; 3] = [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002];
+const PRESETS: [Preset; 4] = [
+    Preset::Linux,
+    Preset::Rfc,
+    Preset::Ns2Of2002,
+    Preset::Jacobson1988,
+];
 
 /// The JSON schema (draft 2020-12) of a whole scenario.
 pub fn schema() -> Value {
