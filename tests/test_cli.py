@@ -137,6 +137,7 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
         "estimators",
         "queues",
         "links",
+        "feedback",
         "impairments",
         "traffic",
         "models",

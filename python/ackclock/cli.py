@@ -414,7 +414,7 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "estimators", "queues", "links", "impairments", "traffic", "models", "metrics", "causes",
+    "controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "models", "metrics", "causes",
     "experiments", "presets", "schema",
 )  # fmt: skip
 

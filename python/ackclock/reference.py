@@ -60,6 +60,13 @@ KINDS = {
     ),
     "queues": Kind("Queues", "queue", "queue = {}", "Written as `queue` in a hop."),
     "links": Kind("Links", "link", "link = {}", "Written as `link` in a hop."),
+    "feedback": Kind(
+        "Feedback algorithms",
+        "feedback algorithm",
+        "algorithm = {}",
+        "What is made of the measured capacity of a hop before it is fed back. Written as `algorithm` in a link of "
+        "kind `feedback`.",
+    ),
     "impairments": Kind(
         "Impairments",
         "impairment",

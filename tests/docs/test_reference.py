@@ -48,6 +48,7 @@ REGISTERED = {
     "estimators": [],
     "queues": [QUEUE],
     "links": [],
+    "feedback": [],
     "impairments": [],
     "traffic": [],
     "tables": [

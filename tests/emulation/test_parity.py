@@ -129,3 +129,28 @@ def test_the_rate_of_a_markov_link_is_the_same_in_both_arms(tmp_path: Path) -> N
     assert rates["emulated"] == rates["simulated"]
     # Always busy, after the first packet has come: what has been sent is the integral of the same rate.
     assert abs(served["emulated"] - served["simulated"]) <= 20 * SIZE_BITS // 8
+
+
+def test_a_link_that_follows_another_is_the_same_in_both_arms(tmp_path: Path) -> None:
+    described = scenario(
+        """
+        link.kind = "feedback"
+        link.from = "followed"
+        link.algorithm = { kind = "effcap", m = 2, n = 3 }
+        link.delay = "25 ms"
+        link.period = "10 ms"
+        queue = { kind = "droptail", limit = "1000 packets" }
+        [[hops]]
+        name = "followed"
+        link = { kind = "markov", rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"], mean_sojourn = "50 ms" }
+        queue = { kind = "droptail", limit = "10 packets" }""",
+        '{ kind = "cbr", rate = "9720 kbit/s" }',
+    )
+    rates = {}
+    for arm in ARMS:
+        result, passages = run(described, arm, tmp_path / arm)  # what is emulated is replayed
+        assert len(passages) > 1000
+        columns = (result.tables["hops"][name].to_pylist() for name in ("hop", "time_s", "rate_bit_per_s"))
+        rates[arm] = {time_s: rate for hop, time_s, rate in zip(*columns, strict=True) if hop == "path"}
+    assert len(set(rates["simulated"].values())) > 3
+    assert rates["emulated"] == rates["simulated"]

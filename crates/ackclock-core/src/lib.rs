@@ -7,7 +7,7 @@
 //! | [`packet`] | the packet, the pool it lives in, FIFO lists of packets |
 //! | [`observe`] | who is told of drops and marks |
 //! | [`hop`] | impairments, queue, link, propagation delay: one element driven by any clock |
-//! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`], [`estimator`] | one file per kind of element, one registry per folder |
+//! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`], [`estimator`], [`feedback`] | one file per kind of element, one registry per folder |
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
 //! | [`network`], [`routes`] | from a scenario to hops, and the ways through them |
 //! | [`scenario`] | from text to checked, resolved values |
@@ -22,6 +22,7 @@ pub mod activity;
 pub mod congestion;
 pub mod endpoint;
 pub mod estimator;
+pub mod feedback;
 pub mod histogram;
 pub mod hop;
 pub mod impairment;

@@ -2,7 +2,7 @@
 //! drives it, virtual time or the real clock, starts from the same network and draws the same numbers.
 
 use crate::hop::Hop;
-use crate::link::Link;
+use crate::link::{Link, LinkContext};
 use crate::queue::droptail::DropTail;
 use crate::registry::{Place, Recipe};
 use crate::routes::{Routes, Stop};
@@ -62,11 +62,13 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         if description.scope == Scope::Shared {
             index_of[number] = Some(network.hops.len() as u32);
             network.shared.push(description.name.clone());
-            let place = format!("hop/{}", description.name);
+            let place = place_of_hop(description);
             network
                 .hops
-                .push(build_hop(description, Span::ZERO, streams, &place));
-            network.meters.push(build_link(description, streams, &place));
+                .push(build_hop(scenario, description, (Span::ZERO, streams), &place));
+            network
+                .meters
+                .push(build_link(scenario, description, streams, &place));
         }
     }
     let builder = RouteBuilder {
@@ -87,14 +89,37 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
     network
 }
 
-fn build_link(description: &HopDescription, streams: &Streams, place: &str) -> Box<dyn Link> {
-    description.link.build(Place {
-        streams,
-        name: &format!("{place}/link"),
+/// A hop's link. One that measures another hop's gets an instance of that of its own, which draws the same numbers.
+pub fn build_link(
+    scenario: &Scenario,
+    description: &HopDescription,
+    streams: &Streams,
+    place: &str,
+) -> Box<dyn Link> {
+    let measured = scenario
+        .hops
+        .iter()
+        .find(|hop| description.link.measures() == Some(&hop.name));
+    description.link.build(LinkContext {
+        measured: measured.map(|hop| build_link(scenario, hop, streams, &place_of_hop(hop))),
+        place: Place {
+            streams,
+            name: &format!("{place}/link"),
+        },
     })
 }
 
-fn build_hop(description: &HopDescription, extra: Span, streams: &Streams, place: &str) -> Hop {
+/// The prefix of the names of a shared hop's streams.
+fn place_of_hop(description: &HopDescription) -> String {
+    format!("hop/{}", description.name)
+}
+
+fn build_hop(
+    scenario: &Scenario,
+    description: &HopDescription,
+    (extra, streams): (Span, &Streams),
+    place: &str,
+) -> Hop {
     let queue = description.queue.build(Place {
         streams,
         name: &format!("{place}/queue"),
@@ -110,7 +135,7 @@ fn build_hop(description: &HopDescription, extra: Span, streams: &Streams, place
         .collect();
     Hop::new(
         queue,
-        build_link(description, streams, place),
+        build_link(scenario, description, streams, place),
         impairments,
         description.delay + extra,
     )
@@ -126,6 +151,9 @@ impl Link for Instant {
     }
     fn rate(&self, _at: Time) -> BitRate {
         BitRate::from_bit_per_s(u64::MAX)
+    }
+    fn mean_rate(&self, from: Time, _until: Time) -> BitRate {
+        self.rate(from)
     }
 }
 
@@ -183,7 +211,8 @@ impl RouteBuilder<'_> {
                 Some(shared) => Stop::hop(shared as usize, false),
                 None => {
                     let place = format!("{place}/{}/{}", stops.len(), description.name);
-                    let own = build_hop(description, std::mem::take(&mut extra), self.streams, &place);
+                    let extra = std::mem::take(&mut extra);
+                    let own = build_hop(self.scenario, description, (extra, self.streams), &place);
                     network.hops.push(own);
                     Stop::hop(network.hops.len() - 1, true)
                 }

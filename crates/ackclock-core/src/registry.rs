@@ -30,6 +30,10 @@ pub trait Kind: 'static {
 pub trait Recipe<K: Kind>: Debug + Send + Sync {
     /// Makes one.
     fn build(&self, context: K::Context<'_>) -> K::Product;
+    /// The name of the hop whose link it measures, if it does.
+    fn measures(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// What a parameter struct says of its element.
@@ -93,6 +97,10 @@ impl<K: Kind> Chosen<K> {
     /// Makes one.
     pub fn build(&self, context: K::Context<'_>) -> K::Product {
         self.recipe.build(context)
+    }
+    /// See [`Recipe::measures`].
+    pub fn measures(&self) -> Option<&str> {
+        self.recipe.measures()
     }
 }
 

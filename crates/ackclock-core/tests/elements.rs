@@ -1,8 +1,9 @@
 //! The contracts of links, queues, impairments and sources, checked on every registered one. A new element is checked by
 //! being registered: its parameters come from the examples of its schema, or from the fields its schema requires.
 
+use ackclock_core::feedback::FeedbackKind;
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
-use ackclock_core::link::{Link, LinkKind};
+use ackclock_core::link::{Link, LinkContext, LinkKind};
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::queue::{Discipline, Occupancy, QueueKind};
@@ -124,6 +125,7 @@ fn check_registry<K: Kind>() {
 #[test]
 fn registries_are_complete() {
     check_registry::<LinkKind>();
+    check_registry::<FeedbackKind>();
     check_registry::<QueueKind>();
     check_registry::<ImpairmentKind>();
     check_registry::<TrafficKind>();
@@ -137,7 +139,13 @@ fn at_place<R>(seed: u64, build: impl FnOnce(Place<'_>) -> R) -> R {
     })
 }
 fn link(chosen: &Chosen<LinkKind>, seed: u64) -> Box<dyn Link> {
-    at_place(seed, |place| chosen.build(place))
+    let moving =
+        json!({ "kind": "markov", "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "80 ms" });
+    let moving = choose::<LinkKind>(&moving, &Traces).unwrap();
+    at_place(seed, |place| {
+        let measured = chosen.measures().map(|_| moving.build(LinkContext::alone(place)));
+        chosen.build(LinkContext { place, measured })
+    })
 }
 fn impairment(chosen: &Chosen<ImpairmentKind>, seed: u64) -> Box<dyn Impairment> {
     at_place(seed, |place| chosen.build(place))
@@ -275,6 +283,8 @@ proptest! {
                 finishes.push((start, size, finish));
                 for at in [start, start + finish.since(start) / 2, start + Span::from_nanos(ahead)] {
                     prop_assert_eq!(one.rate(at), idle.rate(at), "{} at {:?}", chosen.name, at);
+                    let later = at + Span::from_nanos(size * 1000);
+                    prop_assert_eq!(one.mean_rate(at, later), idle.mean_rate(at, later), "{}", chosen.name);
                 }
                 if finish.is_never() {
                     break;

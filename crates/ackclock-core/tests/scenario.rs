@@ -443,7 +443,7 @@ fn mistakes_in_transports_name_field_value_and_remedy() {
         (
             "flows.abse.transport.preset",
             json!("ns2"),
-            r#"flows.abse.transport.preset: "ns2" is no choice; write one of ns2-2002, rfc, linux"#,
+            r#"flows.abse.transport.preset: "ns2" is no choice; write one of ns2-2002, jacobson1988, rfc, linux"#,
         ),
         (
             "flows.abse.transport.preset",
@@ -706,8 +706,9 @@ fn assignment() -> impl Strategy<Value = (&'static str, Value)> {
         any::<u64>().prop_map(|seed| ("seed", json!(seed.to_string()))),
         (1_u32..2000).prop_map(|count| ("flows.abse.count", json!(count))),
         prop::collection::vec(hops(), 1..20).prop_map(|route| ("flows.cross.route", json!(route))),
-        one_of(&["linux", "rfc", "ns2-2002"]).prop_map(|preset| ("flows.abse.transport.preset", preset)),
-        one_of(&["tahoe", "reno", "newreno", "sack"])
+        one_of(&["linux", "rfc", "ns2-2002", "jacobson1988"])
+            .prop_map(|preset| ("flows.abse.transport.preset", preset)),
+        one_of(&["timeout_only", "tahoe", "reno", "newreno", "sack"])
             .prop_map(|recovery| ("flows.abse.transport.recovery", recovery)),
         (1_u32..9).prop_map(|n| (
             "flows.abse.transport.delayed_ack.every",

@@ -70,7 +70,7 @@ pub mod networks {
     use ackclock_core::observe::{Context, DropReason};
     use ackclock_core::packet::{Backlog, Fifo, FlowId, PacketId};
     use ackclock_core::queue::{Discipline, Queue, QueueKind};
-    use ackclock_core::registry::{Kind, Place};
+    use ackclock_core::registry::Kind;
     use ackclock_core::scenario::{Scenario, tree};
     use ackclock_core::streams::Streams;
     use ackclock_core::units::{Span, Time};
@@ -122,6 +122,10 @@ pub mod networks {
             "trace" => vec![
                 r#"{ kind = "trace", file = "deliveries", format = "mahimahi" }"#,
                 r#"{ kind = "trace", file = "rates", format = "csv" }"#,
+            ],
+            "feedback" => vec![
+                r#"{ kind = "feedback", from = "elsewhere", algorithm = { kind = "instcap" }, delay = "5 ms", period = "3 ms" }"#,
+                r#"{ kind = "feedback", from = "elsewhere", algorithm = { kind = "effcap", m = 2, n = 9 }, delay = "20 ms", period = "2 ms", sessions = 2 }"#,
             ],
             other => panic!("say how link \"{other}\" is to be tested"),
         }
@@ -202,6 +206,10 @@ scope = "per_flow"
 [[hops]]
 name = "back"
 {back}
+[[hops]]
+name = "elsewhere"
+link = {{ kind = "markov", rates = ["30 Mbit/s", "2 Mbit/s", "0 bit/s"], mean_sojourn = "9 ms" }}
+queue = {{ kind = "droptail", limit = "unlimited" }}
 [[flows]]
 name = "near"
 count = 2
@@ -263,10 +271,7 @@ traffic = {{ kind = "bulk" }}
             let streams = Streams::new(scenario.seed, 0);
             let mut network = network::build(&scenario, &streams);
             if self.marks {
-                let link = scenario.hops[1].link.build(Place {
-                    streams: &streams,
-                    name: "hop/second/link",
-                });
+                let link = network::build_link(&scenario, &scenario.hops[1], &streams, "hop/second");
                 let marker = Discipline::Scheduled(Box::new(Marker::default()));
                 network.hops[1] = Hop::new(marker, link, Vec::new(), Span::from_millis(1));
             }

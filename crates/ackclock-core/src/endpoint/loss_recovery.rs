@@ -159,6 +159,7 @@ impl Recovery {
     /// Whether the duplicate ACKs so far mean a loss.
     fn is_loss(&self, first: u64) -> bool {
         match self.kind {
+            LossRecovery::TimeoutOnly => false,
             // RFC 6675 section 5.1: not before what was outstanding at a timeout is acknowledged.
             LossRecovery::Sack => self.phase == Phase::Open && self.duplicates >= self.threshold,
             // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`.

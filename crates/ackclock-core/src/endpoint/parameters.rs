@@ -1,4 +1,4 @@
-//! Every switch of TCP that changes an experiment's outcome, with the presets `ns2-2002`, `rfc` and `linux`.
+//! Every switch of TCP that changes an experiment's outcome, with the presets `ns2-2002`, `rfc`, `linux` and `jacobson1988`.
 
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use crate::units::{Bytes, Span};
@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossRecovery {
+    /// None but the retransmission timer: duplicate ACKs mean nothing (Jacobson 1988 before fast retransmit).
+    TimeoutOnly,
     /// Three duplicates: slow start from the hole (Jacobson 1988).
     Tahoe,
     /// Fast recovery that ends at any new ACK (RFC 2001).
@@ -183,6 +185,9 @@ pub struct TcpParameters {
     pub rto_maximum: Span,
     /// Retransmission timeout before the first sample.
     pub rto_initial: Span,
+    /// Whether the timeout follows the round-trip times. If not it is `rto_initial` for ever, doubled while the timer goes off again: for comparing with
+    /// models whose timeout is a constant.
+    pub rto_adaptive: bool,
     /// What is sent after a timeout.
     pub after_timeout: AfterTimeout,
     /// ssthresh when the timer goes off again for the same segment.
@@ -207,6 +212,9 @@ pub enum Preset {
     /// ns-2 as the papers of 2002 used it, with the one-way TCP agents: per-segment ACKs, NewReno slow but steady, no handshake.
     #[serde(rename = "ns2-2002")]
     Ns2Of2002,
+    /// The sender of Jacobson (1988) without fast retransmit, its timer as coarse as BSD's of that time: every loss ends in a timeout.
+    #[serde(rename = "jacobson1988")]
+    Jacobson1988,
     /// What the RFCs say today.
     #[serde(rename = "rfc")]
     Rfc,
@@ -222,6 +230,7 @@ impl Preset {
         match self {
             Preset::Rfc => rfc(),
             Preset::Ns2Of2002 => ns2_of_2002(),
+            Preset::Jacobson1988 => jacobson_1988(),
             Preset::Linux => linux(),
         }
     }
@@ -257,6 +266,7 @@ fn rfc() -> TcpParameters {
         rto_floor: RtoFloor::Timeout,
         rto_maximum: Span::from_millis(60_000), // RFC 6298 (2.5): at least 60 s
         rto_initial: Span::from_millis(1000),   // RFC 6298 (2.1)
+        rto_adaptive: true,
         after_timeout: AfterTimeout::Scoreboard,
         repeated_timeout: RepeatedTimeout::Keep,
         idle_restart: IdleRestart::InitialWindow,
@@ -297,6 +307,24 @@ fn ns2_of_2002() -> TcpParameters {
         window_validation: false,
         pacing: Pacing::Off,
         ..rfc()
+    }
+}
+
+/// Slow start, congestion avoidance and the timer of Jacobson (1988), with the numbers of 4.3BSD's `tcp_timer.h` and `tcp_timer.c`: ticks of 500 ms, timeouts
+/// from 1 s to 64 s, 3 s before the first sample (also RFC 1122 section 4.2.3.1), ssthresh in whole segments. BSD delayed its ACKs, and timed
+/// one segment per round trip; here each segment is acknowledged and timed (unless sent twice, Karn), as in the studies of rate feedback that this preset
+/// is for: it is worth 2 % of the goodput where their rate changes every few round trips.
+fn jacobson_1988() -> TcpParameters {
+    TcpParameters {
+        mss: Bytes(536),                                      // RFC 1122 section 4.2.2.6
+        receive_window: OptionalWindow::Bytes(Bytes(65_535)), // 16 bits of the header
+        recovery: LossRecovery::TimeoutOnly,
+        growth_at_recovery_end: false,
+        rtt_sampling: RttSampling::EveryAck,
+        clock_granularity: Span::from_millis(500),
+        rto_initial: Span::from_millis(3000),
+        rto_maximum: Span::from_millis(64_000),
+        ..ns2_of_2002()
     }
 }
 

@@ -12,6 +12,8 @@ pub struct RttEstimator {
     rto_minimum: Span,
     rto_maximum: Span,
     rto_floor: RtoFloor,
+    /// The timeout if it does not follow the samples.
+    fixed: Option<Span>,
     /// In eighths and quarters of a nanosecond, so that the gains 1/8 and 1/4 lose nothing to rounding (Jacobson 1988, appendix A).
     scaled_srtt: u64,
     scaled_rttvar: u64,
@@ -49,6 +51,7 @@ impl RttEstimator {
             rto_minimum: parameters.rto_minimum,
             rto_maximum: parameters.rto_maximum,
             rto_floor: parameters.rto_floor,
+            fixed: (!parameters.rto_adaptive).then_some(parameters.rto_initial),
             scaled_srtt: 0,
             scaled_rttvar: 0,
             base: Span::ZERO,
@@ -77,7 +80,7 @@ impl RttEstimator {
             self.scaled_rttvar = self.scaled_rttvar - self.scaled_rttvar / 4 + error;
             self.scaled_srtt = self.scaled_srtt - self.scaled_srtt / 8 + r;
         }
-        self.base = self.bounded(self.unbounded());
+        self.base = self.bounded(self.fixed.unwrap_or_else(|| self.unbounded()));
         self.backed_off = self.base;
     }
 
@@ -185,6 +188,24 @@ mod tests {
     }
 
     #[test]
+    fn a_fixed_timeout_takes_no_notice_of_samples_but_of_back_off() {
+        let parameters = TcpParameters {
+            rto_initial: MS * 300,
+            rto_adaptive: false,
+            ..exact()
+        };
+        let mut rtt = RttEstimator::new(&parameters);
+        for sample in [20, 900, 5000] {
+            rtt.back_off();
+            rtt.back_off();
+            assert_eq!(rtt.rto(), MS * 1200);
+            rtt.sample(MS * sample);
+            assert_eq!(rtt.rto(), MS * 300, "a sample ends the back-off");
+        }
+        assert!(rtt.smoothed() > Some(MS * 300));
+    }
+
+    #[test]
     fn samples_are_rounded_up_to_the_tick() {
         let mut parameters = exact();
         parameters.clock_granularity = MS * 100;
@@ -232,7 +253,7 @@ mod tests {
         fn the_timeout_stays_within_its_bounds(
             rtts in prop::collection::vec(prop_oneof![0..u64::MAX, 0..10_000_000_000_u64], 1..50),
             backs in 0..70_u32,
-            preset in prop::sample::select(vec![Preset::Rfc, Preset::Ns2Of2002, Preset::Linux]),
+            preset in prop::sample::select(vec![Preset::Rfc, Preset::Ns2Of2002, Preset::Linux, Preset::Jacobson1988]),
         ) {
             let parameters = preset.parameters();
             let mut rtt = RttEstimator::new(&parameters);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::impairment::ImpairmentKind;
-use crate::link::LinkKind;
+use crate::link::{LinkContext, LinkKind};
 use crate::observe::{DropReason, Observer};
 use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
 use crate::queue::{Queue, QueueKind};
@@ -34,10 +34,10 @@ impl Description {
     fn link(&self) -> Box<dyn Link> {
         let streams = &Streams::new(1, 0);
         let link = registry::choose::<LinkKind>(&self.link, &NoFiles).unwrap();
-        link.build(Place {
+        link.build(LinkContext::alone(Place {
             streams,
             name: "hop/test/link",
-        })
+        }))
     }
     fn impairments(&self) -> Vec<Box<dyn Impairment>> {
         let streams = &Streams::new(1, 0);

@@ -1,7 +1,7 @@
 //! A link of constant rate.
 
-use super::{Link, LinkKind};
-use crate::registry::{Element, Place, Recipe};
+use super::{Link, LinkContext, LinkKind};
+use crate::registry::{Element, Recipe};
 use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ impl Element<LinkKind> for Constant {
 }
 
 impl Recipe<LinkKind> for Constant {
-    fn build(&self, _: Place<'_>) -> Box<dyn Link> {
+    fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         Box::new(ConstantLink::new(self.rate))
     }
 }
@@ -131,6 +131,10 @@ impl Link for ConstantLink {
     }
 
     fn rate(&self, _at: Time) -> BitRate {
+        self.rate
+    }
+
+    fn mean_rate(&self, _from: Time, _until: Time) -> BitRate {
         self.rate
     }
 

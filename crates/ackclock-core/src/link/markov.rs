@@ -12,8 +12,8 @@
 //! longer than the gap is walked.
 
 use super::piecewise::{Piece, PiecewiseLink, Rates};
-use super::{Link, LinkKind};
-use crate::registry::{Element, Place, Recipe};
+use super::{Link, LinkContext, LinkKind};
+use crate::registry::{Element, Recipe};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::{Stream, Streams};
@@ -142,8 +142,8 @@ impl Element<LinkKind> for Markov {
 }
 
 impl Recipe<LinkKind> for Markov {
-    fn build(&self, place: Place<'_>) -> Box<dyn Link> {
-        let mut stream = place.stream();
+    fn build(&self, context: LinkContext<'_>) -> Box<dyn Link> {
+        let mut stream = context.place.stream();
         Box::new(PiecewiseLink::new(Walk::new(
             Arc::clone(&self.chain),
             self.initial,
@@ -327,6 +327,7 @@ impl Rates for Walk {
 mod tests {
     use super::*;
     use crate::registry;
+    use crate::registry::Place;
     use crate::scenario::files::NoFiles;
     use crate::units::Bytes;
     use proptest::prelude::*;
@@ -345,10 +346,10 @@ mod tests {
     }
     fn link(tree: Value, seed: u64) -> Box<dyn Link> {
         let streams = Streams::new(seed, 0);
-        parameters(tree).build(Place {
+        parameters(tree).build(LinkContext::alone(Place {
             streams: &streams,
             name: "hop/test/link",
-        })
+        }))
     }
     fn refusal(mut tree: Value) -> String {
         tree["kind"] = "markov".into();

@@ -6,6 +6,7 @@ use crate::units::{BitRate, Bytes, Time};
 use std::fmt::Debug;
 
 pub mod constant;
+pub mod feedback;
 pub mod markov;
 mod piecewise;
 pub mod trace;
@@ -18,9 +19,31 @@ pub trait Link: Debug + Send {
     fn finish(&mut self, start: Time, size: Bytes) -> Time;
     /// The rate at that moment (any moment not before the last `start`).
     fn rate(&self, at: Time) -> BitRate;
+    /// The mean of the rate between two moments, moments as above; the rate itself if they are one. It takes as long as the rate changes
+    /// often in between.
+    fn mean_rate(&self, from: Time, until: Time) -> BitRate;
     /// The same link as a value, if its rate is constant: a hop need not call that one through a pointer.
     fn as_constant(&self) -> Option<constant::ConstantLink> {
         None
+    }
+}
+
+/// What a link is built with.
+#[derive(Debug)]
+pub struct LinkContext<'a> {
+    /// Where it stands (`hop/bottleneck/link`).
+    pub place: Place<'a>,
+    /// Another instance of the link that this one [measures](crate::registry::Recipe::measures), with the same realisation; nothing for those that measure none.
+    pub measured: Option<Box<dyn Link>>,
+}
+
+impl<'a> LinkContext<'a> {
+    /// For a link that measures no other.
+    pub fn alone(place: Place<'a>) -> Self {
+        LinkContext {
+            place,
+            measured: None,
+        }
     }
 }
 
@@ -30,13 +53,14 @@ pub struct LinkKind;
 
 impl Kind for LinkKind {
     type Product = Box<dyn Link>;
-    type Context<'a> = Place<'a>;
+    type Context<'a> = LinkContext<'a>;
     const NAME: &'static str = "link";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<LinkKind>] = &[
             Entry::of::<constant::Constant>(),
             Entry::of::<markov::Markov>(),
             Entry::of::<trace::Trace>(),
+            Entry::of::<feedback::Feedback>(),
         ];
         LIST
     }

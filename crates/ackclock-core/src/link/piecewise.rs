@@ -7,11 +7,17 @@
 
 use super::Link;
 use crate::units::{BitRate, Bytes, Span, Time};
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::fmt::Debug;
 
 /// Billionths of a bit in a byte.
-const WORK_PER_BYTE: u64 = 8_000_000_000;
+pub(super) const WORK_PER_BYTE: u64 = 8_000_000_000;
+
+/// The mean rate of `work` done between two moments, rounded down; `None` if there is no time between them.
+pub(super) fn mean_of(work: u128, from: Time, until: Time) -> Option<BitRate> {
+    let mean = work.checked_div(until.since(from).as_nanos().into())?;
+    Some(BitRate::from_bit_per_s(mean as u64)) // no more than the largest of the rates
+}
 
 /// A stretch of time with one rate: `from` included, `until` excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +79,22 @@ pub(super) struct PiecewiseLink<R: Rates> {
 }
 
 impl<R: Rates> PiecewiseLink<R> {
+    /// The reader at that moment.
+    fn read(&self, at: Time) -> RefMut<'_, R> {
+        let mut reader = self.reader.borrow_mut();
+        let nearest = if at < self.ahead.piece().from {
+            &self.behind
+        } else {
+            &self.ahead
+        };
+        let read = reader.piece().from;
+        if at < read || read < nearest.piece().from {
+            *reader = nearest.clone();
+        }
+        reader.seek(at);
+        reader
+    }
+
     pub fn new(rates: R) -> Self {
         PiecewiseLink {
             behind: rates.clone(),
@@ -147,18 +169,22 @@ impl<R: Rates> Link for PiecewiseLink<R> {
         if ahead.from <= at && at < ahead.until {
             return ahead.rate;
         }
-        let mut reader = self.reader.borrow_mut();
-        let nearest = if at < ahead.from {
-            &self.behind
-        } else {
-            &self.ahead
-        };
-        let read = reader.piece().from;
-        if at < read || read < nearest.piece().from {
-            *reader = nearest.clone();
+        self.read(at).piece().rate
+    }
+
+    fn mean_rate(&self, from: Time, until: Time) -> BitRate {
+        let mut reader = self.read(from);
+        let (mut now, mut work) = (from, 0);
+        loop {
+            let Piece { until: end, rate, .. } = reader.piece();
+            let next = end.min(until);
+            work += u128::from(rate.as_bit_per_s()) * u128::from(next.since(now).as_nanos());
+            if until <= end {
+                return mean_of(work, from, until).unwrap_or(rate);
+            }
+            now = next;
+            reader.advance();
         }
-        reader.seek(at);
-        reader.piece().rate
     }
 }
 

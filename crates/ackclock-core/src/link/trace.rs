@@ -27,8 +27,8 @@
 //! constant rate. A packet in service feels every change (see the exact integral in `piecewise.rs`).
 
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
-use super::{Link, LinkKind};
-use crate::registry::{Element, Place, Recipe};
+use super::{Link, LinkContext, LinkKind};
+use crate::registry::{Element, Recipe};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Span, Time};
@@ -126,7 +126,7 @@ impl Element<LinkKind> for Trace {
 }
 
 impl Recipe<LinkKind> for Trace {
-    fn build(&self, _: Place<'_>) -> Box<dyn Link> {
+    fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         match &self.schedule {
             Schedule::Deliveries(deliveries) => Box::new(DeliveryLink::new(deliveries.clone())),
             Schedule::Rates(rows) => Box::new(PiecewiseLink::new(rows.clone())),

@@ -1,8 +1,8 @@
 //! What no single field shows: values that do not go together, or that no run could hold.
 
 use super::error::{Error, Result};
-use super::resolve::value_of;
-use super::{FlowDescription, Scenario, Transport};
+use super::resolve::{no_hop, value_of};
+use super::{FlowDescription, Scenario, Scope, Transport};
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
 use crate::registry::Place;
@@ -59,6 +59,7 @@ impl Scenario {
             return refuse("replicates", &self.replicates, &remedy);
         }
         self.check_samples()?;
+        self.check_measured()?;
         for flow in &self.flows {
             flow.check()
                 .map_err(|error| error.within(&format!("flows.{}", flow.name)))?;
@@ -67,6 +68,30 @@ impl Scenario {
         if instances > MOST_FLOWS {
             let message = format!("are {instances} with their counts; write {MOST_FLOWS} at most");
             return Err(Error::message("flows", message));
+        }
+        Ok(())
+    }
+
+    /// Who measures a hop's link needs a hop of that name that all share, and whose rate does not follow another in its turn: no circles.
+    fn check_measured(&self) -> Result<()> {
+        for hop in &self.hops {
+            let Some(name) = hop.link.measures() else {
+                continue;
+            };
+            let remedy = match self.hops.iter().find(|other| other.name == name) {
+                Some(other) if other.link.measures().is_some() => {
+                    "is a hop whose rate is fed back itself; name one whose rate is its own".into()
+                }
+                Some(other) if other.scope == Scope::PerFlow => {
+                    "is a hop that each flow has its own of; name a shared one".into()
+                }
+                Some(_) => continue,
+                None => {
+                    let known: Vec<&str> = self.hops.iter().map(|hop| hop.name.as_str()).collect();
+                    no_hop(name, &known)
+                }
+            };
+            return refuse(&format!("hops.{}.link.from", hop.name), &name, &remedy);
         }
         Ok(())
     }

@@ -199,17 +199,25 @@ pub(super) fn choose<K: Kind>(tree: &Value, field: &str, files: &dyn Files) -> R
     registry::choose(tree, files).map_err(|error| error.within(field))
 }
 
+/// What to do about a name that none of the hops has.
+pub(super) fn no_hop(name: &str, known: &[&str]) -> String {
+    match (nearest(name, known), known) {
+        (Some(name), _) => format!("names no hop; did you mean \"{name}\"?"),
+        (None, []) => "names no hop, and there are none; describe it under [[hops]]".into(),
+        (None, known) => format!("names no hop; write one of {}", known.join(", ")),
+    }
+}
+
 /// Names of hops to their positions.
 fn route(names: &[String], field: &str, hops: &[HopDescription]) -> Result<Vec<usize>> {
     let place = |(step, name): (usize, &String)| {
         hops.iter().position(|hop| &hop.name == name).ok_or_else(|| {
             let known: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
-            let remedy = match (nearest(name, &known), &known[..]) {
-                (Some(name), _) => format!("names no hop; did you mean \"{name}\"?"),
-                (None, []) => "names no hop, and there are none; describe it under [[hops]]".into(),
-                (None, known) => format!("names no hop; write one of {}", known.join(", ")),
-            };
-            Error::new(&format!("{field}.{step}"), &name.as_str().into(), &remedy)
+            Error::new(
+                &format!("{field}.{step}"),
+                &name.as_str().into(),
+                &no_hop(name, &known),
+            )
         })
     };
     names.iter().enumerate().map(place).collect()

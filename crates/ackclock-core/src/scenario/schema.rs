@@ -7,6 +7,7 @@ use crate::congestion::ControlKind;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::Preset;
 use crate::estimator::EstimatorKind;
+use crate::feedback::FeedbackKind;
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::queue::QueueKind;
@@ -18,7 +19,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 /// All presets, the default first.
-const PRESETS: [Preset; 3] = [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002];
+const PRESETS: [Preset; 4] = [
+    Preset::Linux,
+    Preset::Rfc,
+    Preset::Ns2Of2002,
+    Preset::Jacobson1988,
+];
 
 /// The JSON schema (draft 2020-12) of a whole scenario.
 pub fn schema() -> Value {
@@ -34,6 +40,7 @@ pub fn registry() -> Value {
         "estimators": catalogue::<EstimatorKind>(),
         "queues": catalogue::<QueueKind>(),
         "links": catalogue::<LinkKind>(),
+        "feedback": catalogue::<FeedbackKind>(),
         "impairments": catalogue::<ImpairmentKind>(),
         "traffic": catalogue::<TrafficKind>(),
         "presets": PRESETS.iter().map(preset).collect::<Map<_, _>>(),
@@ -101,6 +108,9 @@ fn preset(preset: &Preset) -> (String, Value) {
 
 pub(super) fn link(generator: &mut SchemaGenerator) -> Schema {
     one_of::<LinkKind>(generator)
+}
+pub(crate) fn feedback(generator: &mut SchemaGenerator) -> Schema {
+    one_of::<FeedbackKind>(generator)
 }
 pub(super) fn queue(generator: &mut SchemaGenerator) -> Schema {
     one_of::<QueueKind>(generator)

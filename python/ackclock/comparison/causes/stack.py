@@ -11,7 +11,9 @@ __all__ = [
 ]  # fmt: skip
 
 # Parameters that matter only where there are timeouts, or only where something is lost.
-_OF_TIMEOUTS = frozenset({"rto_minimum", "rto_floor", "rto_maximum", "after_timeout", "repeated_timeout"})
+_OF_TIMEOUTS = frozenset(
+    {"rto_minimum", "rto_floor", "rto_maximum", "rto_adaptive", "after_timeout", "repeated_timeout"}
+)
 _OF_LOSSES = frozenset(
     {
         "decrease_base", "recovery", "partial_ack", "partial_window_deflation", "growth_at_recovery_end", "careful",

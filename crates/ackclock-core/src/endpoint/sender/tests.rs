@@ -19,7 +19,8 @@ use crate::units::BitRate;
 use std::sync::Mutex;
 
 const MSS: u64 = 1000;
-const RECOVERIES: [LossRecovery; 4] = [
+const RECOVERIES: [LossRecovery; 5] = [
+    LossRecovery::TimeoutOnly,
     LossRecovery::Tahoe,
     LossRecovery::Reno,
     LossRecovery::Newreno,

@@ -139,4 +139,11 @@ impl Link for DeliveryLink {
         let bytes = (OPPORTUNITY - TUN_HEADER).saturating_mul(opportunities);
         BitRate::average(Bytes(bytes), AROUND)
     }
+
+    /// At 1500 bytes an opportunity; one at `until` counts, one at `from` does not.
+    fn mean_rate(&self, from: Time, until: Time) -> BitRate {
+        let opportunities = self.deliveries.count(until) - self.deliveries.count(from);
+        let bytes = (OPPORTUNITY - TUN_HEADER).saturating_mul(opportunities);
+        BitRate::average(Bytes(bytes), until.since(from))
+    }
 }

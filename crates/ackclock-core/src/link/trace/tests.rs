@@ -3,6 +3,7 @@
 use super::delivery::{OPPORTUNITY, TUN_HEADER};
 use super::*;
 use crate::registry;
+use crate::registry::Place;
 use crate::streams::Streams;
 use crate::units::Bytes;
 use proptest::prelude::*;
@@ -26,10 +27,10 @@ fn choose(text: &str, tree: Value) -> Result<registry::Chosen<LinkKind>> {
     registry::choose::<LinkKind>(&full, &Text(text))
 }
 fn link(text: &str, tree: Value) -> Box<dyn Link> {
-    choose(text, tree).unwrap().build(Place {
+    choose(text, tree).unwrap().build(LinkContext::alone(Place {
         streams: &Streams::new(1, 0),
         name: "hop/test/link",
-    })
+    }))
 }
 fn mahimahi(text: &str) -> Box<dyn Link> {
     link(text, json!({ "format": "mahimahi" }))

@@ -39,6 +39,20 @@ fn three_duplicates_resend_the_first_segment() {
 }
 
 #[test]
+fn without_fast_retransmit_only_the_timer_repairs() {
+    let mut d = Dialogue::bulk(plain(LossRecovery::TimeoutOnly), 10);
+    d.wait(100);
+    // However many duplicates: nothing is sent, nothing reduced, and the timer does not start anew.
+    assert_eq!(d.duplicates(9, 0), NONE);
+    assert_eq!(d.cwnd(), 10);
+    assert!(d.log.lock().unwrap().congestions.is_empty());
+    assert_eq!(d.wait(900).timeout(), [0]);
+    assert_eq!((d.cwnd(), d.events()), (1, vec![SenderEventKind::Timeout]));
+    // All the rest had arrived: slow start to half of what it was.
+    assert_eq!(d.wait(100).ack(10), [10, 11]);
+}
+
+#[test]
 fn tahoe_starts_again_from_one_segment() {
     let mut d = Dialogue::bulk(plain(LossRecovery::Tahoe), 10);
     d.wait(100);
@@ -247,7 +261,11 @@ fn a_rescue_saves_a_lost_tail_from_the_timer_once() {
 
 #[test]
 fn a_lost_retransmission_needs_the_timer() {
-    for recovery in RECOVERIES {
+    for recovery in RECOVERIES
+        .into_iter()
+        .filter(|one| *one != LossRecovery::TimeoutOnly)
+    // it sends nothing at duplicates
+    {
         let mut d = Dialogue::bulk(plain(recovery), 10);
         d.wait(100);
         for end in 2..=10 {

@@ -1,0 +1,92 @@
+//! A percentile of the last sliding means: EFFCAP's minimum, less strict.
+
+use super::sliding_mean::SlidingMean;
+use super::{FeedbackAlgorithm, FeedbackKind, check_number};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::Result;
+use crate::scenario::files::Files;
+use crate::units::{BitRate, Probability};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::VecDeque;
+
+/// Parameters.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "percentile": "5 %", "n": 50 }))]
+pub struct Percentile {
+    /// How much of the means is not larger than what is fed back (nearest rank): `"0 %"` is the smallest of them, `"50 %"` the median.
+    pub percentile: Probability,
+    /// Each mean is of so many measurements, at least one.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub m: u32,
+    /// How many means are looked at, at least one.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub n: u32,
+}
+
+/// A rank that is whole but for rounding is whole: 56 % of 25 means are 14 of them.
+const ROUNDING: f64 = 1e-6;
+
+fn one() -> u32 {
+    1
+}
+
+impl Element<FeedbackKind> for Percentile {
+    const NAME: &'static str = "percentile";
+    const LABEL: &'static str = "percentile";
+    const SUMMARY: &'static str = "Feeds back a percentile of the last means of measurements.";
+    const REFERENCE: &'static str = "after the cautious forecast of Winstein, Sivaraman, Balakrishnan (2013), NSDI, of which it is no reproduction";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_number("m", self.m)?;
+        check_number("n", self.n)
+    }
+}
+
+impl Recipe<FeedbackKind> for Percentile {
+    fn build(&self, (): ()) -> Box<dyn FeedbackAlgorithm> {
+        Box::new(Ranked {
+            parameters: *self,
+            mean: SlidingMean::new(self.m),
+            means: VecDeque::new(),
+            sorted: Vec::new(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Ranked {
+    parameters: Percentile,
+    mean: SlidingMean,
+    /// The last means as they came, and by size.
+    means: VecDeque<u64>,
+    sorted: Vec<u64>,
+}
+
+impl FeedbackAlgorithm for Ranked {
+    fn feed_back(&mut self, measured: BitRate) -> BitRate {
+        let mean = self.mean.push(measured);
+        let full = self.means.len() == self.parameters.n as usize;
+        if full && let Some(oldest) = self.means.pop_front() {
+            let place = self.sorted.partition_point(|&one| one < oldest);
+            self.sorted.remove(place);
+        }
+        self.means.push_back(mean);
+        let place = self.sorted.partition_point(|&one| one < mean);
+        self.sorted.insert(place, mean);
+        let rank =
+            libm::ceil(self.parameters.percentile.get() * self.sorted.len() as f64 - ROUNDING) as usize;
+        BitRate::from_bit_per_s(self.sorted[rank.saturating_sub(1)])
+    }
+    fn memory(&self) -> u64 {
+        u64::from(self.parameters.n) + u64::from(self.parameters.m) - 1
+    }
+    fn clear(&mut self) {
+        self.mean.clear();
+        self.means.clear();
+        self.sorted.clear();
+    }
+}

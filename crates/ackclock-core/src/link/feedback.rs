@@ -1,0 +1,246 @@
+//! A link that follows the capacity of another hop's: the server of a host whose network tells it at which rate to send.
+//!
+//! The other link is measured over periods that begin at multiples of `period`. At the end of each, the algorithm makes of its
+//! mean rate and of those before a rate to feed back. Of that this link gets its part, `delay` later: all of it in the round trip is
+//! lumped into one, as a change here cannot be felt there before a full round trip after the change there. Before the first feedback has
+//! come the link sends at `initial_rate`.
+//!
+//! **A packet keeps the rate that holds when its service starts**, unlike one at a link whose own rate changes: a source spaces what it
+//! sends by the rate it knows. What the rate is worth to a nanosecond is carried on all the same.
+//!
+//! The measured link is another instance of the hop's, with the same realisation, that serves nobody. So this link's rate is a function of time like any
+//! other's, and needs no packets, no events and no order between the two hops. A control packet that is lost, or waits in a queue, is not modelled, nor
+//! is the slow rise of the rate that ABR sources had. The capacity measured is that of the link, whoever uses it.
+//!
+//! `delay = "0 s"` with a period of one round trip, at a link that changes at multiples of the round trip, gives the source of the renewal model of
+//! TCP over ABR: S(t) = R(t − Δ).
+
+use super::piecewise::{WORK_PER_BYTE, mean_of};
+use super::{Link, LinkContext, LinkKind};
+use crate::feedback::{FeedbackAlgorithm, FeedbackKind};
+use crate::registry::{Chosen, Element, Recipe, choose};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::units::{BitRate, Bytes, Probability, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "200 ms", "period": "30 ms" }))]
+#[schemars(example = json!({ "from": "bottleneck", "algorithm": { "kind": "effcap", "m": 7, "n": 49 }, "delay": "200 ms", "period": "30 ms", "sessions": 2 }))]
+pub struct Feedback {
+    /// The name of the hop whose link is measured: a shared one, and no feedback link itself.
+    #[schemars(extend("examples" = ["bottleneck"]))]
+    pub from: String,
+    /// What is made of the measurements.
+    #[schemars(schema_with = "crate::scenario::schema::feedback", extend("examples" = [{ "kind": "effcap", "m": 7, "n": 49 }]))]
+    pub algorithm: Value,
+    /// How long after a measurement has ended the link follows it.
+    pub delay: Span,
+    /// How long each measurement lasts.
+    pub period: Span,
+    /// Among how many sessions the rate is divided; each has a host of its own.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    pub sessions: u32,
+    /// The part of the rate that is asked for, between 0 and 1. Less than all of it leaves the bottleneck room to empty its queue. It is
+    /// not the place for the overhead of ATM cells (48/53): where they fill both links, as with ABR, it is a factor on the result.
+    #[serde(default = "all")]
+    pub target_utilisation: Probability,
+    /// The rate is never less: ABR's minimum cell rate. A link that fell to nothing would not even learn that it may send again.
+    #[serde(default = "minimum_rate")]
+    pub minimum_rate: BitRate,
+    /// The rate before the first feedback; by default the session's part of what the measured link has at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_rate: Option<BitRate>,
+    #[serde(skip)]
+    chosen: Option<Chosen<FeedbackKind>>,
+}
+
+/// A guess: a packet of 1500 bytes in a fifth of a second.
+const MINIMUM_RATE: BitRate = BitRate::from_bit_per_s(64_000);
+
+/// Shorter measurements than this would cost more than the packets.
+const SHORTEST_PERIOD: Span = Span::from_micros(1);
+
+fn one() -> u32 {
+    1
+}
+fn all() -> Probability {
+    Probability::ONE
+}
+fn minimum_rate() -> BitRate {
+    MINIMUM_RATE
+}
+
+impl Element<LinkKind> for Feedback {
+    const NAME: &'static str = "feedback";
+    const LABEL: &'static str = "explicit-rate feedback";
+    const SUMMARY: &'static str =
+        "Sends at the rate that is fed back from another hop: a host under explicit rate control.";
+    const REFERENCE: &'static str =
+        "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): the segmentation buffer's server";
+
+    fn check(&mut self, files: &dyn Files) -> Result<()> {
+        if self.period < SHORTEST_PERIOD {
+            let remedy = "is too short to measure in; write for example \"30 ms\"";
+            return Err(Error::new("period", &json!(self.period), remedy));
+        }
+        if self.sessions == 0 {
+            return Err(Error::new("sessions", &json!(0), "is nobody; write 1 or more"));
+        }
+        if self.target_utilisation == Probability::ZERO {
+            let remedy = "asks for nothing; write for example \"98 %\"";
+            return Err(Error::new(
+                "target_utilisation",
+                &json!(self.target_utilisation),
+                remedy,
+            ));
+        }
+        for (field, rate) in [
+            ("minimum_rate", Some(self.minimum_rate)),
+            ("initial_rate", self.initial_rate),
+        ] {
+            if rate == Some(BitRate::ZERO) {
+                let remedy = "never sends; write for example \"64 kbit/s\"";
+                return Err(Error::new(field, &json!(rate), remedy));
+            }
+        }
+        let chosen =
+            choose::<FeedbackKind>(&self.algorithm, files).map_err(|error| error.within("algorithm"))?;
+        self.algorithm = chosen.resolved.clone();
+        self.chosen = Some(chosen);
+        Ok(())
+    }
+}
+
+impl Recipe<LinkKind> for Feedback {
+    fn measures(&self) -> Option<&str> {
+        Some(&self.from)
+    }
+
+    fn build(&self, context: LinkContext<'_>) -> Box<dyn Link> {
+        let (Some(measured), Some(chosen)) = (context.measured, &self.chosen) else {
+            unreachable!("the scenario's check names the link, the parameters' check the algorithm");
+        };
+        let initial = self
+            .initial_rate
+            .unwrap_or_else(|| self.part(measured.rate(Time::ZERO)));
+        let measurements = Measurements {
+            measured,
+            algorithm: chosen.build(()),
+            period: self.period,
+            taken: 0,
+            fed_back: BitRate::ZERO,
+        };
+        Box::new(FeedbackLink {
+            parameters: self.clone(),
+            initial,
+            measurements: RefCell::new(measurements),
+            last_finish: Time::NEVER,
+            owed: 0,
+        })
+    }
+}
+
+impl Feedback {
+    /// What a session gets of a rate.
+    fn part(&self, rate: BitRate) -> BitRate {
+        let part = rate.as_bit_per_s() as f64 * self.target_utilisation.get() / f64::from(self.sessions);
+        BitRate::from_bit_per_s(part as u64).max(self.minimum_rate)
+    }
+}
+
+/// The link it is measured of, and what has been made of the measurements.
+#[derive(Debug)]
+struct Measurements {
+    measured: Box<dyn Link>,
+    algorithm: Box<dyn FeedbackAlgorithm>,
+    period: Span,
+    /// How many have been taken.
+    taken: u64,
+    /// What is fed back since the last.
+    fed_back: BitRate,
+}
+
+impl Measurements {
+    /// What is fed back after that many measurements, one at least. Those that do not matter any more are passed over; whoever asks for
+    /// fewer than were taken has the last ones taken again.
+    fn after(&mut self, number: u64) -> BitRate {
+        let first = number.saturating_sub(self.algorithm.memory());
+        if number < self.taken || self.taken < first {
+            self.algorithm.clear();
+            self.taken = first;
+        }
+        while self.taken < number {
+            let from = Time::ZERO + self.period * self.taken;
+            let measured = self.measured.mean_rate(from, from + self.period);
+            self.fed_back = self.algorithm.feed_back(measured);
+            self.taken += 1;
+        }
+        self.fed_back
+    }
+}
+
+#[derive(Debug)]
+struct FeedbackLink {
+    parameters: Feedback,
+    initial: BitRate,
+    /// In a cell: who only asks for the rate goes forward in time as well.
+    measurements: RefCell<Measurements>,
+    last_finish: Time,
+    /// Work left undone at `last_finish`: less than a nanosecond's.
+    owed: u64,
+}
+
+impl FeedbackLink {
+    /// How many measurements it knows of at that moment.
+    fn known(&self, at: Time) -> u64 {
+        at.since(Time::ZERO + self.parameters.delay).as_nanos() / self.parameters.period.as_nanos()
+    }
+
+    fn after(&self, number: u64) -> BitRate {
+        match number {
+            0 => self.initial,
+            _ => {
+                let fed_back = self.measurements.borrow_mut().after(number);
+                self.parameters.part(fed_back)
+            }
+        }
+    }
+}
+
+impl Link for FeedbackLink {
+    fn finish(&mut self, start: Time, size: Bytes) -> Time {
+        let carried = if start == self.last_finish { self.owed } else { 0 };
+        let rate = u128::from(self.rate(start).as_bit_per_s());
+        let work = u128::from(size.0) * u128::from(WORK_PER_BYTE) + u128::from(carried);
+        self.owed = (work % rate) as u64;
+        self.last_finish = start + Span::from_nanos(u64::try_from(work / rate).unwrap_or(u64::MAX));
+        self.last_finish
+    }
+
+    fn rate(&self, at: Time) -> BitRate {
+        self.after(self.known(at))
+    }
+
+    fn mean_rate(&self, from: Time, until: Time) -> BitRate {
+        let Feedback { delay, period, .. } = self.parameters;
+        let mut work = 0;
+        let mut now = from;
+        while now < until {
+            let known = self.known(now);
+            let next = (Time::ZERO + delay + period * (known + 1)).min(until);
+            work += u128::from(self.after(known).as_bit_per_s()) * u128::from(next.since(now).as_nanos());
+            now = next;
+        }
+        mean_of(work, from, until).unwrap_or_else(|| self.rate(from))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! What is fed back is what the other link did, period by period, that much later.
+
+use super::*;
+use crate::registry::{Place, choose};
+use crate::scenario::Scenario;
+use crate::scenario::files::NoFiles;
+use crate::streams::Streams;
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+fn at(ms: u64) -> Time {
+    Time::from_nanos(ms * MS)
+}
+fn kbit(rate: u64) -> BitRate {
+    BitRate::from_bit_per_s(rate * 1000)
+}
+fn build(tree: &Value, measured: Option<Box<dyn Link>>, seed: u64) -> Box<dyn Link> {
+    let place = Place {
+        streams: &Streams::new(seed, 0),
+        name: "hop/bottleneck/link",
+    };
+    let chosen = choose::<LinkKind>(tree, &NoFiles).unwrap();
+    chosen.build(LinkContext { place, measured })
+}
+/// Two rates in turns of 100 ms each: the rate of a step is the other of the step before.
+fn alternating() -> Box<dyn Link> {
+    let matrix = json!([[0, 1], [1, 0]]);
+    let tree = json!({
+        "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "transition_matrix": matrix, "step": "100 ms", "initial": 0,
+    });
+    build(&tree, None, 1)
+}
+fn feedback(more: &Value) -> Value {
+    let mut tree = json!({ "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "30 ms", "period": "50 ms" });
+    for (field, value) in more.as_object().unwrap() {
+        tree[field] = value.clone();
+    }
+    tree
+}
+fn follower(more: &Value) -> Box<dyn Link> {
+    build(&feedback(more), Some(alternating()), 1)
+}
+
+#[test]
+fn the_rate_follows_after_the_measurement_and_the_delay() {
+    let link = follower(&json!({ "initial_rate": "100 kbit/s" }));
+    // Measured 0 to 50 and 50 to 100 ms: 800; then 400. Known 30 ms after the measurement's end.
+    for (ms, expected) in [
+        (0, 100),
+        (79, 100),
+        (80, 800),
+        (179, 800),
+        (180, 400),
+        (279, 400),
+        (280, 800),
+        (80, 800),
+    ] {
+        assert_eq!(link.rate(at(ms)), kbit(expected), "at {ms} ms");
+    }
+    // 80 ms of 800, then 20 of 400.
+    assert_eq!(link.mean_rate(at(100), at(200)), kbit(720));
+    let means = follower(&json!({ "period": "150 ms", "delay": "0 s" }));
+    assert_eq!(
+        means.rate(at(150)).as_bit_per_s(),
+        666_666,
+        "two thirds of it at 800"
+    );
+}
+
+#[test]
+fn a_packet_keeps_the_rate_that_its_service_began_with() {
+    let mut link = follower(&json!({}));
+    // 1000 bytes at 800 kbit/s take 10 ms; the rate falls at 180 ms.
+    assert_eq!(link.finish(at(175), Bytes(1000)), at(185));
+    assert_eq!(link.finish(at(185), Bytes(1000)), at(205));
+}
+
+#[test]
+fn sessions_and_utilisation_take_their_part_and_the_minimum_stays() {
+    let rate = |more: Value| follower(&more).rate(at(100));
+    assert_eq!(rate(json!({ "sessions": 2 })), kbit(400));
+    assert_eq!(rate(json!({ "target_utilisation": "75 %" })), kbit(600));
+    assert_eq!(
+        rate(json!({ "sessions": 3, "minimum_rate": "500 kbit/s" })),
+        kbit(500)
+    );
+    assert_eq!(
+        follower(&json!({ "sessions": 2 })).rate(Time::ZERO),
+        kbit(400),
+        "the session's part at the beginning"
+    );
+}
+
+/// S(t) = R(t − Δ) for all t, of the renewal model.
+#[test]
+fn a_period_of_one_round_trip_and_no_delay_is_the_rate_of_one_round_trip_ago() {
+    let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "mean_sojourn": "600 ms", "step": "200 ms" });
+    let moving = build(&tree, None, 7);
+    let source = build(
+        &feedback(&json!({ "period": "200 ms", "delay": "0 s" })),
+        Some(build(&tree, None, 7)),
+        7,
+    );
+    let same = (2000..200_000)
+        .step_by(50)
+        .all(|ms| source.rate(at(ms)) == moving.rate(at(ms - 200)));
+    assert!(same);
+    assert!(
+        (0..200).any(|n| moving.rate(at(n * 200)) != moving.rate(at(n * 200 + 200))),
+        "it moves"
+    );
+}
+
+proptest! {
+    /// Nothing that happens later is known: the rate is that of measurements whose end lies the delay back, and each is within what the link did.
+    #[test]
+    fn causality(seed: u64, delay_ms in 0..300_u64, period_ms in 1..100_u64, times in prop::collection::vec(0..60_000_u64, 1..30)) {
+        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"], "mean_sojourn": "90 ms" });
+        let more = json!({ "delay": format!("{delay_ms} ms"), "period": format!("{period_ms} ms"), "initial_rate": "1 Mbit/s" });
+        let link = build(&feedback(&more), Some(build(&tree, None, seed)), seed);
+        let measured = build(&tree, None, seed);
+        for ms in times {
+            let known = ms.saturating_sub(delay_ms) / period_ms;
+            let expected = match known {
+                0 => kbit(1000),
+                _ => measured.mean_rate(at((known - 1) * period_ms), at(known * period_ms)),
+            };
+            prop_assert_eq!(link.rate(at(ms)), expected, "at {} ms", ms);
+        }
+    }
+
+    /// However long nobody has asked, the answer is that of who has asked all the time.
+    #[test]
+    fn silence_changes_nothing(seed: u64, steps in prop::collection::vec(1..20_000_u64, 1..8)) {
+        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "mean_sojourn": "200 ms", "step": "30 ms" });
+        let more = json!({ "algorithm": { "kind": "effcap", "m": 3, "n": 11 }, "period": "30 ms", "delay": "100 ms" });
+        let [rarely, often] = [(); 2].map(|()| build(&feedback(&more), Some(build(&tree, None, seed)), seed));
+        let mut now = 0;
+        for step in steps {
+            (now..now + step).step_by(10).for_each(|ms| {
+                often.rate(at(ms));
+            });
+            now += step;
+            prop_assert_eq!(rarely.rate(at(now)), often.rate(at(now)));
+        }
+    }
+}
+
+const TWO_HOPS: &str = r#"
+schema = 1
+duration = "10 s"
+[[hops]]
+name = "host"
+link = { kind = "feedback", from = "bottleneck", algorithm = { kind = "effcap", m = 7, n = 49 }, delay = "200 ms", period = "30 ms" }
+queue = { kind = "droptail", limit = "unlimited" }
+[[hops]]
+name = "bottleneck"
+link = { kind = "markov", rates = ["100 kB/s", "50 kB/s"], mean_sojourn = "1 s", step = "30 ms" }
+queue = { kind = "droptail", limit = "10 packets" }
+delay = "200 ms"
+"#;
+
+#[test]
+fn who_cannot_be_measured_is_refused_with_one_line() {
+    let error = |assignments: &[&str]| {
+        Scenario::from_toml(TWO_HOPS, assignments, &NoFiles)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(Scenario::from_toml(TWO_HOPS, &[""; 0], &NoFiles).is_ok());
+    for (assignment, expected) in [
+        (
+            "hops.host.link.from=botleneck",
+            r#"hops.host.link.from: "botleneck" names no hop; did you mean "bottleneck"?"#,
+        ),
+        (
+            "hops.host.link.from=host",
+            r#"hops.host.link.from: "host" is a hop whose rate is fed back itself; name one whose rate is its own"#,
+        ),
+        (
+            "hops.bottleneck.scope=per_flow",
+            r#"hops.host.link.from: "bottleneck" is a hop that each flow has its own of; name a shared one"#,
+        ),
+        (
+            "hops.host.link.period=0 s",
+            r#"hops.host.link.period: "0 s" is too short to measure in; write for example "30 ms""#,
+        ),
+        (
+            "hops.host.link.sessions=0",
+            "hops.host.link.sessions: 0 is nobody; write 1 or more",
+        ),
+        (
+            "hops.host.link.target_utilisation=0 %",
+            r#"hops.host.link.target_utilisation: "0 %" asks for nothing; write for example "98 %""#,
+        ),
+        (
+            "hops.host.link.minimum_rate=0 bit/s",
+            r#"hops.host.link.minimum_rate: "0 bit/s" never sends; write for example "64 kbit/s""#,
+        ),
+        (
+            "hops.host.link.algorithm.n=0",
+            "hops.host.link.algorithm.n: 0 is no number of measurements; write one from 1 to 1000000",
+        ),
+        (
+            "hops.host.link.algorithm.kind=efcap",
+            r#"hops.host.link.algorithm.kind: "efcap" is no feedback algorithm; did you mean "effcap"?"#,
+        ),
+    ] {
+        assert_eq!(error(&[assignment]), expected);
+    }
+    let circle = r#"hops.bottleneck.link={ kind = "feedback", from = "host", algorithm = { kind = "instcap" }, delay = "1 ms", period = "1 ms" }"#;
+    assert!(error(&[circle]).contains("is a hop whose rate is fed back itself"));
+}

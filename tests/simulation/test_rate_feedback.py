@@ -1,0 +1,117 @@
+"""TCP whose host follows the fed-back rate of a bottleneck that moves between two rates.
+
+Beside an independent packet-level simulation of the same loop, whose numbers have a standard error of 0.006 at most.
+As there, the time unit is a packet at the high rate (500 bytes, 5 ms), the round trip is 40 of them, psi is the mean
+time in a state over the round trip, as many packets as the buffer says may wait besides the one in service, and
+efficiency is what is delivered, headers included, over the capacity there was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ackclock import Result, simulate
+
+from .paths import Tree, flow, hop, scenario, tcp
+from .rows import column
+
+INSTCAP: Tree = {"kind": "instcap"}
+#: M is a round trip of measurements; N seven more: a memory of eight round trips.
+EFFCAP: Tree = {"kind": "effcap", "m": 7, "n": 49}
+#: The link changes at multiples of the round trip, and the source has its rate of one round trip ago.
+EXACT: Tree = {"period": "200 ms", "delay": "0 s"}
+#: It is measured every 30 ms, and fed back a round trip later.
+MEASURED: Tree = {"period": "30 ms", "delay": "200 ms"}
+#: The timeout is one and a half round trips for ever.
+FIXED: Tree = {"rto_initial": "300 ms", "rto_adaptive": False, "rto_minimum": "1 ms", "clock_granularity": "0 s"}
+
+REPLICATES, DURATION_S, WARMUP_S, ROUND_TRIP_S = 4, 4000, 200, 0.2
+
+
+def run(psi: float, buffer: int, algorithm: Tree | None, loop: Tree, timer: Tree) -> Result:
+    """One sender with the host stage, or without one if there is no algorithm."""
+    step = loop["period"]
+    moving = {"kind": "markov", "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": f"{psi * 200:g} ms", "step": step}
+    hops = [hop("out", moving, "200 ms", f"{buffer} packets"), hop("back", "400 Gbit/s", "0 s")]
+    route = ["out"]
+    if algorithm:
+        hops.append(hop("host", {"kind": "feedback", "from": "out", "algorithm": algorithm} | loop, "0 s"))
+        route = ["host", "out"]
+    transport = tcp(preset="jacobson1988", mss="460 bytes", receive_window="65 packets", **timer)
+    more: dict[str, Any] = {
+        "replicates": REPLICATES, "warmup": f"{WARMUP_S} s", "sample_interval": step,
+    }  # fmt: skip
+    return simulate(scenario(hops, [flow(transport, route=route)], f"{DURATION_S} s", **more))
+
+
+def efficiency(result: Result) -> float:
+    """Over the capacity there was. All changes are at sampling times, so that the samples have it exactly."""
+    time_s, rate = (column(result, "hops", name, hop="out") for name in ("time_s", "rate_bit_per_s"))
+    capacity = rate[(time_s >= WARMUP_S) & (time_s < DURATION_S)].mean()
+    return float(column(result, "flows", "goodput_bit_per_s").mean() * 500 / 460 / capacity)
+
+
+def timeouts(result: Result) -> float:
+    """Per round trip."""
+    return float(column(result, "flows", "timeouts").mean()) * ROUND_TRIP_S / DURATION_S
+
+
+@pytest.mark.parametrize(
+    ("psi", "algorithm", "expected", "timeouts_expected"),
+    [(2, INSTCAP, 0.578, 0.0343), (20, INSTCAP, 0.824, 0.0207), (2, None, 0.556, 0.0391), (20, None, 0.669, 0.0348)],
+)
+def test_the_loop_of_the_renewal_model(
+    psi: float, algorithm: Tree | None, expected: float, timeouts_expected: float
+) -> None:
+    result = run(psi, 10, algorithm, EXACT, FIXED)
+    assert efficiency(result) == pytest.approx(expected, abs=0.012)  # two standard errors of theirs
+    assert timeouts(result) == pytest.approx(timeouts_expected, rel=0.05)
+    assert column(result, "flows", "fast_retransmits").sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("psi", "expected"),
+    [(0.3, (0.567, 0.563, 0.697)), (2, (0.508, 0.489, 0.551)), (20, (0.604, 0.690, 0.679))],
+)
+def test_the_loop_with_measurements_and_a_coarse_timer(psi: float, expected: tuple[float, float, float]) -> None:
+    cells = 48 / 53  # of what ATM carries; not of TCP alone, which has no cells
+    found = [
+        efficiency(run(psi, 10, one, MEASURED, {})) * part
+        for one, part in ((None, 1), (INSTCAP, cells), (EFFCAP, cells))
+    ]
+    assert found == pytest.approx(expected, abs=0.014)
+    assert found[2] > found[1] or psi > 10, (
+        "while capacity moves in a few round trips the smallest mean is the better rate"
+    )
+
+
+def test_a_buffer_that_holds_what_a_fall_of_the_rate_leaves_loses_nothing() -> None:
+    # Delta (1 - 1/r): 20 packets.
+    result = run(5, 20, INSTCAP, EXACT, FIXED)
+    assert column(result, "flows", "dropped_packets").sum() == 0
+    assert efficiency(result) == pytest.approx(1, abs=0.005)
+    assert column(run(5, 18, INSTCAP, EXACT, FIXED), "flows", "dropped_packets").sum() > 0
+
+
+def test_what_changes_slowly_is_worth_feeding_back() -> None:
+    alone, instcap, effcap = (efficiency(run(100, 10, one, MEASURED, {})) for one in (None, INSTCAP, EFFCAP))
+    assert 0.15 < instcap * 48 / 53 / alone - 1 < 0.35
+    assert 0.01 < 1 - effcap / instcap < 0.06
+
+
+def test_sessions_share_what_is_fed_back() -> None:
+    """Two sessions, each with a host of its own, get half each, and lose nothing."""
+    loop = {"algorithm": INSTCAP, "sessions": 2} | MEASURED
+    hops = [
+        hop("out", "100 kB/s", "200 ms", "18 packets"),
+        hop("back", "400 Gbit/s", "0 s"),
+        hop("host", {"kind": "feedback", "from": "out"} | loop, "0 s", scope="per_flow"),
+    ]
+    transport = tcp(preset="jacobson1988", mss="460 bytes", receive_window="65 packets")
+    result = simulate(scenario(hops, [flow(transport, route=["host", "out"], count=2)], "400 s", warmup="40 s"))
+    goodput = column(result, "flows", "goodput_bit_per_s") * 500 / 460
+    assert goodput == pytest.approx(np.array([400_000, 400_000]), rel=0.005)
+    assert column(result, "flows", "dropped_packets").sum() == 0
