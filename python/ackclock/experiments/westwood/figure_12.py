@@ -18,7 +18,6 @@ from ackclock.experiments.westwood.senders import (
     CUBIC,
     NEWRENO,
     PLUS,
-    RFC_2582,
     scenario,
     settings,
     tcp,
@@ -43,7 +42,7 @@ def runs() -> Mapping[str, Run]:
     return {
         one.label: Run(
             scenario(
-                one.label, PATH, [tcp(FLOW, one, PATH, newreno=RFC_2582)], sample_interval_s=1.0, sweep=sweep
+                one.label, PATH, [tcp(FLOW, one, PATH)], sample_interval_s=1.0, sweep=sweep
             )
         )
         for one in CONTROLS
@@ -80,7 +79,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     table = measured("Goodput in Mbit/s, by buffer", ("control",), rows)
     claims = (suffers, catches_up, *high, *near)
-    return Outcome(reading(RFC_2582), (), partial(_draw, found), claims, settings(PATH, RFC_2582), (table,))
+    return Outcome(reading(), (), partial(_draw, found), claims, settings(PATH), (table,))
 
 
 def _draw(found: Mapping[str, list[Interval]]) -> Figure:

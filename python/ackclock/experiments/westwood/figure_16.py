@@ -31,7 +31,6 @@ from ackclock.experiments.westwood.senders import (
     CUBIC,
     NEWRENO,
     PLUS,
-    RFC_2582,
     scenario,
     settings,
     tcp,
@@ -60,7 +59,7 @@ def runs() -> Mapping[str, Run]:
         f"{one.label}{how}": Run(
             scenario(
                 f"{one.label}{how}", PATH,
-                [tcp(FLOW, one, PATH, newreno=RFC_2582, count=SENDERS, jitter_s=jitter_s)],
+                [tcp(FLOW, one, PATH, count=SENDERS, jitter_s=jitter_s)],
                 sample_interval_s=5.0, sweep=sweep,
             )
         )
@@ -146,8 +145,8 @@ def conclude_drops(results: Mapping[str, Result]) -> Outcome:
 def _outcome(claims: tuple[Claim, ...], draw: partial[Figure], *tables: Table) -> Outcome:
     jitter = f"send times {JITTER}"
     return Outcome(
-        reading(RFC_2582, f"ABSE as printed, and {jitter}"), (), draw, claims,
-        settings(PATH, RFC_2582, jitter=JITTER), tables,
+        reading(f"ABSE as printed, and {jitter}"), (), draw, claims,
+        settings(PATH, jitter=JITTER), tables,
     )  # fmt: skip
 
 

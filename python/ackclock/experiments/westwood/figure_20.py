@@ -19,7 +19,6 @@ from ackclock.experiments.westwood.senders import (
     CUBIC,
     NEWRENO,
     PLUS,
-    RFC_2582,
     Control,
     scenario,
     settings,
@@ -57,8 +56,8 @@ def runs_beside(controls: tuple[Control, ...]) -> Mapping[str, Run]:
         one.label: Run(
             scenario(
                 one.label, PATH,
-                [tcp(OLD, NEWRENO, PATH, newreno=RFC_2582, jitter_s=JITTER_S),
-                 tcp(NEW, one, PATH, newreno=RFC_2582, jitter_s=JITTER_S)],
+                [tcp(OLD, NEWRENO, PATH, jitter_s=JITTER_S),
+                 tcp(NEW, one, PATH, jitter_s=JITTER_S)],
                 sample_interval_s=1.0, sweep={f"flows.{OLD}.count,flows.{NEW}.count": counts},
             )
         )
@@ -139,9 +138,9 @@ def _outcome(shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ..
         for flow, of in flows.items()
     }
     table = measured("Goodput of one sender in Mbit/s, by the number of NewReno senders", ("others", "of"), rows)
-    verdict = reading(RFC_2582, f"send times {JITTER}", exceptions)
+    verdict = reading(f"send times {JITTER}", exceptions)
     draw = partial(_draw, shares, drawn)
-    return Outcome(verdict, (), draw, claims, settings(PATH, RFC_2582, jitter=JITTER), (table,))
+    return Outcome(verdict, (), draw, claims, settings(PATH, jitter=JITTER), (table,))
 
 
 def _draw(shares: Shares, drawn: tuple[Control, ...]) -> Figure:

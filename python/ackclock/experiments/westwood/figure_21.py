@@ -19,7 +19,6 @@ from ackclock.experiments.westwood.senders import (
     CUBIC,
     NEWRENO,
     PLUS,
-    RFC_2582,
     Control,
     scenario,
     settings,
@@ -94,9 +93,9 @@ def _outcome(results: Mapping[str, Result], said_of: list[str]) -> Outcome:
     }
     jitter = f"send times {JITTER}"
     return Outcome(
-        reading(RFC_2582, f"{jitter}; “readily” taken for ten seconds"), (),
+        reading(f"{jitter}; “readily” taken for ten seconds"), (),
         partial(_draw, results[said_of[0]], said_of[0]), claims,
-        settings(PATH, RFC_2582, duration_s=DURATION_S, jitter=JITTER),
+        settings(PATH, duration_s=DURATION_S, jitter=JITTER),
         (measured("Five senders join five on 10 Mbit/s", ("who",), rows),),
     )  # fmt: skip
 
@@ -110,8 +109,8 @@ def _share(result: Result, flow: str) -> Interval:
 def _scenario(name: str, old: Control, new: Control) -> Scenario:
     late = [f"{JOIN_S:g} s", f"{JOIN_S + 1:g} s"]
     flows = [
-        tcp(OLD, old, PATH, newreno=RFC_2582, count=SENDERS, jitter_s=JITTER_S),
-        tcp(NEW, new, PATH, newreno=RFC_2582, count=SENDERS, jitter_s=JITTER_S, start=late),
+        tcp(OLD, old, PATH, count=SENDERS, jitter_s=JITTER_S),
+        tcp(NEW, new, PATH, count=SENDERS, jitter_s=JITTER_S, start=late),
     ]
     return scenario(name, PATH, flows, duration_s=DURATION_S, sample_interval_s=0.5)
 

@@ -79,7 +79,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Setting("ABSE", "not as printed: compares throughput, the interval beginning at an ACK", Origin.GUESSED),
     )
     verdict = reading(
-        more=f"ABSE as printed, and send times {JITTER}. In trains it reads two thirds too much, and ABSE that "
+        f"ABSE as printed, and send times {JITTER}. In trains it reads two thirds too much, and ABSE that "
         "compares throughput reads two senders unevenly"
     )
     return Outcome(

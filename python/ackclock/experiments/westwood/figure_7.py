@@ -185,7 +185,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for one in labels
     }
     verdict = reading(
-        more="three patterns of UDP guessed, and fixed τ of 70, 500 and 770 ms, of which those that settle as soon "
+        "three patterns of UDP guessed, and fixed τ of 70, 500 and 770 ms, of which those that settle as soon "
         "are nine and four times as rough"
     )
     table = measured("Estimates beside what UDP leaves", ("filter",), rows)

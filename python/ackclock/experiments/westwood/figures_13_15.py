@@ -123,7 +123,7 @@ def _conclude(buffer_packets: int, title: str, results: Mapping[str, Result]) ->
     )
     went_in = settings(path, own=own, duration_s=DURATION_S[buffer_packets], warmup_s=since_s)
     return Outcome(
-        reading(more="the packet on the link counts among the buffer's"),
+        reading("the packet on the link counts among the buffer's"),
         (comparison,),
         partial(_draw, buffer_packets, title, results),
         (),

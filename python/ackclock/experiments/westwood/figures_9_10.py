@@ -179,5 +179,5 @@ FIGURE_10 = _entry(
     ],
     ("ABSE",),
     _claims_of_10,
-    reading(more="accurate within a quarter of the goodput, which is guessed"),
+    reading("accurate within a quarter of the goodput, which is guessed"),
 )

@@ -25,7 +25,6 @@ from ackclock.experiments.westwood.senders import (
     ABSE,
     ABSE_LITERAL,
     DURATION_S,
-    RFC_2582,
     WARMUP_S,
     Control,
     scenario,
@@ -187,7 +186,7 @@ def runs_of_ten() -> Mapping[str, Run]:
     """Ten senders with each reading, and as printed with trains broken up."""
 
     def run(name: str, control: Control, jitter_s: float | None = None) -> Run:
-        flows = [tcp(FLOW, control, PATH, newreno=RFC_2582, count=SENDERS, jitter_s=jitter_s)]
+        flows = [tcp(FLOW, control, PATH, count=SENDERS, jitter_s=jitter_s)]
         return Run(scenario(name, PATH, flows))
 
     return {
@@ -268,7 +267,7 @@ def conclude_ten(results: Mapping[str, Result]) -> Outcome:
 
 def _chosen(own: Setting) -> tuple[Setting, ...]:
     """What went in: that of the figures of the paper, which here is our own choice."""
-    return (*(replace(one, origin=Origin.CHOSEN) for one in settings(PATH, RFC_2582)), own)
+    return (*(replace(one, origin=Origin.CHOSEN) for one in settings(PATH)), own)
 
 
 def _draw_ten(results: Mapping[str, Result]) -> Figure:

@@ -137,7 +137,7 @@ def scenario(
 
 
 def settings(
-    path: Path, newreno: NewReno = STANDARD, *, duration_s: float = DURATION_S, warmup_s: float = WARMUP_S,
+    path: Path, *, duration_s: float = DURATION_S, warmup_s: float = WARMUP_S,
     replicates: int = REPLICATES, jitter: str = "uniform up to the service time of a packet",
     own: Sequence[Setting] = (),
 ) -> tuple[Setting, ...]:  # fmt: skip
@@ -151,7 +151,7 @@ def settings(
         ),
         Setting(
             "senders",
-            f"preset ns2-2002: {newreno.name}, an ACK for each packet, exact clock for RTTmin",
+            f"preset ns2-2002: {STANDARD.name}, an ACK for each packet, exact clock for RTTmin",
             Origin.GUESSED,
         ),
         Setting("run", f"{duration_s:g} s, measured from {warmup_s:g} s on, {replicates} replicates", Origin.GUESSED),
