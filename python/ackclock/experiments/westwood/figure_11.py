@@ -48,7 +48,10 @@ def _scenario(control: Control) -> Scenario:
         udp(f"UDP on {hop}", 5, [hop], start=f"{since_s:g} s") for hop, since_s in JOINING_S.items()
     ]  # fmt: skip
     flows = [tcp(MAIN, control, PATH), *joining]
-    return scenario(control.label, PATH, flows, duration_s=DURATION_S, replicates=REPLICATES, sample_interval_s=0.05)
+    return scenario(
+        control.label, PATH, flows, duration_s=DURATION_S, warmup_s=min(JOINING_S.values()), replicates=REPLICATES,
+        sample_interval_s=0.05,
+    )  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
@@ -73,7 +76,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Setting("delay and buffers", f"70 ms, shared evenly; {PATH.pipe_packets} packets each", Origin.GUESSED),
         Setting("payload of 10 Mbit/s", f"{ceiling:.2f} Mbit/s: estimates count payload", Origin.INFERRED),
     )
-    went_in = settings(PATH, own=own, duration_s=DURATION_S, warmup_s=since_s, replicates=REPLICATES)
+    went_in = settings(PATH, results, own=own)
     return Outcome(
         reading(),
         (),

@@ -79,7 +79,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     table = measured("Goodput in Mbit/s, by buffer", ("control",), rows)
     claims = (suffers, catches_up, *high, *near)
-    return Outcome(reading(), (), partial(_draw, found), claims, settings(PATH), (table,))
+    return Outcome(reading(), (), partial(_draw, found), claims, settings(PATH, results), (table,))
 
 
 def _draw(found: Mapping[str, list[Interval]]) -> Figure:

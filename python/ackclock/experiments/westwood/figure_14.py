@@ -67,7 +67,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for packets in BUFFERS
     }
     buffers = Setting("buffers", f"{', '.join(map(str, BUFFERS))} packets", Origin.GUESSED)
-    went_in = settings(one_bottleneck(5, PRINTED), own=[buffers], duration_s=DURATION_S, warmup_s=WARMUP_S)
+    went_in = settings(one_bottleneck(5, PRINTED), results, own=[buffers])
     return Outcome(
         reading(),
         (),

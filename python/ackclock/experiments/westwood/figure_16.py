@@ -102,7 +102,7 @@ def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     draw = partial(_draw, found, "goodput (Mbit/s)", "Ten senders on 45 Mbit/s, 70 ms", PATH.goodput_mbit_per_s)
-    return _outcome(claims, draw, _table("Goodput of all senders in Mbit/s", found))
+    return _outcome(results, claims, draw, _table("Goodput of all senders in Mbit/s", found))
 
 
 def conclude_drops(results: Mapping[str, Result]) -> Outcome:
@@ -139,14 +139,16 @@ def conclude_drops(results: Mapping[str, Result]) -> Outcome:
     timeouts = {name: means(one, "timeouts", FLOW) for name, one in results.items()}
     draw = partial(_draw, found, "packets dropped (%)", "What the buffer drops of ten senders' packets", None)
     tables = (_table("Dropped at the bottleneck, in %", found), _table("Timeouts in the whole run", timeouts))
-    return _outcome(claims, draw, *tables)
+    return _outcome(results, claims, draw, *tables)
 
 
-def _outcome(claims: tuple[Claim, ...], draw: partial[Figure], *tables: Table) -> Outcome:
+def _outcome(
+    results: Mapping[str, Result], claims: tuple[Claim, ...], draw: partial[Figure], *tables: Table
+) -> Outcome:
     jitter = f"send times {JITTER}"
     return Outcome(
         reading(f"ABSE as printed, and {jitter}"), (), draw, claims,
-        settings(PATH, jitter=JITTER), tables,
+        settings(PATH, results, jitter=JITTER), tables,
     )  # fmt: skip
 
 

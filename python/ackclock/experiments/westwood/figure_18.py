@@ -84,7 +84,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         f"ABSE as printed at {100 * LOSSES[-1]:g} %, which gets less than NewReno",
     )
     claims = (*_said(ratios, got), *_ours(ratios, got))
-    return Outcome(verdict, (), partial(_draw, ratios), claims, settings(PATH, replicates=REPLICATES), (table,))
+    return Outcome(verdict, (), partial(_draw, ratios), claims, settings(PATH, results), (table,))
 
 
 def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, ...]:

@@ -81,7 +81,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     table = measured("Ten senders", ("control",), rows)
     verdict = reading(f"send times {JITTER}: then also with ABSE as printed")
     return Outcome(
-        verdict, (), partial(_draw, found), claims, settings(PATH, jitter=JITTER), (table,)
+        verdict, (), partial(_draw, found), claims, settings(PATH, results, jitter=JITTER), (table,)
     )  # fmt: skip
 
 

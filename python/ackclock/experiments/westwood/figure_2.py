@@ -78,7 +78,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     table = measured("One of two senders", ("control",), rows)
     own = [Setting("send jitter, trains broken up", JITTER, Origin.GUESSED)]
-    return Outcome(reading(), (), partial(_draw, results), tuple(claims), settings(PATH, own=own), (table,))
+    return Outcome(reading(), (), partial(_draw, results), tuple(claims), settings(PATH, results, own=own), (table,))
 
 
 def _draw(results: Mapping[str, Result]) -> Figure:

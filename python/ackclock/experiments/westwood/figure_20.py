@@ -76,7 +76,7 @@ def conclude_be(results: Mapping[str, Result]) -> Outcome:
         ),
         *_near(CRB, shares),
     )  # fmt: skip
-    return _outcome(shares, (BE, CUBIC), claims, "")
+    return _outcome(results, shares, (BE, CUBIC), claims, "")
 
 
 def conclude_abse(results: Mapping[str, Result]) -> Outcome:
@@ -100,7 +100,7 @@ def conclude_abse(results: Mapping[str, Result]) -> Outcome:
         )  # fmt: skip
     claims += _near(PLUS, shares)
     exceptions = "the share of ABSE among many NewReno senders, which falls to 0.7 Mbit/s: it is timid, not unfriendly"
-    return _outcome(shares, (ABSE_LITERAL, PLUS), tuple(claims), exceptions)
+    return _outcome(results, shares, (ABSE_LITERAL, PLUS), tuple(claims), exceptions)
 
 
 def _shares(results: Mapping[str, Result]) -> Shares:
@@ -131,7 +131,10 @@ def _near(control: Control, shares: Shares) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _outcome(shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ...], exceptions: str) -> Outcome:
+def _outcome(
+    results: Mapping[str, Result], shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ...],
+    exceptions: str,
+) -> Outcome:  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
         (name, flow): {f"{old} NewReno": interval(one) for old, one in zip(NEWRENO_SENDERS, of, strict=True)}
         for name, flows in shares.items()
@@ -140,7 +143,7 @@ def _outcome(shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ..
     table = measured("Goodput of one sender in Mbit/s, by the number of NewReno senders", ("others", "of"), rows)
     verdict = reading(f"send times {JITTER}", exceptions)
     draw = partial(_draw, shares, drawn)
-    return Outcome(verdict, (), draw, claims, settings(PATH, jitter=JITTER), (table,))
+    return Outcome(verdict, (), draw, claims, settings(PATH, results, jitter=JITTER), (table,))
 
 
 def _draw(shares: Shares, drawn: tuple[Control, ...]) -> Figure:

@@ -95,7 +95,7 @@ def _outcome(results: Mapping[str, Result], said_of: list[str]) -> Outcome:
     return Outcome(
         reading(f"{jitter}; “readily” taken for ten seconds"), (),
         partial(_draw, results[said_of[0]], said_of[0]), claims,
-        settings(PATH, duration_s=DURATION_S, jitter=JITTER),
+        settings(PATH, results, jitter=JITTER),
         (measured("Five senders join five on 10 Mbit/s", ("who",), rows),),
     )  # fmt: skip
 

@@ -98,7 +98,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         (),
         partial(_draw, results),
         tuple(claims),
-        settings(PATH, replicates=REPLICATES, own=own),
+        settings(PATH, results, own=own),
         (measured("One sender", ("control",), rows),),
     )
 

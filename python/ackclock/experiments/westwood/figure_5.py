@@ -87,7 +87,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         (),
         partial(_draw, results),
         (*_claims(results, TAKEN, set()), *_claims(results, DEFAULT, {"lower"})),
-        settings(figure_2.PATH, replicates=REPLICATES, own=own),
+        settings(figure_2.PATH, results, own=own),
         (measured("ABSE", ("case", "reading", "packets"), rows),),
     )
 

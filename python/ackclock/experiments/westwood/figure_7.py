@@ -108,12 +108,13 @@ def runs() -> Mapping[str, Run]:
     return {
         f"{control.label}, {name}": Run(
             scenario(
-                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], replicates=REPLICATES, sample_interval_s=0.02
+                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], warmup_s=ALONE_S[0], replicates=REPLICATES,
+                sample_interval_s=0.02,
             )
         )
         for control in CONTROLS
         for name, pattern in PATTERNS.items()
-    }
+    }  # fmt: skip
 
 
 def _each(result: Result, told: Callable[[Series], float]) -> list[float]:
@@ -189,7 +190,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "are nine and four times as rough"
     )
     table = measured("Estimates beside what UDP leaves", ("filter",), rows)
-    return Outcome(verdict, (), partial(_draw, results), _claims(found), _settings(), (table,))
+    return Outcome(verdict, (), partial(_draw, results), _claims(found), _settings(results), (table,))
 
 
 def _claims(found: Found) -> tuple[Claim, ...]:
@@ -220,7 +221,7 @@ def _percent(shares: list[float]) -> Interval:
     return interval(100 * np.array(shares))
 
 
-def _settings() -> tuple[Setting, ...]:
+def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:
     wave = f"{STEP_MBIT_PER_S:g} Mbit/s"
     ramp = f"{RAMP_FLOWS} flows of 1 Mbit/s join every {RAMP_EVERY_S:g} s from {ALONE_S[1]:g} s on, and leave likewise"
     own = (
@@ -231,7 +232,7 @@ def _settings() -> tuple[Setting, ...]:
         Setting("fixed τ", "RTT, 0.5 s and 11 RTT", Origin.GUESSED),
         Setting("settled", f"within {SETTLED_WITHIN:.0%} for {SETTLED_FOR_S:g} s", Origin.GUESSED),
     )
-    return settings(PATH, warmup_s=ALONE_S[0], replicates=REPLICATES, own=own)
+    return settings(PATH, results, own=own)
 
 
 def _draw(results: Mapping[str, Result]) -> Figure:

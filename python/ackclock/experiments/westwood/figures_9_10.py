@@ -120,7 +120,7 @@ def _conclude(
         Setting("send jitter, trains broken up", JITTER, Origin.GUESSED),
         Setting("delay and buffers", f"70 ms, {path.pipe_packets} packets, ACKs counted like data", Origin.GUESSED),
     )
-    went_in = settings(path, own=own, duration_s=DURATION_S, warmup_s=SINCE_S, replicates=REPLICATES)
+    went_in = settings(path, results, own=own)
     return Outcome(verdict, (), partial(_draw, drawn, results), claims(results), went_in, (_table(senders, results),))
 
 

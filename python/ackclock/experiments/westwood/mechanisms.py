@@ -260,14 +260,14 @@ def conclude_ten(results: Mapping[str, Result]) -> Outcome:
     }
     broken = Setting("trains broken up", f"packets sent up to {JITTER_S * 1000:g} ms later", Origin.CHOSEN)
     return Outcome(
-        Verdict(Kind.REPRODUCED), (), partial(_draw_ten, results), claims, _chosen(broken),
+        Verdict(Kind.REPRODUCED), (), partial(_draw_ten, results), claims, _chosen(results, broken),
         (measured("Ten senders", ("reading",), rows),),
     )  # fmt: skip
 
 
-def _chosen(own: Setting) -> tuple[Setting, ...]:
+def _chosen(results: Mapping[str, Result], own: Setting) -> tuple[Setting, ...]:
     """What went in: that of the figures of the paper, which here is our own choice."""
-    return (*(replace(one, origin=Origin.CHOSEN) for one in settings(PATH)), own)
+    return (*(replace(one, origin=Origin.CHOSEN) for one in settings(PATH, results)), own)
 
 
 def _draw_ten(results: Mapping[str, Result]) -> Figure:
