@@ -9,6 +9,7 @@ from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
 from ackclock.experiments.westwood import over_time
+from ackclock.experiments.westwood.over_parameter import quotient
 from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
 from ackclock.experiments.westwood.paths import several_hops
 from ackclock.experiments.westwood.senders import (
@@ -60,10 +61,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     be, abse = (over_time.mean_estimates(results[name], MAIN, since_s, DURATION_S) for name in ("BE", "ABSE"))
     ceiling = PATH.goodput_mbit_per_s
     claims = (
-        Claim.of("11a: BE is too high once others have joined: over ABSE", over_time.ratio(be, abse), Band(1.02)),
+        Claim.of("11a: BE is too high once others have joined: over ABSE", quotient(be, abse), Band(1.02)),
         Claim.of(
             "11b: ABSE stays at the bottleneck's rate, 10 Mbit/s: over its payload",
-            over_time.ratio(abse, [ceiling] * len(abse)), Band(0.97, 1.03),
+            quotient(abse, [ceiling] * len(abse)), Band(0.97, 1.03),
         ),
     )  # fmt: skip
     rows: Rows = {

@@ -17,6 +17,7 @@ from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
 from ackclock.experiments.westwood import over_time
+from ackclock.experiments.westwood.over_parameter import quotient
 from ackclock.experiments.westwood.over_time import Series
 from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
 from ackclock.experiments.westwood.paths import one_bottleneck
@@ -195,7 +196,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 def _claims(found: Found) -> tuple[Claim, ...]:
     def over(measure: dict[str, list[float]], fixed: Control) -> Interval:
-        return over_time.ratio(measure[ADAPTIVE.label], measure[fixed.label])
+        return quotient(measure[ADAPTIVE.label], measure[fixed.label])
 
     near, less = Band(0, 10), Band(0, 1)
     tracking = [
