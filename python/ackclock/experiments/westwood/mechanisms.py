@@ -176,6 +176,8 @@ FLOW = "senders"
 SENDERS = 10
 #: Above, a sender takes nearly all of its window to fit the path without a queue, below it takes most to be queued.
 ABOVE, BELOW = 0.9, 0.6
+#: How many were between if all shares were as likely: what would show but one state, and chance.
+EVENLY = round(SENDERS * (ABOVE - BELOW), 1)
 
 PRINTED = f"{ABSE_LITERAL.label}, in trains"
 READING = f"{ABSE.label}, in trains"
@@ -249,7 +251,7 @@ def conclude_ten(results: Mapping[str, Result]) -> Outcome:
     claims = (
         stated("As printed, the ten share unevenly: Jain's index", jain[PRINTED], Band(most=0.6)),
         stated("Some are above, of ten", above[PRINTED], Band(1, 5), "senders"),
-        stated("Hardly any is between the two states, of ten", between, Band(most=0.5), "senders"),
+        stated("Fewer are between the two than of an even spread, of ten", between, Band(most=EVENLY), "senders"),
         stated("One above gets more than one below", advantage, Band(5), "times as much"),
         stated("Comparing what is delivered, none is above", above[READING], Band(0, 0), "senders"),
         stated("and the ten share evenly: Jain's index", jain[READING], Band(0.97)),
