@@ -101,20 +101,12 @@ impl EstimatePerRound {
 impl RateEstimator for EstimatePerRound {
     /// The ACK that ends a sample belongs to the next.
     fn on_ack(&mut self, now: Time, ack: &AckSample) {
-        match self.round {
-            None => {
-                self.observer.begin(ack);
-                self.round = Some(now);
-            }
-            Some(began) => {
-                let elapsed = now.since(began);
-                if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.shortest)) {
-                    self.end_round(elapsed);
-                    self.round = Some(now);
-                }
-                self.bytes += self.observer.take(ack);
-            }
+        let elapsed = now.since(*self.round.get_or_insert(now));
+        if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.shortest)) {
+            self.end_round(elapsed);
+            self.round = Some(now);
         }
+        self.bytes += self.observer.take(ack);
         self.rtt = ack.rtt.or(self.rtt);
     }
 
