@@ -291,6 +291,14 @@ proptest! {
                     prop_assert_eq!(one.rate(at), idle.rate(at), "{} at {:?}", chosen.name, at);
                     let later = at + Span::from_nanos(size * 1000);
                     prop_assert_eq!(one.mean_rate(at, later), idle.mean_rate(at, later), "{}", chosen.name);
+                    prop_assert_eq!(one.mean_rate(at, at), idle.rate(at), "{}: of no time", chosen.name);
+                    let half = at + later.since(at) / 2;
+                    let work = |from: Time, until: Time| {
+                        idle.mean_rate(from, until).as_bit_per_s() as f64 * until.since(from).as_nanos() as f64
+                    };
+                    // Each mean is a whole number of bits per second.
+                    let off = work(at, half) + work(half, later) - work(at, later);
+                    prop_assert!(off.abs() <= later.since(at).as_nanos() as f64 * 1.001, "{}: {}", chosen.name, off);
                 }
                 if finish.is_never() {
                     break;
