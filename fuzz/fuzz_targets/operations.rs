@@ -194,7 +194,9 @@ impl Connection {
 
 /// Every registered control by its defaults, and those of the Westwood family that defaults do not make.
 fn controls() -> Vec<Value> {
-    let defaults = ControlKind::entries().iter().map(|entry| json!({ "kind": entry.name }));
+    let defaults = ControlKind::entries()
+        .iter()
+        .map(|entry| json!({ "kind": entry.name }));
     let others = [
         json!({ "kind": "westwood_be", "estimator": { "low_pass": { "zeros_at_timeout": true } } }),
         json!({ "kind": "westwood_crb", "growth": "per_window" }),
@@ -206,7 +208,12 @@ fn controls() -> Vec<Value> {
 
 /// A preset, sometimes with another recovery, and with switches turned.
 fn parameters(choice: [u8; 4]) -> TcpParameters {
-    let presets = [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002, Preset::Jacobson1988];
+    let presets = [
+        Preset::Linux,
+        Preset::Rfc,
+        Preset::Ns2Of2002,
+        Preset::Jacobson1988,
+    ];
     let mut parameters = presets[usize::from(choice[0]) % presets.len()].parameters();
     parameters.rto_adaptive = choice[0] < 128;
     match choice[1] % 8 {
