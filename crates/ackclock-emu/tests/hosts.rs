@@ -294,7 +294,7 @@ impl Write for Shared {
 
 const INTERVAL: Span = Span::from_millis(100);
 
-/// One flow over a short queue, which a bulk transfer overflows.
+/// One flow over a queue shorter than the first window, which any transfer overflows.
 fn short_queue() -> Network {
     let text = r#"
 schema = 1
@@ -303,7 +303,7 @@ duration = "60 s"
 [[hops]]
 name = "forward"
 link = { kind = "constant", rate = "20 Mbit/s" }
-queue = { kind = "droptail", limit = "15 packets" }
+queue = { kind = "droptail", limit = "4 packets" }
 delay = "5 ms"
 [[hops]]
 name = "back"
@@ -549,7 +549,9 @@ fn metrics_of_a_route_reach_its_connections() {
             assert_eq!(ask(&mut receiver, json!({"do": "tcp_count"})), json!(5000));
             assert_eq!(sending.join().unwrap(), json!(name));
         });
-        assert_eq!(u32::from(sizes.recv().unwrap()), size);
+        // All that the sender sent before its data has passed by now; on a slow machine a SYN is sent again.
+        let of_syns: BTreeSet<u32> = sizes.try_iter().map(u32::from).collect();
+        assert_eq!(of_syns, BTreeSet::from([size]));
     }
     forwarder.finish();
 }
