@@ -241,6 +241,8 @@ class Running:
         self.process = process
         self.hosts = descendants(process.pid)
         self._ends = {pid: os.pidfd_open(pid) for pid in self.hosts}
+        # Or somebody else's may get the numbers of namespaces that are gone.
+        self._held = [os.open(f"/proc/{pid}/ns/net", os.O_RDONLY) for pid in self.hosts]
         self.namespaces = {_network(pid) for pid in self.hosts} - {_network("self")}
 
     def wait(self) -> str:
@@ -252,6 +254,11 @@ class Running:
             assert waiting.poll(PATIENCE_S * 1000), "a host outlives its run"
             os.close(end)
         return errors
+
+    def forget(self) -> None:
+        """Lets go of the namespaces."""
+        while self._held:
+            os.close(self._held.pop())
 
 
 def _network(process: object) -> str:
@@ -298,6 +305,7 @@ def nothing_is_left(place: Path, running: Running) -> None:
     assert len(running.hosts) >= 2
     assert running.namespaces, "hosts have networks of their own"
     assert not running.namespaces & set(namespaces())
+    running.forget()
     assert sorted(path.name for path in place.iterdir()) == ["run", "short.toml", "temporary"]
     assert list((place / "temporary").iterdir()) == []
 
