@@ -511,7 +511,9 @@ fn settings() {
     assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1000);
     assert_eq!(sent.acknowledged_bytes, Some(200_000), "ten windows");
     let widest = columns.receive_window_bytes.iter().flatten().max();
-    assert!(widest > Some(&10_000) && widest <= Some(&20_000), "{widest:?}");
+    // Between two readings the kernel may forget the clamp, as it does where the receiving thread has to wait for the processor. It never
+    // forgets the buffer, of which it makes twice the size asked for (socket(7)); without that the window would be 64 kB and more.
+    assert!(widest > Some(&10_000) && widest <= Some(&40_000), "{widest:?}");
 }
 
 fn fifty_flows() {
