@@ -243,7 +243,7 @@ def test_a_folder_without_captures(pipe: Scenario, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
-    """The file comes through a pipe that is not closed before the signal."""
+    """The file comes through a pipe that is not closed before the reader has gone."""
     script = (
         "import json, os, signal, sys, threading; from ackclock.cli import main; from ackclock import ways\n"
         "measure = ways.measure\n"
@@ -258,9 +258,12 @@ def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            for _ in range(600):
-                process.stdin.write(capture.read_bytes()[24 if _ else 0 :])
-        process.stdin.close()
+            content = capture.read_bytes()
+            process.stdin.write(content)
+            while True:
+                process.stdin.write(content[24:])
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
         assert process.wait(timeout=60) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b"warning: interrupted: what had been read by then was measured\n"
