@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,9 @@ from ackclock.ways import replay
 # Speed is measured in benchmarks: a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# In the background of a shell interrupts are ignored, by what is started as well: programs under test must heed them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LEAKY_PIPE = """\
 schema = 1

@@ -1,9 +1,7 @@
 import errno
-import functools
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -337,10 +335,8 @@ def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
         "1",
     ]
     command = [sys.executable, "-c", INTERRUPTED, *arguments]
-    # A test that runs in the background of a shell inherits that interrupts are ignored.
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, preexec_fn=heed, **pipes) as process:
+    with subprocess.Popen(command, **pipes) as process:
         _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
     assert "interrupted" in errors

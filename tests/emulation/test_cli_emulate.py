@@ -4,7 +4,6 @@ How far a run can be trusted depends on what else the machine does, so no test d
 that the verdict, the marks and the exit code agree.
 """
 
-import functools
 import json
 import os
 import select
@@ -285,11 +284,10 @@ def long_run(place: Path) -> Iterator[Running]:
     (place / "temporary").mkdir()
     arguments = ["emulate", "short.toml", "-o", "run", "--set", "duration=300 s"]
     record = place / "run" / "record" / "point-0-replicate-0.ackrec"
-    # Of its own, so that all of it can be interrupted as a terminal does; heeding it, even where this test does not.
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    # Of its own, so that all of it can be interrupted as a terminal does.
     with subprocess.Popen(
         [sys.executable, "-c", TALKATIVE, *arguments], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, start_new_session=True, preexec_fn=heed, env=os.environ | {"TMPDIR": str(place / "temporary")},
+        text=True, start_new_session=True, env=os.environ | {"TMPDIR": str(place / "temporary")},
     ) as process:  # fmt: skip
         try:
             assert process.stderr is not None
