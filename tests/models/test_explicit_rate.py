@@ -120,6 +120,8 @@ def test_where_losses_happen(psi: float, after_fall: float, window: float) -> No
     assert found.window_before_loss <= found.window_at_loss <= 65
 
 
+# Numbers of three digits, which may have been rounded from four.
+HALF_A_DIGIT = 0.0005 + 0.00005
 # Conservative and optimistic at psi = 5, 20, 100.
 VARIANTS = [
     ({"recovery": 2}, (0.490, 0.838, 0.976), (0.601, 0.915, 0.995)),
@@ -129,16 +131,18 @@ VARIANTS = [
     ({"window": 200}, (0.466, 0.819, 0.968), (0.571, 0.901, 1.005)),
     ({"buffer": 8}, (0.400, 0.816, 0.972), None),
     ({"buffer": 14}, (0.583, 0.833, 0.972), None),
-    ({"slowdown": 4.0}, (0.363, 0.803, 0.9775), (0.470, 0.882, 0.999)),  # 0.978 there, rounded twice
+    ({"slowdown": 4.0}, (0.363, 0.803, 0.978), (0.470, 0.882, 0.999)),
 ]
 
 
 @pytest.mark.parametrize(("changes", "conservative", "optimistic"), VARIANTS)
 def test_what_is_not_sure_is_a_parameter(changes: dict, conservative: tuple, optimistic: tuple | None) -> None:
     found = [solved(psi, loop(**changes)) for psi in (5, 20, 100)]
-    np.testing.assert_allclose([one.efficiency() for one in found], conservative, rtol=0, atol=0.0005)
+    np.testing.assert_allclose([one.efficiency() for one in found], conservative, rtol=0, atol=HALF_A_DIGIT)
     if optimistic is not None:
-        np.testing.assert_allclose([one.efficiency("optimistic") for one in found], optimistic, rtol=0, atol=0.0005)
+        np.testing.assert_allclose(
+            [one.efficiency("optimistic") for one in found], optimistic, rtol=0, atol=HALF_A_DIGIT
+        )
 
 
 def test_growth_by_one_is_close_to_growth_by_chance() -> None:
