@@ -261,9 +261,8 @@ def test_the_bias_of_an_estimate_is_against_the_goodput(leaky_pipe: Scenario) ->
     control = {"kind": "westwood_be"}
     short = leaky_pipe.replace({"sweep": {}, "replicates": 2, "flows.main.transport.control": control})
     result = simulate(short)
-    [estimate], [bias], [goodput] = (
-        summarise(result, metric(one)) for one in ("rate_estimate", "estimate_bias", "goodput")
-    )
-    assert bias.interval.mean == pytest.approx(estimate.interval.mean / goodput.interval.mean - 1, rel=0.05)
+    names = ("rate_estimate", "estimate_bias", "goodput")
+    for estimate, bias, goodput in zip(*(metric(one).values(result) for one in names), strict=True):
+        assert bias.value == pytest.approx(estimate.value / goodput.value - 1)
     [settled] = summarise(result, metric("estimate_settling_time"))
     assert 0 <= settled.interval.mean < 5

@@ -1,7 +1,7 @@
 import re
 import tempfile
 from dataclasses import replace
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -120,20 +120,28 @@ REFUTED = {
 }
 
 every_record = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
-every_experiment = pytest.mark.parametrize(
-    "experiment", [one for one in EXPERIMENTS if one.name not in EMULATED], ids=lambda one: one.name
+
+
+class Concluded:
+    """An experiment that was run."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        with tempfile.TemporaryDirectory() as folder:
+            results = experiment_runs.results(experiment.runs(), Path(folder), lambda _share: None)
+            self.outcome: Outcome = experiment.conclude(results)
+
+    @cached_property
+    def figure(self) -> Figure:
+        return self.outcome.draw()
+
+
+@pytest.fixture(
+    scope="module", params=[one for one in EXPERIMENTS if one.name not in EMULATED], ids=lambda one: one.name
 )
-
-
-@cache
-def outcome(experiment: Experiment) -> Outcome:
-    with tempfile.TemporaryDirectory() as folder:
-        return experiment.conclude(experiment_runs.results(experiment.runs(), Path(folder), lambda _share: None))
-
-
-@cache
-def figure(experiment: Experiment) -> Figure:
-    return outcome(experiment).draw()
+def concluded(request: pytest.FixtureRequest) -> Concluded:
+    """Each experiment, for all its tests in a row: to draw it all that it has run is kept, which is much."""
+    return Concluded(request.param)
 
 
 def test_every_table_and_figure_is_there_once() -> None:
@@ -164,9 +172,8 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
         run.scenario.check()
 
 
-@every_experiment
-def test_the_verdict_is_the_documented_one(experiment: Experiment) -> None:
-    found = outcome(experiment)
+def test_the_verdict_is_the_documented_one(concluded: Concluded) -> None:
+    experiment, found = concluded.experiment, concluded.outcome
     assert found.failures == []
     assert found.verdict == found.documented
     assert found.verdict.kind is VERDICTS[experiment.name]
@@ -175,9 +182,8 @@ def test_the_verdict_is_the_documented_one(experiment: Experiment) -> None:
     assert len(refuted) == REFUTED.get(experiment.name, 0)
 
 
-@every_experiment
-def test_every_number_is_compared_and_agrees_unless_it_is_excepted(experiment: Experiment) -> None:
-    for comparison in outcome(experiment).comparisons:
+def test_every_number_is_compared_and_agrees_unless_it_is_excepted(concluded: Concluded) -> None:
+    for comparison in concluded.outcome.comparisons:
         assert comparison.expected, comparison.title
         for cell in comparison.cells:
             assert len(cell.row) == len(comparison.keys)
@@ -185,16 +191,14 @@ def test_every_number_is_compared_and_agrees_unless_it_is_excepted(experiment: E
             assert cell.agrees != bool(cell.excepted), (comparison.title, cell)
 
 
-@every_experiment
-def test_what_was_guessed_is_called_so(experiment: Experiment) -> None:
-    found = outcome(experiment)
+def test_what_was_guessed_is_called_so(concluded: Concluded) -> None:
+    found = concluded.outcome
     guessed = [one for one in found.settings if one.origin is Origin.GUESSED and "compared" not in one.name]
     assert bool(guessed) == ("guessed" in str(found.verdict))
 
 
-@every_experiment
-def test_what_is_ours_is_not_called_published(experiment: Experiment) -> None:
-    found = outcome(experiment)
+def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
+    experiment, found = concluded.experiment, concluded.outcome
     origins = {one.origin for part in (found.comparisons, found.claims, found.settings) for one in part}
     ours = {Origin.STATED, Origin.CHOSEN}
     if experiment.group in ("formulas", "mechanisms"):
@@ -203,15 +207,13 @@ def test_what_is_ours_is_not_called_published(experiment: Experiment) -> None:
         assert not origins & ours
 
 
-@every_experiment
-def test_tables_are_rectangular(experiment: Experiment) -> None:
-    for table in outcome(experiment).tables:
+def test_tables_are_rectangular(concluded: Concluded) -> None:
+    for table in concluded.outcome.tables:
         assert {len(row) for row in table.rows} == {len(table.head)}
 
 
-@every_experiment
-def test_the_figure_can_be_read_without_colour(experiment: Experiment) -> None:
-    [axes] = figure(experiment).axes
+def test_the_figure_can_be_read_without_colour(concluded: Concluded) -> None:
+    [axes] = concluded.figure.axes
     lines = [line for line in axes.get_lines() if line.get_label()]
     looks = [(str(line._dash_pattern), str(line.get_marker()), line.get_linestyle()) for line in lines]
     assert len(set(looks)) == len(looks)
@@ -223,15 +225,14 @@ def test_the_figure_can_be_read_without_colour(experiment: Experiment) -> None:
         assert label in unitless or re.search(r"\(.+\)$", label), label
 
 
-@every_experiment
-def test_the_figure_shows_what_is_compared(experiment: Experiment) -> None:
+def test_the_figure_shows_what_is_compared(concluded: Concluded) -> None:
     """Of what is compared by the quantity to the right, both numbers are drawn where they belong."""
-    if not outcome(experiment).comparisons:
+    if not concluded.outcome.comparisons:
         return
-    comparison = outcome(experiment).comparisons[0]
+    comparison = concluded.outcome.comparisons[0]
     if comparison.keys not in (("p",), ("Mbit/s",)):
         return
-    drawn = [np.column_stack(line.get_data()) for line in figure(experiment).axes[0].get_lines()]
+    drawn = [np.column_stack(line.get_data()) for line in concluded.figure.axes[0].get_lines()]
     points = np.concatenate(drawn)
     for cell in comparison.cells:
         if cell.quantity == "W, segments":
@@ -241,10 +242,10 @@ def test_the_figure_shows_what_is_compared(experiment: Experiment) -> None:
             assert near.any(), (cell, value)
 
 
-def test_the_guide_to_formulas_shows_this_figure_and_these_numbers() -> None:
-    [experiment] = chosen(["formulas-figure-1"], EXPERIMENTS)
+@pytest.mark.parametrize("concluded", [which_formula.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+def test_the_guide_to_formulas_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
     shown = (DOCS / "images" / "which-formula.svg").read_text(encoding="utf-8")
-    drawn = plot.render(figure(experiment), "svg").decode("utf-8")
+    drawn = plot.render(concluded.figure, "svg").decode("utf-8")
     # Coordinates in points; the least may depend on the version of what draws.
     then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
     assert then == pytest.approx(now, abs=1), "make it anew: ackclock reproduce formulas"
