@@ -390,7 +390,7 @@ FIGURE_10 = entry(
     "10",
     "Does it help to feed back the instantaneous capacity where it changes within a few round trips?",
     "Around psi = 1 INSTCAP is a little worse than TCP alone; both rise as psi falls to nothing.",
-    20.0,
+    10.0,
     conclude_10,
     runs_of_10,
 )
@@ -398,7 +398,7 @@ FIGURE_11 = entry(
     "11",
     "What does EFFCAP cost where the capacity can be followed?",
     "At large psi EFFCAP is 3 to 4 % worse than INSTCAP.",
-    30.0,
+    45.0,
     conclude_11,
     runs_of_11,
 )
@@ -406,7 +406,7 @@ FIGURE_12 = entry(
     "12",
     "What does EFFCAP gain where it cannot?",
     "At small psi EFFCAP is 10 to 20 % better than INSTCAP.",
-    20.0,
+    12.0,
     conclude_12,
     runs_of_12,
 )
@@ -414,7 +414,7 @@ FIGURE_13 = entry(
     "13",
     "What does rate feedback gain over none where the capacity can be followed?",
     "At large psi INSTCAP is 25 to 30 % better than TCP alone, EFFCAP 30 %.",
-    60.0,
+    70.0,
     conclude_13,
     runs_of_13,
 )
@@ -422,7 +422,7 @@ FIGURE_14 = entry(
     "14",
     "What does rate feedback gain over none where it cannot?",
     "At small psi EFFCAP is 10 to 15 % better than TCP alone, and better than the low rate alone; INSTCAP is neither.",
-    30.0,
+    25.0,
     conclude_14,
     runs_of_14,
 )

@@ -302,7 +302,7 @@ FIGURE_8 = entry(
     "How near is the renewal analysis of TCP with INSTCAP feedback to the testbed?",
     "From psi of about 80 on observed, conservative and optimistic lie in this order, within a few per cent, and "
     "approach 0.90 whatever the buffer; for small psi the analysis is 10 to 20 % too low.",
-    60.0,
+    30.0,
     conclude_8,
     runs_of_8,
 )
@@ -310,7 +310,7 @@ FIGURE_9 = entry(
     "9",
     "How near is the renewal analysis of TCP alone?",
     "The testbed is up to 20 % below the analysis; the buffer matters; at large psi INSTCAP is 20 % better and more.",
-    60.0,
+    30.0,
     conclude_9,
     runs_of_9,
 )
