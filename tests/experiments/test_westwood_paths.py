@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ackclock import simulate
+from ackclock.experiments.replicates import quotient
 from ackclock.experiments.westwood import figure_7, figures_13_15, over_time
-from ackclock.experiments.westwood.over_parameter import quotient
 from ackclock.experiments.westwood.paths import one_bottleneck, pipe_packets, several_hops, two_way, wired_wireless
 from ackclock.experiments.westwood.senders import BE, NEWRENO, scenario, settings, tcp, udp
 from ackclock.metrics import metric, summarise

@@ -6,10 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from ackclock.plot.canvas import looks, new
 from ackclock.plot.style import reference_style, style
+
+#: Matplotlib's own labels of so much run into each other, or are two.
+FEW_DECADES = 100
 
 
 class Curve(NamedTuple):
@@ -41,6 +45,7 @@ def curves(
     log_x: bool = False,
     log_y: bool = False,
     categories: Sequence[str] = (),
+    y_from: float = 0.0,
 ) -> Figure:
     """Curves in one pair of axes, told apart without colour.
 
@@ -52,6 +57,7 @@ def curves(
         log_x: Whether the axis to the right is logarithmic.
         log_y: Whether the other one is.
         categories: The names of x = 0, 1, ... where x is no quantity.
+        y_from: Where the axis upwards begins if it is linear and nothing is negative.
     """
     with looks():
         figure, [axes] = new(height=3.8)
@@ -64,11 +70,12 @@ def curves(
             _draw(axes, curve, looked)
         if log_x:
             axes.set_xscale("log")
+            _label_few_decades(axes)
         if log_y:
             axes.set_yscale("log")
         elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
             # The margin is a share of what the data span; seen from zero it may be too thin for a marker.
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(bottom=y_from)
             axes.set_ylim(top=max(axes.get_ylim()[1], 1.05 * max(np.nanmax(curve.y) for curve in drawn)))
         if categories:
             axes.set_xticks(range(len(categories)), categories)
@@ -77,6 +84,15 @@ def curves(
         axes.set_title(title)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return figure
+
+
+def _label_few_decades(axes: Any) -> None:
+    """Where powers of ten would be too few: plain numbers, 1, 2 and 5 of each decade."""
+    least, most = axes.get_xlim()
+    if most / least < FEW_DECADES:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw(axes: Any, curve: Curve, looked: Any) -> None:

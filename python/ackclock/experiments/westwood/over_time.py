@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.experiments.westwood.over_parameter import quotient
+from ackclock.experiments.replicates import quotient
 from ackclock.metrics import Interval, interval
 from ackclock.result import Result
 
