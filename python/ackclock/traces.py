@@ -42,6 +42,11 @@ class CapacityTrace:
         """One of `FORMATS`."""
         return str(self.link["format"])
 
+    @property
+    def mean_bit_per_s(self) -> float:
+        """Over all of it; 0 if it has no length."""
+        return float(self.rates(self.length_s)[0]) if self.length_s > 0 else 0.0
+
     def rates(self, interval_s: float) -> "NDArray[np.float64]":
         """Mean rates in bit/s of successive intervals from the beginning, as many as fit.
 
@@ -71,12 +76,12 @@ def read(path: str | Path, form: str | None = None) -> CapacityTrace:
     """
     path = Path(path)
     if not path.is_file():
-        raise ScenarioError(f"{path}: no such file; give a capacity trace, for example a Mahimahi .down or a .csv file")
+        raise ScenarioError(f"{path}: is no file; give a capacity trace, for example a Mahimahi .down or a .csv file")
     form = form or next((name for name, endings in FORMATS.items() if path.suffix.lower() in endings), None)
     if form not in FORMATS:
-        known = " or ".join(FORMATS)
-        asked = f"format {form} is unknown" if form else "its name does not say which format it has"
-        raise ScenarioError(f"{path}: {asked}; say {known}")
+        known = ", ".join(FORMATS)
+        asked = f"format {form} is unknown" if form else "its name does not say its format"
+        raise ScenarioError(f"{path}: {asked}; say which of {known} it is")
     tree = {"kind": "trace", "file": path.name, "format": form}
     try:
         return _read(path, tree | {"repeat": False})

@@ -27,6 +27,9 @@ OVERFLOW = 0.01
 # A shorter trace shows nothing of a transfer. Chosen here.
 _SHORTEST_ROUND_TRIPS = 100
 
+# Of a trace, whatever is asked for. Chosen here.
+_FEWEST_INTERVALS = 100
+
 # With fewer changes than this the time between them is hardly known. Chosen here.
 _FEW_CHANGES = 10
 
@@ -148,22 +151,34 @@ def _asked(
     rtt_s = _positive("rtt", rtt, "100 ms", quantity.seconds)
     mss_bytes = round(_positive("mss", mss, "1448 bytes", quantity.data_bytes))
     read = traces.read(trace, form)
-    if read.length_s < _SHORTEST_ROUND_TRIPS * rtt_s:
+    if 0 < read.length_s < _SHORTEST_ROUND_TRIPS * rtt_s:
         problem = f"lasts {quantity.shown(read.length_s, 's')}, {read.length_s / rtt_s:.3g} round trips"
         raise ScenarioError(f"{trace}: {problem}; give a trace of {_SHORTEST_ROUND_TRIPS} at least")
-    mean = float(read.rates(read.length_s)[0])
-    if mean <= 0:
+    if read.length_s == 0:
+        raise ScenarioError(f"{trace}: its rate never changes, it has a single row; there is nothing to follow")
+    mean = read.mean_bit_per_s
+    if mean == 0:
         raise ScenarioError(f"{trace}: carries nothing; give the trace of a link that does")
-    waiting = f"{ceil(mean * rtt_s / 8)} bytes" if buffer is None else buffer
-    try:
-        may_wait = quantity.parse(waiting)
-    except ValueError:
-        may_wait = quantity.parse(0)
-    if may_wait.base not in ("packets", "bytes", "s") or may_wait.amount <= 0:
-        raise InputError("buffer", f'"{buffer}" is no queue; write for example "100 packets", "150 kB" or "100 ms"')
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
     period_s = measured if period is None else _positive("period", period, "15 ms", quantity.seconds)
+    if read.length_s / period_s > time_scale.MOST_INTERVALS:
+        name, written = ("rtt", rtt) if period is None else ("period", period)
+        least = quantity.shown(read.length_s / time_scale.MOST_INTERVALS, "s")
+        problem = f'"{written}" cuts {trace} into too many measurements; measure over {least} at least, with --period'
+        raise InputError(name, problem)
+    may_wait = _buffer(f"{ceil(mean * rtt_s / 8)} bytes" if buffer is None else buffer)
     return Path(read, rtt_s, may_wait, sender, mss_bytes, period_s, replicates, seed)
+
+
+def _buffer(written: str) -> quantity.Quantity:
+    try:
+        read = quantity.parse(written)
+    except ValueError:
+        read = quantity.parse(0)
+    whole = read.base == "s" or read.amount == round(read.amount)
+    if read.base not in ("packets", "bytes", "s") or read.amount <= 0 or not whole:
+        raise InputError("buffer", f'"{written}" is no queue; write for example "100 packets", "150 kB" or "100 ms"')
+    return read
 
 
 def _positive(name: str, written: str, example: str, read: Callable[[str], float]) -> float:
@@ -179,13 +194,15 @@ def _positive(name: str, written: str, example: str, read: Callable[[str], float
 def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
     """The trace as a link of two rates, and reservations about it."""
     trace = path.trace
-    mean = float(trace.rates(trace.length_s)[0])
+    mean = trace.mean_bit_per_s
     if interval is None:
         interval_s = time_scale.measuring_interval(trace.format, mean, trace.length_s, path.rtt_s)
     else:
         interval_s = _positive("interval", interval, "10 ms", quantity.seconds)
-        if not trace.length_s / time_scale.MOST_INTERVALS <= interval_s <= trace.length_s / 2:
-            raise InputError("interval", f'"{interval}" does not fit {trace.path}, which lasts {trace.length_s:g} s')
+        least, most = trace.length_s / time_scale.MOST_INTERVALS, trace.length_s / _FEWEST_INTERVALS
+        if not least <= interval_s <= most:
+            between = f"{quantity.shown(least, 's')} and {quantity.shown(most, 's')}"
+            raise InputError("interval", f'"{interval}" does not fit {trace.path}; give between {between}')
     scale, coarser = (_looked_at(path, interval_s * times) for times in (1, _COARSER))
     if scale is None:
         rate = quantity.shown(mean, "bit/s")

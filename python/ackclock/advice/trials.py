@@ -176,17 +176,13 @@ def buffer_packets(path: Path, packet_bytes: float) -> float:
     amount, base = path.buffer.amount, path.buffer.base
     if base == "packets":
         return amount
-    bytes_waiting = amount if base == "bytes" else amount * _mean(path) / 8
+    bytes_waiting = amount if base == "bytes" else amount * path.trace.mean_bit_per_s / 8
     return bytes_waiting / packet_bytes
-
-
-def _mean(path: Path) -> float:
-    return float(path.trace.rates(path.trace.length_s)[0])
 
 
 def _window_packets(path: Path) -> int:
     """Enough to keep the link busy whatever its rate in a round trip, and its buffer full."""
-    most = float(path.trace.rates(min(path.rtt_s, path.trace.length_s)).max())
+    most = float(path.trace.rates(max(path.rtt_s, path.period_s)).max())
     in_flight = most * path.rtt_s / 8 / path.mss_bytes
     return ceil(_AMPLE * (in_flight + buffer_packets(path, path.mss_bytes)) + 1)
 

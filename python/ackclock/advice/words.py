@@ -8,7 +8,7 @@ import numpy as np
 from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice
 from ackclock.advice.outcomes import QUANTILE, Outcome
 from ackclock.advice.time_scale import Estimate
-from ackclock.quantity import shown
+from ackclock.quantity import bit_per_s, shown
 
 _QUANTILE = f"{QUANTILE * 100:g} %"
 
@@ -137,13 +137,14 @@ def plain(advice: FeedbackAdvice) -> dict[str, Any]:
 
 
 def fed_back(advice: FeedbackAdvice, one: Outcome) -> tuple[float, float]:
-    """Between which rates lies what a scheme feeds back most of the time, bit/s."""
+    """Between which rates a source is told to send most of the time, bit/s."""
     rates = advice.path.trace.rates(advice.path.period_s)
     algorithm = one.scheme.algorithm or {}
     m, n = (min(algorithm.get(name, 1), rates.size) for name in "mn")
     means = np.convolve(rates, np.full(m, 1 / m), "valid")
     smallest = np.lib.stride_tricks.sliding_window_view(means, min(n, means.size)).min(axis=1)
-    low, high = np.quantile(smallest, _MOSTLY) * one.scheme.share
+    least = bit_per_s(advice.result.points[0]["scenario"]["hops"][0]["link"]["minimum_rate"])
+    low, high = np.maximum(np.quantile(smallest, _MOSTLY) * one.scheme.share, least)
     return float(low), float(high)
 
 
@@ -194,7 +195,10 @@ def _seconds(estimate: Estimate) -> str:
 
 
 def _number(estimate: Estimate) -> str:
-    return f"{estimate.value:.3g} ({estimate.low:.3g} to {estimate.high:.3g})"
+    value, low, high = (
+        f"{one:.0f}" if one >= 100 else f"{one:.3g}" for one in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} ({low} to {high})"
 
 
 def _scaled(estimate: Estimate, factor: float, *, sign: bool = False) -> str:
