@@ -250,27 +250,29 @@ def test_the_figure_shows_what_is_compared(concluded: Concluded) -> None:
 
 @pytest.mark.parametrize("concluded", [which_formula.EXPERIMENT], indirect=True, ids=lambda one: one.name)
 def test_the_guide_to_formulas_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
-    shown = (DOCS / "images" / "which-formula.svg").read_text(encoding="utf-8")
-    drawn = plot.render(concluded.figure, "svg").decode("utf-8")
-    # Coordinates in points; the least may depend on the version of what draws.
-    then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
-    assert then == pytest.approx(now, abs=1), "make it anew: ackclock reproduce formulas"
+    assert_drawn_alike(concluded, "which-formula.svg")
     guide = (DOCS / "guides" / "which-formula.md").read_text(encoding="utf-8")
     for sender, rows in which_formula.SAID.items():
         for p, texts in rows.items():
             assert f"| {' | '.join((sender, p, *texts))} |" in guide.splitlines()
 
 
-def test_the_guide_to_feedback_shows_this_figure_and_these_numbers() -> None:
-    [experiment] = chosen(["feedback-figure-1"], EXPERIMENTS)
-    shown = (DOCS / "images" / "psi-map.svg").read_text(encoding="utf-8")
-    drawn = plot.render(figure(experiment), "svg").decode("utf-8")
-    then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
-    assert then == pytest.approx(now, abs=1), "make it anew: ackclock reproduce feedback"
+@pytest.mark.parametrize("concluded", [psi_map.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
+    assert_drawn_alike(concluded, "psi-map.svg")
     guide = (DOCS / "guides" / "rate-feedback.md").read_text(encoding="utf-8")
     for sender, rows in psi_map.SAID.items():
         for psi, texts in rows.items():
             assert f"| {' | '.join((sender, psi, *texts))} |" in guide.splitlines()
+
+
+def assert_drawn_alike(concluded: Concluded, name: str) -> None:
+    """That a guide's picture is what would be drawn now."""
+    shown = (DOCS / "images" / name).read_text(encoding="utf-8")
+    drawn = plot.render(concluded.figure, "svg").decode("utf-8")
+    # Coordinates in points; the least may depend on the version of what draws.
+    then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
+    assert then == pytest.approx(now, abs=1), f"make it anew: ackclock reproduce {concluded.experiment.group}"
 
 
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
