@@ -14,13 +14,14 @@ from ackclock.scenario import Point, Scenario, ScenarioError, load
 from ackclock.ways import CaptureError, LackingError, emulate, measure, predict, replay, simulate, version
 
 if TYPE_CHECKING:
+    from ackclock.advice import advise_feedback
     from ackclock.estimators import rate_estimates
     from ackclock.every_way import compare
     from ackclock.result import Result
 
 __all__ = [
-    "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "compare", "emulate", "load",
-    "measure", "predict", "rate_estimates", "replay", "simulate", "version",
+    "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_feedback", "compare",
+    "emulate", "load", "measure", "predict", "rate_estimates", "replay", "simulate", "version",
 ]  # fmt: skip
 
 __version__ = version()
@@ -32,6 +33,10 @@ def __getattr__(name: str) -> Any:
         from ackclock.result import Result
 
         return Result
+    if name == "advise_feedback":
+        from ackclock.advice import advise_feedback
+
+        return advise_feedback
     if name == "compare":
         from ackclock.every_way import compare
 

@@ -129,6 +129,12 @@ def rate_estimates(
     Contiguous arrays of equal length, not a number where nothing is known; times never fall.
     """
 
+def trace_rates(trace_json: str, folder: str, interval_ns: int | None = None) -> tuple[int, bytes]:
+    """How long a trace lasts in ns, and the float64 mean rates in bit/s of successive intervals; none without one.
+
+    The tree is that of a link of kind `trace`, without its kind. Raises `ScenarioError`.
+    """
+
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.
 
 def climbing_chains(survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]) -> bytes:

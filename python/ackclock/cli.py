@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ackclock import __version__, quantity
+from ackclock.advising import advise
 from ackclock.asking import PredictCommand
 from ackclock.comparing import compare
 from ackclock.exits import INTERRUPTED, LACKING, UNTRUSTWORTHY, Commands, complain
@@ -49,7 +50,7 @@ def cli() -> None:
     """
 
 
-for _command in (simulate, emulate, measure, compare, replay):
+for _command in (simulate, emulate, measure, compare, replay, advise):
     cli.add_command(_command)
 
 

@@ -63,16 +63,18 @@ def _worded(error: click.ClickException) -> str:
     """Click's complaints in our form: what, what is wrong with it; what to do."""
     if isinstance(error, click.MissingParameter) and error.param is not None:
         command = error.ctx.command_path if error.ctx else "ackclock"
-        return f"{error.param.human_readable_name.upper()}: is missing; see {command} --help"
+        return f"{_name(error.param)}: is missing; see {command} --help"
     if isinstance(error, click.NoSuchOption):
         command = error.ctx.command_path if error.ctx else "ackclock"
         near = " or ".join(sorted(error.possibilities or ()))
         return f"{error.option_name}: no such option; {f'did you mean {near}?' if near else f'see {command} --help'}"
     if isinstance(error, click.BadParameter) and error.param is not None:
-        known = error.param
-        name = known.opts[0] if isinstance(known, click.Option) else known.human_readable_name.upper()
-        return f"{name}: {error.message}"
+        return f"{_name(error.param)}: {error.message}"
     return error.format_message()
+
+
+def _name(known: click.Parameter) -> str:
+    return known.opts[0] if isinstance(known, click.Option) else known.human_readable_name.upper()
 
 
 def _complain_of_system(error: OSError) -> int:

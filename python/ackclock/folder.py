@@ -41,7 +41,7 @@ RESULT = Contents(
     "result",
     "run.json",
     re.compile(
-        r"run\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
+        r"run\.json|advice\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
         rf"|record(/[^/]+\.ackrec)?|{ADDRESS}"
     ),
 )

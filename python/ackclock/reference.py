@@ -9,11 +9,13 @@ import inspect
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from ackclock import estimates
+from ackclock.advice import regions
 from ackclock.comparison import CAUSES
 from ackclock.comparison.rows import FIELDS
 from ackclock.experiments import EXPERIMENTS
@@ -95,6 +97,7 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     texts["docs/reference/experiments.md"] = _experiment_page(registered)
     texts["docs/reference/results.md"] = _result_page(registered)
     texts["docs/reference/comparisons.md"] = _comparison_page(registered)
+    texts["docs/reference/advice.md"] = _advice_page(registered)
     texts["docs/reference/README.md"] = _index(texts)
     texts["schema/scenario.schema.json"] = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
     return texts
@@ -273,6 +276,20 @@ def _comparison_page(registered: Json) -> str:
         "and its size if that is known, fit."
     )
     page.names(("cause", "what it is"), [(one.name, one.sentence) for one in CAUSES])
+    return page.finish()
+
+
+def _advice_page(registered: Json) -> str:
+    page = _Page("Advice", registered)
+    page.paragraph(
+        "`ackclock advise feedback` says whether a sender should be told the rate of a link, and what. With `-o` it "
+        "writes a result, a point for each scheme, and `advice.json`, the same as `--json` prints. What all this means "
+        "is in the guide `docs/guides/rate-feedback.md`."
+    )
+    page.title("Regions of psi")
+    page.paragraph(_after_the_first_line(regions))
+    rows = [(one.name, f"{one.low:g}", "" if one.high == inf else f"{one.high:g}", one.says) for one in regions.REGIONS]
+    page.table(("region", "from", "to", "what it means for feedback"), rows)
     return page.finish()
 
 

@@ -25,6 +25,7 @@ from ackclock.experiments import (
     analytic,
     chosen,
     plain,
+    psi_map,
     which_formula,
 )  # fmt: skip
 from ackclock.metrics import Interval
@@ -48,14 +49,19 @@ VERDICTS = {
     "westwood-readings": Kind.READING,
     **{f"abr-figure-{number}": Kind.READING for number in range(8, 15)},
     "formulas-figure-1": Kind.REPRODUCED,
+    "feedback-figure-1": Kind.REPRODUCED,
     "mechanisms-figure-1": Kind.REPRODUCED,
     "mechanisms-figure-2": Kind.REPRODUCED,
 }
 
 # Those for which something is simulated.
-SIMULATED = {"formulas-figure-1", "markov-validation-simulated", "mechanisms-figure-2", "westwood-validation"} | {
-    name for name in VERDICTS if name.startswith(("westwood-", "abr-"))
-}
+SIMULATED = {
+    "feedback-figure-1",
+    "formulas-figure-1",
+    "markov-validation-simulated",
+    "mechanisms-figure-2",
+    "westwood-validation",
+} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-"))}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
 # test_westwood_on_linux.py one without Linux.
@@ -205,7 +211,7 @@ def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
     experiment, found = concluded.experiment, concluded.outcome
     origins = {one.origin for part in (found.comparisons, found.claims, found.settings) for one in part}
     ours = {Origin.STATED, Origin.CHOSEN}
-    if experiment.group in ("formulas", "mechanisms"):
+    if experiment.group in ("feedback", "formulas", "mechanisms"):
         assert origins == ours
     else:
         assert not origins & ours
@@ -248,23 +254,36 @@ def test_the_figure_shows_what_is_compared(concluded: Concluded) -> None:
 
 @pytest.mark.parametrize("concluded", [which_formula.EXPERIMENT], indirect=True, ids=lambda one: one.name)
 def test_the_guide_to_formulas_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
-    shown = (DOCS / "images" / "which-formula.svg").read_text(encoding="utf-8")
-    drawn = plot.render(concluded.figure, "svg").decode("utf-8")
-    # Coordinates in points; the least may depend on the version of what draws.
-    then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
-    assert then == pytest.approx(now, abs=1), "make it anew: ackclock reproduce formulas"
+    assert_drawn_alike(concluded, "which-formula.svg")
     guide = (DOCS / "guides" / "which-formula.md").read_text(encoding="utf-8")
     for sender, rows in which_formula.SAID.items():
         for p, texts in rows.items():
             assert f"| {' | '.join((sender, p, *texts))} |" in guide.splitlines()
 
 
+@pytest.mark.parametrize("concluded", [psi_map.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
+    assert_drawn_alike(concluded, "psi-map.svg")
+    guide = (DOCS / "guides" / "rate-feedback.md").read_text(encoding="utf-8")
+    for sender, rows in psi_map.SAID.items():
+        for psi, texts in rows.items():
+            assert f"| {' | '.join((sender, psi, *texts))} |" in guide.splitlines()
+
+
+def assert_drawn_alike(concluded: Concluded, name: str) -> None:
+    """That a guide's picture is what would be drawn now."""
+    shown = (DOCS / "images" / name).read_text(encoding="utf-8")
+    drawn = plot.render(concluded.figure, "svg").decode("utf-8")
+    # Coordinates in points; the least may depend on the version of what draws.
+    then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
+    assert then == pytest.approx(now, abs=1), f"make it anew: ackclock reproduce {concluded.experiment.group}"
+
+
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
     names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
-    assert len(chosen(["markov", "rfc9438", "westwood", "abr", "mechanisms", "formulas"], EXPERIMENTS)) == len(
-        EXPERIMENTS
-    )
+    groups = ["markov", "rfc9438", "westwood", "abr", "mechanisms", "formulas", "feedback"]
+    assert len(chosen(groups, EXPERIMENTS)) == len(EXPERIMENTS)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ mod measure;
 mod replay;
 mod simulate;
 mod tables;
+mod traces;
 mod watch;
 
 use ackclock_core::scenario::files::Files;
@@ -142,6 +143,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::check_estimators, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::rate_estimates, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_rates, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chains, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chain_with_channel, module)?)?;
     module.add_function(wrap_pyfunction!(markov::epoch_chain, module)?)?;

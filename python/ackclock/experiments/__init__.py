@@ -5,7 +5,7 @@ One record for each table or figure. Append new ones to `EXPERIMENTS`; the order
 
 from collections.abc import Iterable
 
-from ackclock.experiments import abr, rfc9438, westwood, which_formula
+from ackclock.experiments import abr, psi_map, rfc9438, westwood, which_formula
 from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
     mean_throughput,
@@ -73,6 +73,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *mechanisms.EXPERIMENTS,
     *abr.EXPERIMENTS,
     which_formula.EXPERIMENT,
+    psi_map.EXPERIMENT,
 )
 
 

@@ -127,10 +127,7 @@ impl Element<LinkKind> for Trace {
 
 impl Recipe<LinkKind> for Trace {
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
-        match &self.schedule {
-            Schedule::Deliveries(deliveries) => Box::new(DeliveryLink::new(deliveries.clone())),
-            Schedule::Rates(rows) => Box::new(PiecewiseLink::new(rows.clone())),
-        }
+        self.link()
     }
 }
 
@@ -158,6 +155,30 @@ impl Trace {
     /// Something is wrong with a line, counted from 1.
     fn line(&self, line: usize, problem: &str) -> Error {
         Error::message("file", format!("{} line {line}: {problem}", self.file))
+    }
+
+    /// How long what is recorded lasts: until the last opportunity, or until the trace begins again; of a CSV trace that does not, until
+    /// its last row. Nothing of a single row, and before the file has been read.
+    pub fn length(&self) -> Span {
+        match &self.schedule {
+            Schedule::Deliveries(deliveries) => Span::from_nanos(deliveries.period()),
+            Schedule::Rates(rows) => Span::from_nanos(rows.length),
+        }
+    }
+
+    /// The mean rates of successive intervals, as many as fit into what is recorded.
+    pub fn mean_rates(&self, interval: Span) -> impl Iterator<Item = BitRate> {
+        let link = self.link();
+        let moment = move |number| Time::ZERO + interval * number;
+        (0..self.length().as_nanos() / interval.as_nanos())
+            .map(move |number| link.mean_rate(moment(number), moment(number + 1)))
+    }
+
+    fn link(&self) -> Box<dyn Link> {
+        match &self.schedule {
+            Schedule::Deliveries(deliveries) => Box::new(DeliveryLink::new(deliveries.clone())),
+            Schedule::Rates(rows) => Box::new(PiecewiseLink::new(rows.clone())),
+        }
     }
 
     fn read_deliveries(&self, text: &str) -> Result<Deliveries> {
@@ -249,7 +270,12 @@ impl Trace {
             };
             rows.push((at.as_nanos(), rate));
         }
-        self.close(rows)
+        let end = rows.last().map_or(0, |&(at, _)| at);
+        let length = self.period.map_or(end, Span::as_nanos);
+        Ok(Rows {
+            length,
+            ..self.close(rows)?
+        })
     }
 
     /// A value of a row, in the unit of its column or in its own.
@@ -314,6 +340,8 @@ struct Rows {
     rows: Arc<[(u64, BitRate)]>,
     /// When it begins again, and the work of one round.
     cycle: Option<Cycle>,
+    /// Until when there is something recorded.
+    length: u64,
     /// The row being read, and when the round began.
     index: usize,
     round: Time,
@@ -343,6 +371,7 @@ impl Rows {
         Rows {
             rows: rows.into(),
             cycle,
+            length: 0,
             index: 0,
             round: Time::ZERO,
         }

@@ -19,7 +19,7 @@ pub(super) struct Deliveries {
 }
 
 impl Deliveries {
-    fn period(&self) -> u64 {
+    pub fn period(&self) -> u64 {
         self.at.last().copied().unwrap_or(u64::MAX)
     }
     /// How many come until `until`, that moment included.

@@ -149,6 +149,39 @@ fn one_row_is_a_constant_rate_and_zeros_are_an_outage_for_ever() {
 }
 
 #[test]
+fn a_trace_tells_its_length_and_its_rates_in_successive_intervals() {
+    let read = |text: &str, tree: Value| {
+        let mut trace: Trace = serde_json::from_value(tree).unwrap();
+        trace.check(&Text(text)).unwrap();
+        let mbit_per_s = |rate: BitRate| rate.as_bit_per_s() as f64 / 1e6;
+        (
+            trace.length().as_nanos() / NANOS_PER_MS,
+            trace
+                .mean_rates(Span::from_millis(2))
+                .map(mbit_per_s)
+                .collect::<Vec<_>>(),
+        )
+    };
+    // 1500 bytes in 2 ms are 6 Mbit/s; one at the end of an interval counts. What is left of the trace has no interval.
+    let deliveries = read("1\n2\n2\n3\n5\n", json!({ "file": "a", "format": "mahimahi" }));
+    assert_eq!(deliveries, (5, vec![18.0, 6.0]));
+    let rows = "time,rate\n0 ms,8 Mbit/s\n3 ms,4 Mbit/s\n6 ms,8 Mbit/s\n";
+    for repeat in [true, false] {
+        let tree = json!({ "file": "a", "format": "csv", "repeat": repeat });
+        assert_eq!(read(rows, tree), (6, vec![8.0, 6.0, 4.0]));
+    }
+    let tree = json!({ "file": "a", "format": "csv", "period": "8 ms" });
+    assert_eq!(read(rows, tree), (8, vec![8.0, 6.0, 4.0, 8.0]));
+    assert_eq!(
+        read(
+            "time,rate\n0 s,8 Mbit/s\n",
+            json!({ "file": "a", "format": "csv" })
+        ),
+        (0, vec![])
+    );
+}
+
+#[test]
 fn a_malformed_trace_is_refused_with_file_line_value_and_remedy() {
     let csv = |rows: &str| {
         choose(&format!("time,rate\n{rows}"), json!({}))

@@ -1,0 +1,32 @@
+//! Traces of capacity: a link's parameters come in as JSON, what the trace carries in successive intervals goes out as bytes.
+
+use crate::{Folder, refuse, tree_of};
+use ackclock_core::link::trace::Trace;
+use ackclock_core::registry::Element;
+use ackclock_core::units::Span;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// How long a trace lasts, in nanoseconds, and its mean rates in successive intervals, in bit/s; without an interval none.
+#[pyfunction]
+#[pyo3(signature = (trace, folder, interval_ns=None))]
+pub fn trace_rates<'py>(
+    py: Python<'py>,
+    trace: &str,
+    folder: &str,
+    interval_ns: Option<u64>,
+) -> PyResult<(u64, Bound<'py, PyBytes>)> {
+    let mut trace: Trace = serde_json::from_value(tree_of(trace)?)
+        .map_err(|error| crate::ScenarioError::new_err(error.to_string()))?;
+    trace.check(&Folder(folder.into())).map_err(refuse)?;
+    let rates = |interval| trace.mean_rates(interval).map(|rate| rate.as_bit_per_s() as f64);
+    let bytes: Vec<u8> = py.detach(|| {
+        let interval = interval_ns.filter(|&nanos| nanos > 0).map(Span::from_nanos);
+        interval
+            .into_iter()
+            .flat_map(rates)
+            .flat_map(f64::to_le_bytes)
+            .collect()
+    });
+    Ok((trace.length().as_nanos(), PyBytes::new(py, &bytes)))
+}

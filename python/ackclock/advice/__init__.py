@@ -1,0 +1,5 @@
+"""Advice on a path of one's own: what was measured of it, what is run on it, what follows in a sentence."""
+
+from ackclock.advice.feedback import FeedbackAdvice, advise_feedback
+
+__all__ = ["FeedbackAdvice", "advise_feedback"]

@@ -1,0 +1,272 @@
+"""Can rate feedback help on this path, and which? A capacity trace and a round-trip time in, a sentence out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, isnan, log
+from pathlib import Path as FilePath
+
+from ackclock import quantity, traces
+from ackclock.advice import time_scale, trials
+from ackclock.advice.outcomes import Outcome, Outcomes, outcomes, packet_bytes
+from ackclock.advice.regions import Region, across, region
+from ackclock.advice.time_scale import Estimate, TimeScale
+from ackclock.advice.trials import Path
+from ackclock.models import InputError
+from ackclock.models.explicit_rate import effective_capacity
+from ackclock.result import Result
+from ackclock.scenario import ScenarioError
+
+__all__ = ["FeedbackAdvice", "advise_feedback"]
+
+#: Delivering less by so much of what the link can carry is as good as not less. Chosen here.
+LITTLE = 0.02
+
+#: Effective capacity is the rate at which the buffer overflows with about this probability. Chosen here.
+OVERFLOW = 0.01
+
+# A shorter trace shows nothing of a transfer. Chosen here.
+_SHORTEST_ROUND_TRIPS = 100
+
+# Of a trace, whatever is asked for. Chosen here.
+_FEWEST_INTERVALS = 100
+
+# With fewer changes than this the time between them is hardly known. Chosen here.
+_FEW_CHANGES = 10
+
+# A trace is looked at twice as coarsely, to see whether it has one time scale. Counting noise, or capacity that moves
+# at many scales, makes the time between changes grow with the interval. Chosen here.
+_COARSER, _SAME_SCALE = 2, 1.4
+
+
+@dataclass(frozen=True)
+class FeedbackAdvice:
+    """The advice and what it comes from.
+
+    Attributes:
+        path: What was asked about.
+        scale: The trace as a link of two rates.
+        psi: tau over the round trip.
+        high_psi: Mean time at the high rate over the round trip.
+        low_psi: At the low rate.
+        regions: Of the psi map between the ends of psi's interval; that of psi itself is `region`.
+        outcomes: What became of each scheme on this trace.
+        chosen: The one that is advised.
+        as_good: Others that cannot be told from it, neither by what is delivered nor by how long packets wait.
+        quicker: Those that let packets wait less, those left out that both deliver less and let them wait longer than
+            another of them; what delivers most comes first.
+        effective_capacity_bit_per_s: What the link of two rates carries with an overflow probability of `OVERFLOW`.
+        loss_free_buffer_packets: Delta (1 - 1/r), with which a source that follows it a round trip later loses nothing.
+        warnings: What is to be known, a line each.
+        result: The simulations, a point for each scheme.
+    """
+
+    path: Path
+    scale: TimeScale
+    psi: Estimate
+    high_psi: Estimate
+    low_psi: Estimate
+    regions: tuple[Region, ...]
+    outcomes: Outcomes
+    chosen: Outcome
+    as_good: tuple[Outcome, ...]
+    quicker: tuple[Outcome, ...]
+    effective_capacity_bit_per_s: float
+    loss_free_buffer_packets: float
+    warnings: tuple[str, ...]
+    result: Result
+
+    @property
+    def region(self) -> Region:
+        """Where psi lies on the map."""
+        return region(self.psi.value)
+
+
+def advise_feedback(
+    trace: str | FilePath,
+    rtt: str,
+    *,
+    buffer: str | None = None,
+    mss: str = "1448 bytes",
+    sender: str = "cubic",
+    effcap: Sequence[tuple[int, int]] = (),
+    interval: str | None = None,
+    period: str | None = None,
+    form: str | None = None,
+    replicates: int = 3,
+    seed: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> FeedbackAdvice:
+    """Says whether a sender should be told the rate of a link, and what it should be told.
+
+    Args:
+        trace: The link's capacity: a Mahimahi packet-delivery trace or rows of time and rate, as for a `trace` link.
+        rtt: The round trip without queues, all the way from the sender to the receiver and back: `"100 ms"`.
+        buffer: What may wait at the link: packets, an amount of data, or a time; by default what the link carries in
+            a round trip on the mean.
+        mss: Payload of a full segment.
+        sender: `cubic` (as Linux sends), `reno` (the same but for the control), or `jacobson1988` (the publication's).
+        effcap: Pairs of M and N to try instead of the usual ones.
+        interval: At which the trace is looked at to see how often its rate changes; by default as fine as it tells.
+        period: How long the capacity is measured at a time, and how often it is fed back; by default a seventh of the
+            round trip, or of a Mahimahi trace as long as ten opportunities take.
+        form: The trace's format; by default what the ending of its name says.
+        replicates: How often each scheme is run.
+        seed: Of the moments at which they start.
+        progress: Is told the share done, about ten times a second.
+
+    Returns:
+        The advice.
+
+    Raises:
+        ScenarioError: The trace is missing or malformed.
+        ValueError: An argument cannot be, the trace never changes or is too short; what, its value, what to do.
+    """
+    path = _asked(trace, rtt, buffer, mss, sender, period, form, replicates, seed)
+    scale, warnings = _scale(path, interval)
+    tried = trials.schemes(path.measurements, effcap)
+    result = trials.run(path, tried, progress)
+    found = outcomes(result, path, tried, scale.sojourn_s.value)
+    chosen = _chosen(found)
+    psi = scale.sojourn_s.over(path.rtt_s)
+    regions = across(psi.low, psi.high)
+    if found.blocks == 0:
+        warnings.append("too short a trace to say how sure: no intervals, and the least difference counts; record more")
+    packet = packet_bytes(result)
+    return FeedbackAdvice(
+        path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions, found, chosen,
+        _as_good(found, chosen), _quicker(found, chosen), _effective_capacity(path, scale, packet),
+        (scale.high_bit_per_s - scale.low_bit_per_s) * path.rtt_s / 8 / packet, tuple(warnings), result,
+    )  # fmt: skip
+
+
+def _asked(
+    trace: str | FilePath, rtt: str, buffer: str | None, mss: str, sender: str, period: str | None, form: str | None,
+    replicates: int, seed: int,
+) -> Path:  # fmt: skip
+    """The path that is asked about, checked."""
+    if sender not in trials.SENDERS:
+        raise InputError("sender", f'"{sender}" is unknown; write one of {", ".join(trials.SENDERS)}')
+    if replicates < 1:
+        raise InputError("replicates", f"{replicates} are none; give 1 or more")
+    rtt_s = _positive("rtt", rtt, "100 ms", quantity.seconds)
+    mss_bytes = round(_positive("mss", mss, "1448 bytes", quantity.data_bytes))
+    read = traces.read(trace, form)
+    if 0 < read.length_s < _SHORTEST_ROUND_TRIPS * rtt_s:
+        problem = f"lasts {quantity.shown(read.length_s, 's')}, {read.length_s / rtt_s:.3g} round trips"
+        raise ScenarioError(f"{trace}: {problem}; give a trace of {_SHORTEST_ROUND_TRIPS} at least")
+    if read.length_s == 0:
+        raise ScenarioError(f"{trace}: its rate never changes, it has a single row; there is nothing to follow")
+    mean = read.mean_bit_per_s
+    if mean == 0:
+        raise ScenarioError(f"{trace}: carries nothing; give the trace of a link that does")
+    measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
+    period_s = measured if period is None else _positive("period", period, "15 ms", quantity.seconds)
+    if read.length_s / period_s > time_scale.MOST_INTERVALS:
+        name, written = ("rtt", rtt) if period is None else ("period", period)
+        least = quantity.shown(read.length_s / time_scale.MOST_INTERVALS, "s")
+        problem = f'"{written}" cuts {trace} into too many measurements; measure over {least} at least, with --period'
+        raise InputError(name, problem)
+    may_wait = _buffer(f"{ceil(mean * rtt_s / 8)} bytes" if buffer is None else buffer)
+    return Path(read, rtt_s, may_wait, sender, mss_bytes, period_s, replicates, seed)
+
+
+def _buffer(written: str) -> quantity.Quantity:
+    try:
+        read = quantity.parse(written)
+    except ValueError:
+        read = quantity.parse(0)
+    whole = read.base == "s" or read.amount == round(read.amount)
+    if read.base not in ("packets", "bytes", "s") or read.amount <= 0 or not whole:
+        raise InputError("buffer", f'"{written}" is no queue; write for example "100 packets", "150 kB" or "100 ms"')
+    return read
+
+
+def _positive(name: str, written: str, example: str, read: Callable[[str], float]) -> float:
+    try:
+        amount = read(written)
+    except ValueError:
+        amount = 0.0
+    if amount <= 0:
+        raise InputError(name, f'"{written}" will not do; write for example "{example}"')
+    return amount
+
+
+def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
+    """The trace as a link of two rates, and reservations about it."""
+    trace = path.trace
+    mean = trace.mean_bit_per_s
+    if interval is None:
+        interval_s = time_scale.measuring_interval(trace.format, mean, trace.length_s, path.rtt_s)
+    else:
+        interval_s = _positive("interval", interval, "10 ms", quantity.seconds)
+        least, most = trace.length_s / time_scale.MOST_INTERVALS, trace.length_s / _FEWEST_INTERVALS
+        if not least <= interval_s <= most:
+            between = f"{quantity.shown(least, 's')} and {quantity.shown(most, 's')}"
+            raise InputError("interval", f'"{interval}" does not fit {trace.path}; give between {between}')
+    scale, coarser = (_looked_at(path, interval_s * times) for times in (1, _COARSER))
+    if scale is None:
+        rate = quantity.shown(mean, "bit/s")
+        raise ScenarioError(f"{trace.path}: its rate never changes, {rate} all the time; there is nothing to follow")
+    warnings = []
+    if scale.changes < _FEW_CHANGES:
+        warnings.append(f"the rate changes {scale.changes} times in the trace: how often is hardly known; record more")
+    if coarser is not None and coarser.sojourn_s.value > _SAME_SCALE * scale.sojourn_s.value:
+        psi = coarser.sojourn_s.value / path.rtt_s
+        warnings.append(
+            f"no single time scale: measured over {quantity.shown(coarser.interval_s, 's')} psi is {psi:.3g}; "
+            "trust what was run more than the region"
+        )
+    return scale, warnings
+
+
+def _looked_at(path: Path, interval_s: float) -> TimeScale | None:
+    grain = time_scale.grain_bit_per_s(path.trace.format, interval_s)
+    return time_scale.estimate(path.trace.rates(interval_s), interval_s, grain)
+
+
+def _chosen(found: Outcomes) -> Outcome:
+    """Of what delivers about as much as the best, what lets packets wait least.
+
+    Of several that cannot be told from it the simplest, which comes first.
+    """
+    best = max(found.each, key=lambda one: one.efficiency.value)
+    equal = [one for one in found.each if _little(found.more_delivered(best, one))]
+    quickest = min(equal, key=lambda one: one.delay_s.value)
+    return next(one for one in equal if not _more(found.longer_wait_s(one, quickest)))
+
+
+def _as_good(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
+    differences = [
+        (one, (found.more_delivered(chosen, one), found.longer_wait_s(chosen, one)))
+        for one in found.each
+        if one is not chosen
+    ]
+    return tuple(one for one, both in differences if all(each.low <= 0 <= each.high for each in both))
+
+
+def _quicker(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
+    quicker = [one for one in found.each if _more(found.longer_wait_s(chosen, one))]
+    by_rate = sorted(quicker, key=lambda one: -one.efficiency.value)
+    return tuple(
+        one for at, one in enumerate(by_rate) if all(one.delay_s.value < more.delay_s.value for more in by_rate[:at])
+    )
+
+
+def _little(less: Estimate) -> bool:
+    """Whether it is `LITTLE` at most, with all of its interval if there is one."""
+    return (less.value if isnan(less.high) else less.high) <= LITTLE
+
+
+def _more(difference: Estimate) -> bool:
+    """Whether a difference is one: above zero with all of its interval; if there is none, at all."""
+    return difference.value > 0 if isnan(difference.low) else difference.low > 0
+
+
+def _effective_capacity(path: Path, scale: TimeScale, packet: float) -> float:
+    """In slots of the measuring interval, in which the link of two rates has its chances to change."""
+    packets_per_slot = scale.interval_s / 8 / packet
+    gamma = effective_capacity.of_two_rates(
+        scale.high_bit_per_s * packets_per_slot, scale.low_bit_per_s * packets_per_slot, scale.fall, scale.rise,
+        -log(OVERFLOW) / trials.buffer_packets(path, packet),
+    )  # fmt: skip
+    return float(gamma) / packets_per_slot

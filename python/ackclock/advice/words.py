@@ -1,0 +1,224 @@
+"""Advice about feedback in words and tables: the same for terminal and JSON."""
+
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice
+from ackclock.advice.outcomes import QUANTILE, Outcome
+from ackclock.advice.time_scale import Estimate
+from ackclock.quantity import bit_per_s, shown
+
+_QUANTILE = f"{QUANTILE * 100:g} %"
+
+# Between these quantiles lies what is fed back most of the time.
+_MOSTLY = (0.05, 0.95)
+
+
+def sentence(advice: FeedbackAdvice) -> str:
+    """What to feed back."""
+    path, chosen = advice.path, advice.chosen
+    if chosen.scheme.algorithm is None:
+        unless = ", unless shorter waits are worth their price" if advice.quicker else ""
+        return f"Feed back nothing{unless}: {_why_nothing(advice)}."
+    low, high = (shown(rate, "bit/s") for rate in fed_back(advice, chosen))
+    told = f"one number every {shown(path.period_s, 's')}, here mostly between {low} and {high}"
+    return f"Feed back {chosen.scheme.says} ({told}): {_against_none(advice)}."
+
+
+def further(advice: FeedbackAdvice) -> list[str]:
+    """What else is to be known, a sentence each."""
+    lines = []
+    if advice.as_good:
+        names = ", ".join(_name(one) for one in advice.as_good)
+        lines.append(f"No difference can be told from {names}.")
+    if advice.quicker:
+        each = [
+            f"{_name(one)} {shown(one.delay_s.value, 's')} for "
+            f"{_scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)} points less delivered"
+            for one in advice.quicker
+        ]
+        lines.append(f"Shorter waits have a price: {'; '.join(each)}.")
+    if advice.outcomes.blocks:
+        lines.append(
+            "In brackets 95 % intervals; differences from no feedback hold all together with that confidence "
+            f"({advice.outcomes.blocks} blocks of {shown(advice.outcomes.block_s, 's')})."
+        )
+    return lines
+
+
+def psi_words(advice: FeedbackAdvice) -> str:
+    """The time scale and its region."""
+    scale, psi = advice.scale, advice.psi
+    others = [one.name for one in advice.regions if one is not advice.region]
+    perhaps = f" (perhaps {' or '.join(others)})" if others else ""
+    drawn = (
+        "" if advice.path.sender == "jacobson1988" else " The map was drawn for senders of 1988: what was run decides."
+    )
+    return (
+        f"psi = {_number(psi)}: {advice.region.name}{perhaps}: {advice.region.says}. "
+        f"The rate stays {_seconds(scale.high_s)} at about {shown(scale.high_bit_per_s, 'bit/s')} and "
+        f"{_seconds(scale.low_s)} at about {shown(scale.low_bit_per_s, 'bit/s')}, of a round trip of "
+        f"{shown(advice.path.rtt_s, 's')}.{drawn}"
+    )
+
+
+def method_words(advice: FeedbackAdvice) -> str:
+    """How the time scale was found."""
+    scale = advice.scale
+    return (
+        f"{scale.changes} changes through {shown(scale.threshold_bit_per_s, 'bit/s')}, the threshold that leaves the "
+        f"least variance within two classes (they explain {scale.explained * 100:.0f} % of it), measured over "
+        f"{shown(scale.interval_s, 's')}."
+    )
+
+
+def models_words(advice: FeedbackAdvice) -> str:
+    """What the models of a link of two rates say."""
+    return (
+        f"Models of a link of these two rates: a constant rate of "
+        f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} would overflow the buffer with a probability of about "
+        f"{OVERFLOW * 100:g} %; nothing is lost behind a source that follows a round trip later if "
+        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets may wait (Delta (1 - 1/r))."
+    )
+
+
+def cells(advice: FeedbackAdvice) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of what was run."""
+    head = ["fed back", "delivered %", "more than none", "wait at link ms", "longer than none", ""]
+    rows = [
+        [
+            one.scheme.label, _scaled(one.efficiency, 100), "" if first else _scaled(one.gain, 100, sign=True),
+            _scaled(one.delay_s, 1e3), "" if first else _scaled(one.delay_gain_s, 1e3, sign=True),
+            "advised" if one is advice.chosen else "",
+        ]
+        for one, first in ((one, one.scheme.algorithm is None) for one in advice.outcomes.each)
+    ]  # fmt: skip
+    return head, rows
+
+
+def title(advice: FeedbackAdvice) -> str:
+    """What was run, and over what."""
+    path, trace = advice.path, advice.path.trace
+    waiting = f"{path.buffer.number:g} {path.buffer.unit}"
+    return (
+        f"{trace.path.name}: {shown(trace.length_s, 's')}, {shown(advice.scale.mean_bit_per_s, 'bit/s')} on the mean; "
+        f"round trip {shown(path.rtt_s, 's')}, {waiting} may wait, sender {path.sender}"
+    )
+
+
+def plain(advice: FeedbackAdvice) -> dict[str, Any]:
+    """All of it for JSON, units in the names."""
+    path, scale = advice.path, advice.scale
+    return {
+        "trace": {
+            "file": str(path.trace.path), "format": path.trace.format, "length_s": path.trace.length_s,
+            "mean_bit_per_s": scale.mean_bit_per_s,
+        },
+        "path": {
+            "rtt_s": path.rtt_s, "buffer": f"{path.buffer.number:g} {path.buffer.unit}", "mss_bytes": path.mss_bytes,
+            "sender": path.sender, "period_s": path.period_s, "replicates": path.replicates, "seed": path.seed,
+        },
+        "time_scale": {
+            name: _plain(getattr(scale, name)) for name in scale.__dataclass_fields__
+        },
+        "psi": _plain(advice.psi), "high_psi": _plain(advice.high_psi), "low_psi": _plain(advice.low_psi),
+        "region": advice.region.name, "regions": [one.name for one in advice.regions],
+        "schemes": [_plain_outcome(advice, one) for one in advice.outcomes.each],
+        "advised": advice.chosen.scheme.label, "as_good": [one.scheme.label for one in advice.as_good],
+        "quicker": [one.scheme.label for one in advice.quicker],
+        "confidence_of_differences": advice.outcomes.confidence, "blocks": advice.outcomes.blocks,
+        "block_s": advice.outcomes.block_s,
+        "effective_capacity_bit_per_s": advice.effective_capacity_bit_per_s, "overflow_probability": OVERFLOW,
+        "loss_free_buffer_packets": advice.loss_free_buffer_packets,
+        "sentence": sentence(advice), "further": further(advice), "warnings": list(advice.warnings),
+    }  # fmt: skip
+
+
+def fed_back(advice: FeedbackAdvice, one: Outcome) -> tuple[float, float]:
+    """Between which rates a source is told to send most of the time, bit/s."""
+    rates = advice.path.trace.rates(advice.path.period_s)
+    algorithm = one.scheme.algorithm or {}
+    m, n = (min(algorithm.get(name, 1), rates.size) for name in "mn")
+    means = np.convolve(rates, np.full(m, 1 / m), "valid")
+    smallest = np.lib.stride_tricks.sliding_window_view(means, min(n, means.size)).min(axis=1)
+    least = bit_per_s(advice.result.points[0]["scenario"]["hops"][0]["link"]["minimum_rate"])
+    low, high = np.maximum(np.quantile(smallest, _MOSTLY) * one.scheme.share, least)
+    return float(low), float(high)
+
+
+def _why_nothing(advice: FeedbackAdvice) -> str:
+    others = [one for one in advice.outcomes.each if one.scheme.algorithm is not None]
+    best = max(others, key=lambda one: one.efficiency.value)
+    return (
+        f"{_percent(advice.chosen.efficiency)} of what the link can carry is delivered without, and "
+        f"{_name(best)}, the best that was tried, {_change(best.gain)}; "
+        f"{_QUANTILE} of the packets wait {shown(advice.chosen.delay_s.value, 's')} at most, with it "
+        f"{shown(best.delay_s.value, 's')}"
+    )
+
+
+def _against_none(advice: FeedbackAdvice) -> str:
+    chosen, none = advice.chosen, advice.outcomes.each[0]
+    return (
+        f"{_percent(chosen.efficiency)} of what the link can carry is delivered, which {_change(chosen.gain)}; "
+        f"{_QUANTILE} of the packets wait {shown(chosen.delay_s.value, 's')} at the link at most, "
+        f"without feedback {shown(none.delay_s.value, 's')}"
+    )
+
+
+def _change(gain: Estimate) -> str:
+    """A difference of efficiencies from no feedback, or that there is none."""
+    if gain.low <= 0 <= gain.high:
+        return f"makes no difference from no feedback ({_ends(gain, 100)} points)"
+    return f"is {_points(gain)} {'more' if gain.value > 0 else 'less'} than without feedback"
+
+
+def _points(difference: Estimate) -> str:
+    """Percentage points, whatever the sign."""
+    if difference.value < 0:
+        difference = Estimate(-difference.value, -difference.high, -difference.low)
+    return f"{_scaled(difference, 100)} points"
+
+
+def _percent(share: Estimate) -> str:
+    return f"{share.value:.1%}".replace("%", " %")
+
+
+def _name(one: Outcome) -> str:
+    return "no feedback" if one.scheme.algorithm is None else one.scheme.label
+
+
+def _seconds(estimate: Estimate) -> str:
+    return shown(estimate.value, "s")
+
+
+def _number(estimate: Estimate) -> str:
+    value, low, high = (
+        f"{one:.0f}" if one >= 100 else f"{one:.3g}" for one in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} ({low} to {high})"
+
+
+def _scaled(estimate: Estimate, factor: float, *, sign: bool = False) -> str:
+    plus = "+" if sign else ""
+    value = f"{estimate.value * factor:{plus}.1f}"
+    return value if isnan(estimate.low) else f"{value} ({_ends(estimate, factor, sign=sign)})"
+
+
+def _ends(estimate: Estimate, factor: float, *, sign: bool = True) -> str:
+    plus = "+" if sign else ""
+    return f"{estimate.low * factor:{plus}.1f} to {estimate.high * factor:{plus}.1f}"
+
+
+def _plain_outcome(advice: FeedbackAdvice, one: Outcome) -> dict[str, Any]:
+    values = {name: _plain(getattr(one, name)) for name in one.__dataclass_fields__ if name != "scheme"}
+    rates = dict(zip(("low", "high"), fed_back(advice, one), strict=True)) if one.scheme.algorithm else None
+    return {"label": one.scheme.label, "algorithm": one.scheme.algorithm, "fed_back_bit_per_s": rates} | values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Estimate):
+        return {"value": value.value, "low": value.low, "high": value.high}
+    return value

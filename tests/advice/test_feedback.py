@@ -1,0 +1,176 @@
+"""Whether the rate should be fed back: known answers of the publication's loop, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import advise_feedback
+from ackclock.advice import FeedbackAdvice, words
+from ackclock.cli import cli
+from ackclock.result import Result
+
+from .made_up import HIGH, LOW, markov_csv, write_csv
+
+#: The publication's loop: 200 ms, 10 packets of 500 bytes may wait, a sender without fast retransmit.
+LOOP = {"buffer": "10 packets", "mss": "460 bytes", "sender": "jacobson1988", "period": "30 ms", "replicates": 2}
+
+
+def advice_at(path: Path, psi: float, length_s: float, **more: object) -> FeedbackAdvice:
+    return advise_feedback(markov_csv(path / "a.csv", psi * 0.2, length_s), "200 ms", **LOOP | more)
+
+
+def efficiency(advice: FeedbackAdvice, label: str) -> float:
+    return next(one.efficiency.value for one in advice.outcomes.each if one.scheme.label == label)
+
+
+def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
+    advice = advice_at(tmp_path, 100, 2000.0, effcap=[(7, 49)])
+    assert advice.region.name == "track the rate"
+    assert advice.psi.low <= 100 <= advice.psi.high
+    assert advice.chosen.scheme.label == "INSTCAP"
+    # An independent simulation of the loop has 0.682, 0.868 and 0.850, the latter two with ATM cells (48/53); its
+    # standard error is 0.005. Ours is a single trace of some 100 sojourns.
+    for label, independent in (("none", 0.682), ("INSTCAP", 0.868 * 53 / 48), ("EFFCAP(7, 49)", 0.850 * 53 / 48)):
+        outcome = next(one for one in advice.outcomes.each if one.scheme.label == label)
+        assert outcome.efficiency.low - 0.015 < independent < outcome.efficiency.high + 0.015
+    assert advice.chosen.gain.low > 0.15
+    assert words.sentence(advice).startswith("Feed back the capacity measured last (one number every 30.0 ms")
+
+
+def test_what_changes_with_the_round_trip_is_not_followed_but_held_below(tmp_path: Path) -> None:
+    advice = advice_at(tmp_path, 1, 600.0)
+    assert advice.region.name == "danger zone"
+    # With what ATM's cells leave of it, as in the publication, INSTCAP is worse than nothing.
+    assert efficiency(advice, "INSTCAP") * 48 / 53 < efficiency(advice, "none")
+    assert efficiency(advice, "EFFCAP(7, 49)") * 48 / 53 == pytest.approx(0.589, abs=0.02)
+    assert advice.chosen.scheme.label == "EFFCAP(7, 77)"
+    assert advice.chosen.gain.low > 0.1
+    assert advice.chosen.delay_gain_s.high < 0
+
+
+def test_what_changes_much_faster_is_averaged(tmp_path: Path) -> None:
+    advice = advice_at(tmp_path, 0.1, 300.0)
+    assert advice.region.name == "mean is enough"
+    assert advice.psi.low <= 0.1 <= advice.psi.high
+    assert efficiency(advice, "EFFCAP(7, 21)") > efficiency(advice, "none") + 0.1
+    # The smallest of many means is hardly below the mean any more.
+    assert words.fed_back(advice, advice.chosen)[0] > 1.05 * LOW
+
+
+def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path) -> None:
+    # Delta (1 - 1/r), and what a source sends too fast until a change is measured: a period of it.
+    advice = advice_at(tmp_path, 5, 300.0, buffer="24 packets", effcap=[(7, 49)])
+    assert advice.loss_free_buffer_packets == pytest.approx(20, rel=0.01)
+    assert efficiency(advice, "INSTCAP") == pytest.approx(1, abs=0.01)
+    flows = advice.result.rows("flows", point=1)
+    assert sum(flows["dropped_packets"].to_pylist()) == 0
+    assert sum(advice.result.rows("flows", point=0)["dropped_packets"].to_pylist()) > 0
+
+
+def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path) -> None:
+    found = [advice_at(tmp_path, psi, 200.0, effcap=[(7, 49)]).effective_capacity_bit_per_s for psi in (0.2, 2, 20)]
+    assert found == sorted(found, reverse=True)  # the longer it stays low, the less can be relied on
+    assert LOW < found[-1] < 1.05 * LOW
+    assert found[0] < (HIGH + LOW) / 2
+
+
+def test_a_short_trace_has_no_intervals_and_says_so(tmp_path: Path) -> None:
+    # Eight blocks of two sojourns of 20 s would be 320 s.
+    advice = advice_at(tmp_path, 100, 200.0, effcap=[(7, 49)])
+    assert advice.outcomes.blocks == 0
+    assert np.isnan(advice.chosen.efficiency.low)
+    assert any("too short a trace to say how sure" in line for line in advice.warnings)
+    assert json.loads(json.dumps(words.plain(advice), default=str))["blocks"] == 0
+
+
+def ackclock(*arguments: object) -> Outcome:
+    return CliRunner().invoke(cli, ["advise", "feedback", *map(str, arguments)])
+
+
+def refused(outcome: Outcome) -> str:
+    assert outcome.exit_code == 2, outcome.stderr
+    assert outcome.stdout == ""
+    [line] = outcome.stderr.splitlines()
+    return line.removeprefix("ackclock: ")
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> Path:
+    return markov_csv(tmp_path / "moving.csv", 0.2, 60.0)
+
+
+def test_the_command_prints_the_table_and_a_sentence(moving: Path) -> None:
+    outcome = ackclock(moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "EFFCAP(7, 49)" in outcome.stdout
+    assert outcome.stdout.count("advised") == 1
+    [sentence] = [line for line in outcome.stdout.splitlines() if line.startswith("Feed back ")]
+    assert sentence.endswith(".")
+    assert "danger zone" in outcome.stdout
+    assert list(moving.parent.iterdir()) == [moving]
+
+
+def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    texts = []
+    for folder in folders:
+        outcome = ackclock(moving, "--rtt", "200ms", "--replicates", 2, "--effcap", "7,49", "--json", "-o", folder)
+        assert outcome.exit_code == 0, outcome.stderr
+        texts.append(outcome.stdout)
+    assert texts[0] == texts[1]
+    names = sorted(path.name for path in folders[0].iterdir())
+    assert "advice.json" in names
+    for name in names:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+    assert json.loads((folders[0] / "advice.json").read_text(encoding="utf-8")) == json.loads(texts[0])
+    assert len(Result.load(folders[0]).points) == 4
+    again = ackclock(moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49", "-o", folders[0])
+    assert again.exit_code == 0  # a result of ours is replaced
+
+
+def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
+    advice = advise_feedback(moving, "200 ms", replicates=2, effcap=[(7, 49)])
+    starts = [advice.result.rows("flows", point=point)["start_s"].to_pylist() for point in range(4)]
+    assert all(one == starts[0] for one in starts)
+    assert starts[0][0] != starts[0][1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--rtt", "0ms"), '--rtt: "0ms" must be positive; write for example "100 ms"'),
+        (("--rtt", "5"), '--rtt: "5" is no time; write for example "100 ms"'),
+        ((), "--rtt: is missing; see "),
+        (("--rtt", "10s"), "lasts 60.0 s, 6 round trips; give a trace of 100 at least"),
+        (("--rtt", "1ns"), '--rtt: "1ns" cuts {trace} into too many measurements; measure over 30.0 µs at least'),
+        (("--rtt", "200ms", "--effcap", "0,49"), '--effcap: "0,49" is no pair of M and N, whole numbers from 1'),
+        (("--rtt", "200ms", "--effcap", "7,0"), '--effcap: "7,0" is no pair of M and N, whole numbers from 1'),
+        (("--rtt", "200ms", "--buffer", "0 packets"), '--buffer: "0 packets" is no queue'),
+        (("--rtt", "200ms", "--buffer", "0.5 packets"), '--buffer: "0.5 packets" is no queue'),
+        (("--rtt", "200ms", "--mss", "1"), '--mss: "1" will not do; write for example "1448 bytes"'),
+        (("--rtt", "200ms", "--interval", "40s"), '--interval: "40s" does not fit {trace}; give between 30.0 µs'),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(moving: Path, arguments: tuple[str, ...], message: str) -> None:
+    assert message.format(trace=moving) in refused(ackclock(moving, *arguments))
+
+
+def test_a_trace_that_never_changes_has_nothing_to_follow(tmp_path: Path) -> None:
+    constant = write_csv(tmp_path / "a.csv", np.array([0.0, 1.0]), np.array([LOW, LOW]), 60.0)
+    line = f"{constant}: its rate never changes, 400 kbit/s all the time; there is nothing to follow"
+    assert refused(ackclock(constant, "--rtt", "100ms")) == line
+    opportunities = tmp_path / "a.down"
+    opportunities.write_text("".join(f"{at}\n" for at in range(1, 20_000, 3)), encoding="utf-8")
+    assert "its rate never changes, 4.00 Mbit/s all the time" in refused(ackclock(opportunities, "--rtt", "100ms"))
+
+
+def test_nothing_is_written_over_what_is_not_ours(moving: Path) -> None:
+    assert "is not empty and no result of ackclock's" in refused(
+        ackclock(moving, "--rtt", "200ms", "-o", moving.parent)
+    )

@@ -1,0 +1,154 @@
+"""How often a rate changes: known answers, and laws of what is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ackclock import traces
+from ackclock.advice import regions, time_scale
+from ackclock.scenario import ScenarioError
+
+from .made_up import HIGH, LOW, markov_csv, markov_rows, write_csv
+
+
+def scale_of(path: Path, interval_s: float) -> time_scale.TimeScale:
+    trace = traces.read(path)
+    found = time_scale.estimate(
+        trace.rates(interval_s), interval_s, time_scale.grain_bit_per_s(trace.format, interval_s)
+    )
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("sojourn_s", [0.02, 0.2, 2.0])
+def test_the_time_between_changes_is_known_as_well_as_n_sojourns_tell(tmp_path: Path, sojourn_s: float) -> None:
+    # The mean of n exponential times has the standard deviation tau/sqrt(n): three of them.
+    number = 2000
+    found = scale_of(markov_csv(tmp_path / "a.csv", sojourn_s, number * sojourn_s), sojourn_s / 50)
+    assert found.sojourn_s.value == pytest.approx(sojourn_s, rel=3 / np.sqrt(number))
+    # The interval is 1.96 such deviations to each side. That a bootstrap of 1000 is itself uncertain, and of 200 blocks
+    # of ten sojourns: 1/sqrt(2 * 200), three of them.
+    half_width = (found.sojourn_s.high - found.sojourn_s.low) / 2
+    assert half_width == pytest.approx(1.96 * sojourn_s / np.sqrt(number), rel=3 / np.sqrt(400))
+    assert found.high_bit_per_s == pytest.approx(HIGH, rel=0.02)  # an interval with a change in it is neither
+    assert found.low_bit_per_s == pytest.approx(LOW, rel=0.02)
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says(tmp_path: Path) -> None:
+    # 60 traces, of which 95 % hold it: with a chance of 1 in 1000 fewer than 50 do (binomial law).
+    held = 0
+    for seed in range(60):
+        found = scale_of(markov_csv(tmp_path / "a.csv", 0.1, 20.0, seed), 0.002)
+        held += found.sojourn_s.low <= 0.1 <= found.sojourn_s.high
+    assert held >= 50
+
+
+def test_few_changes_have_a_wide_interval_that_holds_the_truth(tmp_path: Path) -> None:
+    # Six sojourns: too few for blocks. 95 % of 40 are 38; fewer than 33 have a chance of 1 in 200.
+    held = 0
+    for seed in range(40):
+        found = scale_of(markov_csv(tmp_path / "a.csv", 1.0, 7.0, seed), 0.01)
+        held += found.sojourn_s.low <= 1.0 <= found.sojourn_s.high
+        assert found.sojourn_s.high > 1.5 * found.sojourn_s.low
+    assert held >= 33
+
+
+def test_unequal_times_are_told_apart(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "a.csv", *markov_rows(0.3, 0.1, 800.0), 800.0)
+    found = scale_of(path, 0.002)
+    number = 800 / 0.4
+    for estimate, true in ((found.high_s, 0.3), (found.low_s, 0.1), (found.sojourn_s, 0.2)):
+        assert estimate.value == pytest.approx(true, rel=3 / np.sqrt(number))
+        assert estimate.low < true < estimate.high
+    assert found.mean_bit_per_s == pytest.approx(traces.read(path).mean_bit_per_s, rel=1e-3)
+
+
+def test_a_coarser_look_finds_the_same(tmp_path: Path) -> None:
+    """What is not seen between two looks is reckoned with: ten times as coarsely, still ten intervals in a sojourn."""
+    path = markov_csv(tmp_path / "a.csv", 0.2, 400.0)
+    fine, coarse = scale_of(path, 0.002), scale_of(path, 0.02)
+    assert coarse.changes < fine.changes
+    # Means over an interval are not looks at a moment: of the h/tau = 0.1 that is reckoned with half at most is wrong.
+    assert coarse.sojourn_s.value == pytest.approx(fine.sojourn_s.value, rel=0.05)
+
+
+def test_opportunities_say_the_same_as_the_rates_that_they_come_from(tmp_path: Path) -> None:
+    # Evenly spread, one in a millisecond at 12 Mbit/s, and one in three at 4.
+    begins, rates = markov_rows(0.5, 0.5, 200.0)
+    ends = np.append(begins, 200.0)
+    reached = np.concatenate([[0.0], np.cumsum(np.diff(ends) * np.where(rates == HIGH, 1000, 1000 / 3))])
+    moments = np.interp(np.arange(1, int(reached[-1])), reached, ends)
+    path = tmp_path / "a.down"
+    path.write_text("".join(f"{int(np.ceil(at * 1000))}\n" for at in moments), encoding="utf-8")
+    interval_s = time_scale.measuring_interval("mahimahi", traces.read(path).mean_bit_per_s, 200.0, 0.1)
+    assert interval_s * 1000 == pytest.approx(round(interval_s * 1000))
+    found = scale_of(path, interval_s)
+    assert found.high_bit_per_s == pytest.approx(12e6, rel=0.05)
+    assert found.sojourn_s.low < 0.5 < found.sojourn_s.high
+
+
+@given(st.lists(st.sampled_from([1.0, 1.1, 5.0, 9.0, 10.0]), min_size=2, max_size=40))
+def test_no_threshold_parts_better(rates: list[float]) -> None:
+    values = np.array(rates)
+
+    def within(threshold: float) -> float:
+        parts = [values[values > threshold], values[values <= threshold]]
+        return sum(float(((part - part.mean()) ** 2).sum()) for part in parts if part.size)
+
+    threshold, explained = time_scale.two_levels(values)
+    assert 0 <= explained <= 1 + 1e-9
+    assert within(threshold) <= min(within(one) for one in rates) + 1e-9
+
+
+def test_what_never_changes_has_no_time_scale() -> None:
+    assert time_scale.estimate(np.full(100, 5e6), 0.01) is None
+    # Ten or eleven opportunities in an interval are the same rate.
+    counts = np.where(np.arange(100) % 3 == 0, 11, 10)
+    grain = time_scale.grain_bit_per_s("mahimahi", 0.01)
+    assert time_scale.estimate(counts * grain, 0.01, grain) is None
+    assert time_scale.estimate(np.where(np.arange(100) < 50, 10, 12) * grain, 0.01, grain) is not None
+
+
+def test_the_map_has_no_holes() -> None:
+    ends = [one.low for one in regions.REGIONS] + [regions.REGIONS[-1].high]
+    assert ends == sorted(ends)
+    assert all(one.high == other.low for one, other in zip(regions.REGIONS, regions.REGIONS[1:], strict=False))
+    names = [regions.region(psi).name for psi in (0.1, 0.3, 1, 19.9, 30, 100)]
+    assert names == [
+        "mean is enough", "between the mean and the danger zone", "danger zone", "danger zone",
+        "between the danger zone and tracking", "track the rate",
+    ]  # fmt: skip
+    assert [one.name for one in regions.across(0.4, 30)] == names[1:3] + names[4:5]
+
+
+def test_traces_that_end_at_another_rate_are_read(tmp_path: Path) -> None:
+    text = "time,rate\n0 s,5 Mbit/s\n1 s,3 Mbit/s\n4 s,{}\n"
+    for last in ("", "7 Mbit/s"):
+        path = tmp_path / "a.csv"
+        path.write_text(text.format(last), encoding="utf-8")
+        trace = traces.read(path)
+        assert trace.length_s == 4
+        assert trace.rates(1.0).tolist() == [5e6, 3e6, 3e6, 3e6]
+        assert trace.mean_bit_per_s == 3.5e6
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.txt", "1\n", "a.txt: its name does not say its format; say which of mahimahi, csv it is"),
+        ("a.up", "", "file: a.up line 1: the trace is empty; write at least one number of milliseconds"),
+        ("a.csv", "", 'file: a.csv line 1: "" is no known header; write time,rate or time_s,rate_bit_per_s'),
+        ("a.up", "x\n", 'file: a.up line 1: "x" is no whole number of milliseconds'),
+    ],
+)
+def test_what_is_no_trace_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        traces.read(path)
+    assert message in str(caught.value)
