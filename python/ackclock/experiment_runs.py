@@ -72,8 +72,12 @@ def _within(progress: Tell, start: float, part: float) -> Tell:
 
 
 def _ran(run: Run, place: Path, progress: Tell) -> "Result":
-    make = kept.simulate if run.way == "simulate" else kept.emulate
-    result = make(run.scenario, place, progress, captures=run.measured)
+    if run.way == "simulate":
+        result = kept.simulate(run.scenario, place, progress, captures=run.measured)
+    else:
+        result = kept.emulate(
+            run.scenario, place, progress, captures=run.measured, side_by_side=run.side_by_side
+        )  # fmt: skip
     if result.run.get("failed"):
         raise FailedRunError(next(line for line in result.run["warnings"] if "failed" in line))
     if result.partial:

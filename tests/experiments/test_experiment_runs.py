@@ -40,8 +40,10 @@ class Machine:
     failure: str = ""
     done: list[str] = field(default_factory=list)
 
-    def emulate(self, scenario: Scenario, folder: Path, *, device: str, pcap: bool, progress: object) -> Result:
-        assert device == "automatic"
+    def emulate(
+        self, scenario: Scenario, folder: Path, *, device: str, pcap: bool, side_by_side: int, progress: object
+    ) -> Result:
+        assert (device, side_by_side) == ("automatic", 1)
         if self.lacking:
             raise LackingError(self.lacking)
         self.done.append("emulate")
