@@ -12,7 +12,8 @@ from ackclock import Result, rate_estimates, simulate
 from ackclock.experiments.outcome import Band
 from ackclock.experiments.westwood import figure_18, figure_21, readings
 from ackclock.experiments.westwood.checks import CHECKS, LATE, Check, Sent
-from ackclock.experiments.westwood.over_parameter import JITTER_S, of_replicates, quotient
+from ackclock.experiments.replicates import of_replicates, quotient
+from ackclock.experiments.westwood.over_parameter import JITTER_S
 from ackclock.experiments.westwood.paths import one_bottleneck, wired_wireless
 from ackclock.experiments.westwood.reading import AS_PRINTED, Reading
 from ackclock.experiments.westwood.senders import ABSE_LITERAL, RFC_2582

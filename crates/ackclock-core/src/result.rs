@@ -253,6 +253,8 @@ rows! {
         marks: i64,
         /// Rate of the link.
         rate_bit_per_s: f64,
+        /// Bytes the link could have sent: the integral of its rate.
+        capacity_bytes: f64,
     }
 }
 

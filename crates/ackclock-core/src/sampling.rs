@@ -11,9 +11,36 @@ use crate::units::Time;
 pub struct HopSeries {
     point: i64,
     replicate: i64,
-    /// Name and meter of each shared hop: the link itself may be asked only about the future.
-    hops: Vec<(String, Box<dyn Link>)>,
+    hops: Vec<Metered>,
     table: Table,
+}
+
+/// A shared hop as the table knows it.
+#[derive(Debug)]
+struct Metered {
+    name: String,
+    /// The link itself may be asked only about the future.
+    meter: Box<dyn Link>,
+    /// How much it could have sent until when. Summed up here: the mean since the start would be read from the start each time.
+    capacity_bytes: f64,
+    until: Time,
+}
+
+impl Metered {
+    fn new((name, meter): (String, Box<dyn Link>)) -> Self {
+        Metered {
+            name,
+            meter,
+            capacity_bytes: 0.0,
+            until: Time::ZERO,
+        }
+    }
+
+    fn go_on(&mut self, now: Time) {
+        let mean = self.meter.mean_rate(self.until, now).as_bit_per_s() as f64;
+        self.capacity_bytes += mean / 8.0 * now.since(self.until).as_seconds();
+        self.until = now;
+    }
 }
 
 impl HopSeries {
@@ -22,7 +49,7 @@ impl HopSeries {
         HopSeries {
             point,
             replicate,
-            hops: names.into_iter().zip(meters).collect(),
+            hops: names.into_iter().zip(meters).map(Metered::new).collect(),
             table: HopRow::table(),
         }
     }
@@ -34,12 +61,13 @@ impl HopSeries {
 
     /// Appends a row of the shared hop of that number, which has caught up to `now`. `now` never runs backwards.
     pub fn write(&mut self, now: Time, number: usize, hop: &Hop, losses: &HopLosses) {
-        let (name, meter) = &self.hops[number];
+        let metered = &mut self.hops[number];
+        metered.go_on(now);
         let (counters, backlog) = (hop.counters(), hop.backlog());
         HopRow {
             point: self.point,
             replicate: self.replicate,
-            hop: name,
+            hop: &metered.name,
             time_s: now.as_seconds(),
             backlog_packets: backlog.packets as i64,
             backlog_bytes: backlog.bytes.0 as i64,
@@ -51,7 +79,8 @@ impl HopSeries {
             drops_aqm: losses.aqm as i64,
             drops_impairment: losses.impairment as i64,
             marks: losses.marks as i64,
-            rate_bit_per_s: meter.rate(now).as_bit_per_s() as f64,
+            rate_bit_per_s: metered.meter.rate(now).as_bit_per_s() as f64,
+            capacity_bytes: metered.capacity_bytes,
         }
         .push(&mut self.table);
     }

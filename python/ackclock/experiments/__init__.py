@@ -5,7 +5,7 @@ One record for each table or figure. Append new ones to `EXPERIMENTS`; the order
 
 from collections.abc import Iterable
 
-from ackclock.experiments import rfc9438, westwood, which_formula
+from ackclock.experiments import abr, rfc9438, westwood, which_formula
 from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
     mean_throughput,
@@ -71,6 +71,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *rfc9438.EXPERIMENTS,
     *westwood.EXPERIMENTS,
     *mechanisms.EXPERIMENTS,
+    *abr.EXPERIMENTS,
     which_formula.EXPERIMENT,
 )
 

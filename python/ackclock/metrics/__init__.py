@@ -75,6 +75,10 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("utilisation", "utilisation", "Share of time the link is busy.", "", "%", 100, hops.utilisation),
     Metric(
+        "capacity", "mean capacity", "What the link could have sent, of a link whose rate moves in this very run.",
+        "bit/s", "Mbit/s", 1e-6, hops.capacity,
+    ),
+    Metric(
         "hop_drops", "dropped at hop", "Packets that the hop dropped, of those that arrived at it.",
         "", "%", 100, hops.drop_rate,
     ),

@@ -41,6 +41,11 @@ def _utilisation(rows: Columns, warmup_s: float) -> float:
     return grown(rows, "busy_s", warmup_s) / measured if measured > 0 else math.nan
 
 
+def _capacity(rows: Columns, warmup_s: float) -> float:
+    measured = grown(rows, "time_s", warmup_s)
+    return 8 * grown(rows, "capacity_bytes", warmup_s) / measured if measured > 0 else math.nan
+
+
 def _share_of_arrivals(names: tuple[str, ...]) -> Combine:
     def combine(rows: Columns, warmup_s: float) -> float:
         arrivals = grown(rows, "arrivals", warmup_s)
@@ -66,6 +71,7 @@ def _queueing_delay(rows: Columns, warmup_s: float) -> float:
 DROPS = ("drops_queue", "drops_aqm", "drops_impairment")
 
 utilisation = per_hop(("busy_s",), _utilisation)
+capacity = per_hop(("capacity_bytes",), _capacity)
 drop_rate = per_hop(("arrivals", *DROPS), _share_of_arrivals(DROPS))
 overflow_rate = per_hop(("arrivals", "drops_queue"), _share_of_arrivals(("drops_queue",)))
 backlog_packets = per_hop(("backlog_packets",), _mean_after("backlog_packets"))

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ackclock.experiments.outcome import Band
+from ackclock.experiments.replicates import of_replicates, quotient
 from ackclock.experiments.westwood import over_time
-from ackclock.experiments.westwood.over_parameter import BOTTLENECK, of_replicates, quotient
+from ackclock.experiments.westwood.over_parameter import BOTTLENECK
 from ackclock.experiments.westwood.paths import Path, one_bottleneck, wired_wireless
 from ackclock.experiments.westwood.reading import Reading
 from ackclock.experiments.westwood.senders import DURATION_S, REPLICATES, WARMUP_S

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
+from ackclock.experiments.replicates import Rows, measured
 from ackclock.experiments.westwood import over_time
-from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
+from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.paths import several_hops
 from ackclock.experiments.westwood.senders import (
     ABSE,

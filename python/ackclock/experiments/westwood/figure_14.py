@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from ackclock import metrics, plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
+from ackclock.experiments.replicates import Rows, measured
 from ackclock.experiments.westwood.over_time import ratio
-from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
+from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.experiments.westwood.senders import ABSE, BE, CUBIC, NEWRENO, PLUS, Control, scenario, settings, tcp
 from ackclock.metrics import Interval, by_replicate, interval

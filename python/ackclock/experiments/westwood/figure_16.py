@@ -12,17 +12,9 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Table
-from ackclock.experiments.westwood.over_parameter import (
-    BOTTLENECK,
-    FLOW,
-    JITTER,
-    JITTER_S,
-    curve,
-    means,
-    of_replicates,
-    quotient,
-)
-from ackclock.experiments.westwood.paper import entry, measured, reading
+from ackclock.experiments.replicates import curve, means, measured, of_replicates, quotient
+from ackclock.experiments.westwood.over_parameter import BOTTLENECK, FLOW, JITTER, JITTER_S
+from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.experiments.westwood.senders import (
     ABSE,

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome
-from ackclock.experiments.westwood.over_parameter import FLOW, JITTER, JITTER_S, curve, of_replicates
-from ackclock.experiments.westwood.paper import entry, measured, reading
+from ackclock.experiments.replicates import curve, measured, of_replicates
+from ackclock.experiments.westwood.over_parameter import FLOW, JITTER, JITTER_S
+from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.experiments.westwood.senders import (
     ABSE,

@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
+from ackclock.experiments.replicates import Rows, measured
 from ackclock.experiments.westwood import figure_2, figure_3, over_time
 from ackclock.experiments.westwood.over_parameter import JITTER, JITTER_S
-from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
+from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.senders import (
     ABSE,
     ABSE_LITERAL,

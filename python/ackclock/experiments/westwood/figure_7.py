@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
+from ackclock.experiments.replicates import Rows, measured
 from ackclock.experiments.westwood import over_time
 from ackclock.experiments.westwood.over_time import Series
-from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
+from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.experiments.westwood.senders import BE, DURATION_S, RE, Control, scenario, settings, tcp, udp
 from ackclock.metrics import Interval, interval, settling_time

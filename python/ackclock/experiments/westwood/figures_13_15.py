@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Cell, Comparison, Origin, Outcome, Setting
+from ackclock.experiments.replicates import Rows, measured
 from ackclock.experiments.westwood import over_time
-from ackclock.experiments.westwood.paper import Rows, entry, measured, reading
+from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.paths import PAYLOAD_BYTES, one_bottleneck
 from ackclock.experiments.westwood.senders import ABSE, BE, CUBIC, NEWRENO, Control, scenario, settings, tcp
 from ackclock.metrics import interval

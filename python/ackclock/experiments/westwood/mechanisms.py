@@ -17,9 +17,9 @@ from ackclock import plot
 from ackclock.estimators import rate_estimates
 from ackclock.experiments.experiment import Experiment, Run, analytic
 from ackclock.experiments.outcome import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Verdict
+from ackclock.experiments.replicates import measured, of_replicates
 from ackclock.experiments.westwood import over_time
-from ackclock.experiments.westwood.over_parameter import JITTER_S, of_replicates
-from ackclock.experiments.westwood.paper import measured
+from ackclock.experiments.westwood.over_parameter import JITTER_S
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.experiments.westwood.senders import (
     ABSE,

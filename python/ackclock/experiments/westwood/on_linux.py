@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Experiment, Run, measured
 from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Setting, Verdict
+from ackclock.experiments.replicates import measured as table_of
+from ackclock.experiments.replicates import quotient
 from ackclock.experiments.westwood import over_time
-from ackclock.experiments.westwood.over_parameter import quotient
-from ackclock.experiments.westwood.paper import measured as table_of
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.metrics import Interval, interval
 from ackclock.result import Result

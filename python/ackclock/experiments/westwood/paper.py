@@ -3,14 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from ackclock.experiments.experiment import Experiment, Run
-from ackclock.experiments.outcome import Kind, Outcome, Table, Verdict
+from ackclock.experiments.outcome import Kind, Outcome, Verdict
 from ackclock.experiments.westwood.senders import STANDARD, NewReno
-from ackclock.metrics import Interval
 from ackclock.result import Result
-from ackclock.summary import written_interval
-
-#: Our numbers: by what tells rows apart, and by column.
-Rows = dict[tuple[str, ...], dict[str, Interval]]
 
 SOURCE = (
     'R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Using adaptive rate estimation to provide enhanced and robust '
@@ -45,12 +40,3 @@ def not_reproduced(because: str, newreno: NewReno = STANDARD) -> Verdict:
 def guesses(newreno: NewReno = STANDARD) -> str:
     """What was chosen for all figures, in short."""
     return f"{newreno.name}; length of the runs, starts and jitter guessed"
-
-
-def measured(title: str, keys: tuple[str, ...], rows: Rows) -> Table:
-    """A table of our numbers with their intervals; the columns are those of the rows, in order of appearance."""
-    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-    cells = [
-        (*key, *(written_interval(row[name]) if name in row else "–" for name in columns)) for key, row in rows.items()
-    ]
-    return Table(f"{title}: means of replicates ± 95 % confidence", (*keys, *columns), tuple(cells))

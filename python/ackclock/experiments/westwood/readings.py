@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Claim, Kind, Origin, Outcome, Table, Verdict
+from ackclock.experiments.replicates import curve
 from ackclock.experiments.westwood.checks import CHECKS, Check
-from ackclock.experiments.westwood.over_parameter import JITTER, JITTER_S, curve
+from ackclock.experiments.westwood.over_parameter import JITTER, JITTER_S
 from ackclock.experiments.westwood.paper import SOURCE
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.experiments.westwood.reading import Reading

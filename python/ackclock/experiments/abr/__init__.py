@@ -1,0 +1,12 @@
+"""Explicit-rate feedback to TCP over a link whose rate moves: the figures of the paper of 2001 on INSTCAP and EFFCAP.
+
+`paper` has what the paper says of its testbed, `loop` what of it is run, `efficiency` what the runs are asked.
+"""
+
+from ackclock.experiments.abr import figures_8_9
+from ackclock.experiments.experiment import Experiment
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    figures_8_9.FIGURE_8,
+    figures_8_9.FIGURE_9,
+)
