@@ -1,5 +1,6 @@
 //! What a socket is set to, and what the kernel made of it.
 
+use super::duplicate_acks;
 use super::plan::{Refused, TcpSocket};
 use super::report::SocketSetting;
 use crate::system::socket_option;
@@ -65,6 +66,9 @@ pub(super) fn set_sender(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSett
                 .or_else(|_| sockopt::set_socket_send_buffer_size(socket, size))?;
             Ok(sockopt::socket_send_buffer_size(socket)? as u64 / 2)
         });
+    }
+    if asked.ignore_duplicate_acks {
+        settings.note("SO_ATTACH_BPF", 1, || duplicate_acks::ignore(socket).map(|()| 1));
     }
     if let Some(rate) = asked.pacing_byte_per_s {
         settings.note("SO_MAX_PACING_RATE", rate, || {
