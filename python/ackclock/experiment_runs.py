@@ -46,7 +46,7 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
         place, start = folder / made_of, position * part
         running = part * (1 - _MEASURING) if run.measured else part
         known = kept.known(place, made_of)
-        if known is None or known.untrusted or (run.measured and not _is_measurable(run, place)):
+        if known is None or len(known.untrusted) > run.spare or (run.measured and not _is_measurable(run, place)):
             known = _ran(run, place, _within(progress, start, running))
         found[name] = known
         if run.measured:
@@ -54,12 +54,12 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
     return found
 
 
-def distrust(found: "Mapping[str, Result]") -> str:
-    """Why emulations among results are not to be trusted, in one line; empty if they are."""
+def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
+    """Why emulations among results are not to be trusted, in one line; empty if they are, or can be spared."""
     lines = [
         f"{name}: {row['verdict'].removesuffix('.')}"
         for name, result in found.items()
-        if result.run["way"] == "emulate"
+        if result.run["way"] == "emulate" and len(result.untrusted) > runs[name].spare
         for row in result.tables["fidelity"].select(["trusted", "verdict"]).to_pylist()
         if not row["trusted"]
     ]

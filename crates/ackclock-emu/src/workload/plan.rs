@@ -109,8 +109,8 @@ pub struct TcpSocket {
     pub maximum_segment_bytes: Option<u32>,
     /// SO_SNDBUF, in bytes. The kernel doubles it, for its own bookkeeping, and grows the buffer no more.
     pub send_buffer_bytes: Option<u32>,
-    /// The largest window to offer, in bytes: TCP_WINDOW_CLAMP, and SO_RCVBUF of the same size, without which the growing buffer
-    /// would take the clamp along.
+    /// The largest window to offer, in bytes: TCP_WINDOW_CLAMP, and an SO_RCVBUF that holds it, without which the growing buffer would
+    /// take the clamp along.
     pub receive_window_bytes: Option<u32>,
     /// Whether what has arrived is acknowledged at once, by TCP_QUICKACK after every reading. One reading may take several segments; only
     /// the route's metric `quickack` acknowledges each.

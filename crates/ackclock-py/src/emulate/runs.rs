@@ -109,6 +109,8 @@ pub fn emulate<'py>(
 /// What the threads that run and the one that watches share.
 struct State {
     shared: Mutex<Shared>,
+    /// Held while hosts are started: that takes the processors from runs that are under way, and from their first probes.
+    starting: Mutex<()>,
     /// All runs are to end soon.
     stop: AtomicBool,
     total_s: f64,
@@ -138,6 +140,7 @@ impl State {
                 tcp_info: Table::default(),
                 runs: vec![Progress::default(); jobs.len()],
             }),
+            starting: Mutex::new(()),
             stop: AtomicBool::new(false),
             total_s: jobs.iter().map(|job| job.scenario.duration.as_seconds()).sum(),
         }
@@ -213,7 +216,12 @@ fn run_some(jobs: &[Job<'_>], options: &Options, state: &State, next: &AtomicUsi
             return;
         }
         state.shared().runs[number].begun = true;
-        let outcome = emulation::emulate(&jobs[number], options, &mut Watching { state, number });
+        let job = &jobs[number];
+        let started = {
+            let _alone = state.starting.lock();
+            emulation::start(job, options)
+        };
+        let outcome = started.and_then(|hosts| hosts.run(job, options, &mut Watching { state, number }));
         let run = &mut state.shared().runs[number];
         run.rate_bit_per_s = 0.0;
         if outcome.is_err() {

@@ -3,10 +3,11 @@
 `paper` has what the paper says of its testbed, `loop` what of it is run, `efficiency` what the runs are asked.
 """
 
-from ackclock.experiments.abr import figures_8_9
+from ackclock.experiments.abr import figures_8_9, on_linux
 from ackclock.experiments.experiment import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     figures_8_9.FIGURE_8,
     figures_8_9.FIGURE_9,
+    on_linux.EXPERIMENT,
 )
