@@ -56,13 +56,13 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
 
 def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
     """Why emulations among results are not to be trusted, in one line; empty if they are, or can be spared."""
-    lines = [
-        f"{name}: {row['verdict'].removesuffix('.')}"
-        for name, result in found.items()
-        if result.run["way"] == "emulate" and len(result.untrusted) > runs[name].spare
-        for row in result.tables["fidelity"].select(["trusted", "verdict"]).to_pylist()
-        if not row["trusted"]
-    ]
+    lines = []
+    for name, result in found.items():
+        if result.run["way"] == "emulate" and len(result.untrusted) > runs[name].spare:
+            verdicts = result.tables["fidelity"].select(["trusted", "verdict"]).to_pylist()
+            doubtful = [row["verdict"].removesuffix(".") for row in verdicts if not row["trusted"]]
+            others = f", and {len(doubtful) - 1} more of {len(verdicts)} runs" if len(doubtful) > 1 else ""
+            lines.append(f"{name}: {doubtful[0]}{others}")
     return "; ".join(lines)
 
 
