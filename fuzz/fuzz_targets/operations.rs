@@ -14,7 +14,7 @@ use ackclock_core::streams::Streams;
 use ackclock_core::traffic::Write;
 use ackclock_core::units::{Bytes, Span, Time};
 use libfuzzer_sys::fuzz_target;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -40,10 +40,10 @@ struct Connection {
 impl Connection {
     fn new(choice: [u8; 4]) -> Self {
         let parameters = parameters(choice);
-        let entries = ControlKind::entries();
-        let kind = entries[usize::from(choice[2]) % entries.len()].name;
         let streams = Streams::new(u64::from(choice[3]), 0);
-        let control = choose::<ControlKind>(&json!({ "kind": kind }), &NoFiles).expect("defaults are valid");
+        let controls = controls();
+        let control = &controls[usize::from(choice[2]) % controls.len()];
+        let control = choose::<ControlKind>(control, &NoFiles).expect("valid");
         let mss = parameters.mss;
         let context = ControlContext {
             place: Place {
@@ -192,15 +192,36 @@ impl Connection {
     }
 }
 
+/// Every registered control by its defaults, and those of the Westwood family that defaults do not make.
+fn controls() -> Vec<Value> {
+    let defaults = ControlKind::entries()
+        .iter()
+        .map(|entry| json!({ "kind": entry.name }));
+    let others = [
+        json!({ "kind": "westwood_be", "estimator": { "low_pass": { "zeros_at_timeout": true } } }),
+        json!({ "kind": "westwood_crb", "growth": "per_window" }),
+        json!({ "kind": "westwood_abse", "estimator": { "kind": "abse_literal" } }),
+        json!({ "kind": "westwood_plus", "estimator": { "kind": "westwood_linux" }, "cut": "at_recovery_end", "growth": "per_window" }),
+    ];
+    defaults.chain(others).collect()
+}
+
 /// A preset, sometimes with another recovery, and with switches turned.
 fn parameters(choice: [u8; 4]) -> TcpParameters {
-    let preset = [Preset::Linux, Preset::Rfc, Preset::Ns2Of2002][usize::from(choice[0]) % 3];
-    let mut parameters = preset.parameters();
+    let presets = [
+        Preset::Linux,
+        Preset::Rfc,
+        Preset::Ns2Of2002,
+        Preset::Jacobson1988,
+    ];
+    let mut parameters = presets[usize::from(choice[0]) % presets.len()].parameters();
+    parameters.rto_adaptive = choice[0] < 128;
     match choice[1] % 8 {
         0 => parameters.recovery = LossRecovery::Tahoe,
         1 => parameters.recovery = LossRecovery::Reno,
         2 => parameters.recovery = LossRecovery::Newreno,
         3 => parameters.recovery = LossRecovery::Sack,
+        4 => parameters.recovery = LossRecovery::TimeoutOnly,
         _ => {}
     }
     if parameters.recovery != LossRecovery::Sack {

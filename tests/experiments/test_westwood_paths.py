@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from ackclock import simulate
+from ackclock.experiments.replicates import quotient
 from ackclock.experiments.westwood import figure_7, figures_13_15, over_time
 from ackclock.experiments.westwood.paths import one_bottleneck, pipe_packets, several_hops, two_way, wired_wireless
-from ackclock.experiments.westwood.senders import BE, NEWRENO, scenario, tcp, udp
+from ackclock.experiments.westwood.senders import BE, NEWRENO, scenario, settings, tcp, udp
 from ackclock.metrics import metric, summarise
 
 
@@ -93,10 +94,21 @@ def test_series_have_the_means_of_the_table() -> None:
     [estimate] = summarise(result, metric("rate_estimate"))
     assert np.mean(told) == pytest.approx(estimate.interval.mean / 1e6, rel=1e-9)
     columns = over_time.told_and_got(result, "sender", 10, 20, 2)
-    assert columns["estimate over goodput"] == over_time.ratio(told, got)
+    assert columns["estimate over goodput"] == quotient(told, got)
 
 
 def test_nothing_is_known_of_an_estimate_that_is_not_made() -> None:
     path = one_bottleneck(5)
     result = simulate(scenario("one", path, [tcp("sender", NEWRENO, path)], duration_s=12, replicates=2))
     assert list(over_time.told_and_got(result, "sender", 10, 12)) == ["goodput, Mbit/s"]
+
+
+def test_settings_say_what_was_run_and_not_what_would_have_been() -> None:
+    path = one_bottleneck(5)
+    flows = [tcp("sender", NEWRENO, path)]
+    results = {
+        str(replicates): simulate(scenario("short", path, flows, duration_s=3, warmup_s=1, replicates=replicates))
+        for replicates in (1, 2)
+    }
+    [run] = [one.value for one in settings(path, results) if one.name == "run"]
+    assert run == "3 s, measured from 1 s on, 1 or 2 replicates"

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from ackclock import Result, rate_estimates, simulate
 from ackclock.experiments.outcome import Band
+from ackclock.experiments.replicates import of_replicates, quotient
 from ackclock.experiments.westwood import figure_18, figure_21, readings
 from ackclock.experiments.westwood.checks import CHECKS, LATE, Check, Sent
-from ackclock.experiments.replicates import of_replicates, quotient
 from ackclock.experiments.westwood.over_parameter import JITTER_S
 from ackclock.experiments.westwood.paths import one_bottleneck, wired_wireless
 from ackclock.experiments.westwood.reading import AS_PRINTED, Reading
 from ackclock.experiments.westwood.senders import ABSE_LITERAL, RFC_2582
+from ackclock.metrics import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S
 
 SENDERS = 10
 PATH = one_bottleneck(45, 400)
@@ -176,6 +177,25 @@ def test_the_bound_at_a_thousandth_follows_from_the_square_root_law() -> None:
     assert window < figure_18.PATH.pipe_packets
     law = window * 1000 * 8e-6 / figure_18.PATH.round_trip_s
     assert 2.3 < figure_18.PATH.goodput_mbit_per_s / law < figure_18.MOST_AT_A_THOUSANDTH
+
+
+def test_newcomers_have_most_of_a_share_after_so_many_overflows() -> None:
+    """Five with all of what is held, five with nothing: all windows are halved, and then grow alike to the overflow."""
+    path, senders = figure_21.PATH, 2 * figure_21.SENDERS
+    held = path.pipe_packets + path.there[0].buffer_packets
+    old, new, elapsed_s = 2 * held / senders, 0.0, 0.0
+    shares = []
+    while len(shares) < figure_21.OVERFLOWS:
+        old, new, rounds = old / 2, new / 2, held / 2 / senders
+        old, new = old + rounds, new + rounds
+        assert (old + new) * figure_21.SENDERS == pytest.approx(held)
+        # A round trip is at most that of a full buffer.
+        elapsed_s += rounds * held * path.service_time_s
+        shares.append(new * senders / held)
+    assert shares[-2] < CONVERGED_SHARE <= shares[-1]
+    # Besides, slow start, a timeout, and two intervals until it is known.
+    rest_s = figure_21.READILY.most - elapsed_s - figure_21.SMALLEST_TIMEOUT_S - 2 * CONVERGENCE_INTERVAL_S
+    assert rest_s == pytest.approx(math.log2(held / senders) * held * path.service_time_s, abs=0.06)
 
 
 def test_the_curves_of_late_joiners_add_up_to_the_link() -> None:

@@ -2,8 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,16 +29,16 @@ CONTROLS = {
 }  # fmt: skip
 
 
-def family(loss: str = "0.5 %", duration: str = "40 s") -> Scenario:
+def family(duration: str = "40 s", controls: Mapping[str, Any] = CONTROLS) -> Scenario:
     """A sender of each control, SACK and timestamps, over one bottleneck that loses at random too."""
     hop = {"link": {"kind": "constant", "rate": "20 Mbit/s"}, "delay": "35 ms"}
-    lossy = {"impairments": [{"kind": "iid_loss", "probability": loss}]}
+    lossy = {"impairments": [{"kind": "iid_loss", "probability": "0.5 %"}]}
     flows = [
         {
             "name": name, "route": ["out"], "return": ["back"], "start": ["0 s", "1 s"],
             "transport": {"kind": "tcp", "preset": "linux", "control": control, "send_jitter": "400 us"},
         }
-        for name, control in CONTROLS.items()
+        for name, control in controls.items()
     ]  # fmt: skip
     return Scenario(
         {
@@ -70,8 +71,10 @@ def test_a_capture_at_the_sender_says_what_the_sender_said(measured: Callable[..
     for name in CONTROLS:
         told, captured = of_control_and_capture(simulated, found, name)
         far[name] = np.abs(captured / told - 1)
-        # Also those that look at the window, of which a capture shows what is outstanding: on the mean within a tenth.
-        assert captured.mean() == pytest.approx(told.mean(), rel=0.1), name
+        # A capture shows what is outstanding, which is less than the window by a part of a segment. What ABSE chooses T
+        # by is the small difference of the window and what fits the path, so that nothing bounds what comes of that.
+        if name != "abse":
+            assert captured.mean() == pytest.approx(told.mean(), rel=0.05), name
     # A control shows whole bit/s.
     assert far["be"].max() < 1e-5
     assert far["westwood_plus"].max() < 1e-5
@@ -80,6 +83,16 @@ def test_a_capture_at_the_sender_says_what_the_sender_said(measured: Callable[..
     assert np.quantile(far["re"], 0.95) < 1e-4
     # One of two: which, depends on the window.
     assert np.median(far["crb"]) < 1e-5
+
+
+def test_abse_of_pairs_does_not_look_at_the_window(measured: Callable[..., tuple[Result, Result]]) -> None:
+    """T is always the last pair of ACKs: what is left of ABSE is as in the control."""
+    of_pairs = {"kind": "abse", "sampling": "ack_pair"}
+    controls = CONTROLS | {"pairs": {"kind": "westwood_abse", "estimator": of_pairs}}
+    simulated, found = measured(family(controls=controls), estimators={"pairs": of_pairs}, models="square_root")
+    told, captured = of_control_and_capture(simulated, found, "pairs")
+    # The time constant is of the smoothed round-trip time, as T of RE is.
+    assert np.quantile(np.abs(captured / told - 1), 0.95) < 1e-4
 
 
 def test_whose_window_is_in_doubt_is_still_one_of_the_two(measured: Callable[..., tuple[Result, Result]]) -> None:

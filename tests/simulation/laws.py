@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from ackclock import Result, quantity
 
@@ -46,10 +47,10 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         at = {"point": point, "replicate": replicate, "hop": hop["name"]}
         rows = {
             name: column(result, "hops", name, **at)
-            for name in (*COUNTS, "time_s", "backlog_packets", "backlog_bytes", "rate_bit_per_s")
+            for name in (*COUNTS, "time_s", "backlog_packets", "backlog_bytes", "rate_bit_per_s", "capacity_bytes")
         }
         assert (np.diff(rows["time_s"]) > 0).all()
-        for name in COUNTS:
+        for name in (*COUNTS, "capacity_bytes"):
             assert (np.diff(rows[name]) >= 0).all(), f"{hop['name']}: {name} only grows"
         lost = sum(rows[name] for name in DROPS)
         inside = rows["arrivals"] - lost - rows["departures"]
@@ -63,6 +64,7 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         if hop["link"]["kind"] == "constant":
             rate = quantity.bit_per_s(hop["link"]["rate"])
             assert (rows["rate_bit_per_s"] == rate).all()
+            assert rows["capacity_bytes"] == pytest.approx(rate / 8 * rows["time_s"], rel=1e-9)
             # The end of a service is rounded down to the nanosecond.
             assert (rows["served_bytes"] * 8 <= rate * (rows["time_s"] * (1 + 1e-12) + 1e-9)).all()
         assert marking or rows["marks"][-1] == 0

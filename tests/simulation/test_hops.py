@@ -192,8 +192,22 @@ def test_a_markov_link_serves_what_its_rate_says() -> None:
         served.append(at_end(result, "served_bytes", replicate=replicate) * 8 / 100)
         # The rate changes at multiples of a step alone: a sample at each says all.
         assert served[-1] == pytest.approx(rate[:-1].mean(), rel=1e-3)
+        assert at_end(result, "capacity_bytes", replicate=replicate) * 8 / 100 == pytest.approx(rate[:-1].mean())
     # Half of the time at 12 Mbit/s, a quarter at 3.
     assert interval(served).low < 6.75e6 < interval(served).high
+
+
+@pytest.mark.parametrize("more", [{}, {"step": "10 ms"}])
+def test_capacity_is_what_a_link_with_enough_to_do_sends_whatever_the_sampling_times(more: Tree) -> None:
+    link = {"kind": "markov", "rates": ["12 Mbit/s", "3 Mbit/s", "0 bit/s"], "mean_sojourn": "50 ms"} | more
+    capacities = {}
+    for interval_s in ("7 ms", "1 s"):
+        result = simulate(saturated(link, sample_interval=interval_s, replicates=1))
+        capacities[interval_s] = at_end(result, "capacity_bytes")
+        # The first packet comes at once; the one that is being sent at the end does not count.
+        assert 0 <= capacities[interval_s] - at_end(result, "served_bytes") <= 1500 + 12e6 / 8 * 1e-3
+    # A mean is rounded down to a bit per second.
+    assert capacities["7 ms"] == pytest.approx(capacities["1 s"], rel=1e-6)
 
 
 def test_a_delivery_trace_serves_its_opportunities(tmp_path: Path) -> None:

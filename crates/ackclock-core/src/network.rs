@@ -65,7 +65,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
             let place = place_of_hop(description);
             network
                 .hops
-                .push(build_hop(scenario, description, (Span::ZERO, streams), &place));
+                .push(build_hop(scenario, description, Span::ZERO, streams, &place));
             network
                 .meters
                 .push(build_link(scenario, description, streams, &place));
@@ -117,7 +117,8 @@ fn place_of_hop(description: &HopDescription) -> String {
 fn build_hop(
     scenario: &Scenario,
     description: &HopDescription,
-    (extra, streams): (Span, &Streams),
+    extra: Span,
+    streams: &Streams,
     place: &str,
 ) -> Hop {
     let queue = description.queue.build(Place {
@@ -212,7 +213,7 @@ impl RouteBuilder<'_> {
                 None => {
                     let place = format!("{place}/{}/{}", stops.len(), description.name);
                     let extra = std::mem::take(&mut extra);
-                    let own = build_hop(self.scenario, description, (extra, self.streams), &place);
+                    let own = build_hop(self.scenario, description, extra, self.streams, &place);
                     network.hops.push(own);
                     Stop::hop(network.hops.len() - 1, true)
                 }

@@ -1,6 +1,8 @@
-//! The contracts of links, queues, impairments and sources, checked on every registered one. A new element is checked by
-//! being registered: its parameters come from the examples of its schema, or from the fields its schema requires.
+//! The contracts of links, queues, impairments and sources, checked on every registered one, and what holds of every registry. A new element is
+//! checked by being registered: its parameters come from the examples of its schema, or from the fields its schema requires.
 
+use ackclock_core::congestion::ControlKind;
+use ackclock_core::estimator::EstimatorKind;
 use ackclock_core::feedback::FeedbackKind;
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
 use ackclock_core::link::{Link, LinkContext, LinkKind};
@@ -96,7 +98,9 @@ fn check_registry<K: Kind>() {
         let schema = (entry.schema)();
         for (field, property) in schema["properties"].as_object().into_iter().flatten() {
             assert!(
-                property["description"].is_string(),
+                property["description"]
+                    .as_str()
+                    .is_some_and(|text| text.len() > 10),
                 "{name}.{field} is not described"
             );
         }
@@ -124,6 +128,8 @@ fn check_registry<K: Kind>() {
 
 #[test]
 fn registries_are_complete() {
+    check_registry::<ControlKind>();
+    check_registry::<EstimatorKind>();
     check_registry::<LinkKind>();
     check_registry::<FeedbackKind>();
     check_registry::<QueueKind>();
@@ -285,6 +291,14 @@ proptest! {
                     prop_assert_eq!(one.rate(at), idle.rate(at), "{} at {:?}", chosen.name, at);
                     let later = at + Span::from_nanos(size * 1000);
                     prop_assert_eq!(one.mean_rate(at, later), idle.mean_rate(at, later), "{}", chosen.name);
+                    prop_assert_eq!(one.mean_rate(at, at), idle.rate(at), "{}: of no time", chosen.name);
+                    let half = at + later.since(at) / 2;
+                    let work = |from: Time, until: Time| {
+                        idle.mean_rate(from, until).as_bit_per_s() as f64 * until.since(from).as_nanos() as f64
+                    };
+                    // Each mean is a whole number of bits per second.
+                    let off = work(at, half) + work(half, later) - work(at, later);
+                    prop_assert!(off.abs() <= later.since(at).as_nanos() as f64 * 1.001, "{}: {}", chosen.name, off);
                 }
                 if finish.is_never() {
                     break;

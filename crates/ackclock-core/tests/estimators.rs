@@ -39,24 +39,6 @@ fn variants() -> Vec<Value> {
 }
 
 #[test]
-fn the_registry_introduces_each_estimator() {
-    let mut names = Vec::new();
-    for entry in entries() {
-        let texts = [entry.name, entry.label, entry.summary, entry.reference];
-        assert!(texts.iter().all(|text| !text.trim().is_empty()));
-        assert!(entry.summary.ends_with('.'), "{}: a sentence", entry.name);
-        assert!(!names.contains(&entry.name), "{} is there twice", entry.name);
-        names.push(entry.name);
-        let schema = (entry.schema)();
-        for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
-            let described = schema["description"].as_str().is_some_and(|text| text.len() > 10);
-            assert!(described, "{}.{field} is not described", entry.name);
-        }
-    }
-    assert_eq!(names.len(), 7);
-}
-
-#[test]
 fn resolved_parameters_read_back_are_the_same() {
     for tree in variants() {
         let first = choose::<EstimatorKind>(&tree, &NoFiles).unwrap();
@@ -71,18 +53,6 @@ fn resolved_parameters_read_back_are_the_same() {
             };
             assert!(taken, "{tree}: {field}");
         }
-    }
-}
-
-#[test]
-fn a_field_that_is_unknown_is_refused() {
-    for entry in entries() {
-        let tree = json!({ "kind": entry.name, "no_such_field": 1 });
-        let error = choose::<EstimatorKind>(&tree, &NoFiles).unwrap_err().to_string();
-        assert!(
-            error.contains("no_such_field") && !error.contains('\n'),
-            "{error}"
-        );
     }
 }
 

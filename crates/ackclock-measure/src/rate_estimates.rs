@@ -39,10 +39,10 @@ impl RateEstimates {
         !self.asked.is_empty()
     }
 
-    /// An ACK has passed at `at`, in nanoseconds. What a full segment holds is asked at the first one.
-    pub fn take(&mut self, at: u64, ack: &AckSample, mss: impl FnOnce() -> u64) {
+    /// An ACK has passed at `at`, in nanoseconds. Of `mss`, what a full segment holds, the first word counts.
+    pub fn take(&mut self, at: u64, ack: &AckSample, mss: u64) {
         if self.running.is_empty() {
-            let context = EstimatorContext { mss: Bytes(mss()) };
+            let context = EstimatorContext { mss: Bytes(mss) };
             let built = self.asked.iter().map(|asked| asked.chosen.build(context));
             self.running = built.collect();
         }

@@ -6,7 +6,7 @@ use ackclock_pcap::CapturedPacket;
 use common::*;
 use std::collections::HashSet;
 
-/// Every preset with every way of recovery.
+/// Presets with ways of recovery, all that answer duplicate ACKs. Of a sender that waits for its timer alone the estimate of losses may be far too low.
 const TRANSPORTS: [(&str, &str); 12] = [
     ("ns2-2002", "tahoe"),
     ("ns2-2002", "reno"),

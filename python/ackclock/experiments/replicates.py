@@ -26,7 +26,7 @@ def means(result: Result, name: str, subject: str) -> list[Interval]:
 
 
 def quotient(above: Sequence[float], below: Sequence[float]) -> Interval:
-    """Of two things in different runs: the mean over pairs of replicates, each of which is used once."""
+    """The mean over replicates of one thing over another, of the same run or of two: each replicate is used once."""
     return interval(np.array(above) / np.array(below))
 
 

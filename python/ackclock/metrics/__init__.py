@@ -10,11 +10,12 @@ from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S
 from ackclock.result import Result
 
 __all__ = [
-    "METRICS", "Interval", "Metric", "Summary", "Value", "by_replicate", "difference", "interval", "jain", "metric",
-    "settling_time", "summarise",
+    "CONVERGED_SHARE", "CONVERGENCE_INTERVAL_S", "METRICS", "Interval", "Metric", "Summary", "Value", "by_replicate",
+    "difference", "interval", "jain", "metric", "settling_time", "summarise",
 ]  # fmt: skip
 
 METRICS: tuple[Metric, ...] = (

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ackclock import quantity
 from ackclock.metrics.metric import Value
-from ackclock.metrics.tables import Columns, grouped
+from ackclock.metrics.tables import Columns, grouped, mean_of_known
 from ackclock.result import Result
 
 COLUMN = "rate_estimate_bit_per_s"
@@ -43,7 +43,7 @@ def settling_time(
 
 def rate_estimate(result: Result) -> list[Value]:
     """The estimate at the sampling times after the warm-up, mean over instances."""
-    return _per_flow(result, lambda rows: _mean(rows[COLUMN][rows["late"]]))
+    return _per_flow(result, lambda rows: mean_of_known(rows[COLUMN][rows["late"]]))
 
 
 def estimate_bias(result: Result) -> list[Value]:
@@ -51,7 +51,7 @@ def estimate_bias(result: Result) -> list[Value]:
     goodput = {}
     keys, names = ("point", "replicate", "flow"), ("goodput_bit_per_s",)
     for key, rows in grouped(result.tables["flows"], keys, names):
-        goodput[key] = _mean(rows["goodput_bit_per_s"])
+        goodput[key] = mean_of_known(rows["goodput_bit_per_s"])
     return [
         one._replace(
             value=one.value / got - 1 if (got := goodput[one.point, one.replicate, one.subject]) > 0 else math.nan
@@ -63,7 +63,7 @@ def estimate_bias(result: Result) -> list[Value]:
 def estimate_settling_time(result: Result) -> list[Value]:
     """From an instance's first sample on; the mean over the instances that settle."""
     return _per_flow(
-        result, lambda rows: settling_time(rows["time_s"], rows[COLUMN], _mean(rows[COLUMN][rows["late"]]))
+        result, lambda rows: settling_time(rows["time_s"], rows[COLUMN], mean_of_known(rows[COLUMN][rows["late"]]))
     )
 
 
@@ -78,9 +78,4 @@ def _per_flow(result: Result, of_instance: Callable[[Columns], float]) -> list[V
     for (point, replicate, flow, _), rows in grouped(result.tables["samples"], keys, ("time_s", COLUMN)):
         told = found.setdefault((point, replicate, flow), [])
         told.append(of_instance(rows | {"late": rows["time_s"] > warmups[point]}))
-    return [Value(*key, _mean(np.array(values))) for key, values in found.items()]
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan
+    return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]

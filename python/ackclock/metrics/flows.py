@@ -4,7 +4,6 @@ A flow's instances are taken together in each replicate first: an interval is ab
 """
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ackclock import quantity
 from ackclock.metrics.metric import Value
-from ackclock.metrics.tables import Columns, grouped
+from ackclock.metrics.tables import Columns, grouped, mean_of_known
 from ackclock.result import Result
 
 
@@ -35,13 +34,7 @@ def total(name: str) -> Callable[[Result], list[Value]]:
 
 def mean(name: str) -> Callable[[Result], list[Value]]:
     """The mean over the instances that know it."""
-
-    def combine(rows: Columns) -> float:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # the mean of nothing is not a number, as it should be
-            return float(np.nanmean(rows[name]))
-
-    return per_flow((name,), combine)
+    return per_flow((name,), lambda rows: mean_of_known(rows[name]))
 
 
 def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Result], list[Value]]:
@@ -63,11 +56,6 @@ def _after(rows: Columns, time_s: float) -> Columns:
     return {name: values[after] for name, values in rows.items()}
 
 
-def _mean_of_known(values: NDArray[np.float64]) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan
-
-
 def _p99(rows: Columns) -> float:
     known = rows["rtt_s"][~np.isnan(rows["rtt_s"])]
     return float(np.quantile(known, 0.99)) if known.size else math.nan
@@ -78,7 +66,7 @@ def _drift(rows: Columns) -> float:
     if not rows["time_s"].size:
         return math.nan
     second = rows["time_s"] > (rows["time_s"].min() + rows["time_s"].max()) / 2
-    before, after = (_mean_of_known(rows["cwnd_bytes"][half]) for half in (~second, second))
+    before, after = (mean_of_known(rows["cwnd_bytes"][half]) for half in (~second, second))
     return after / before - 1 if before > 0 else math.nan
 
 
@@ -110,5 +98,5 @@ dropped = per_flow(
     lambda rows: _over(rows["dropped_packets"] - rows["dropped_acks"], rows["sent_packets"]),
 )
 tail_rtt = at_samples("rtt_s", _p99)
-smoothed_rtt = at_samples("smoothed_rtt_s", lambda rows: _mean_of_known(rows["smoothed_rtt_s"]))
+smoothed_rtt = at_samples("smoothed_rtt_s", lambda rows: mean_of_known(rows["smoothed_rtt_s"]))
 cwnd_drift = at_samples("cwnd_bytes", _drift)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ackclock import quantity
 from ackclock.metrics.metric import Value
-from ackclock.metrics.tables import grouped
+from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
 
 Array = NDArray[np.float64]
@@ -44,9 +44,9 @@ def friendliness(result: Result) -> list[Value]:
     for (point, replicate), rows in grouped(result.tables["flows"], keys, names):
         tcp = rows["control"] != "udp"
         goodput = np.where(tcp, rows["goodput_bit_per_s"], math.nan)
-        everybody = _mean(goodput)
+        everybody = mean_of_known(goodput)
         for flow in dict.fromkeys(rows["flow"]):
-            own = _mean(goodput[rows["flow"] == flow])
+            own = mean_of_known(goodput[rows["flow"] == flow])
             found.append(Value(point, replicate, flow, own / everybody if everybody > 0 else math.nan))
     return found
 
@@ -73,7 +73,7 @@ def convergence_time(result: Result) -> list[Value]:
     for (point, replicate), instances in _instances(result).items():
         for one in instances:
             found.setdefault((point, replicate, one.flow), []).append(_joined_after(one, instances))
-    return [Value(*key, _mean(np.array(values))) for key, values in found.items()]
+    return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]
 
 
 def _joined_after(newcomer: Instance, instances: list[Instance]) -> float:
@@ -97,7 +97,7 @@ def _equivalence(rates: list[Array]) -> float:
     if len(rates) < 2:
         return math.nan
     least, most = np.min(rates, axis=0), np.max(rates, axis=0)
-    return _mean(least[most > 0] / most[most > 0])
+    return mean_of_known(least[most > 0] / most[most > 0])
 
 
 def _instances(result: Result) -> dict[tuple[int, int], list[Instance]]:
@@ -114,8 +114,3 @@ def _instances(result: Result) -> dict[tuple[int, int], list[Instance]]:
             last = of["time_s"][-1] if math.isnan(end_s) else end_s
             told.append(Instance(key[2], rows["start_s"][0], last, of["time_s"], of["delivered_bytes"]))
     return found
-
-
-def _mean(values: Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan

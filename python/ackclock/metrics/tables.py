@@ -1,5 +1,6 @@
 """Reading tables group by group."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,6 +39,12 @@ def grouped(
             values[rows[0]].item() if hasattr(values[rows[0]], "item") else values[rows[0]] for values in key_columns
         )
         yield found, {name: values[rows] for name, values in columns.items()}
+
+
+def mean_of_known(values: NDArray[np.float64]) -> float:
+    """The mean of what is a number; not a number if nothing is."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def _codes(chunked: pa.ChunkedArray, values: NDArray[Any]) -> NDArray[np.int64]:

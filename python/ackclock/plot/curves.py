@@ -41,6 +41,7 @@ def curves(
     log_x: bool = False,
     log_y: bool = False,
     categories: Sequence[str] = (),
+    y_from: float = 0.0,
 ) -> Figure:
     """Curves in one pair of axes, told apart without colour.
 
@@ -52,6 +53,7 @@ def curves(
         log_x: Whether the axis to the right is logarithmic.
         log_y: Whether the other one is.
         categories: The names of x = 0, 1, ... where x is no quantity.
+        y_from: Where the axis upwards begins if it is linear and nothing is negative.
     """
     with looks():
         figure, [axes] = new(height=3.8)
@@ -68,7 +70,7 @@ def curves(
             axes.set_yscale("log")
         elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
             # The margin is a share of what the data span; seen from zero it may be too thin for a marker.
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(bottom=y_from)
             axes.set_ylim(top=max(axes.get_ylim()[1], 1.05 * max(np.nanmax(curve.y) for curve in drawn)))
         if categories:
             axes.set_xticks(range(len(categories)), categories)

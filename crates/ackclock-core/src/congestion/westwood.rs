@@ -1,11 +1,55 @@
 //! What the Westwood family does at a loss: ssthresh becomes what the path is estimated to hold, instead of half the window.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
-use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext};
-use crate::estimator::{AckSample, EstimatorContext, RateEstimator};
+use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
+use crate::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::Result;
+use crate::scenario::files::Files;
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+// Of those of the family that have no others than their estimator's. What more is said below than "Parameters." stands on the reference page.
+/// Parameters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, bound = "")]
+pub struct Westwood<E: Named> {
+    /// The estimate.
+    pub estimator: E,
+    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
+    pub growth: Growth,
+}
+
+/// An estimator with such a control, and what that one is called.
+pub trait Named: Element<EstimatorKind> + Default {
+    /// As written in a scenario's `kind`.
+    const NAME: &'static str;
+    /// As written in a figure.
+    const LABEL: &'static str;
+    /// One sentence.
+    const SUMMARY: &'static str;
+}
+
+impl<E: Named> Element<ControlKind> for Westwood<E> {
+    const NAME: &'static str = <E as Named>::NAME;
+    const LABEL: &'static str = <E as Named>::LABEL;
+    const SUMMARY: &'static str = <E as Named>::SUMMARY;
+    const REFERENCE: &'static str = <E as Element<EstimatorKind>>::REFERENCE;
+
+    fn check(&mut self, files: &dyn Files) -> Result<()> {
+        self.estimator
+            .check(files)
+            .map_err(|error| error.within("estimator"))
+    }
+}
+
+impl<E: Named> Recipe<ControlKind> for Westwood<E> {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        let estimator = self.estimator.build(estimator_context(&context));
+        control(&context, self.growth, Cut::AtLoss, estimator)
+    }
+}
 
 /// When the window is set to what the path holds, after a loss learnt from duplicate ACKs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

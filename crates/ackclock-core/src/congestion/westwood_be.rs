@@ -1,43 +1,14 @@
 //! TCP Westwood with the bandwidth estimate (BE): the first of the family.
 
-use super::additive_increase::Growth;
-use super::westwood::{Cut, control, estimator_context};
-use super::{CongestionControl, ControlContext, ControlKind};
-use crate::estimator::EstimatorKind;
+use super::westwood::{Named, Westwood};
 use crate::estimator::be::Be;
-use crate::registry::{Element, Recipe};
-use crate::scenario::error::Result;
-use crate::scenario::files::Files;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Parameters.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WestwoodBe {
-    /// The estimate.
-    pub estimator: Be,
-    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
-    pub growth: Growth,
-}
+pub type WestwoodBe = Westwood<Be>;
 
-impl Element<ControlKind> for WestwoodBe {
+impl Named for Be {
     const NAME: &'static str = "westwood_be";
     const LABEL: &'static str = "Westwood BE";
     const SUMMARY: &'static str =
         "NewReno, but a loss leaves the window that the bandwidth estimate BE says the path holds.";
-    const REFERENCE: &'static str = <Be as Element<EstimatorKind>>::REFERENCE;
-
-    fn check(&mut self, files: &dyn Files) -> Result<()> {
-        self.estimator
-            .check(files)
-            .map_err(|error| error.within("estimator"))
-    }
-}
-
-impl Recipe<ControlKind> for WestwoodBe {
-    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
-        let estimate = self.estimator.start(&estimator_context(&context));
-        control(&context, self.growth, Cut::AtLoss, Box::new(estimate))
-    }
 }

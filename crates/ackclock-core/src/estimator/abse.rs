@@ -330,12 +330,7 @@ impl AdaptiveEstimate {
 
 impl RateEstimator for AdaptiveEstimate {
     fn on_ack(&mut self, now: Time, ack: &AckSample) {
-        let Some((began, ended)) = &mut self.step else {
-            self.observer.begin(ack);
-            self.recent.push(now, 0.0);
-            self.step = Some((now, now));
-            return;
-        };
+        let (began, ended) = self.step.get_or_insert((now, now));
         if now > *ended {
             (*began, *ended) = (*ended, now);
             self.before = self.now;

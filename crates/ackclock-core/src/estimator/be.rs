@@ -44,8 +44,7 @@ impl Be {
     pub fn start(&self, context: &EstimatorContext) -> BandwidthEstimate {
         BandwidthEstimate {
             observer: Observer::new(&self.observation, context.mss),
-            low_pass: self.low_pass.clone(),
-            filter: None,
+            filter: FedByAcks::new(&self.low_pass),
             bytes: 0.0,
         }
     }
@@ -54,35 +53,27 @@ impl Be {
 /// BE of one connection.
 #[derive(Debug)]
 pub struct BandwidthEstimate {
-    low_pass: LowPass,
     observer: Observer,
-    filter: Option<FedByAcks>,
+    filter: FedByAcks,
     /// Delivered at the last moment with ACKs.
     bytes: f64,
 }
 
 impl RateEstimator for BandwidthEstimate {
     fn on_ack(&mut self, now: Time, ack: &AckSample) {
-        let Some(filter) = &mut self.filter else {
-            self.observer.begin(ack);
-            self.filter = Some(FedByAcks::new(&self.low_pass, now));
-            return;
-        };
-        if filter.advance(now) {
+        if self.filter.advance(now) {
             self.bytes = 0.0;
         }
         self.bytes += self.observer.take(ack);
-        filter.sample(|step| self.bytes / step);
+        self.filter.sample(|step| self.bytes / step);
     }
 
     fn on_timeout(&mut self, now: Time) {
-        if let Some(filter) = &mut self.filter {
-            filter.time_out(now);
-        }
+        self.filter.time_out(now);
     }
 
     fn rate(&self) -> f64 {
-        self.filter.as_ref().map_or(0.0, FedByAcks::value)
+        self.filter.value()
     }
 
     fn rtt_min(&self) -> Option<f64> {

@@ -150,20 +150,19 @@ pub(super) struct FedByAcks {
     now: Smoothed,
     /// When the present step began.
     before: Smoothed,
-    began: Time,
-    ended: Time,
+    /// When the present step began and ended. The first ACK is a step of no time: nobody knows since when its data was on the way.
+    step: Option<(Time, Time)>,
     zeros_at_timeout: bool,
 }
 
 impl FedByAcks {
-    /// From the first ACK on, which is no sample: nobody knows since when its data was on the way.
-    pub fn new(parameters: &LowPass, first: Time) -> Self {
+    /// Before the first ACK.
+    pub fn new(parameters: &LowPass) -> Self {
         let smoothed = Smoothed::new(parameters);
         FedByAcks {
             now: smoothed,
             before: smoothed,
-            began: first,
-            ended: first,
+            step: None,
             zeros_at_timeout: parameters.zeros_at_timeout,
         }
     }
@@ -175,36 +174,38 @@ impl FedByAcks {
 
     /// An ACK comes: whether a step ends with it, and not yet with the one before.
     pub fn advance(&mut self, now: Time) -> bool {
-        let later = now > self.ended;
+        let (_, ended) = *self.step.get_or_insert((now, now));
+        let later = now > ended;
         if later {
-            self.begin(self.ended);
-            self.ended = now;
+            self.before = self.now;
+            self.step = Some((ended, now));
         }
         later
     }
 
     /// The sample of the present step, from the seconds that it stands for.
     pub fn sample(&mut self, sample: impl FnOnce(f64) -> f64) {
-        if self.ended > self.began {
+        if let Some((began, ended)) = self.step
+            && ended > began
+        {
             self.now = self.before;
-            let rest = self.now.pass_silence(seconds(self.ended.since(self.began)));
+            let rest = self.now.pass_silence(seconds(ended.since(began)));
             self.now.feed(sample(rest), rest);
         }
     }
 
     /// The retransmission timer went off: takes the zeros of the silence before, if it should.
     pub fn time_out(&mut self, now: Time) {
-        if self.zeros_at_timeout && now > self.ended {
-            let silence = seconds(now.since(self.ended));
+        if let Some((_, ended)) = self.step
+            && self.zeros_at_timeout
+            && now > ended
+        {
+            let silence = seconds(now.since(ended));
             let passed = silence - self.now.pass_silence(silence);
-            self.begin(self.ended + Span::from_seconds(passed));
-            self.ended = self.began;
+            self.before = self.now;
+            let at = ended + Span::from_seconds(passed);
+            self.step = Some((at, at));
         }
-    }
-
-    fn begin(&mut self, at: Time) {
-        self.before = self.now;
-        self.began = at;
     }
 }
 

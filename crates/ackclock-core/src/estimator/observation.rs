@@ -60,6 +60,8 @@ pub(super) struct Observer {
     at_most: u64,
     tick: Option<Span>,
     rtt_min: Option<f64>,
+    /// Whether the first ACK has come.
+    begun: bool,
 }
 
 impl Observer {
@@ -72,25 +74,23 @@ impl Observer {
                 .map_or(u64::MAX, |segments| (mss * u64::from(segments)).0),
             tick: parameters.tick,
             rtt_min: None,
+            begun: false,
         }
     }
 
-    /// Bytes that the ACK says to have been delivered.
+    /// Bytes that the ACK says to have been delivered. The first ACK says what round trips take, and what comes later is counted from it on.
     pub fn take(&mut self, ack: &AckSample) -> f64 {
         if let Some(rtt) = ack.rtt.map(|rtt| seconds(self.read(rtt))) {
             self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
+        }
+        if !std::mem::replace(&mut self.begun, true) {
+            return 0.0;
         }
         let counted = match self.rule {
             Delivered::DuplicateAcks => self.counter.count(ack.newly_acked.0),
             Delivered::Sack => ack.newly_delivered.0,
         };
         counted.min(self.at_most) as f64
-    }
-
-    /// The first ACK: it says what round trips take, and what comes later is counted from it on.
-    pub fn begin(&mut self, ack: &AckSample) {
-        self.take(ack);
-        self.counter.accounted = 0;
     }
 
     /// A round-trip time as the clock has it.
@@ -186,9 +186,15 @@ mod tests {
             at_most: Some(2),
             ..plain.clone()
         };
-        let counted =
-            |observation: &Observation| Observer::new(observation, Bytes(1000)).take(&ack(5000, 3000, 0));
-        assert_eq!([&plain, &sack, &clamped].map(counted), [5000.0, 3000.0, 2000.0]);
+        let counted = |observation: &Observation| {
+            let mut observer = Observer::new(observation, Bytes(1000));
+            [(7000, 7000), (5000, 3000)].map(|(acked, delivered)| observer.take(&ack(acked, delivered, 0)))
+        };
+        assert_eq!(
+            [&plain, &sack, &clamped].map(counted),
+            [[0.0, 5000.0], [0.0, 3000.0], [0.0, 2000.0]],
+            "the first ACK counts nothing"
+        );
     }
 
     #[test]

@@ -57,8 +57,7 @@ impl Re {
         RateEstimate {
             interval: self.interval,
             observer: Observer::new(&self.observation, context.mss),
-            low_pass: self.low_pass.clone(),
-            filter: None,
+            filter: FedByAcks::new(&self.low_pass),
             recent: Recent::default(),
         }
     }
@@ -69,21 +68,14 @@ impl Re {
 pub struct RateEstimate {
     interval: Option<Span>,
     observer: Observer,
-    low_pass: LowPass,
-    filter: Option<FedByAcks>,
+    filter: FedByAcks,
     recent: Recent,
 }
 
 impl RateEstimator for RateEstimate {
     fn on_ack(&mut self, now: Time, ack: &AckSample) {
-        let Some(filter) = &mut self.filter else {
-            self.observer.begin(ack);
-            self.recent.push(now, 0.0);
-            self.filter = Some(FedByAcks::new(&self.low_pass, now));
-            return;
-        };
         self.recent.push(now, self.observer.take(ack));
-        filter.advance(now);
+        self.filter.advance(now);
         // Without a round-trip time nobody can say over how long; the steps go by.
         let smoothed = ack.smoothed_rtt.map(|rtt| self.observer.read(rtt));
         let Some(interval) = self
@@ -94,17 +86,16 @@ impl RateEstimator for RateEstimate {
             return;
         };
         self.recent.forget_far_beyond(interval);
-        filter.sample(|_| self.recent.sum(interval).bytes / seconds(interval));
+        self.filter
+            .sample(|_| self.recent.sum(interval).bytes / seconds(interval));
     }
 
     fn on_timeout(&mut self, now: Time) {
-        if let Some(filter) = &mut self.filter {
-            filter.time_out(now);
-        }
+        self.filter.time_out(now);
     }
 
     fn rate(&self) -> f64 {
-        self.filter.as_ref().map_or(0.0, FedByAcks::value)
+        self.filter.value()
     }
 
     fn rtt_min(&self) -> Option<f64> {

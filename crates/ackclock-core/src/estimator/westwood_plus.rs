@@ -101,20 +101,12 @@ impl EstimatePerRound {
 impl RateEstimator for EstimatePerRound {
     /// The ACK that ends a sample belongs to the next.
     fn on_ack(&mut self, now: Time, ack: &AckSample) {
-        match self.round {
-            None => {
-                self.observer.begin(ack);
-                self.round = Some(now);
-            }
-            Some(began) => {
-                let elapsed = now.since(began);
-                if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.shortest)) {
-                    self.end_round(elapsed);
-                    self.round = Some(now);
-                }
-                self.bytes += self.observer.take(ack);
-            }
+        let elapsed = now.since(*self.round.get_or_insert(now));
+        if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.shortest)) {
+            self.end_round(elapsed);
+            self.round = Some(now);
         }
+        self.bytes += self.observer.take(ack);
         self.rtt = ack.rtt.or(self.rtt);
     }
 
@@ -152,8 +144,8 @@ mod tests {
             (0..7).for_each(|_| stream.ack(Span::from_micros(80), 1));
             stream.ack(Span::from_micros(16_000 - 7 * 80), 1);
         }
-        // A sample ends with the first ACK after a round trip: it is whole trains, or a few ACKs more or less.
-        assert_near(stream.estimator.rate(), rate_at(Span::from_millis(2)), 0.1);
+        // A sample ends with the first ACK after a round trip, which begins a train: it is five whole ones.
+        assert_near(stream.estimator.rate(), rate_at(Span::from_millis(2)), 1e-9);
     }
 
     #[test]

@@ -299,11 +299,11 @@ fn of_control(flow: &FlowDescription, note: &impl Fn(&str, &Value, &str) -> Diff
     let Transport::Tcp { control, .. } = &flow.transport else {
         return Vec::new();
     };
-    let defaults = registry::choose::<ControlKind>(&json!({ "kind": control.name }), &NoFiles);
-    let defaults = defaults.map_or(Value::Null, |chosen| chosen.resolved);
+    let kernel = registry::choose::<ControlKind>(&as_in_linux(control.name), &NoFiles);
+    let kernel = kernel.map_or(Value::Null, |chosen| chosen.resolved);
     let given = control.resolved.as_object().into_iter().flatten();
     given
-        .filter(|(name, value)| **value != defaults[name.as_str()])
+        .filter(|(name, value)| **value != kernel[name.as_str()])
         .map(|(name, value)| {
             note(
                 &format!("control.{name}"),
@@ -312,6 +312,16 @@ fn of_control(flow: &FlowDescription, note: &impl Fn(&str, &Value, &str) -> Diff
             )
         })
         .collect()
+}
+
+/// A control as the kernel has it: by our defaults, but that those of Westwood+ are of the papers.
+fn as_in_linux(control: &str) -> Value {
+    match control {
+        "westwood_plus" => json!({
+            "kind": control, "estimator": { "kind": "westwood_linux" }, "cut": "at_recovery_end", "growth": "per_window",
+        }),
+        _ => json!({ "kind": control }),
+    }
 }
 
 /// The shortest round trip that the delays allow, of all flows that have a way back; of a scenario without one, the shortest way there.
@@ -420,6 +430,27 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
         let differs = |what: &str| description.different.iter().any(|one| one.name.ends_with(what));
         assert!(!differs("transport.recovery"), "its sockets see to it");
         assert!(differs("transport.rto_maximum"));
+    }
+
+    #[test]
+    fn westwood_of_linux_is_what_the_kernel_does_and_that_of_the_papers_is_not() {
+        let different = |control: &str| {
+            let text = BOTH_WAYS.replace(r#"{ kind = "reno" }"#, control);
+            let description = Description::of(&scenario(&text)).unwrap();
+            let names = description.different.into_iter().map(|one| one.name);
+            names
+                .filter_map(|name| {
+                    name.strip_prefix("flows.bulk.transport.control.")
+                        .map(str::to_owned)
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            different(r#"{ kind = "westwood_plus" }"#),
+            ["cut", "estimator", "growth"]
+        );
+        let linux = r#"{ kind = "westwood_plus", estimator = { kind = "westwood_linux" }, cut = "at_recovery_end", growth = "per_window" }"#;
+        assert!(different(linux).is_empty());
     }
 
     #[test]

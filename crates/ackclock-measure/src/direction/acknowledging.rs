@@ -193,7 +193,7 @@ impl Direction {
             cwnd: Bytes(before.outstanding.saturating_sub(before.sacked)),
         };
         let mss = self.mss_or_guess();
-        self.rate_estimates.take(at, &ack, || mss);
+        self.rate_estimates.take(at, &ack, mss);
     }
 
     /// New data is acknowledged. Returns the round-trip time that the ACK measures.

@@ -55,7 +55,7 @@ def gain(above: Sequence[float], below: Sequence[float]) -> Interval:
     return Interval(100 * (ratio.mean - 1), 100 * ratio.half_width, ratio.replicates)
 
 
-def timeouts_per_round_trip(result: Result, point: int, session: str = SESSION) -> Interval:
-    """In the whole run."""
+def timeouts_per_round_trip(result: Result, point: int, session: str = SESSION) -> list[float]:
+    """Of each replicate, in the whole run."""
     duration_s = seconds(result.points[point]["scenario"]["duration"])
-    return interval(np.array(of_replicates(result, "timeouts", session, point)) * ROUND_TRIP_S / duration_s)
+    return [count * ROUND_TRIP_S / duration_s for count in of_replicates(result, "timeouts", session, point)]

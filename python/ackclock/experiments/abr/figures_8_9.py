@@ -15,10 +15,10 @@ from ackclock import plot
 from ackclock.experiments.abr import over_psi
 from ackclock.experiments.abr.efficiency import gain
 from ackclock.experiments.abr.loop import BOTTLENECK, INSTCAP, NONE, Feedback, fixed_timer
-from ackclock.experiments.abr.over_psi import BUFFER, LARGE, SMALL, X_LABEL, Efficiencies, Part, Scheme
+from ackclock.experiments.abr.over_psi import BUFFER, LARGE, SMALL, X_LABEL, Y_FROM, Efficiencies, Part, Scheme
 from ackclock.experiments.abr.paper import SLOWDOWN, WINDOW_PACKETS, entry, reading, settings
 from ackclock.experiments.experiment import Run
-from ackclock.experiments.outcome import Band, Cell, Claim, Comparison, Origin, Outcome, Setting, Table, Verdict
+from ackclock.experiments.outcome import Band, Claim, Comparison, Origin, Outcome, Setting, Table, Verdict
 from ackclock.experiments.replicates import Rows, curve, measured, of_replicates
 from ackclock.metrics import Interval, interval
 from ackclock.models import explicit_rate
@@ -103,7 +103,9 @@ def conclude_8(results: Results) -> Outcome:
             "All of them are within a few per cent at psi = 100: what is observed is below the optimistic analysis by",
             _below(observed[BUFFER][100], _analysed(INSTCAP, BUFFER, 100, "optimistic")), Band(0, 5), "%",
         ),
-        Claim.of("They approach 0.90: what is observed at psi = 150", interval(observed[BUFFER][150]), Band(0.87, 0.93)),
+        Claim.of(
+            "They approach 0.90: what is observed at psi = 150", interval(observed[BUFFER][150]), Band(0.87, 0.93)
+        ),
         *(_analysis_below(observed[BUFFER], psi) for psi in (2.0, 5.0)),
         Claim.of(
             "Buffers of 10 and 12 packets are nearly alike at large psi: 12 above 10, at psi = 100",
@@ -126,7 +128,7 @@ def conclude_9(results: Results) -> Outcome:
             Claim.of(
                 f"What is observed is up to 20 % below the analysis, the optimistic: at psi = {psi:g}",
                 _below(observed[BUFFER][psi], _analysed(NONE, BUFFER, psi, "optimistic")), Band(0, 20), "%",
-                documented=psi >= FAR_BELOW,
+                documented=psi > FAR_BELOW,
             )
             for psi in (2.0, 5.0, 20.0, 60.0, 100.0)
         ),
@@ -143,11 +145,15 @@ def conclude_9(results: Results) -> Outcome:
         ),
         _spread(NONE, Band(0.015)),
     )  # fmt: skip
-    verdict = reading()
+    verdict = reading(
+        "the analysis that is drawn is the optimistic one",
+        "up to psi = 20 what is observed is 21 to 24 % below it, not reproduced because the coarse timer waits longer "
+        "than the analysis allows; simulated as the analysis assumes it is 13 % there",
+    )
     return _outcome(verdict, NONE, results, claims)
 
 
-#: From which psi on what is observed is no farther below the analysis than is said.
+#: Up to which psi what is observed is farther below the analysis than is said.
 FAR_BELOW = 20.0
 
 
@@ -254,12 +260,12 @@ def _comparison(results: Results, feedback: Feedback, assumed: Mapping[int, Effi
             # Chance falls off with the root of how many they counted: rate times round trips, of 30 packets at most.
             counted = float(rate) * PACKETS / (30 * float(efficiency))
             cells += [
-                Cell.simulated(row, "efficiency", efficiency, interval(assumed[buffer][psi]), 2 * STANDARD_ERROR),
-                Cell.simulated(row, "timeouts per Δ", rate, timeouts[psi], 2 * float(rate) / sqrt(counted)),
+                over_psi.beside(row, "efficiency", efficiency, STANDARD_ERROR, assumed[buffer][psi]),
+                over_psi.beside(row, "timeouts per Δ", rate, float(rate) / sqrt(counted), timeouts[psi]),
             ]
     return Comparison(
         f"{feedback.label} as the analysis assumes, without cells, beside an independent simulation", Origin.INFERRED,
-        ("buffer", "psi"), tuple(cells), "two standard errors of the other simulation",
+        ("buffer", "psi"), tuple(cells), over_psi.CRITERION,
     )  # fmt: skip
 
 
@@ -288,14 +294,14 @@ def _draw(feedback: Feedback, observed: Mapping[int, Efficiencies]) -> Figure:
         means = [interval(observed[buffer][psi]) for psi in psis]
         curves.append(curve(f"simulated testbed, {buffer} packets", psis, means))
     title = f"{feedback.label}: analysis and simulated testbed"
-    return plot.curves(curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True)
+    return plot.curves(curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM)
 
 
 FIGURE_8 = entry(
     "8",
     "How near is the renewal analysis of TCP with INSTCAP feedback to the testbed?",
-    "From psi of about 80 on observed, conservative and optimistic lie in this order, within a few per cent, and approach "
-    "0.90 whatever the buffer; for small psi the analysis is 10 to 20 % too low.",
+    "From psi of about 80 on observed, conservative and optimistic lie in this order, within a few per cent, and "
+    "approach 0.90 whatever the buffer; for small psi the analysis is 10 to 20 % too low.",
     60.0,
     conclude_8,
     runs_of_8,
@@ -303,7 +309,7 @@ FIGURE_8 = entry(
 FIGURE_9 = entry(
     "9",
     "How near is the renewal analysis of TCP alone?",
-    "The testbed is up to 20 % below the analysis; the buffer matters, and at large psi INSTCAP is 20 % better and more.",
+    "The testbed is up to 20 % below the analysis; the buffer matters; at large psi INSTCAP is 20 % better and more.",
     60.0,
     conclude_9,
     runs_of_9,

@@ -1,17 +1,24 @@
 """Sweeps over psi, the mean time that the link stays at a rate in round trips: what Figures 8 to 14 have in common."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import hypot, sqrt
 from typing import NamedTuple
+
+import numpy as np
 
 from ackclock import quantity
 from ackclock.experiments.abr.efficiency import as_published, efficiencies, timeouts_per_round_trip
 from ackclock.experiments.abr.loop import COARSE, INSTCAP, NONE, Feedback, Loop, Point, Sender, alone, effcap
 from ackclock.experiments.abr.paper import ROUND_TRIP_S
 from ackclock.experiments.experiment import Run
-from ackclock.metrics import Interval
+from ackclock.experiments.outcome import Cell
+from ackclock.metrics import Interval, interval
 from ackclock.result import Result
 
 X_LABEL = "psi: mean time at a rate (round trips)"
+
+#: The paper's figures begin at 0.5; some of ours is less.
+Y_FROM = 0.3
 
 #: Sizes that the figures have, in packets, and the one with which everything is compared.
 BUFFERS = (8, 10, 12)
@@ -87,7 +94,7 @@ def transfers(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
     }
 
 
-#: Of replicates, by psi.
+#: Of each replicate, by psi.
 Efficiencies = dict[float, list[float]]
 
 
@@ -101,8 +108,8 @@ def found(results: Mapping[str, Result], scheme: Scheme, *parts: Part, cells: fl
     }
 
 
-def timeouts(results: Mapping[str, Result], scheme: Scheme, *parts: Part) -> dict[float, Interval]:
-    """How many a round trip has, by psi."""
+def timeouts(results: Mapping[str, Result], scheme: Scheme, *parts: Part) -> Efficiencies:
+    """How many a round trip has, of each replicate, by psi."""
     return {
         psi: timeouts_per_round_trip(results[scheme.run_of(part)], point)
         for part in parts
@@ -123,8 +130,21 @@ def schemes(
     return [Scheme(feedback, buffer) for feedback in feedbacks for buffer in buffers]
 
 
+#: Chance alone does it in one of four tables of a hundred cells.
+CRITERION = "three standard errors of the difference; that of the other simulation is the most that it may be"
+
+
+def beside(
+    row: tuple[str, ...], quantity: str, text: str, standard_error: float, ours: Sequence[float], excepted: str = ""
+) -> Cell:
+    """A number of another simulation, of that standard error, beside our replicates."""
+    error = hypot(standard_error, float(np.std(ours, ddof=1)) / sqrt(len(ours)))
+    return Cell.simulated(row, quantity, text, interval(ours), 3 * error, excepted)
+
+
 def lengths(results: Mapping[str, Result]) -> str:
     """How long the runs are, in words."""
     seconds = sorted({one.points[0]["scenario"]["duration"] for one in results.values()}, key=quantity.seconds)
     replicates = sorted({one.run["replicates"] for one in results.values()})
-    return f"{' or '.join(str(one) for one in replicates)} replicates of {' or '.join(seconds)}, the first 5 % not measured"
+    counts = " or ".join(str(one) for one in replicates)
+    return f"{counts} replicates of {' or '.join(seconds)}, the first 5 % not measured"

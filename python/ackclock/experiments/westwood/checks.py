@@ -7,7 +7,18 @@ import numpy as np
 
 from ackclock.experiments.outcome import Band
 from ackclock.experiments.replicates import of_replicates, quotient
-from ackclock.experiments.westwood import over_time
+from ackclock.experiments.westwood import (
+    figure_2,
+    figure_3,
+    figure_5,
+    figure_12,
+    figure_16,
+    figure_18,
+    figure_19,
+    figure_20,
+    figure_21,
+    over_time,
+)
 from ackclock.experiments.westwood.over_parameter import BOTTLENECK
 from ackclock.experiments.westwood.paths import Path, one_bottleneck, wired_wireless
 from ackclock.experiments.westwood.reading import Reading
@@ -21,7 +32,6 @@ FINE_S, COARSE_S = 0.5, 5.0
 NEWRENO, BE, RE, CRB, ABSE = "NewReno", "BE", "RE", "CRB", "ABSE"
 #: The label of ABSE senders that come when others are there.
 LATE = "ABSE late"
-JOIN_S, JOINED_S = 100.0, 200.0
 #: How many replicates of what loses at random: chance spreads it more than queues do.
 LOSSY = 20
 
@@ -44,8 +54,8 @@ class Sent(NamedTuple):
     def scenario(self, reading: Reading) -> Scenario:
         """By a reading."""
         groups = dict(self.groups)
-        starts = {LATE: [f"{JOIN_S:g} s", f"{JOIN_S + 1:g} s"]} if LATE in groups else {}
-        duration_s = JOINED_S if starts else DURATION_S
+        starts = {LATE: [f"{figure_21.JOIN_S:g} s", f"{figure_21.JOIN_S + 1:g} s"]} if LATE in groups else {}
+        duration_s = figure_21.DURATION_S if starts else DURATION_S
         return reading.scenario(
             self.path, groups, starts, duration_s, FINE_S if self.fine else COARSE_S, self.replicates
         )
@@ -119,7 +129,7 @@ def _drops() -> Check:
         be, *others = (np.array(of_replicates(one, "hop_drops", BOTTLENECK)) for one in results)
         return interval(be / np.maximum(*others))
 
-    return Check("16b", "drop rate of BE over the others', 100 packets", Band(2.0), sent, value)
+    return Check("16b", "drop rate of BE over the others', 100 packets", Band(figure_16.FAR_MORE), sent, value)
 
 
 def _gain(label: str, accepted: Band) -> Check:
@@ -134,7 +144,7 @@ def _fairness(label: str) -> Check:
     def value(results: Sequence[Result]) -> Interval:
         return interval(of_replicates(results[0], "fairness", "all flows"))
 
-    return Check("19", f"Jain's index of {label}", Band(0.97), sent, value)
+    return Check("19", f"Jain's index of {label}", figure_19.FAIR, sent, value)
 
 
 def _mixed(label: str, newreno: int) -> tuple[Sent, ...]:
@@ -143,7 +153,7 @@ def _mixed(label: str, newreno: int) -> tuple[Sent, ...]:
 
 def _unfriendly() -> Check:
     says = "goodput of BE over NewReno, 5 and 5"
-    return Check("20a", says, Band(1.5), _mixed(BE, 5), lambda results: _over_newreno(results, BE))
+    return Check("20a", says, figure_20.UNFRIENDLY, _mixed(BE, 5), lambda results: _over_newreno(results, BE))
 
 
 def _friendly(newreno: int) -> Check:
@@ -151,7 +161,7 @@ def _friendly(newreno: int) -> Check:
         return interval(np.array(_goodput(results, NEWRENO)) / newreno)
 
     says = f"goodput of one of {newreno} NewReno beside ABSE, Mbit/s"
-    return Check("20b", says, Band(0.85), _mixed(ABSE, newreno), value)
+    return Check("20b", says, figure_20.NEVER_BELOW, _mixed(ABSE, newreno), value)
 
 
 def _share(newreno: int) -> Check:
@@ -167,27 +177,26 @@ def _joins() -> Check:
     def value(results: Sequence[Result]) -> Interval:
         return interval(of_replicates(results[0], "convergence_time", LATE))
 
-    return Check("21a", "convergence time of ABSE, s", Band(most=10.0), sent, value)
+    return Check("21a", "convergence time of ABSE, s", figure_21.READILY, sent, value)
 
 
-#: As in the figures' own entries, and from the same sources.
 CHECKS: tuple[Check, ...] = (
-    _estimate("2a", BE, 2, 0.0, Band(2.9, 4.0)),
-    _estimate("2b", RE, 2, 0.0, Band(2.3, 2.6)),
-    _estimate("3", BE, 1, 0.01, Band(3.4)),
-    _estimate("3", RE, 1, 0.01, Band(2.0, 3.3)),
-    _estimate("5a", ABSE, 2, 0.0, Band(1.8, 3.2)),
-    _estimate("5b", ABSE, 1, 0.01, Band(3.8)),
-    _buffer(NEWRENO, 4, Band(3.68, 4.08)),
-    _buffer(BE, 4, Band(4.7)),
-    _buffer(ABSE, 4, Band(4.7)),
+    _estimate("2a", BE, 2, 0.0, figure_2.BE_READS),
+    _estimate("2b", RE, 2, 0.0, figure_2.RE_READS),
+    _estimate("3", BE, 1, 0.01, figure_3.BE_READS),
+    _estimate("3", RE, 1, 0.01, figure_3.RE_READS),
+    _estimate("5a", ABSE, 2, 0.0, figure_5.TWO_READ),
+    _estimate("5b", ABSE, 1, 0.01, figure_5.LOSSY_READS),
+    _buffer(NEWRENO, 4, figure_12.near(4)),
+    _buffer(BE, 4, Band(figure_12.HIGH_MBIT_PER_S)),
+    _buffer(ABSE, 4, Band(figure_12.HIGH_MBIT_PER_S)),
     _utilisation(ABSE, 100, Band(1.0)),
     _utilisation(BE, 100, Band(most=1.0)),
-    _utilisation(ABSE, 400, Band(0.995)),
+    _utilisation(ABSE, 400, Band(figure_16.AS_GOOD)),
     _drops(),
-    _gain(BE, Band(3.5)),
-    _gain(ABSE, Band(3.5)),
-    _gain(CRB, Band(2.5, 3.5)),
+    _gain(BE, figure_18.GREAT),
+    _gain(ABSE, figure_18.GREAT),
+    _gain(CRB, figure_18.MIDDLING),
     _fairness(NEWRENO),
     _fairness(ABSE),
     _unfriendly(),

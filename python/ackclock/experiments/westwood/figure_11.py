@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
-from ackclock.experiments.replicates import Rows, measured
+from ackclock.experiments.replicates import Rows, measured, quotient
 from ackclock.experiments.westwood import over_time
 from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.paths import several_hops
@@ -49,7 +49,10 @@ def _scenario(control: Control) -> Scenario:
         udp(f"UDP on {hop}", 5, [hop], start=f"{since_s:g} s") for hop, since_s in JOINING_S.items()
     ]  # fmt: skip
     flows = [tcp(MAIN, control, PATH), *joining]
-    return scenario(control.label, PATH, flows, duration_s=DURATION_S, replicates=REPLICATES, sample_interval_s=0.05)
+    return scenario(
+        control.label, PATH, flows, duration_s=DURATION_S, warmup_s=min(JOINING_S.values()), replicates=REPLICATES,
+        sample_interval_s=0.05,
+    )  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
@@ -58,10 +61,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     be, abse = (over_time.mean_estimates(results[name], MAIN, since_s, DURATION_S) for name in ("BE", "ABSE"))
     ceiling = PATH.goodput_mbit_per_s
     claims = (
-        Claim.of("11a: BE is too high once others have joined: over ABSE", over_time.ratio(be, abse), Band(1.02)),
+        Claim.of("11a: BE is too high once others have joined: over ABSE", quotient(be, abse), Band(1.02)),
         Claim.of(
             "11b: ABSE stays at the bottleneck's rate, 10 Mbit/s: over its payload",
-            over_time.ratio(abse, [ceiling] * len(abse)), Band(0.97, 1.03),
+            quotient(abse, [ceiling] * len(abse)), Band(0.97, 1.03),
         ),
     )  # fmt: skip
     rows: Rows = {
@@ -74,7 +77,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Setting("delay and buffers", f"70 ms, shared evenly; {PATH.pipe_packets} packets each", Origin.GUESSED),
         Setting("payload of 10 Mbit/s", f"{ceiling:.2f} Mbit/s: estimates count payload", Origin.INFERRED),
     )
-    went_in = settings(PATH, own=own, duration_s=DURATION_S, warmup_s=since_s, replicates=REPLICATES)
+    went_in = settings(PATH, results, own=own)
     return Outcome(
         reading(),
         (),

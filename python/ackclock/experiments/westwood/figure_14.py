@@ -3,18 +3,17 @@
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import metrics, plot
+from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
-from ackclock.experiments.replicates import Rows, measured
-from ackclock.experiments.westwood.over_time import ratio
+from ackclock.experiments.replicates import Rows, curve, measured, of_replicates, quotient
+from ackclock.experiments.westwood.over_parameter import BOTTLENECK
 from ackclock.experiments.westwood.paper import entry, reading
 from ackclock.experiments.westwood.paths import one_bottleneck
 from ackclock.experiments.westwood.senders import ABSE, BE, CUBIC, NEWRENO, PLUS, Control, scenario, settings, tcp
-from ackclock.metrics import Interval, by_replicate, interval
+from ackclock.metrics import Interval, interval
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 
@@ -38,41 +37,34 @@ def _scenario(control: Control, packets: int) -> Scenario:
     return scenario(control.label, path, flows, duration_s=DURATION_S, warmup_s=WARMUP_S)
 
 
-def _at_bottleneck(result: Result, metric: str) -> list[float]:
-    """Of each replicate."""
-    return list(by_replicate(result, metrics.metric(metric))[0, "bottleneck"].values())
-
-
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Mean queueing times, and what they cost or bring."""
     waits = {
-        (one.label, packets): np.array(_at_bottleneck(results[f"{one.label}, {packets}"], "queueing_delay"))
+        (one.label, packets): of_replicates(results[f"{one.label}, {packets}"], "queueing_delay", BOTTLENECK)
         for one in CONTROLS
         for packets in BUFFERS
     }
     claims = tuple(
         Claim.of(
             f"ABSE's queueing time is below NewReno's at {packets} packets",
-            ratio(list(waits["ABSE", packets]), list(waits["NewReno", packets])), Band(0, 0.9), "times",
+            quotient(waits["ABSE", packets], waits["NewReno", packets]), Band(0, 0.9), "times",
         )
         for packets in BUFFERS if packets >= PRINTED
     )  # fmt: skip
     rows: Rows = {
         (control.label, str(packets)): {
-            "queueing time, ms": interval(1000 * waits[control.label, packets]),
-            "link busy, %": interval(
-                100 * np.array(_at_bottleneck(results[f"{control.label}, {packets}"], "utilisation"))
-            ),
+            "queueing time, ms": interval(waits[control.label, packets]),
+            "link busy, %": interval(of_replicates(results[f"{control.label}, {packets}"], "utilisation", BOTTLENECK)),
         }
         for control in CONTROLS
         for packets in BUFFERS
     }
     buffers = Setting("buffers", f"{', '.join(map(str, BUFFERS))} packets", Origin.GUESSED)
-    went_in = settings(one_bottleneck(5, PRINTED), own=[buffers], duration_s=DURATION_S, warmup_s=WARMUP_S)
+    went_in = settings(one_bottleneck(5, PRINTED), results, own=[buffers])
     return Outcome(
         reading(),
         (),
-        partial(_draw, {key: interval(1000 * values) for key, values in waits.items()}),
+        partial(_draw, {key: interval(values) for key, values in waits.items()}),
         claims,
         went_in,
         (measured("The bottleneck", ("control", "buffer"), rows),),
@@ -81,12 +73,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 def _draw(waits: Mapping[tuple[str, int], Interval]) -> Figure:
     curves = [
-        plot.Curve(
-            control.label, BUFFERS, [waits[control.label, packets].mean for packets in BUFFERS],
-            half_widths=[waits[control.label, packets].half_width for packets in BUFFERS],
-        )
-        for control in CONTROLS
-    ]  # fmt: skip
+        curve(control.label, BUFFERS, [waits[control.label, packets] for packets in BUFFERS]) for control in CONTROLS
+    ]
     return plot.curves(curves, "buffer (packets)", "mean queueing time (ms)", "One sender on 5 Mbit/s, 70 ms")
 
 

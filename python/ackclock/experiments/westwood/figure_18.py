@@ -21,7 +21,6 @@ from ackclock.experiments.westwood.senders import (
     NEWRENO,
     PLUS,
     RE,
-    RFC_2582,
     Control,
     scenario,
     settings,
@@ -55,7 +54,7 @@ def runs() -> Mapping[str, Run]:
     return {
         one.label: Run(
             scenario(
-                one.label, PATH, [tcp(FLOW, one, PATH, newreno=RFC_2582)], sample_interval_s=1.0,
+                one.label, PATH, [tcp(FLOW, one, PATH)], sample_interval_s=1.0,
                 replicates=REPLICATES, sweep=sweep,
             )
         )
@@ -81,15 +80,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     table = measured("Goodput in Mbit/s, by loss", ("control",), rows)
     verdict = reading(
-        RFC_2582,
         "500 % and 300 % are ratios at a loss of 0.5 %; those of CRB come out with θ = 1, where it is RE nearly "
         "always, and not with the 1.4 that is remembered",
         f"ABSE as printed at {100 * LOSSES[-1]:g} %, which gets less than NewReno",
     )
     claims = (*_said(ratios, got), *_ours(ratios, got))
-    return Outcome(
-        verdict, (), partial(_draw, ratios), claims, settings(PATH, RFC_2582, replicates=REPLICATES), (table,)
-    )
+    return Outcome(verdict, (), partial(_draw, ratios), claims, settings(PATH, results), (table,))
 
 
 def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, ...]:

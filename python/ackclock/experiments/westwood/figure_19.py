@@ -21,7 +21,6 @@ from ackclock.experiments.westwood.senders import (
     NEWRENO,
     PLUS,
     RE,
-    RFC_2582,
     scenario,
     settings,
     tcp,
@@ -46,7 +45,7 @@ def runs() -> Mapping[str, Run]:
         f"{one.label}, {how}": Run(
             scenario(
                 f"{one.label}, {how}", PATH,
-                [tcp(FLOW, one, PATH, newreno=RFC_2582, count=SENDERS, jitter_s=jitter_s)], sample_interval_s=1.0,
+                [tcp(FLOW, one, PATH, count=SENDERS, jitter_s=jitter_s)], sample_interval_s=1.0,
             )
         )
         for how, jitter_s in SPREAD.items()
@@ -81,9 +80,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
             )
         }
     table = measured("Ten senders", ("control",), rows)
-    verdict = reading(RFC_2582, f"send times {JITTER}: then also with ABSE as printed")
+    verdict = reading(f"send times {JITTER}: then also with ABSE as printed")
     return Outcome(
-        verdict, (), partial(_draw, found), claims, settings(PATH, RFC_2582, jitter=JITTER), (table,)
+        verdict, (), partial(_draw, found), claims, settings(PATH, results, jitter=JITTER), (table,)
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
-from ackclock.experiments.replicates import Rows, measured
+from ackclock.experiments.replicates import Rows, measured, quotient
 from ackclock.experiments.westwood import over_time
 from ackclock.experiments.westwood.over_parameter import JITTER, JITTER_S
 from ackclock.experiments.westwood.paper import entry, reading
@@ -38,6 +38,9 @@ CONTROLS = (BE, RE, CRB, ABSE, PLUS, NEWRENO, CUBIC)
 
 FLOW = "sender"
 
+#: What is accepted of BE and RE, in Mbit/s: both what is printed and what an independent simulation of the figure had
+#: (3.2 and 3.6; 2.5 and 2.4).
+BE_READS, RE_READS = Band(2.9, 4.0), Band(2.3, 2.6)
 #: How far above what it gets an estimate must be to be called too high. From an independent simulation of the
 #: figure, in which BE was half above.
 TOO_HIGH = 1.15
@@ -68,18 +71,18 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         got = over_time.mean_goodputs(results[be_name], FLOW, WARMUP_S, DURATION_S, SENDERS)
         claims += [
             Claim.of(
-                f"2a: {be_name}: 3.2 Mbit/s on average, where the fair share is 2.5", interval(be), Band(2.9, 4.0),
+                f"2a: {be_name}: 3.2 Mbit/s on average, where the fair share is 2.5", interval(be), BE_READS,
                 "Mbit/s",
             ),
-            Claim.of(f"2a: {be_name}: more than the sender gets", over_time.ratio(be, got), Band(TOO_HIGH), "times"),
-            Claim.of(f"2b: {re_name}: right on target, with T = RTT", interval(re), Band(2.3, 2.6), "Mbit/s"),
+            Claim.of(f"2a: {be_name}: more than the sender gets", quotient(be, got), Band(TOO_HIGH), "times"),
+            Claim.of(f"2b: {re_name}: right on target, with T = RTT", interval(re), RE_READS, "Mbit/s"),
         ]  # fmt: skip
     rows: Rows = {
         (name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S, SENDERS) for name, one in results.items()
     }
     table = measured("One of two senders", ("control",), rows)
     own = [Setting("send jitter, trains broken up", JITTER, Origin.GUESSED)]
-    return Outcome(reading(), (), partial(_draw, results), tuple(claims), settings(PATH, own=own), (table,))
+    return Outcome(reading(), (), partial(_draw, results), tuple(claims), settings(PATH, results, own=own), (table,))
 
 
 def _draw(results: Mapping[str, Result]) -> Figure:

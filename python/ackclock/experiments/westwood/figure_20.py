@@ -20,7 +20,6 @@ from ackclock.experiments.westwood.senders import (
     CUBIC,
     NEWRENO,
     PLUS,
-    RFC_2582,
     Control,
     scenario,
     settings,
@@ -58,8 +57,8 @@ def runs_beside(controls: tuple[Control, ...]) -> Mapping[str, Run]:
         one.label: Run(
             scenario(
                 one.label, PATH,
-                [tcp(OLD, NEWRENO, PATH, newreno=RFC_2582, jitter_s=JITTER_S),
-                 tcp(NEW, one, PATH, newreno=RFC_2582, jitter_s=JITTER_S)],
+                [tcp(OLD, NEWRENO, PATH, jitter_s=JITTER_S),
+                 tcp(NEW, one, PATH, jitter_s=JITTER_S)],
                 sample_interval_s=1.0, sweep={f"flows.{OLD}.count,flows.{NEW}.count": counts},
             )
         )
@@ -78,7 +77,7 @@ def conclude_be(results: Mapping[str, Result]) -> Outcome:
         ),
         *_near(CRB, shares),
     )  # fmt: skip
-    return _outcome(shares, (BE, CUBIC), claims, "")
+    return _outcome(results, shares, (BE, CUBIC), claims, "")
 
 
 def conclude_abse(results: Mapping[str, Result]) -> Outcome:
@@ -102,7 +101,7 @@ def conclude_abse(results: Mapping[str, Result]) -> Outcome:
         )  # fmt: skip
     claims += _near(PLUS, shares)
     exceptions = "the share of ABSE among many NewReno senders, which falls to 0.7 Mbit/s: it is timid, not unfriendly"
-    return _outcome(shares, (ABSE_LITERAL, PLUS), tuple(claims), exceptions)
+    return _outcome(results, shares, (ABSE_LITERAL, PLUS), tuple(claims), exceptions)
 
 
 def _shares(results: Mapping[str, Result]) -> Shares:
@@ -133,16 +132,19 @@ def _near(control: Control, shares: Shares) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _outcome(shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ...], exceptions: str) -> Outcome:
+def _outcome(
+    results: Mapping[str, Result], shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ...],
+    exceptions: str,
+) -> Outcome:  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
         (name, flow): {f"{old} NewReno": interval(one) for old, one in zip(NEWRENO_SENDERS, of, strict=True)}
         for name, flows in shares.items()
         for flow, of in flows.items()
     }
     table = measured("Goodput of one sender in Mbit/s, by the number of NewReno senders", ("others", "of"), rows)
-    verdict = reading(RFC_2582, f"send times {JITTER}", exceptions)
+    verdict = reading(f"send times {JITTER}", exceptions)
     draw = partial(_draw, shares, drawn)
-    return Outcome(verdict, (), draw, claims, settings(PATH, RFC_2582, jitter=JITTER), (table,))
+    return Outcome(verdict, (), draw, claims, settings(PATH, results, jitter=JITTER), (table,))
 
 
 def _draw(shares: Shares, drawn: tuple[Control, ...]) -> Figure:

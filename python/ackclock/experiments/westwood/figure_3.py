@@ -42,6 +42,10 @@ PATH = one_bottleneck(5, loss=LOSS)
 CONTROLS = (BE, RE, CRB, ABSE, PLUS, NEWRENO, CUBIC)
 FLOW = "sender"
 
+#: What is accepted of BE and RE, in Mbit/s: what is printed (near 5; 2.4) and what an independent simulation of the
+#: figure had (3.8 to 4.1; 2.9 to 3.0). Nothing is above the link.
+BE_READS, RE_READS = Band(3.4, 5.0), Band(2.0, 3.3)
+
 #: With five, RE's interval reaches out of what is accepted; losses are few.
 REPLICATES = 20
 
@@ -85,8 +89,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         )
         above = interval(np.array(be) - np.array(re))
         claims += [
-            Claim.of(f"3a: BE{how}: near what is available, 5 Mbit/s", interval(be), Band(3.4, 5.0), "Mbit/s"),
-            Claim.of(f"3b: RE{how}: settles at about 2.4 Mbit/s", interval(re), Band(2.0, 3.3), "Mbit/s"),
+            Claim.of(f"3a: BE{how}: near what is available, 5 Mbit/s", interval(be), BE_READS, "Mbit/s"),
+            Claim.of(f"3b: RE{how}: settles at about 2.4 Mbit/s", interval(re), RE_READS, "Mbit/s"),
             Claim.of(f"BE{how}: nearer than RE: their difference", above, Band(0.0, 5.0), "Mbit/s"),
         ]
     rows: Rows = {(name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S) for name, one in results.items()}
@@ -99,7 +103,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         (),
         partial(_draw, results),
         tuple(claims),
-        settings(PATH, replicates=REPLICATES, own=own),
+        settings(PATH, results, own=own),
         (measured("One sender", ("control",), rows),),
     )
 

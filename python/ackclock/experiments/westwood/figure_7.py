@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting
-from ackclock.experiments.replicates import Rows, measured
+from ackclock.experiments.replicates import Rows, measured, quotient
 from ackclock.experiments.westwood import over_time
 from ackclock.experiments.westwood.over_time import Series
 from ackclock.experiments.westwood.paper import entry, reading
@@ -109,12 +109,13 @@ def runs() -> Mapping[str, Run]:
     return {
         f"{control.label}, {name}": Run(
             scenario(
-                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], replicates=REPLICATES, sample_interval_s=0.02
+                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], warmup_s=ALONE_S[0], replicates=REPLICATES,
+                sample_interval_s=0.02,
             )
         )
         for control in CONTROLS
         for name, pattern in PATTERNS.items()
-    }
+    }  # fmt: skip
 
 
 def _each(result: Result, told: Callable[[Series], float]) -> list[float]:
@@ -186,16 +187,16 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for one in labels
     }
     verdict = reading(
-        more="three patterns of UDP guessed, and fixed τ of 70, 500 and 770 ms, of which those that settle as soon "
+        "three patterns of UDP guessed, and fixed τ of 70, 500 and 770 ms, of which those that settle as soon "
         "are nine and four times as rough"
     )
     table = measured("Estimates beside what UDP leaves", ("filter",), rows)
-    return Outcome(verdict, (), partial(_draw, results), _claims(found), _settings(), (table,))
+    return Outcome(verdict, (), partial(_draw, results), _claims(found), _settings(results), (table,))
 
 
 def _claims(found: Found) -> tuple[Claim, ...]:
     def over(measure: dict[str, list[float]], fixed: Control) -> Interval:
-        return over_time.ratio(measure[ADAPTIVE.label], measure[fixed.label])
+        return quotient(measure[ADAPTIVE.label], measure[fixed.label])
 
     near, less = Band(0, 10), Band(0, 1)
     tracking = [
@@ -221,7 +222,7 @@ def _percent(shares: list[float]) -> Interval:
     return interval(100 * np.array(shares))
 
 
-def _settings() -> tuple[Setting, ...]:
+def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:
     wave = f"{STEP_MBIT_PER_S:g} Mbit/s"
     ramp = f"{RAMP_FLOWS} flows of 1 Mbit/s join every {RAMP_EVERY_S:g} s from {ALONE_S[1]:g} s on, and leave likewise"
     own = (
@@ -232,7 +233,7 @@ def _settings() -> tuple[Setting, ...]:
         Setting("fixed τ", "RTT, 0.5 s and 11 RTT", Origin.GUESSED),
         Setting("settled", f"within {SETTLED_WITHIN:.0%} for {SETTLED_FOR_S:g} s", Origin.GUESSED),
     )
-    return settings(PATH, warmup_s=ALONE_S[0], replicates=REPLICATES, own=own)
+    return settings(PATH, results, own=own)
 
 
 def _draw(results: Mapping[str, Result]) -> Figure:

@@ -122,9 +122,9 @@ def _conclude(buffer_packets: int, title: str, results: Mapping[str, Result]) ->
         Setting("buffer", f"{buffer_packets} packets", Origin.PRINTED),
         Setting("packet on the link", "counts among them", Origin.INFERRED),
     )
-    went_in = settings(path, own=own, duration_s=DURATION_S[buffer_packets], warmup_s=since_s)
+    went_in = settings(path, results, own=own)
     return Outcome(
-        reading(more="the packet on the link counts among the buffer's"),
+        reading("the packet on the link counts among the buffer's"),
         (comparison,),
         partial(_draw, buffer_packets, title, results),
         (),

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from ackclock import metrics, plot
+from ackclock import plot
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting, Table, Verdict
-from ackclock.experiments.replicates import Rows, measured
+from ackclock.experiments.replicates import Rows, measured, of_replicates, quotient
 from ackclock.experiments.westwood import over_time
 from ackclock.experiments.westwood.over_parameter import JITTER, JITTER_S
 from ackclock.experiments.westwood.paper import entry, reading
@@ -31,7 +31,7 @@ from ackclock.experiments.westwood.senders import (
     settings,
     tcp,
 )  # fmt: skip
-from ackclock.metrics import Interval, difference, interval, summarise
+from ackclock.metrics import difference, interval
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 
@@ -103,7 +103,7 @@ def _claims_of_9(results: Results) -> tuple[Claim, ...]:
 
 def _claims_of_10(results: Results) -> tuple[Claim, ...]:
     without, lossy = (results[f"ABSE, {half}"] for half in LOSSES)
-    over = over_time.ratio(_told(lossy), _got(lossy))
+    over = quotient(_told(lossy), _got(lossy))
     return (
         Claim.of("10a: ABSE is reasonably accurate", interval(_told(without)), Band(5, 11), "Mbit/s"),
         Claim.of("10b: with loss, too: the estimate over goodput", over, Band(0.75, 1.25)),
@@ -121,7 +121,7 @@ def _conclude(
         Setting("send jitter, trains broken up", JITTER, Origin.GUESSED),
         Setting("delay and buffers", f"70 ms, {path.pipe_packets} packets, ACKs counted like data", Origin.GUESSED),
     )
-    went_in = settings(path, own=own, duration_s=DURATION_S, warmup_s=SINCE_S, replicates=REPLICATES)
+    went_in = settings(path, results, own=own)
     return Outcome(verdict, (), partial(_draw, drawn, results), claims(results), went_in, (_table(senders, results),))
 
 
@@ -130,10 +130,8 @@ def _table(senders: Sequence[Sender], results: Results) -> Table:
     for half, loss in LOSSES.items():
         for sender in senders:
             result = results[f"{sender.label}, {half}"]
-            lost = metrics.metric("drops")
-            [share] = [one.interval for one in summarise(result, lost) if one.subject == FORWARD]
             rows[_percent(loss), sender.label] = over_time.told_and_got(result, FORWARD, SINCE_S, UNTIL_S) | {
-                "dropped in the whole run, %": Interval(100 * share.mean, 100 * share.half_width, share.replicates)
+                "dropped in the whole run, %": interval(of_replicates(result, "drops", FORWARD))
             }
     return measured(f"From {SINCE_S:g} to {UNTIL_S:g} s, payload in order", ("loss", "control"), rows)
 
@@ -180,5 +178,5 @@ FIGURE_10 = _entry(
     ],
     ("ABSE",),
     _claims_of_10,
-    reading(more="accurate within a quarter of the goodput, which is guessed"),
+    reading("accurate within a quarter of the goodput, which is guessed"),
 )

@@ -92,7 +92,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     claims = (
         Claim.of(
             "The replica along the engine's capture has the estimate that the engine's control has (their ratio)",
-            over_time.ratio(estimates[ENGINE], own), FAITHFUL, "times", origin=Origin.STATED,
+            quotient(estimates[ENGINE], own), FAITHFUL, "times", origin=Origin.STATED,
         ),
         Claim.of(
             "Linux takes the path's rate to be what the engine does (over the engine's, by the replica)",

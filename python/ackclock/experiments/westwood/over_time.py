@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock.experiments.replicates import quotient
 from ackclock.metrics import Interval, interval
 from ackclock.result import Result
 
@@ -65,17 +66,16 @@ def mean_goodputs(result: Result, flow: str, since_s: float, until_s: float, cou
     ]
 
 
-def ratio(above: list[float], below: list[float]) -> Interval:
-    """Of two things in the same run: the mean over replicates."""
-    return interval(np.array(above) / np.array(below))
-
-
 def told_and_got(
     result: Result, flow: str, since_s: float, until_s: float, count: int = 1, when: str = ""
 ) -> dict[str, Interval]:
     """What a flow's instances estimate and get between two moments, and the one over the other, by name of a column."""
     estimates, got = (mean(result, flow, since_s, until_s, count) for mean in (mean_estimates, mean_goodputs))
-    told = {"estimate": interval(estimates), "goodput": interval(got), "estimate over goodput": ratio(estimates, got)}
+    told = {
+        "estimate": interval(estimates),
+        "goodput": interval(got),
+        "estimate over goodput": quotient(estimates, got),
+    }
     named = {
         f"{name}, Mbit/s{when}" if name in ("estimate", "goodput") else f"{name}{when}": one
         for name, one in told.items()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Kind, Outcome, Verdict
-from ackclock.experiments.westwood.senders import STANDARD, NewReno
+from ackclock.experiments.westwood.senders import STANDARD
 from ackclock.result import Result
 
 SOURCE = (
@@ -27,16 +27,7 @@ def entry(
     )
 
 
-def reading(newreno: NewReno = STANDARD, more: str = "", exceptions: str = "") -> Verdict:
+def reading(more: str = "", exceptions: str = "") -> Verdict:
     """The verdict on a figure of which what is printed comes out, except for some of it: under what was chosen."""
-    return Verdict(Kind.READING, f"{guesses(newreno)}{more and '; '}{more}", exceptions)
-
-
-def not_reproduced(because: str, newreno: NewReno = STANDARD) -> Verdict:
-    """The verdict on a figure of which something printed does not come out."""
-    return Verdict(Kind.NOT, f"{because}; with {guesses(newreno)}")
-
-
-def guesses(newreno: NewReno = STANDARD) -> str:
-    """What was chosen for all figures, in short."""
-    return f"{newreno.name}; length of the runs, starts and jitter guessed"
+    chosen = f"{STANDARD.name}; length of the runs, starts and jitter guessed"
+    return Verdict(Kind.READING, f"{chosen}{more and '; '}{more}", exceptions)

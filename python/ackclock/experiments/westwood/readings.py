@@ -173,7 +173,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         f"{RFC_2582.name}; ABSE as printed; CRB with θ = 1; send times {JITTER}, where there are several senders; "
         "length of the runs, starts and jitter guessed",
     )
-    went_in = (one for one in settings(one_bottleneck(45), RFC_2582, jitter=JITTER) if one.name != "links")
+    went_in = (one for one in settings(one_bottleneck(45), results, jitter=JITTER) if one.name != "links")
     tables = tuple(_table(part, values) for part in PARTS)
     return Outcome(verdict, (), partial(_draw, values), _claims(values), tuple(went_in), tables)
 

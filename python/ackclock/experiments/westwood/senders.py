@@ -4,12 +4,14 @@ The senders are those of ns-2 in 2002: per-packet ACKs, no SACK, NewReno recover
 does not say is chosen here, once for all figures, and called guessed in each verdict.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ackclock import quantity
 from ackclock.experiments.outcome import Origin, Setting
 from ackclock.experiments.westwood.paths import HEADER_BYTES, PACKET_BYTES, PAYLOAD_BYTES, Path
+from ackclock.result import Result
 from ackclock.scenario import Scenario
 
 REPLICATES = 5
@@ -137,12 +139,14 @@ def scenario(
 
 
 def settings(
-    path: Path, newreno: NewReno = STANDARD, *, duration_s: float = DURATION_S, warmup_s: float = WARMUP_S,
-    replicates: int = REPLICATES, jitter: str = "uniform up to the service time of a packet",
+    path: Path, results: Mapping[str, Result], *, jitter: str = "uniform up to the service time of a packet",
     own: Sequence[Setting] = (),
 ) -> tuple[Setting, ...]:  # fmt: skip
-    """What went in: what all figures have, and what is the figure's own."""
+    """What went in: what all figures have, how long and how often was really run, and what is the figure's own."""
     rates = ", ".join(f"{hop.rate_mbit_per_s:g}" for hop in path.there)
+    scenarios = [one.points[0]["scenario"] for one in results.values()]
+    duration, warmup = (_listed(quantity.seconds(one[name]) for one in scenarios) for name in ("duration", "warmup"))
+    replicates = _listed(one.run["replicates"] for one in results.values())
     return (
         Setting("links", f"{rates} Mbit/s, {path.round_trip_s * 1000:g} ms there and back", Origin.PRINTED),
         *own,
@@ -151,10 +155,15 @@ def settings(
         ),
         Setting(
             "senders",
-            f"preset ns2-2002: {newreno.name}, an ACK for each packet, exact clock for RTTmin",
+            f"preset ns2-2002: {STANDARD.name}, an ACK for each packet, exact clock for RTTmin",
             Origin.GUESSED,
         ),
-        Setting("run", f"{duration_s:g} s, measured from {warmup_s:g} s on, {replicates} replicates", Origin.GUESSED),
+        Setting("run", f"{duration} s, measured from {warmup} s on, {replicates} replicates", Origin.GUESSED),
         Setting("starts", "uniform within the first second", Origin.GUESSED),
         Setting("send jitter", jitter, Origin.GUESSED),
     )
+
+
+def _listed(numbers: Iterable[float]) -> str:
+    """Each once."""
+    return " or ".join(f"{one:g}" for one in sorted(set(numbers)))

@@ -68,8 +68,9 @@ fn with_a_queue_a_loss_leaves_what_the_path_holds() {
         }
         assert!(clock.cwnd() > 1.7 * pipe);
         clock.congestion(CongestionKind::Loss);
+        // The clock keeps its rate to a segment per window, an estimate counts to an ACK per round trip.
         assert!(
-            (clock.cwnd() / pipe - 1.0).abs() < 0.1,
+            (clock.cwnd() / pipe - 1.0).abs() < 2.0 / pipe,
             "{kind}: {} {pipe}",
             clock.cwnd()
         );

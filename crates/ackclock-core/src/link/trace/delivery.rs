@@ -142,6 +142,9 @@ impl Link for DeliveryLink {
 
     /// At 1500 bytes an opportunity; one at `until` counts, one at `from` does not.
     fn mean_rate(&self, from: Time, until: Time) -> BitRate {
+        if until <= from {
+            return self.rate(from);
+        }
         let opportunities = self.deliveries.count(until) - self.deliveries.count(from);
         let bytes = (OPPORTUNITY - TUN_HEADER).saturating_mul(opportunities);
         BitRate::average(Bytes(bytes), until.since(from))

@@ -1,0 +1,108 @@
+//! What must hold of any bytes: the fuzz targets try new ones, `tests/corpus.rs` those that were kept.
+
+use ackclock_pcap::decode::{LinkType, decode};
+use ackclock_pcap::packet::{Options, Transport};
+use ackclock_pcap::{CapturedPacket, Reader};
+use std::io::{self, Read};
+
+/// Headers of IP and TCP or UDP are at least so long.
+const LEAST_HEADERS: u32 = 20 + 8;
+/// The shortest record of any format, a block without content. Packed data may hold a thousand times as many as its own length lets expect.
+const LEAST_RECORD: usize = 12;
+const BEST_PACKING: usize = 1_032;
+
+/// Gives a few bytes at a time, as a pipe may.
+struct Pipe<'a>(&'a [u8]);
+impl Read for Pipe<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = buffer.len().min(7).min(self.0.len());
+        self.0.read(&mut buffer[..length])
+    }
+}
+
+/// Everything that can be known of a file.
+fn read(input: impl Read, most: usize) -> (Vec<CapturedPacket>, String) {
+    let mut reader = match Reader::new(input) {
+        Ok(reader) => reader,
+        Err(error) => return (Vec::new(), error.to_string()),
+    };
+    let mut packets = Vec::new();
+    let mut said = String::new();
+    for packet in reader.by_ref() {
+        match packet {
+            Ok(packet) => packets.push(packet),
+            Err(error) => said = error.to_string(),
+        }
+        assert!(packets.len() <= most, "more packets than there is room for");
+    }
+    assert!(reader.next().is_none());
+    let damage = reader.damage().map(ToString::to_string).unwrap_or_default();
+    assert!(
+        said.is_empty() || damage.is_empty() || reader.skipped().damaged > 0,
+        "{said}, {damage}"
+    );
+    (packets, format!("{said}{damage}{:?}", reader.skipped()))
+}
+
+/// Any bytes as a capture: reading them ends, in packets that make sense and at most one line of complaint, however the bytes come in.
+pub fn capture(data: &[u8]) {
+    let packing = if data.starts_with(&[0x1f, 0x8b]) {
+        BEST_PACKING
+    } else {
+        1
+    };
+    let most = data.len() / LEAST_RECORD * packing;
+    let (packets, said) = read(data, most);
+    assert_eq!(said.lines().count(), 1);
+    for packet in &packets {
+        assert!(packet.ip_bytes >= LEAST_HEADERS);
+        if let Transport::Tcp(segment) = packet.transport {
+            assert!(segment.payload < packet.ip_bytes);
+        }
+        assert_eq!(packet.source.is_ipv4(), packet.destination.is_ipv4());
+    }
+    let (in_pieces, said_in_pieces) = read(Pipe(data), most);
+    if packing == 1 {
+        assert_eq!((in_pieces, said_in_pieces), (packets, said));
+    } else {
+        // Where gzip data is corrupt, what is unpacked before that depends on how much is unpacked at once.
+        let common = in_pieces.len().min(packets.len());
+        assert_eq!(in_pieces[..common], packets[..common]);
+    }
+}
+
+/// What does not depend on how much of the options the capture holds.
+fn without_options(packet: &CapturedPacket) -> CapturedPacket {
+    let mut packet = packet.clone();
+    if let Transport::Tcp(segment) = &mut packet.transport {
+        segment.options = Options::default();
+        segment.cut = false;
+    }
+    packet
+}
+
+/// Any bytes as a packet of any link type: it is decoded or skipped, and a shorter snap length only loses. The first two bytes are the link
+/// type's number, the next four the length on the wire.
+pub fn packet(data: &[u8]) {
+    let Some((&[l0, l1, o0, o1, o2, o3], bytes)) = data.split_first_chunk() else {
+        return;
+    };
+    let Some(link) = LinkType::from_number(u16::from_le_bytes([l0, l1]).into()) else {
+        return;
+    };
+    let original_length = u32::from_le_bytes([o0, o1, o2, o3]).max(bytes.len() as u32);
+    let whole = decode(7, link, bytes, original_length);
+    if let Ok(packet) = &whole {
+        assert_eq!(packet.at_ns, 7);
+        if let Transport::Tcp(segment) = packet.transport {
+            assert!(segment.payload < packet.ip_bytes);
+            assert!(segment.options.sacks().len() <= Options::MOST_SACKS);
+        }
+    }
+    for held in (0..bytes.len()).step_by(3) {
+        if let Ok(cut) = decode(7, link, &bytes[..held], original_length) {
+            let whole = whole.as_ref().expect("what a part of it says, all of it says");
+            assert_eq!(without_options(&cut), without_options(whole));
+        }
+    }
+}
