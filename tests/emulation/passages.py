@@ -28,7 +28,11 @@ class Passage(NamedTuple):
 
 
 def run(scenario: Scenario, arm: str, folder: Path) -> tuple[Result, list[Passage]]:
-    """The result of one flow of datagrams, and its passages in order of arrival. What is emulated is replayed too."""
+    """The result of one flow of datagrams, and its passages in order of arrival. What is emulated is replayed too.
+
+    A machine that is too busy may let a device overflow before the hops, and end a run with packets nobody has read:
+    those did not come, and have no passage.
+    """
     if arm == "simulated":
         result = simulate(scenario, packets=True)
         return result, _simulated(result)
@@ -36,8 +40,12 @@ def run(scenario: Scenario, arm: str, folder: Path) -> tuple[Result, list[Passag
     (replayed,) = replay(folder)
     assert replayed["complete"]
     assert replayed["difference"] is None
-    assert result.tables["fidelity"]["outside_drops"].to_pylist() == [0]
-    return result, _emulated(folder / "pcap")
+    passages = _emulated(folder / "pcap")
+    numbers = [passage.number for passage in passages]
+    assert numbers == sorted(set(numbers))
+    [outside_drops] = result.tables["fidelity"]["outside_drops"].to_pylist()
+    assert numbers[-1] + 1 - len(numbers) <= outside_drops
+    return result, passages
 
 
 def _simulated(result: Result) -> list[Passage]:
@@ -55,14 +63,23 @@ def _emulated(folder: Path) -> list[Passage]:
     return [Passage(number, at, departed.get(number)) for number, at in arrived]
 
 
+def count(capture: Path) -> int:
+    """How many packets a capture holds."""
+    return len(_packets(capture))
+
+
 def _numbers(capture: Path) -> list[tuple[int, int]]:
     """The number and the time of each datagram of a capture."""
+    return [(struct.unpack_from("<Q", packet, _HEADERS)[0], at) for at, packet in _packets(capture)]
+
+
+def _packets(capture: Path) -> list[tuple[int, bytes]]:
+    """The time of each packet of a capture, and what is kept of it."""
     data = capture.read_bytes()
     assert struct.unpack_from("<I", data)[0] == _MAGIC
     found, at = [], _FILE_HEADER
     while at < len(data):
         seconds, nanoseconds, kept, _ = struct.unpack_from("<4I", data, at)
-        (number,) = struct.unpack_from("<Q", data, at + _PACKET_HEADER + _HEADERS)
-        found.append((number, seconds * 1_000_000_000 + nanoseconds))
         at += _PACKET_HEADER + kept
+        found.append((seconds * 1_000_000_000 + nanoseconds, data[at - kept : at]))
     return found

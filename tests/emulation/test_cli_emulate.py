@@ -21,6 +21,7 @@ import pytest
 from ackclock import Result, plot
 
 from . import short
+from .passages import count
 
 pytestmark = pytest.mark.usefixtures("emulation")
 
@@ -33,8 +34,6 @@ transport = {{ kind = "udp" }}
 traffic = {{ kind = "cbr", rate = "1 Mbit/s" }}
 """
 
-# Payload of 1448 bytes in an IP packet of 1500.
-PAYLOAD_SHARE = 1448 / 1500
 # A busy machine is late to everything.
 PATIENCE_S = 60
 
@@ -87,7 +86,8 @@ def test_the_folder_holds_it_all_and_nothing_lies_about(emulated: Emulated) -> N
         f"{run}-{place}.pcap" for run in runs for place in places
     ]
     assert sorted(path.name for path in (emulated.folder / "record").iterdir()) == [f"{run}.ackrec" for run in runs]
-    assert all(path.stat().st_size > 1000 for kind in ("pcap", "record") for path in (emulated.folder / kind).iterdir())
+    assert all(count(path) > 0 for path in (emulated.folder / "pcap").iterdir())
+    assert all(path.stat().st_size > 0 for path in (emulated.folder / "record").iterdir())
     run = emulated.result.run
     assert run["way"] == "emulate"
     assert set(run["machine"]) == {"kernel", "device", "priority", "processors"}
@@ -96,12 +96,12 @@ def test_the_folder_holds_it_all_and_nothing_lies_about(emulated: Emulated) -> N
 
 def test_flows_and_hops_agree_with_the_path(emulated: Emulated) -> None:
     tables = emulated.result.tables
-    most = 10e6 * PAYLOAD_SHARE
     flows = tables["flows"].to_pylist()
     assert [(row["flow"], row["control"]) for row in flows] == [("download", "reno"), ("voice", "udp")] * 2
     for row in flows:
-        assert 0 < row["goodput_bit_per_s"] < most
-        assert row["delivered_bytes"] > 0
+        assert row["goodput_bit_per_s"] > 0
+        # Of the whole run: what came before the warm-up was over may have been read only then.
+        assert row["goodput_bit_per_s"] * row["measured_s"] / 8 <= row["delivered_bytes"] * (1 + 1e-9)
         assert row["sent_packets"] > 0
         assert row["rtt_min_s"] is None or row["rtt_min_s"] >= 0.02
     last = {(row["replicate"], row["hop"]): row for row in tables["hops"].to_pylist()}
@@ -110,7 +110,8 @@ def test_flows_and_hops_agree_with_the_path(emulated: Emulated) -> None:
         assert there["busy_s"] <= 2
         # The rest is being sent or on its way.
         assert there["arrivals"] >= there["departures"] + there["drops_queue"] + there["backlog_packets"]
-        assert there["served_bytes"] >= sum(row["delivered_bytes"] for row in flows if row["replicate"] == replicate)
+        delivered = sum(row["delivered_bytes"] for row in flows if row["replicate"] == replicate)
+        assert 0 < delivered < there["served_bytes"] <= 10e6 / 8 * there["busy_s"] + 1500
     assert tables["events"].num_rows == 0  # the kernel does not tell
 
 
@@ -137,7 +138,9 @@ def test_lateness_counts_every_packet_once(emulated: Emulated) -> None:
             for bucket in emulated.result.tables["lateness"].to_pylist()
             if bucket["replicate"] == row["replicate"] and bucket["packets"]
         ]
-        assert sum(bucket["packets"] for bucket in buckets) > 1000
+        run = f"point-0-replicate-{row['replicate']}"
+        left = (count(emulated.folder / "pcap" / f"{run}-to-{host}.pcap") for host in ("receivers", "senders"))
+        assert sum(bucket["packets"] for bucket in buckets) == sum(left)
         assert buckets[-1]["at_most_s"] >= row["lateness_p99_s"] >= row["lateness_p50_s"] >= 0
 
 
@@ -147,7 +150,10 @@ def test_the_record_replays(emulated: Emulated) -> None:
     runs = json.loads(outcome.stdout)
     assert [(one["point"], one["replicate"], one["complete"]) for one in runs] == [(0, 0, True), (0, 1, True)]
     for one in runs:
-        assert min(one["arrivals"], one["decisions"]) > 1000
+        run = f"point-0-replicate-{one['replicate']}"
+        packets = {path.stem.removeprefix(f"{run}-"): count(path) for path in emulated.folder.glob(f"pcap/{run}-*")}
+        assert one["arrivals"] == packets["from-senders"] + packets["from-receivers"]
+        assert one["decisions"] >= packets["to-receivers"] + packets["to-senders"]
         assert one["difference"] is None
     assert command(emulated.place, "replay", "run").returncode == 0
 
@@ -173,7 +179,7 @@ def test_a_record_that_was_changed_is_found(emulated: Emulated, tmp_path: Path) 
     (other / "run.json").write_bytes((emulated.folder / "run.json").read_bytes())
     for record in (emulated.folder / "record").iterdir():
         changed = bytearray(record.read_bytes())
-        changed[len(changed) // 2] ^= 1
+        changed[100] ^= 1  # in the midst of the first chunk, behind its length: a record may end early
         (other / "record" / record.name).write_bytes(changed)
     outcome = command(tmp_path, "replay", "run")
     assert (outcome.returncode, outcome.stdout) == (2, "")
@@ -235,6 +241,8 @@ class Running:
         self.process = process
         self.hosts = descendants(process.pid)
         self._ends = {pid: os.pidfd_open(pid) for pid in self.hosts}
+        # Or somebody else's may get the numbers of namespaces that are gone.
+        self._held = [os.open(f"/proc/{pid}/ns/net", os.O_RDONLY) for pid in self.hosts]
         self.namespaces = {_network(pid) for pid in self.hosts} - {_network("self")}
 
     def wait(self) -> str:
@@ -246,6 +254,11 @@ class Running:
             assert waiting.poll(PATIENCE_S * 1000), "a host outlives its run"
             os.close(end)
         return errors
+
+    def forget(self) -> None:
+        """Lets go of the namespaces."""
+        while self._held:
+            os.close(self._held.pop())
 
 
 def _network(process: object) -> str:
@@ -292,6 +305,7 @@ def nothing_is_left(place: Path, running: Running) -> None:
     assert len(running.hosts) >= 2
     assert running.namespaces, "hosts have networks of their own"
     assert not running.namespaces & set(namespaces())
+    running.forget()
     assert sorted(path.name for path in place.iterdir()) == ["run", "short.toml", "temporary"]
     assert list((place / "temporary").iterdir()) == []
 

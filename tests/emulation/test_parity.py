@@ -2,9 +2,11 @@
 
 When a packet comes to a hop differs between the arms, since a real sender is late by microseconds, sometimes by
 milliseconds; what the hop makes of the arrivals does not. So each body states the law for the arrivals there were,
-to the nanosecond, in a few lines that share no code with the hops.
+to the nanosecond, in a few lines that share no code with the hops. How many arrivals there were is the machine's to
+say: one that is away when the run ends has not read the last of them.
 """
 
+from bisect import bisect_right
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,7 @@ def expected(passages: list[Passage], rate_bit_per_s: int, waiting: int) -> list
 
 def assert_law(passages: list[Passage], departures: list[int | None], end: int) -> None:
     """What has left by the end of the run has left as expected; what is expected later is not there."""
+    assert passages
     wanted = [at if at is not None and at <= end else None for at in departures]
     assert [passage.departed for passage in passages] == wanted
 
@@ -69,7 +72,6 @@ def test_delay(arm: str, tmp_path: Path) -> None:
     hop = 'link = { kind = "constant", rate = "80 Mbit/s" }\nqueue = { kind = "droptail", limit = "100 packets" }'
     described = scenario(hop, '{ kind = "cbr", rate = "7776 kbit/s" }')
     _, passages = run(described, arm, tmp_path / "run")
-    assert len(passages) >= 990
     assert_law(passages, expected(passages, 80_000_000, 100), 10**9)
 
 
@@ -94,7 +96,9 @@ def test_overflow(arm: str, tmp_path: Path) -> None:
     hop = 'link = { kind = "constant", rate = "8 Mbit/s" }\nqueue = { kind = "droptail", limit = "15 packets" }'
     _, passages = run(scenario(hop, '{ kind = "cbr", rate = "9720 kbit/s" }'), arm, tmp_path / "run")
     departures = expected(passages, 8_000_000, 15)
-    assert departures.count(None) > 150, "a fifth does not fit"
+    # A packet takes 1 ms. So many can have been served since the first came, one is in service, the others wait.
+    served = (passages[-1].arrived - passages[0].arrived) // 1_000_000 + 1 + 15
+    assert departures.count(None) >= max(1, len(passages) - served)
     assert_law(passages, departures, 10**9)
 
 
@@ -107,10 +111,13 @@ def test_random_losses_are_the_same_in_both_arms(tmp_path: Path) -> None:
     lost = {}
     for arm in ARMS:
         _, passages = run(described, arm, tmp_path / arm)
-        # What came in the last moments may be inside still.
-        lost[arm] = [passage.number for passage in passages[:950] if passage.departed is None]
-    assert len(lost["simulated"]) > 25
-    assert lost["emulated"] == lost["simulated"]
+        # Of the others nobody knows: what came before the last that has left has left, or never will.
+        known = max(place for place, passage in enumerate(passages) if passage.departed is not None)
+        lost[arm] = [passage.departed is None for passage in passages[:known]]
+    both = min(map(len, lost.values()))
+    assert sum(lost["simulated"]) > 25
+    # The hop draws for each packet that comes, whichever it is.
+    assert lost["emulated"][:both] == lost["simulated"][:both]
 
 
 def test_the_rate_of_a_markov_link_is_the_same_in_both_arms(tmp_path: Path) -> None:
@@ -119,16 +126,33 @@ def test_the_rate_of_a_markov_link_is_the_same_in_both_arms(tmp_path: Path) -> N
         'queue = { kind = "droptail", limit = "1000 packets" }'
     )
     described = scenario(hop, '{ kind = "cbr", rate = "19440 kbit/s" }')
-    rates, served = {}, {}
+    rates, came = {}, {}
     for arm in ARMS:
-        result, _ = run(described, arm, tmp_path / arm)
+        result, came[arm] = run(described, arm, tmp_path / arm)
         hops = result.tables["hops"]
         rates[arm] = dict(zip(hops["time_s"].to_pylist(), hops["rate_bit_per_s"].to_pylist(), strict=True))
-        served[arm] = hops["served_bytes"].to_pylist()[-1]
     assert len(set(rates["simulated"].values())) == 3
     assert rates["emulated"] == rates["simulated"]
-    # Always busy, after the first packet has come: what has been sent is the integral of the same rate.
-    assert abs(served["emulated"] - served["simulated"]) <= 20 * SIZE_BITS // 8
+    # A simulated sender never leaves the link idle: how many it has served by then is the integral of the rate.
+    served = [passage.departed for passage in came["simulated"] if passage.departed is not None]
+    periods = busy_periods(came["emulated"])
+    assert sum(number for _, _, number in periods) > 0
+    for begin, end, number in periods:
+        assert abs(number - (bisect_right(served, end) - bisect_right(served, begin))) <= 2
+
+
+def busy_periods(passages: list[Passage]) -> list[tuple[int, int, int]]:
+    """From when to when a link was never idle, told behind its delay, and how many packets it has served."""
+    periods: list[tuple[int, int, int]] = []
+    for passage in passages:
+        if passage.departed is None:
+            continue
+        begin, last, number = periods[-1] if periods else (0, -1, 0)
+        if passage.arrived + DELAY > last:
+            periods.append((passage.arrived + DELAY, passage.departed, 1))
+        else:
+            periods[-1] = (begin, passage.departed, number + 1)
+    return periods
 
 
 def test_a_link_that_follows_another_is_the_same_in_both_arms(tmp_path: Path) -> None:
@@ -149,7 +173,7 @@ def test_a_link_that_follows_another_is_the_same_in_both_arms(tmp_path: Path) ->
     rates = {}
     for arm in ARMS:
         result, passages = run(described, arm, tmp_path / arm)  # what is emulated is replayed
-        assert len(passages) > 1000
+        assert passages
         columns = (result.tables["hops"][name].to_pylist() for name in ("hop", "time_s", "rate_bit_per_s"))
         rates[arm] = {time_s: rate for hop, time_s, rate in zip(*columns, strict=True) if hop == "path"}
     assert len(set(rates["simulated"].values())) > 3

@@ -1,6 +1,7 @@
 """Where captures are found."""
 
 import math
+import struct
 from pathlib import Path
 
 import pytest
@@ -37,19 +38,58 @@ def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_p
 @pytest.mark.usefixtures("emulation")
 def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path: Path) -> None:
     point = leaky_pipe.expand()[1].scenario
-    changes = {"duration": "3 s", "replicates": 1, "flows.main.count": 2, "flows.main.transport.preset": "linux"}
+    changes = {
+        "duration": "4 s", "replicates": 1, "flows.main.count": 2, "flows.main.transport.preset": "linux",
+        "flows.main.traffic": {"kind": "transfer", "size": "300 kB"},
+    }  # fmt: skip
     emulated = emulate(point.replace(changes), tmp_path / "run")
     found = measure(tmp_path / "run", tmp_path / "m")
     assert len(found.run["captures"][0]["files"]) == 2
     rows = {row["instance"]: row for row in found.tables["flows"].to_pylist() if row["flow"] == "main"}
     for truth in emulated.tables["flows"].to_pylist():
         row = rows[truth["instance"]]
-        assert row["sent_packets"] == pytest.approx(truth["sent_packets"], rel=0.02)
-        assert row["retransmitted_packets"] == pytest.approx(truth["retransmitted_packets"], abs=2)
-        assert row["delivered_bytes"] == pytest.approx(truth["delivered_bytes"], rel=0.05)
+        assert_counted_alike(row, truth, 4, syns_sent_again(tmp_path / "run"))
+        assert row["delivered_bytes"] <= 300_000
+        if is_over(truth, 4):
+            assert row["delivered_bytes"] == truth["delivered_bytes"] == 300_000
     assert {row["vantage"] for row in largest(found)} == {"sender"}
     assert found.untrusted == emulated.untrusted
     assert "fidelity" in found.tables
+
+
+def is_over(truth: dict, duration_s: float) -> bool:
+    """Whether a transfer was complete long before the run ended: nothing of it is on its way then."""
+    return truth["completion_time_s"] is not None and truth["end_s"] < duration_s - 1
+
+
+def assert_counted_alike(row: dict, truth: dict, duration_s: float, syns_again: int) -> None:
+    """What was captured of a flow, beside the kernel's own counts.
+
+    The kernel counts what it gives to the device: before it is captured, and at the end of a run although nobody
+    captures it any more. It also counts SYNs that it sends again, `syns_again` in the whole run.
+    """
+    sent, again, timeouts = (
+        truth[name] - row[name] for name in ("sent_packets", "retransmitted_packets", "timeouts")
+    )  # fmt: skip
+    if is_over(truth, duration_s):
+        assert (sent, again) == (0, timeouts), (row, truth)
+        assert 0 <= again <= syns_again, (row, truth)
+    else:
+        assert 0 <= timeouts <= again <= sent + syns_again, (row, truth)
+
+
+def syns_sent_again(result: Path) -> int:
+    """How many SYNs a capture of an emulation holds beside the first of each connection."""
+    [capture] = (result / "pcap").glob("*-from-senders.pcap")
+    data, at, syns = capture.read_bytes(), 24, []
+    while at < len(data):
+        (kept,) = struct.unpack_from("<I", data, at + 8)
+        packet = data[at + 16 : at + 16 + kept]
+        at += 16 + kept
+        # IPv4 without options: protocol, addresses, ports; then TCP's flags.
+        if packet[9] == 6 and packet[33] & 0x12 == 0x02:
+            syns.append(packet[12:24])
+    return len(syns) - len(set(syns))
 
 
 @pytest.mark.usefixtures("emulation")
@@ -67,18 +107,20 @@ def test_what_is_counted_is_what_the_kernel_counts(tmp_path: Path) -> None:
     hops = [hop(f"to {name}", impairments=lossy) for name, lossy in losses.items()]
     hops += [hop(f"from {name}") for name in losses]
     tcp = {"kind": "tcp", "preset": "linux", "control": {"kind": "reno"}}
-    flows = [{"name": name, "route": [f"to {name}"], "return": [f"from {name}"], "transport": tcp} for name in losses]
-    lossy = {"schema": 1, "name": "lossy", "duration": "4 s", "replicates": 1, "hops": hops, "flows": flows}
+    sizes = {"1 %": "1 MB", "5 %": "200 kB", "12 %": "20 kB"}
+    flows = [
+        {"name": name, "route": [f"to {name}"], "return": [f"from {name}"], "transport": tcp,
+         "traffic": {"kind": "transfer", "size": sizes[name]}}
+        for name in losses
+    ]  # fmt: skip
+    lossy = {"schema": 1, "name": "lossy", "duration": "6 s", "replicates": 1, "hops": hops, "flows": flows}
     emulated = emulate(Scenario(lossy), tmp_path / "run")
     found = measure(tmp_path / "run", tmp_path / "m")
     counted = {row["flow"]: row for row in found.tables["flows"].to_pylist()}
     connections = {row["flow"]: row for row in largest(found)}
     for truth in emulated.tables["flows"].to_pylist():
         row, of = counted[truth["flow"]], connections[truth["flow"]]
-        # The kernel counts what it has given to the device, a moment before that is captured, and a SYN sent again.
-        assert 0 <= truth["sent_packets"] - row["sent_packets"] <= 1, truth
-        assert 0 <= truth["retransmitted_packets"] - row["retransmitted_packets"] <= 1, truth
-        assert 0 <= truth["timeouts"] - row["timeouts"] <= 1, truth
+        assert_counted_alike(row, truth, 6, syns_sent_again(tmp_path / "run"))
         # Nobody has missed yet what was not acknowledged when the capture ended.
         unknown = math.ceil((of["unique_bytes"] - of["acknowledged_bytes"]) / of["mss_bytes"])
         dropped = truth["dropped_packets"] - truth["dropped_acks"]

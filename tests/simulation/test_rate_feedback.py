@@ -68,13 +68,20 @@ def test_the_loop_of_the_renewal_model(
 ) -> None:
     result = run(psi, 10, algorithm, EXACT, FIXED)
     assert efficiency(result) == pytest.approx(expected, abs=0.012)  # two standard errors of theirs
-    assert timeouts(result) == pytest.approx(timeouts_expected, rel=0.05)
+    # Two standard errors of a count, were its events independent; they keep apart, so that it is less.
+    count = column(result, "flows", "timeouts").sum()
+    assert timeouts(result) == pytest.approx(timeouts_expected, rel=2 / np.sqrt(count))
     assert column(result, "flows", "fast_retransmits").sum() == 0
 
 
 @pytest.mark.parametrize(
     ("psi", "expected"),
-    [(0.3, (0.567, 0.563, 0.697)), (2, (0.508, 0.489, 0.551)), (20, (0.604, 0.690, 0.679))],
+    [
+        (0.3, (0.567, 0.563, 0.697)),
+        (2, (0.508, 0.489, 0.551)),
+        (20, (0.604, 0.690, 0.679)),
+        (100, (0.682, 0.868, 0.850)),
+    ],
 )
 def test_the_loop_with_measurements_and_a_coarse_timer(psi: float, expected: tuple[float, float, float]) -> None:
     cells = 48 / 53  # of what ATM carries; not of TCP alone, which has no cells
@@ -82,24 +89,18 @@ def test_the_loop_with_measurements_and_a_coarse_timer(psi: float, expected: tup
         efficiency(run(psi, 10, one, MEASURED, {})) * part
         for one, part in ((None, 1), (INSTCAP, cells), (EFFCAP, cells))
     ]
-    assert found == pytest.approx(expected, abs=0.014)
-    assert found[2] > found[1] or psi > 10, (
-        "while capacity moves in a few round trips the smallest mean is the better rate"
-    )
+    assert found == pytest.approx(expected, abs=0.014)  # two standard errors of the difference, ours being 0.004
+    # While capacity moves in a few round trips the smallest mean is the better rate.
+    assert (found[2] > found[1]) == (psi < 10)
 
 
 def test_a_buffer_that_holds_what_a_fall_of_the_rate_leaves_loses_nothing() -> None:
     # Delta (1 - 1/r): 20 packets.
     result = run(5, 20, INSTCAP, EXACT, FIXED)
     assert column(result, "flows", "dropped_packets").sum() == 0
-    assert efficiency(result) == pytest.approx(1, abs=0.005)
+    # Always busy, to a packet at either end of what is measured.
+    assert efficiency(result) == pytest.approx(1, abs=2 * 500 / (75_000 * (DURATION_S - WARMUP_S)))
     assert column(run(5, 18, INSTCAP, EXACT, FIXED), "flows", "dropped_packets").sum() > 0
-
-
-def test_what_changes_slowly_is_worth_feeding_back() -> None:
-    alone, instcap, effcap = (efficiency(run(100, 10, one, MEASURED, {})) for one in (None, INSTCAP, EFFCAP))
-    assert 0.15 < instcap * 48 / 53 / alone - 1 < 0.35
-    assert 0.01 < 1 - effcap / instcap < 0.06
 
 
 def test_sessions_share_what_is_fed_back() -> None:
@@ -113,5 +114,6 @@ def test_sessions_share_what_is_fed_back() -> None:
     transport = tcp(preset="jacobson1988", mss="460 bytes", receive_window="65 packets")
     result = simulate(scenario(hops, [flow(transport, route=["host", "out"], count=2)], "400 s", warmup="40 s"))
     goodput = column(result, "flows", "goodput_bit_per_s") * 500 / 460
-    assert goodput == pytest.approx(np.array([400_000, 400_000]), rel=0.005)
+    packet = 500 * 8 / (400 - 40)  # at either end of what is measured
+    assert goodput == pytest.approx(np.array([400_000, 400_000]), abs=2 * packet)
     assert column(result, "flows", "dropped_packets").sum() == 0

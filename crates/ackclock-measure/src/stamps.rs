@@ -13,6 +13,8 @@ pub struct Echo {
     pub sent_at: u64,
     /// Whether this is the first echo.
     pub first: bool,
+    /// Whether no later one has passed.
+    pub newest: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +62,7 @@ impl Stamps {
         Some(Echo {
             sent_at: stamp.sent_at,
             first,
+            newest: self.0.len() == 1,
         })
     }
 }
@@ -75,10 +78,16 @@ mod tests {
         stamps.pass(u32::MAX, 2);
         stamps.pass(3, 5); // wrapped
         stamps.pass(2, 6); // late
-        let echo = |sent_at, first| Some(Echo { sent_at, first });
-        assert_eq!(stamps.echo(u32::MAX), echo(1, true));
-        assert_eq!(stamps.echo(u32::MAX), echo(1, false));
-        assert_eq!(stamps.echo(3), echo(5, true));
+        let echo = |sent_at, first, newest| {
+            Some(Echo {
+                sent_at,
+                first,
+                newest,
+            })
+        };
+        assert_eq!(stamps.echo(u32::MAX), echo(1, true, false));
+        assert_eq!(stamps.echo(u32::MAX), echo(1, false, false));
+        assert_eq!(stamps.echo(3), echo(5, true, true));
         assert_eq!(stamps.echo(u32::MAX), None, "older ones are forgotten");
         assert_eq!(stamps.echo(7), None, "never seen");
     }

@@ -101,10 +101,19 @@ class Column:
     def fidelity_rows(self, point: int) -> list[dict[str, Any]]:
         """The rows of the table `fidelity` of a point: its own, or those of the runs whose captures were measured."""
         column = self.source or self
-        own = column.own_number(point)
-        if column.result is None or "fidelity" not in column.result.tables:
-            return []
-        return [row for row in column.result.tables["fidelity"].to_pylist() if row["point"] == own]
+        return column._fidelity.get(column.own_number(point), [])
+
+    def setting_rows(self, point: int) -> list[dict[str, Any]]:
+        """The rows of the table `settings` of a point."""
+        return self._settings.get(self.own_number(point), [])
+
+    @cached_property
+    def _fidelity(self) -> dict[int | None, list[dict[str, Any]]]:
+        return _by_point(self.result, "fidelity")
+
+    @cached_property
+    def _settings(self) -> dict[int | None, list[dict[str, Any]]]:
+        return _by_point(self.result, "settings")
 
     @property
     def averages_untrusted(self) -> bool:
@@ -116,3 +125,12 @@ class Column:
 def reference_of(columns: Mapping[str, Column]) -> str | None:
     """Which column the others are held against; None if none has an answer."""
     return next((name for name in _REFERENCES if name in columns and columns[name].result is not None), None)
+
+
+def _by_point(result: Result | None, table: str) -> dict[int | None, list[dict[str, Any]]]:
+    """A table's rows by the result's number of their point; read once, as every residual asks for those of one."""
+    found: dict[int | None, list[dict[str, Any]]] = {}
+    if result is not None and table in result.tables:
+        for row in result.tables[table].to_pylist():
+            found.setdefault(row["point"], []).append(row)
+    return found

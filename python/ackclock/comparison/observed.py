@@ -132,7 +132,7 @@ class Observations:
         return {
             "saw": self._saw(column, topic),
             "reference_saw": self._saw(reference, topic),
-            "settings": [] if emulated is None else self._settings(emulated, topic.point),
+            "settings": [] if emulated is None else emulated.setting_rows(topic.point),
             "late_s": float(np.median(late)) if late else math.nan,
             "untrusted": len(taken_in),
         }
@@ -174,12 +174,6 @@ class Observations:
             if known:
                 seen[name] = max(known)  # of the hops on a route, the one where it matters most
         return seen
-
-    def _settings(self, emulated: Column, point: int) -> list[dict[str, Any]]:
-        if emulated.result is None or "settings" not in emulated.result.tables:
-            return []
-        own = emulated.own_number(point)
-        return [row for row in emulated.result.tables["settings"].to_pylist() if row["point"] == own]
 
 
 def _mean(values: Any) -> float:

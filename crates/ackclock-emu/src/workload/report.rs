@@ -136,7 +136,7 @@ pub struct ReceivedFlow {
     pub first_ns: Option<u64>,
     /// When the last payload arrived.
     pub last_ns: Option<u64>,
-    /// When all had arrived, for a finite transfer.
+    /// When all had arrived, for a finite transfer, if that was by the end of the run.
     pub completed_ns: Option<u64>,
     /// Payload that arrived, each byte once, in bytes.
     pub received_bytes: u64,

@@ -1,5 +1,7 @@
-//! The cases. None asserts how long anything takes.
+//! The cases. None asserts how long anything takes, and none needs to get the processor within some time: where data must have moved, the run
+//! ends by what has happened.
 
+use crate::namespace::stay_on_this_processor;
 use ackclock_core::registry::Place;
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_core::streams::Streams;
@@ -10,13 +12,14 @@ use ackclock_emu::workload::{
     monotonic_ns,
 };
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 
 /// Every case by its name.
 pub const CASES: &[(&str, fn())] = &[
     ("bulk_moves_data_and_says_how_much", bulk_moves_data),
+    ("the_end_of_the_run_ends_a_bulk_flow", the_end_ends),
     ("a_transfer_completes_to_the_byte", a_transfer_completes),
     ("two_controls_run_side_by_side", two_controls),
     ("an_unknown_control_is_refused", an_unknown_control),
@@ -33,6 +36,7 @@ pub const CASES: &[(&str, fn())] = &[
         steady_traffic,
     ),
     ("the_deadline_ends_a_stuck_receiver", the_deadline),
+    ("what_came_before_the_deadline_is_read_after_it", late_readings),
     ("who_is_told_ends", told),
     ("nobody_listening_is_a_failed_flow", nobody_listening),
     ("samples_are_filled_and_counts_grow", samples),
@@ -128,21 +132,54 @@ fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, TcpInfoColum
     (sent, received, columns)
 }
 
+/// Runs both hosts until the first block of readings is full, some thousand turns of the sending one; then both are told.
+fn run_for_a_block(plan: &mut Plan) -> (SendingReport, ReceivingReport, TcpInfoColumns) {
+    plan.sample_interval_ns = 50_000;
+    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let sending = Sending::prepare(plan.clone()).unwrap();
+    let (told, teller) = io::pipe().unwrap();
+    let again = told.try_clone().unwrap();
+    let receiver = std::thread::spawn(move || receiving.run(Some(again.as_fd())).unwrap());
+    let (mut teller, mut columns) = (Some(teller), TcpInfoColumns::default());
+    let mut take = |block: TcpInfoColumns| {
+        drop(teller.take());
+        columns.append(block);
+        Ok(())
+    };
+    let sent = sending.run(Some(told.as_fd()), &mut take).unwrap();
+    let received = receiver.join().unwrap();
+    assert!(sent.told && received.told);
+    (sent, received, columns)
+}
+
 fn bulk_moves_data() {
-    let (sent, received, _) = run(&plan(&scenario("500 ms", &tcp("bulk", "", BULK))), false);
+    let (sent, received, _) = run_for_a_block(&mut plan(&scenario("60 s", &tcp("bulk", "", BULK))));
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
-    assert_eq!(sent.ending, Ending::EndOfRun, "{sent:?}");
-    assert_eq!(received.ending, Ending::Stopped, "{received:?}");
     assert_eq!(sent.control.as_deref(), Some("reno"));
     let acknowledged = sent.acknowledged_bytes.unwrap();
-    assert!(acknowledged > 0 && acknowledged <= received.received_bytes);
-    assert!(received.received_bytes <= sent.written_bytes);
+    assert!(acknowledged > 0 && acknowledged <= sent.written_bytes);
+    // What the receiver's kernel acknowledges after the last reading is not counted.
+    assert!(received.received_bytes > 0 && received.received_bytes <= sent.written_bytes);
     assert!(received.received_by_warmup_bytes <= received.received_by_end_bytes);
-    assert!(received.received_by_end_bytes <= received.received_bytes);
+    assert_eq!(received.received_by_end_bytes, received.received_bytes);
     assert!(sent.started_ns <= sent.connected_ns && sent.connected_ns < sent.ended_ns);
-    assert!(received.first_ns < received.last_ns && received.completed_ns.is_none());
+    assert!(received.first_ns <= received.last_ns && received.completed_ns.is_none());
     // The scenario's payload, although timestamps take a part of each segment.
     assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1448);
+}
+
+fn the_end_ends() {
+    let (sent, received, _) = run(&plan(&scenario("200 ms", &tcp("bulk", "", BULK))), false);
+    let (sent, received) = (&sent.flows[0], &received.flows[0]);
+    assert_eq!(sent.ending, Ending::EndOfRun, "{sent:?}");
+    assert!(sent.ended_ns >= Some(200 * MILLISECOND));
+    // A sender that begins when all is over may give up before the kernel has a connection to accept.
+    let accepted = received
+        .connected_ns
+        .map_or(Ending::NotStarted, |_| Ending::Stopped);
+    assert_eq!(received.ending, accepted, "{received:?}");
+    assert!(received.received_by_end_bytes <= received.received_bytes);
+    assert!(received.received_bytes <= sent.written_bytes && received.completed_ns.is_none());
 }
 
 fn a_transfer_completes() {
@@ -164,8 +201,9 @@ fn a_transfer_completes() {
 fn two_controls() {
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
     let controls: Vec<&str> = listed.split_whitespace().take(2).collect();
-    let flows: String = controls.iter().map(|name| tcp(name, "", BULK)).collect();
-    let mut plan = plan(&scenario("500 ms", &flows));
+    let transfer = r#"{ kind = "transfer", size = "300 kB" }"#;
+    let flows: String = controls.iter().map(|name| tcp(name, "", transfer)).collect();
+    let mut plan = plan(&scenario("60 s", &flows));
     for (flow, name) in plan.flows.iter_mut().zip(&controls) {
         let TransportPlan::Tcp { control, .. } = &mut flow.transport else {
             panic!("all are TCP")
@@ -175,7 +213,11 @@ fn two_controls() {
     let (sent, _, _) = run(&plan, false);
     let used: Vec<Option<&str>> = sent.flows.iter().map(|flow| flow.control.as_deref()).collect();
     assert_eq!(used, controls.into_iter().map(Some).collect::<Vec<_>>());
-    assert!(sent.flows.iter().all(|flow| flow.acknowledged_bytes > Some(0)));
+    assert!(
+        sent.flows
+            .iter()
+            .all(|flow| flow.acknowledged_bytes == Some(300_000))
+    );
 }
 
 fn an_unknown_control() {
@@ -236,8 +278,10 @@ fn times_of_traffic(scenario: &Scenario, group: usize, start: Time) -> Vec<u64> 
 }
 
 fn datagrams_leave_on_time() {
-    let cbr = r#"{ kind = "cbr", rate = "7 Mbit/s", packet_size = "1000 bytes" }"#;
-    let on_off = r#"{ kind = "on_off", rate = "5 Mbit/s", mean_on = "20 ms", mean_off = "10 ms" }"#;
+    stay_on_this_processor().unwrap();
+    // No more than the least socket buffer holds, should the receiver never get the processor: Linux gives everybody room for 185 of these.
+    let cbr = r#"{ kind = "cbr", rate = "3 Mbit/s", packet_size = "1000 bytes" }"#;
+    let on_off = r#"{ kind = "on_off", rate = "2 Mbit/s", mean_on = "20 ms", mean_off = "10 ms" }"#;
     let flows = udp("cbr", cbr) + &udp("on_off", on_off) + &udp("stopped", cbr) + "stop = \"200 ms\"\n";
     let scenario = scenario("400 ms", &flows);
     let mut plan = plan(&scenario);
@@ -276,6 +320,7 @@ fn datagrams_leave_on_time() {
 }
 
 fn duplicates_count_once() {
+    stay_on_this_processor().unwrap();
     let cbr = r#"{ kind = "cbr", rate = "1 Mbit/s" }"#;
     let mut plan = plan(&scenario("50 ms", &udp("cbr", cbr)));
     plan.draining_ns = 50 * MILLISECOND;
@@ -301,27 +346,50 @@ fn duplicates_count_once() {
 }
 
 fn short_datagrams() {
-    // More than one byte can number, so that the numbers wrap.
+    // More than one byte can number, so that the numbers wrap, and no more than any socket's buffer holds.
     let flow = |name, size| {
-        udp(
-            name,
-            &format!(r#"{{ kind = "cbr", rate = "10 Mbit/s", packet_size = "{size} bytes" }}"#),
-        )
+        let rate = 1200 * size;
+        let traffic = format!(r#"{{ kind = "cbr", rate = "{rate} kbit/s", packet_size = "{size} bytes" }}"#);
+        udp(name, &traffic)
     };
-    let mut plan = plan(&scenario("3 ms", &(flow("one", 1) + &flow("nine", 9))));
+    let scenario = scenario("2 ms", &(flow("one", 1) + &flow("nine", 9)));
+    let mut plan = plan(&scenario);
     // The wire is as long as a scenario with 20 bytes of header says.
     plan.flows[1].transport = TransportPlan::Udp { padding_bytes: -8 };
     let (sent, received, _) = run(&plan, true);
     for (flow, size) in [(0, 1), (1, 9)] {
         let sent = sent.flows[flow].datagrams.as_ref().unwrap().sent;
         let counts = received.flows[flow].datagrams.as_ref().unwrap();
-        assert!(sent * size > 3000, "{sent}");
+        assert_eq!(sent, times_of_traffic(&scenario, flow, Time::ZERO).len() as u64);
+        assert!(sent > 256, "{sent}");
         assert_eq!(
             (counts.unique, counts.duplicate, counts.delay.count),
             (sent, 0, 0)
         );
         assert_eq!(received.flows[flow].received_bytes, size * sent);
     }
+}
+
+fn late_readings() {
+    let cbr = r#"{ kind = "cbr", rate = "1 Mbit/s" }"#;
+    let file = r#"{ kind = "transfer", size = "5 bytes" }"#;
+    let flows = udp("cbr", cbr) + &tcp("file", "", file);
+    let mut plan = plan(&scenario("50 ms", &flows));
+    // As if the host got no processor before the deadline was over.
+    plan.begin_ns = monotonic_ns() - 60_000 * MILLISECOND;
+    let receiving = Receiving::prepare(plan.clone()).unwrap();
+    let socket = UdpSocket::bind((*plan.flows[0].sender.ip(), 0)).unwrap();
+    socket.send_to(&[0; 100], plan.flows[0].receiver).unwrap();
+    let mut stream = TcpStream::connect(plan.flows[1].receiver).unwrap();
+    stream.write_all(b"there").unwrap();
+    drop(stream);
+    let report = receiving.run(None).unwrap();
+    let received: Vec<u64> = report.flows.iter().map(|flow| flow.received_bytes).collect();
+    assert_eq!(received, [100, 5]);
+    assert_eq!(report.flows[1].ending, Ending::Finished);
+    // It counts, but not for the run.
+    assert!(report.flows.iter().all(|flow| flow.received_by_end_bytes == 0));
+    assert!(report.flows.iter().all(|flow| flow.completed_ns.is_none()));
 }
 
 fn a_stop_ends() {
@@ -331,7 +399,7 @@ fn a_stop_ends() {
     assert_eq!(flow.ending, Ending::Stopped);
     assert_eq!(received.flows[0].ending, Ending::Stopped);
     assert!(flow.ended_ns >= Some(500 * MILLISECOND));
-    assert!(flow.acknowledged_bytes > Some(0));
+    assert!(received.flows[0].received_bytes <= flow.written_bytes);
     // Both hosts have ended by themselves, long before the run's end: nothing was left to do.
     assert!(!sent.told && !received.told);
     assert!(sent.ended_ns < 30_000 * MILLISECOND && received.ended_ns < 30_000 * MILLISECOND);
@@ -339,9 +407,13 @@ fn a_stop_ends() {
 
 fn steady_traffic() {
     let cbr = r#"{ kind = "cbr", rate = "8 Mbit/s", packet_size = "700 bytes" }"#;
-    let scenario = scenario("300 ms", &tcp("cbr", "", cbr));
-    let writes = times_of_traffic(&scenario, 0, Time::ZERO).len() as u64;
-    let (sent, received, _) = run(&plan(&scenario), false);
+    let scenario = scenario("60 s", &tcp("cbr", "", cbr));
+    let (sent, received, _) = run_for_a_block(&mut plan(&scenario));
+    let due = |at: &u64| Some(*at) <= sent.flows[0].ended_ns;
+    let writes = times_of_traffic(&scenario, 0, Time::ZERO)
+        .into_iter()
+        .filter(due)
+        .count() as u64;
     // However late the last of them came.
     let written = sent.flows[0].written_bytes;
     assert!(written > 0 && written <= 700 * writes, "{:?}", sent.flows[0]);
@@ -365,26 +437,9 @@ fn the_deadline() {
 }
 
 fn told() {
-    let mut plan = plan(&scenario("60 s", &tcp("bulk", "", BULK)));
-    plan.sample_interval_ns = 50_000;
-    let receiving = Receiving::prepare(plan.clone()).unwrap();
-    let sending = Sending::prepare(plan).unwrap();
-    let (told, teller) = io::pipe().unwrap();
-    let again = told.try_clone().unwrap();
-    let receiver = std::thread::spawn(move || receiving.run(Some(again.as_fd())).unwrap());
-    let mut teller = Some(teller);
-    let mut rows = 0;
-    // In the midst of the run: when the first block of samples is full.
-    let mut take = |block: TcpInfoColumns| {
-        drop(teller.take());
-        rows += block.len();
-        Ok(())
-    };
-    let sent = sending.run(Some(told.as_fd()), &mut take).unwrap();
-    let received = receiver.join().unwrap();
-    assert!(sent.told && received.told);
+    let (sent, _, columns) = run_for_a_block(&mut plan(&scenario("1 h", &tcp("bulk", "", BULK))));
     assert_eq!(sent.flows[0].ending, Ending::Told);
-    assert!(sent.ended_ns < 60_000 * MILLISECOND && rows > 1000);
+    assert!(sent.ended_ns < 3_600_000 * MILLISECOND && columns.len() > 1000);
 }
 
 fn nobody_listening() {
@@ -399,12 +454,8 @@ fn nobody_listening() {
 }
 
 fn samples() {
-    let mut plan = plan(&scenario(
-        "400 ms",
-        &(tcp("one", "", BULK) + &tcp("two", "", BULK)),
-    ));
-    plan.sample_interval_ns = 2 * MILLISECOND;
-    let (sent, _, columns) = run(&plan, false);
+    let flows = tcp("one", "", BULK) + &tcp("two", "", BULK);
+    let (sent, _, columns) = run_for_a_block(&mut plan(&scenario("60 s", &flows)));
     assert!(columns.time_ns.is_sorted());
     let mut rows: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (row, flow) in columns.flow.iter().enumerate() {
@@ -438,7 +489,8 @@ fn samples() {
 
 fn settings() {
     let more = r#", receive_window = "20000 bytes", mss = "1000 bytes", pacing = "always""#;
-    let (sent, received, columns) = run(&plan(&scenario("500 ms", &tcp("small", more, BULK))), false);
+    let transfer = r#"{ kind = "transfer", size = "200 kB" }"#;
+    let (sent, received, columns) = run(&plan(&scenario("60 s", &tcp("small", more, transfer))), false);
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     let outcome = |settings: &[ackclock_emu::workload::SocketSetting]| -> Vec<(String, bool)> {
         settings
@@ -461,9 +513,11 @@ fn settings() {
         expected(&["TCP_MAXSEG", "SO_RCVBUF", "TCP_WINDOW_CLAMP"])
     );
     assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1000);
-    assert!(sent.acknowledged_bytes > Some(20_000));
+    assert_eq!(sent.acknowledged_bytes, Some(200_000), "ten windows");
     let widest = columns.receive_window_bytes.iter().flatten().max();
-    assert!(widest > Some(&10_000) && widest <= Some(&20_000), "{widest:?}");
+    // Between two readings the kernel may forget the clamp, as it does where the receiving thread has to wait for the processor. It never
+    // forgets the buffer, of which it makes twice the size asked for (socket(7)); without that the window would be 64 kB and more.
+    assert!(widest > Some(&10_000) && widest <= Some(&40_000), "{widest:?}");
 }
 
 /// Data flow past the program at the socket, and windows open.

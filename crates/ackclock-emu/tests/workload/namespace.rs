@@ -7,7 +7,7 @@
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
 use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::thread::{CpuSet, UnshareFlags, sched_getcpu, sched_setaffinity, unshare_unsafe};
 use std::io;
 
 /// Moves this process, which must have one thread, into a network namespace of its own, whose loopback interface is up.
@@ -25,6 +25,14 @@ pub fn enter() -> io::Result<()> {
         std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))?;
     }
     set_up_loopback()
+}
+
+/// Keeps this thread and those it starts on the processor it is on: packets that processors hand over to the loopback interface, one each, may
+/// pass each other.
+pub fn stay_on_this_processor() -> io::Result<()> {
+    let mut processors = CpuSet::new();
+    processors.set(sched_getcpu());
+    Ok(sched_setaffinity(None, &processors)?)
 }
 
 /// RTM_NEWLINK of interface 1 with IFF_UP (rtnetlink(7)), which also gives it 127.0.0.1/8.

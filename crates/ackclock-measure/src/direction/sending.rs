@@ -208,7 +208,8 @@ impl Direction {
         if low > self.highest {
             self.pass_over(seen, low);
         }
-        if busy && let Some(echo) = echo.filter(|echo| echo.first) {
+        // Else the application may have had nothing to send. At the receiver nothing is outstanding: there later ACKs tell, on their way still.
+        if let Some(echo) = echo.filter(|echo| echo.first && (busy || !echo.newest)) {
             self.learn_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
         }
         self.counts.unique_bytes += high - low;
