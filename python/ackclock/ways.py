@@ -34,7 +34,7 @@ __all__ = [
 # What may carry an emulation's packets.
 DEVICES = ("automatic", "tun", "packet_socket")
 
-# What is asked about captured connections: of the usual models those that need not know how a link's rate moves; and the
+# What is asked about captured connections: of the usual models those that need not know how a link moves; and the
 # chain takes the whole law of the round-trip time, which is theirs to give.
 MODELS_OF_CAPTURES = "square_root,pftk,cardwell,sawtooth,cubic_response,aimd_chain"
 
