@@ -328,10 +328,12 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
         "Reno without SACK, RACK, tail-loss probes and F-RTO, to whose socket no duplicate ACK comes; an ACK for each "
         "packet; a timeout of 0.8 s and a round trip at least"
     )
-    return settings(
+    of_the_paper = [one for one in settings() if one.name not in _OWN]
+    own = (
         Setting("senders and receivers", machine, Origin.CHOSEN),
         Setting("sender of 1998", imitated, Origin.GUESSED),
         Setting("senders of today", "the kernel's own settings, but for the window", Origin.CHOSEN),
+        Setting("packets", "500 bytes, 40 of them header, with timestamps 52; headers count", Origin.PRINTED),
         Setting("loop", "Δ 200 ms or 40 packets, a buffer of 10", Origin.PRINTED),
         Setting(
             "runs",
@@ -339,6 +341,11 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
             Origin.CHOSEN,
         ),
     )
+    return (*own, *of_the_paper)
+
+
+#: Of the settings of the other figures, those that are otherwise here.
+_OWN = ("packets", "sender", "timer")
 
 
 def _draw(results: Results, psis: list[float]) -> Figure:
