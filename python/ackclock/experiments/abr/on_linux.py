@@ -26,7 +26,7 @@ from ackclock.metrics import Interval, by_replicate, interval
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 
-SOURCE = "ackclock, guide “Reproducing a paper with ackclock”, 2026"
+SOURCE = "ackclock, guide “Reproducing published results”, 2026"
 
 _TIMER = {"rto_floor": "variance", "rto_minimum": "800 ms", "clock_granularity": "0 s"}
 #: Linux adds the least of four deviations to the smoothed round-trip time: a second, as the testbed's TCP seems to have
