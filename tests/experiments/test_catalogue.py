@@ -1,5 +1,4 @@
 import re
-import tempfile
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -126,23 +125,28 @@ every_record = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one
 class Concluded:
     """An experiment that was run."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, folder: Path) -> None:
         self.experiment = experiment
-        with tempfile.TemporaryDirectory() as folder:
-            results = experiment_runs.results(experiment.runs(), Path(folder), lambda _share: None)
-            self.outcome: Outcome = experiment.conclude(results)
+        results = experiment_runs.results(experiment.runs(), folder, lambda _share: None)
+        self.outcome: Outcome = experiment.conclude(results)
 
     @cached_property
     def figure(self) -> Figure:
         return self.outcome.draw()
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of all results: what several experiments run is run once."""
+    return tmp_path_factory.mktemp("runs")
+
+
 @pytest.fixture(
     scope="module", params=[one for one in EXPERIMENTS if one.name not in EMULATED], ids=lambda one: one.name
 )
-def concluded(request: pytest.FixtureRequest) -> Concluded:
+def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
     """Each experiment, for all its tests in a row: to draw it all that it has run is kept, which is much."""
-    return Concluded(request.param)
+    return Concluded(request.param, folder)
 
 
 def test_every_table_and_figure_is_there_once() -> None:

@@ -6,10 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from ackclock.plot.canvas import looks, new
 from ackclock.plot.style import reference_style, style
+
+#: Matplotlib's own labels of so much run into each other, or are two.
+FEW_DECADES = 100
 
 
 class Curve(NamedTuple):
@@ -66,6 +70,7 @@ def curves(
             _draw(axes, curve, looked)
         if log_x:
             axes.set_xscale("log")
+            _label_few_decades(axes)
         if log_y:
             axes.set_yscale("log")
         elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
@@ -79,6 +84,15 @@ def curves(
         axes.set_title(title)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return figure
+
+
+def _label_few_decades(axes: Any) -> None:
+    """Where powers of ten would be too few: plain numbers, 1, 2 and 5 of each decade."""
+    least, most = axes.get_xlim()
+    if most / least < FEW_DECADES:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw(axes: Any, curve: Curve, looked: Any) -> None:
