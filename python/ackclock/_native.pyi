@@ -71,10 +71,11 @@ def emulate(
     *,
     device: str,
     pcap: bool,
+    side_by_side: int,
     progress: Callable[[str], None] | None,
     take: Callable[[str, dict[str, Any]], None],
 ) -> dict[str, Any]:
-    """Runs every replicate of every point in real time.
+    """Runs every replicate of every point in real time, so many at once.
 
     Writes `record/point-P-replicate-R.ackrec` and on request captures in `pcap/` to `output` as it goes. `progress` is
     told about ten times a second a JSON object, `take` the rows of the table `tcp_info` as they come. Returns

@@ -336,8 +336,8 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: 
 @click.option(
     "--quick",
     is_flag=True,
-    help="Take a first look: fewer replicates, shorter where that is honest, nothing emulated. Kept in quick/ within "
-    "the folder; no documented verdict comes of it.",
+    help="Take a first look: fewer replicates, shorter and little emulated where that is honest. Kept in quick/ "
+    "within the folder; no documented verdict comes of it.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,

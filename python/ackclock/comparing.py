@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackclock.exits import INTERRUPTED, UNTRUSTWORTHY, complain
-from ackclock.options import checked_time, json_option, models_option, read_scenario, scenario_options, untrusted_option
+from ackclock.options import (
+    checked_time,
+    json_option,
+    models_option,
+    read_scenario,
+    scenario_options,
+    side_by_side_option,
+    untrusted_option,
+)
 from ackclock.terminal import print_json, print_table
 from ackclock.ways import DEVICES
 
@@ -66,13 +74,14 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
     help="What carries an emulation's packets.",
 )  # fmt: skip
+@side_by_side_option
 @models_option("usual")
 @untrusted_option
 @json_option
 def compare(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    asked: list[str], real_time: str | None, metrics: list[str], device: str, models: str, untrusted: bool,
-    as_json: bool,
+    asked: list[str], real_time: str | None, metrics: list[str], device: str, side_by_side: int, models: str,
+    untrusted: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer a scenario every way and lay the answers side by side.
 
@@ -91,8 +100,8 @@ def compare(
     read = read_scenario(scenario, assignments, seed, replicates)
     folder = output or Path("out") / f"{scenario.stem}-compared"
     comparison = every_way.compare(
-        read, folder, asked=asked, models=models, device=device, averages_untrusted=untrusted,
-        real_time_s=None if real_time is None else quantity.seconds(real_time),
+        read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
+        averages_untrusted=untrusted,        real_time_s=None if real_time is None else quantity.seconds(real_time),
         announce=lambda line: click.echo(line, err=True), watch=progress,
     )  # fmt: skip
     _print_warnings(comparison)

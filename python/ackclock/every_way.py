@@ -61,6 +61,7 @@ def compare(
     models: str = "usual",
     real_time_s: float | None = None,
     device: str = "automatic",
+    side_by_side: int = 1,
     averages_untrusted: bool = False,
     announce: Callable[[str], None] | None = None,
     watch: Watch | None = None,
@@ -77,6 +78,7 @@ def compare(
         models: As for `predict`.
         real_time_s: Emulate no longer than that, see `ackclock.real_time.part_within`; None for no limit.
         device: What carries an emulation's packets.
+        side_by_side: How many runs are emulated at once.
         averages_untrusted: Whether averages take in the emulated runs that are not to be trusted.
         announce: Is told, in a line, what will take real time and what is left out.
         watch: Is told how far each way is.
@@ -96,7 +98,9 @@ def compare(
     scenario.check()
     folder = Path(folder)
     prepare(folder)
-    work = _Work(scenario, folder, models, real_time_s, device, announce or _ignore, watch or _unwatched)
+    work = _Work(
+        scenario, folder, models, real_time_s, device, side_by_side, announce or _ignore, watch or _unwatched
+    )  # fmt: skip
     work.answer(asked)
     if all(column.result is None for column in work.columns.values()):
         _leave_nothing(folder)
@@ -168,12 +172,13 @@ class _Work:
         models: str,
         real_time_s: float | None,
         device: str,
+        side_by_side: int,
         announce: Callable[[str], None],
         watch: Watch,
     ) -> None:
         self._scenario, self._folder, self._models, self._device = scenario, folder, models, device
         self._announce, self._watch = announce, watch
-        self._real_time_s = real_time_s
+        self._real_time_s, self._side_by_side = real_time_s, side_by_side
         self._points = scenario.expand()
         self.columns: dict[str, Column] = {}
         self.interrupted = False
@@ -242,7 +247,7 @@ class _Work:
             return kept.simulate(self._scenario, folder, tell, captures=captures)
 
     def _emulate(self) -> Result | None:
-        part = part_within(self._scenario, self._real_time_s)
+        part = part_within(self._scenario, self._real_time_s, self._side_by_side)
         self._why = f"left out to stay within {self._real_time_s:g} s: {part.left_out}" if part.left_out else ""
         if part.scenario is None:
             return None
@@ -251,9 +256,11 @@ class _Work:
         if known is not None:
             self._announce(f"emulate: taken from {folder}, which holds these runs; remove it to repeat")
             return known
-        self._announce(_announcement(part))
+        self._announce(_announcement(part, self._side_by_side))
         with self._watch("emulate", part.lasts_s) as tell:
-            return kept.emulate(part.scenario, folder, tell, captures=True, device=self._device)
+            return kept.emulate(
+                part.scenario, folder, tell, captures=True, device=self._device, side_by_side=self._side_by_side
+            )  # fmt: skip
 
     def _measure(self, of: str) -> Result | None:
         """Of the captures in another way's result."""
@@ -272,9 +279,10 @@ class _Work:
             raise ways.LackingError(str(error)) from None
 
 
-def _announcement(part: Part) -> str:
+def _announcement(part: Part, side_by_side: int) -> str:
     runs = f"{part.runs} run{'' if part.runs == 1 else 's'}"
-    words = f"emulate: {runs} in real time, {part.lasts_s:g} s and about a second more for each"
+    at_once = f", {side_by_side} side by side" if side_by_side > 1 else ""
+    words = f"emulate: {runs} in real time{at_once}, {part.lasts_s:g} s and about a second more for each"
     return f"{words}; left out: {part.left_out}" if part.left_out else words
 
 

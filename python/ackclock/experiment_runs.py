@@ -46,7 +46,7 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
         place, start = folder / made_of, position * part
         running = part * (1 - _MEASURING) if run.measured else part
         known = kept.known(place, made_of)
-        if known is None or known.untrusted or (run.measured and not _is_measurable(run, place)):
+        if known is None or len(known.untrusted) > run.spare or (run.measured and not _is_measurable(run, place)):
             known = _ran(run, place, _within(progress, start, running))
         found[name] = known
         if run.measured:
@@ -54,15 +54,15 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
     return found
 
 
-def distrust(found: "Mapping[str, Result]") -> str:
-    """Why emulations among results are not to be trusted, in one line; empty if they are."""
-    lines = [
-        f"{name}: {row['verdict'].removesuffix('.')}"
-        for name, result in found.items()
-        if result.run["way"] == "emulate"
-        for row in result.tables["fidelity"].select(["trusted", "verdict"]).to_pylist()
-        if not row["trusted"]
-    ]
+def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
+    """Why emulations among results are not to be trusted, in one line; empty if they are, or can be spared."""
+    lines = []
+    for name, result in found.items():
+        if result.run["way"] == "emulate" and len(result.untrusted) > runs[name].spare:
+            verdicts = result.tables["fidelity"].select(["trusted", "verdict"]).to_pylist()
+            doubtful = [row["verdict"].removesuffix(".") for row in verdicts if not row["trusted"]]
+            others = f", and {len(doubtful) - 1} more of {len(verdicts)} runs" if len(doubtful) > 1 else ""
+            lines.append(f"{name}: {doubtful[0]}{others}")
     return "; ".join(lines)
 
 
@@ -72,8 +72,12 @@ def _within(progress: Tell, start: float, part: float) -> Tell:
 
 
 def _ran(run: Run, place: Path, progress: Tell) -> "Result":
-    make = kept.simulate if run.way == "simulate" else kept.emulate
-    result = make(run.scenario, place, progress, captures=run.measured)
+    if run.way == "simulate":
+        result = kept.simulate(run.scenario, place, progress, captures=run.measured)
+    else:
+        result = kept.emulate(
+            run.scenario, place, progress, captures=run.measured, side_by_side=run.side_by_side
+        )  # fmt: skip
     if result.run.get("failed"):
         raise FailedRunError(next(line for line in result.run["warnings"] if "failed" in line))
     if result.partial:

@@ -55,7 +55,13 @@ def simulate(scenario: "Scenario", folder: Path, progress: Tell, *, captures: bo
 
 
 def emulate(
-    scenario: "Scenario", folder: Path, progress: Tell, *, captures: bool, device: str = "automatic"
+    scenario: "Scenario",
+    folder: Path,
+    progress: Tell,
+    *,
+    captures: bool,
+    device: str = "automatic",
+    side_by_side: int = 1,
 ) -> "Result":
     """Emulates likewise; neither has one an address in which a run failed.
 
@@ -63,8 +69,9 @@ def emulate(
         LackingError: This machine cannot; nothing has been run.
     """
     result = ways.emulate(
-        scenario, folder, device=device, pcap=captures, progress=lambda now: progress(float(now["fraction"]))
-    )
+        scenario, folder, device=device, pcap=captures, side_by_side=side_by_side,
+        progress=lambda now: progress(float(now["fraction"])),
+    )  # fmt: skip
     return _marked(result, folder, address.of_emulation(scenario, device))
 
 

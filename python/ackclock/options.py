@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "checked_time", "json_option", "models_option", "output_option", "read_result", "read_scenario", "scenario_options",
-    "untrusted_option",
+    "side_by_side_option", "untrusted_option",
 ]  # fmt: skip
 
 _Command = Callable[..., Any]
@@ -84,6 +84,14 @@ output_option = click.option(
 untrusted_option = click.option(
     "--untrusted", is_flag=True, help="Take emulated runs that are not to be trusted into averages too."
 )
+
+# So many hosts any machine can start; how many it keeps up with the verdict says.
+_MOST_SIDE_BY_SIDE = 1000
+
+side_by_side_option = click.option(
+    "--side-by-side", type=click.IntRange(1, _MOST_SIDE_BY_SIDE), default=1, show_default=True,
+    help="How many emulated runs at once, each between hosts of its own; the verdict says if that was too much.",
+)  # fmt: skip
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, for machines.")
 

@@ -1,7 +1,8 @@
 """How long an emulation takes, and what of it fits into a limit: real time is the dear way."""
 
+import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ackclock import quantity
@@ -26,12 +27,12 @@ class Part(NamedTuple):
     left_out: str
 
 
-def lasts_s(scenario: Scenario) -> float:
-    """How long all runs of a scenario last, without what is between them."""
-    return part_within(scenario, None).lasts_s
+def lasts_s(scenario: Scenario, side_by_side: int = 1) -> float:
+    """How long all runs of a scenario last, without what is between them; so many `side_by_side`."""
+    return part_within(scenario, None, side_by_side).lasts_s
 
 
-def part_within(scenario: Scenario, limit_s: float | None) -> Part:
+def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1) -> Part:
     """As many whole replicates of all points as fit; if not even one of each does, one of points all over the sweep.
 
     Where replicates are swept every point keeps its own. Points are then taken in an order in which each is as far as
@@ -40,35 +41,54 @@ def part_within(scenario: Scenario, limit_s: float | None) -> Part:
     Args:
         scenario: With or without a sweep.
         limit_s: In seconds; None for no limit.
+        side_by_side: How many runs at once.
     """
     points = scenario.expand()
     durations = [_duration_s(point) for point in points]
     replicates = [_replicates(point) for point in points]
-    whole = sum(count * each_s for count, each_s in zip(replicates, durations, strict=True))
+    whole = _together_s(zip(replicates, durations, strict=True), side_by_side)
     if limit_s is None or whole <= limit_s:
         return Part(scenario, sum(replicates), whole, "")
     swept, asked = "replicates" in points[0].assignments, replicates[0]
-    fitting = 0 if swept else math.floor(limit_s / sum(durations))
+    # As many as fit if all are busy to the end, or one fewer.
+    fitting = 0 if swept else math.floor(limit_s * side_by_side / sum(durations))
+    while fitting > 0 and _together_s(((fitting, one) for one in durations), side_by_side) > limit_s:
+        fitting -= 1
     if fitting > 0:
         left_out = f"{asked - fitting} of {asked} replicates of each point"
-        return Part(scenario.replace(replicates=fitting), fitting * len(points), fitting * sum(durations), left_out)
+        lasts = _together_s(((fitting, one) for one in durations), side_by_side)
+        return Part(scenario.replace(replicates=fitting), fitting * len(points), lasts, left_out)
     runs = replicates if swept else [1] * len(points)
     chosen: list[int] = []
-    total = 0.0
+    lasts = 0.0
     for index in _spread([point.assignments for point in points]):
-        if total + runs[index] * durations[index] > limit_s:
+        more = sorted([*chosen, index])
+        needed = _together_s(((runs[one], durations[one]) for one in more), side_by_side)
+        if needed > limit_s:
             break
-        chosen.append(index)
-        total += runs[index] * durations[index]
+        chosen, lasts = more, needed
     if not chosen:
         first = f"{runs[0]} runs of {durations[0]:g} s are" if runs[0] > 1 else f"a run of {durations[0]:g} s is"
         return Part(None, 0, 0.0, f"{first} longer than {limit_s:g} s")
-    chosen.sort()
     left_out = f"{len(points) - len(chosen)} of {len(points)} points"
     left_out += "" if swept else ", and all replicates but the first"
     return Part(
-        _of_points(scenario, [points[one] for one in chosen]), sum(runs[one] for one in chosen), total, left_out
+        _of_points(scenario, [points[one] for one in chosen]), sum(runs[one] for one in chosen), lasts, left_out
     )
+
+
+def _together_s(runs: Iterable[tuple[int, float]], side_by_side: int) -> float:
+    """How long runs last, so many at once, the next beginning when one has ended.
+
+    Args:
+        runs: How many, and how long each, in the order in which they are begun.
+        side_by_side: How many at once.
+    """
+    ends = [0.0] * side_by_side
+    for count, each_s in runs:
+        for _ in range(count):
+            heapq.heapreplace(ends, ends[0] + each_s)
+    return max(ends)
 
 
 def _spread(assignments: Sequence[dict[str, object]]) -> list[int]:

@@ -63,7 +63,7 @@ def reproduce(
         experiment: Of the catalogue, or one's own.
         folder: See `prepare`.
         progress: Is told the share done.
-        quick: Whether runs are shortened, and nothing emulated.
+        quick: Whether runs are shortened, and nothing emulated but what says how.
 
     Raises:
         KeyboardInterrupt: Interrupted. Runs that had ended are kept.
@@ -83,7 +83,7 @@ def reproduce(
     known = recorded(experiment, folder)
     if known is not None and known["address"] == made_of:
         return known
-    if quick and any(run.way == "emulate" for run in runs.values()):
+    if quick and any(run.way == "emulate" and run.quick is None for run in full.values()):
         real_time = Verdict(Kind.NOT_RUN, "it takes real time; leave out --quick")
         return _write_record(experiment, Outcome(real_time, (), None), None, folder)
     try:
@@ -93,7 +93,9 @@ def reproduce(
     except experiment_runs.FailedRunError as failure:
         outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)
     else:
-        outcome = replace(experiment.conclude(results), distrust=experiment_runs.distrust(results), quick=shortened)
+        outcome = replace(
+            experiment.conclude(results), distrust=experiment_runs.distrust(runs, results), quick=shortened
+        )
     is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNTRUSTED)
     return _write_record(experiment, outcome, made_of if is_final else None, folder)
 

@@ -14,6 +14,7 @@ from ackclock.options import (
     output_option,
     read_scenario,
     scenario_options,
+    side_by_side_option,
     untrusted_option,
 )
 from ackclock.terminal import print_json, print_table
@@ -73,13 +74,14 @@ def simulate(
     "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
     help="What carries the packets; automatic takes a TUN device where there is one.",
 )  # fmt: skip
+@side_by_side_option
 @click.option("--no-pcap", is_flag=True, help="Keep no captures: they take about 112 bytes for each packet and place.")
 @models_option("usual")
 @untrusted_option
 @json_option
 def emulate(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    device: str, no_pcap: bool, models: str, untrusted: bool, as_json: bool,
+    device: str, side_by_side: int, no_pcap: bool, models: str, untrusted: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario with the real Linux TCP stack in real time, print a summary and keep the result in a folder.
 
@@ -98,10 +100,11 @@ def emulate(
 
     read = read_scenario(scenario, assignments, seed, replicates)
     folder = _place(scenario, output)
-    with progress(f"emulate {scenario.name}", real_time.lasts_s(read)) as tell:
+    with progress(f"emulate {scenario.name}", real_time.lasts_s(read, side_by_side)) as tell:
         result = ways.emulate(
-            read, folder, device=device, pcap=not no_pcap, progress=lambda now: tell(now["fraction"], _moment(now))
-        )
+            read, folder, device=device, pcap=not no_pcap, side_by_side=side_by_side,
+            progress=lambda now: tell(now["fraction"], _moment(now)),
+        )  # fmt: skip
     result = replace(result, averages_untrusted=untrusted)
     _print_warnings(result)
     _print_run(result, folder, models, as_json)

@@ -34,9 +34,9 @@ __all__ = [
 # What may carry an emulation's packets.
 DEVICES = ("automatic", "tun", "packet_socket")
 
-# What is asked about captured connections: the chain takes the whole law of the round-trip time, which is theirs to
-# give.
-MODELS_OF_CAPTURES = "usual,aimd_chain"
+# What is asked about captured connections: of the usual models those that need not know how a link moves; and the
+# chain takes the whole law of the round-trip time, which is theirs to give.
+MODELS_OF_CAPTURES = "square_root,pftk,cardwell,sawtooth,cubic_response,aimd_chain"
 
 # Of so many connections, the largest, models are asked. Chosen here: more than anybody reads.
 _CONNECTIONS = 10
@@ -99,9 +99,10 @@ def emulate(
     *,
     device: str = "automatic",
     pcap: bool = True,
+    side_by_side: int = 1,
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> "Result":
-    """Runs every replicate of every point with the kernel's own TCP, in real time, one after the other.
+    """Runs every replicate of every point with the kernel's own TCP, in real time.
 
     Args:
         scenario: With or without a sweep.
@@ -109,8 +110,10 @@ def emulate(
             is killed. A result that is there already is replaced, once it is known that this one can be run.
         device: What carries the packets; one of `DEVICES`.
         pcap: Whether to keep captures of each run.
-        progress: Is told about ten times a second how far it is: `fraction` done, `run` of how many `runs`, and
-            `rate_bit_per_s`, what has just been delivered.
+        side_by_side: How many runs at once, each between hosts of its own. They share the processors; each is judged
+            by itself.
+        progress: Is told about ten times a second how far it is: `fraction` done, how many of the `runs` have
+            begun (`run`), and `rate_bit_per_s`, what has just been delivered by all.
 
     Returns:
         The result in that folder, with the tables of `simulate`, `fidelity`, `lateness`, `settings` and, of TCP,
@@ -142,6 +145,7 @@ def emulate(
             HOST_COMMAND,
             device=device,
             pcap=pcap,
+            side_by_side=side_by_side,
             progress=None if progress is None else lambda text: progress(json.loads(text)),
             take=lambda name, columns: growing.append(name, _table(columns)),
         )

@@ -31,6 +31,25 @@ def test_fewer_replicates_of_every_point(scenario: Scenario, limit: float, repli
     assert part.left_out == f"{3 - replicates} of 3 replicates of each point"
 
 
+@pytest.mark.parametrize(
+    ("limit", "replicates", "lasts"), [(25, 3, 25), (24.9, 2, 15), (15, 2, 15), (14.9, 1, 10), (10, 1, 10)]
+)
+def test_side_by_side_more_fits(scenario: Scenario, limit: float, replicates: int, lasts: float) -> None:
+    # Of 6 points: 18, 12 or 6 runs of 5 s, four at once.
+    assert lasts_s(scenario, 4) == 25
+    part = part_within(scenario, limit, 4)
+    assert part.scenario is not None
+    assert (part.scenario.expand()[0].scenario.resolve().replicates, part.lasts_s) == (replicates, lasts)
+    assert part.runs == 6 * replicates
+
+
+def test_side_by_side_no_run_is_shorter(scenario: Scenario) -> None:
+    assert lasts_s(scenario, 1000) == 5
+    assert part_within(scenario, 4.9, 1000).scenario is None
+    part = part_within(scenario, 5, 4)
+    assert (part.runs, part.lasts_s, part.left_out) == (4, 5, "2 of 6 points, and all replicates but the first")
+
+
 def test_fewer_points_all_over_the_sweep(scenario: Scenario) -> None:
     taken: list[list[dict]] = []
     for limit in (5, 10, 15, 20, 25):

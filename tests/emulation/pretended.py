@@ -91,10 +91,13 @@ class Pretended:
         *,
         device: str,
         pcap: bool,
+        side_by_side: int,
         progress: Callable[[str], None] | None,
         take: Callable[[str, Columns], None],
     ) -> dict[str, Any]:
-        self.asked["emulate"] = {"points": points, "folder": folder, "device": device, "pcap": pcap}
+        self.asked["emulate"] = {
+            "points": points, "folder": folder, "device": device, "pcap": pcap, "side_by_side": side_by_side,
+        }  # fmt: skip
         assert host_command
         runs = [(point, run) for point, tree in enumerate(points) for run in range(json.loads(tree)["replicates"])]
         for kind, ending in (("record", ".ackrec"), ("pcap", "-to-senders.pcap")):

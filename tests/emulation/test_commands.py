@@ -41,6 +41,15 @@ def test_as_json(scenario_file: Path, pretended: Pretended) -> None:
     assert answer["flows"][0]["goodput"]["replicates"] == 1
     assert {row["hop"] for row in answer["hops"]} == {"wired", "wireless", "return"}
     assert (pretended.asked["emulate"]["device"], pretended.asked["emulate"]["pcap"]) == ("tun", False)
+    assert pretended.asked["emulate"]["side_by_side"] == 1
+
+
+def test_side_by_side(scenario_file: Path, pretended: Pretended) -> None:
+    assert ackclock("emulate", scenario_file, *QUICK, "--side-by-side", "2").exit_code == 0
+    assert pretended.asked["emulate"]["side_by_side"] == 2
+    refused = ackclock("emulate", scenario_file, *QUICK, "--side-by-side", "0")
+    assert refused.exit_code == 2
+    assert refused.stderr == "ackclock: --side-by-side: 0 is not in the range 1<=x<=1000.\n"
 
 
 def test_an_untrusted_run_is_one_line_and_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:

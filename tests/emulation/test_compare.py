@@ -62,6 +62,13 @@ def simulations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return asked
 
 
+def test_emulated_side_by_side(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
+    outcome = ackclock("compare", scenario_file, *QUICK, "--side-by-side", "3", "--ways", "emulate,measure")
+    assert outcome.stderr == "emulate: 4 runs in real time, 3 side by side, 4 s and about a second more for each\n"
+    assert pretended.asked["emulate"]["side_by_side"] == 3
+    assert measuring == [("emulate", "measure-emulate")]
+
+
 def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
     outcome = ackclock("compare", scenario_file, *QUICK)
     assert outcome.exit_code == 0, outcome.stderr

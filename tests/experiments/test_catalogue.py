@@ -64,8 +64,9 @@ SIMULATED = {
 } | {name for name in VERDICTS if name.startswith(("westwood-", "abr-"))}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
-# test_westwood_on_linux.py one without Linux.
-EMULATED = {"markov-validation", "westwood-validation"}
+# test_westwood_on_linux.py and test_abr_on_linux.py have them without Linux.
+EMULATED = {"abr-on-linux", "markov-validation", "westwood-validation"}
+SIMULATED |= {"abr-on-linux"}
 
 # Words of the verdict that a reader must not miss.
 SAID = [
@@ -170,7 +171,7 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     if re.fullmatch(r"(Table|Figure) [0-9.]+[a-z]?", experiment.shows):
         assert experiment.name == f"{experiment.group}-{experiment.shows.lower().replace(' ', '-')}"
     else:
-        assert re.fullmatch(rf"{experiment.group}-(validation(-[a-z]+)?|readings)", experiment.name)
+        assert re.fullmatch(rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux)", experiment.name)
     assert experiment.question.endswith("?")
     assert experiment.says.endswith(".")
     assert re.search(r"\b(19|20)\d\d$", experiment.source)

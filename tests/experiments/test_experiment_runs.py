@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class Machine:
         ends: Whether emulations come to their end.
         measures: Whether measurements do.
         failure: Why an emulation fails.
+        side_by_side: How many runs at once it is to be asked for.
         done: What was done, in order.
     """
 
@@ -38,10 +39,13 @@ class Machine:
     ends: bool = True
     measures: bool = True
     failure: str = ""
+    side_by_side: int = 1
     done: list[str] = field(default_factory=list)
 
-    def emulate(self, scenario: Scenario, folder: Path, *, device: str, pcap: bool, progress: object) -> Result:
-        assert device == "automatic"
+    def emulate(
+        self, scenario: Scenario, folder: Path, *, device: str, pcap: bool, side_by_side: int, progress: object
+    ) -> Result:
+        assert (device, side_by_side) == ("automatic", self.side_by_side)
         if self.lacking:
             raise LackingError(self.lacking)
         self.done.append("emulate")
@@ -204,6 +208,35 @@ def test_a_quick_look_emulates_nothing(machine: Machine) -> None:
     assert answer.exit_code == 0
     assert "verdict: not run here: it takes real time; leave out --quick" in answer.stdout
     assert machine.done == []
+
+
+def test_a_quick_look_emulates_what_says_how_it_can_be_short(emulated: Toy, machine: Machine) -> None:
+    shorter = emulated.run.scenario.replace({"duration": "1 s", "warmup": "0 s"})
+    emulated.run = replace(emulated.run, quick=shorter)
+    answer = ackclock("reproduce", "toy", "--quick", "-o", "gallery")
+    assert machine.done == ["emulate", "measure"]
+    assert "verdict: quick: 1 s instead of 2 s" in answer.stdout
+    [results] = emulated.seen
+    assert results["x"].points[0]["scenario"]["duration"] == "1 s"
+
+
+def test_runs_that_can_be_spared_cost_no_trust(emulated: Toy, machine: Machine) -> None:
+    machine.verdict = LATE
+    emulated.run = replace(emulated.run, spare=1)
+    record = reproduced(emulated)
+    assert record["verdict"]["kind"] == Kind.REPRODUCED
+    # It stays: nothing is emulated again for it.
+    reproduced(emulated)
+    assert machine.done == ["emulate", "measure"]
+    [results] = emulated.seen
+    assert results["x"].left_out == {(0, 0)}
+
+
+def test_who_asks_for_runs_side_by_side_gets_them(emulated: Toy, machine: Machine) -> None:
+    emulated.run = replace(emulated.run, side_by_side=7)
+    machine.side_by_side = 7
+    reproduced(emulated)
+    assert machine.done == ["emulate", "measure"]
 
 
 @pytest.mark.usefixtures("emulated")

@@ -25,6 +25,8 @@ class Run:
         way: `emulate` takes as long as the scenario lasts, and only some machines can.
         measured: Whether its captures are measured too.
         estimators: Rate estimators that run along when they are, as for `ackclock.ways.measure`.
+        side_by_side: Of what is emulated, how many runs at once.
+        spare: Of what is emulated, how many runs may be not to be trusted: they are in no average.
         quick: What is run instead to be quick; by default the same with no more than `QUICK_REPLICATES`.
     """
 
@@ -32,6 +34,8 @@ class Run:
     way: Literal["simulate", "emulate"] = "simulate"
     measured: bool = False
     estimators: "Estimators" = ()
+    side_by_side: int = 1
+    spare: int = 0
     quick: "Scenario | None" = None
 
     def quickly(self) -> "Run":

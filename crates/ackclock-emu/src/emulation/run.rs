@@ -53,56 +53,86 @@ pub struct Outcome {
 /// # Errors
 /// Why there is no result of it. What the record and the captures hold by then stays.
 pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
-    let (scenario, labels) = (job.scenario, job.labels());
-    let network = job.network();
-    let instances = network.instances.clone();
-    let description = Description::of(scenario)?;
+    start(job, options)?.run(job, options, watch)
+}
+
+/// The hosts of a run, ready.
+#[derive(Debug)]
+pub struct Started {
+    pair: Pair,
+    description: Description,
+}
+
+/// Starts the hosts of a run, from the thread that is to carry it out: with it they end. That takes a processor for a while, which runs side by side would
+/// miss: start one after the other.
+///
+/// # Errors
+/// Why there are none.
+pub fn start(job: &Job<'_>, options: &Options) -> Result<Started, Failure> {
+    let description = Description::of(job.scenario)?;
     let mut pair = Pair::start(options)?;
     pair.configure(&description)?;
-    let test = self_test(&mut pair, job)?;
+    Ok(Started { pair, description })
+}
 
-    let plan = plan_of(job, &instances);
-    let driver =
-        Driver::new(network, scenario.sample_interval, labels).with_warmup(Time::ZERO + scenario.warmup);
-    let names = Names::of(scenario, &instances);
-    let mut recording = Recording {
-        telemetry: Telemetry::new(scenario, names, labels),
-        watch,
-    };
-    let mut driven = drive(&mut pair, plan, driver, outputs(job, options)?, &mut recording)?;
-    let (names, summaries, samples) = recording.telemetry.finish();
-    let hops = driven.report.driver.take_table();
-    let finished = Finished {
-        scenario,
-        labels,
-        instances: &instances,
-        names: &names,
-        driven: &driven,
-    };
-    let fidelity = finished.fidelity(description.mtu, &test, pair.device());
-    let tables = vec![
-        ("flows", finished.flows(&summaries)),
-        ("samples", samples),
-        ("hops", hops),
-        ("events", EventRow::table()),
-        ("fidelity", fidelity),
-        ("lateness", finished.lateness()),
-        ("settings", finished.settings(&pair, &description.different)),
-    ];
-    let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
-    if driven.sending.missed_samples > 0 {
-        warnings.push(format!(
-            "{} readings of tcp_info were left out: there was no time",
-            driven.sending.missed_samples
-        ));
+impl Started {
+    /// Carries out the run for which they were started.
+    ///
+    /// # Errors
+    /// As [`emulate`].
+    pub fn run(self, job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
+        let Started {
+            mut pair,
+            description,
+        } = self;
+        let (scenario, labels) = (job.scenario, job.labels());
+        let network = job.network();
+        let instances = network.instances.clone();
+        let test = self_test(&mut pair, job)?;
+
+        let plan = plan_of(job, &instances);
+        let driver =
+            Driver::new(network, scenario.sample_interval, labels).with_warmup(Time::ZERO + scenario.warmup);
+        let names = Names::of(scenario, &instances);
+        let mut recording = Recording {
+            telemetry: Telemetry::new(scenario, names, labels),
+            watch,
+        };
+        let mut driven = drive(&mut pair, plan, driver, outputs(job, options)?, &mut recording)?;
+        let (names, summaries, samples) = recording.telemetry.finish();
+        let hops = driven.report.driver.take_table();
+        let finished = Finished {
+            scenario,
+            labels,
+            instances: &instances,
+            names: &names,
+            driven: &driven,
+        };
+        let fidelity = finished.fidelity(description.mtu, &test, pair.device());
+        let tables = vec![
+            ("flows", finished.flows(&summaries)),
+            ("samples", samples),
+            ("hops", hops),
+            ("events", EventRow::table()),
+            ("fidelity", fidelity),
+            ("lateness", finished.lateness()),
+            ("settings", finished.settings(&pair, &description.different)),
+        ];
+        let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
+        if driven.sending.missed_samples > 0 {
+            warnings.push(format!(
+                "{} readings of tcp_info were left out: there was no time",
+                driven.sending.missed_samples
+            ));
+        }
+        let complete = !driven.report.stopped;
+        pair.exit()?;
+        Ok(Outcome {
+            tables,
+            complete,
+            warnings,
+        })
     }
-    let complete = !driven.report.stopped;
-    pair.exit()?;
-    Ok(Outcome {
-        tables,
-        complete,
-        warnings,
-    })
 }
 
 fn plan_of(job: &Job<'_>, instances: &[Instance]) -> Plan {

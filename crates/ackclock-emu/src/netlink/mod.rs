@@ -11,9 +11,12 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Attributes of a route's metrics (linux/rtnetlink.h, `RTAX_…`).
+const METRIC_LOCK: u16 = 1;
 const METRIC_ADVERTISED_MSS: u16 = 8;
 const METRIC_INITIAL_CWND: u16 = 11;
 const METRIC_RTO_MIN: u16 = 13;
+/// The kernel heeds a least timeout only if its bit among the locked metrics says so (tcp_rto_min); ip(8) sets it too.
+const LOCKED_RTO_MIN: u32 = 1 << METRIC_RTO_MIN;
 const METRIC_QUICK_ACK: u16 = 15;
 const METRIC_CONGESTION_CONTROL: u16 = 16;
 /// The other end of a veth pair (linux/veth.h).
@@ -153,6 +156,7 @@ impl Metrics {
 
     fn put(&self, message: &mut Message) {
         for (kind, value) in [
+            (METRIC_LOCK, self.rto_min_ms.map(|_| LOCKED_RTO_MIN)),
             (METRIC_ADVERTISED_MSS, self.advertised_mss),
             (METRIC_INITIAL_CWND, self.initial_cwnd),
             (METRIC_RTO_MIN, self.rto_min_ms),
@@ -169,9 +173,11 @@ impl Metrics {
 
     fn read(bytes: &[u8]) -> Metrics {
         let mut metrics = Metrics::default();
+        let mut locked = 0;
         for (kind, value) in attributes(bytes) {
             let number = (value.len() == 4).then(|| u32_at(value, 0));
             match kind {
+                METRIC_LOCK => locked = number.unwrap_or(0),
                 METRIC_ADVERTISED_MSS => metrics.advertised_mss = number,
                 METRIC_INITIAL_CWND => metrics.initial_cwnd = number,
                 METRIC_RTO_MIN => metrics.rto_min_ms = number,
@@ -179,6 +185,9 @@ impl Metrics {
                 METRIC_CONGESTION_CONTROL => metrics.congestion_control = Some(as_text(value)),
                 _ => {}
             }
+        }
+        if locked & LOCKED_RTO_MIN == 0 {
+            metrics.rto_min_ms = None;
         }
         metrics
     }

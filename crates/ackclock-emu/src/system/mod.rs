@@ -1,5 +1,6 @@
 //! System calls that no library we use wraps safely; each file holds one, and nothing else.
 
+pub(crate) mod bpf;
 pub(crate) mod child_signal;
 pub(crate) mod fork;
 pub(crate) mod interface_request;

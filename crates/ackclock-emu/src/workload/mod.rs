@@ -5,6 +5,7 @@
 //! count from the run's begin, an instant of CLOCK_MONOTONIC that the plan names, so that the hosts and whoever joins them agree.
 
 mod datagram;
+mod duplicate_acks;
 mod event_loop;
 mod offered;
 mod plan;

@@ -2,7 +2,7 @@
 
 use super::schedule::Schedule;
 use ackclock_core::endpoint::TcpParameters;
-use ackclock_core::endpoint::parameters::{Pacing, RttSampling};
+use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
 use ackclock_core::registry::{self, Place};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{Scenario, Transport};
@@ -109,12 +109,14 @@ pub struct TcpSocket {
     pub maximum_segment_bytes: Option<u32>,
     /// SO_SNDBUF, in bytes. The kernel doubles it, for its own bookkeeping, and grows the buffer no more.
     pub send_buffer_bytes: Option<u32>,
-    /// The largest window to offer, in bytes: TCP_WINDOW_CLAMP, and SO_RCVBUF of the same size, without which the growing buffer
-    /// would take the clamp along.
+    /// The largest window to offer, in bytes: TCP_WINDOW_CLAMP, and an SO_RCVBUF that holds it, without which the growing buffer would
+    /// take the clamp along.
     pub receive_window_bytes: Option<u32>,
     /// Whether what has arrived is acknowledged at once, by TCP_QUICKACK after every reading. One reading may take several segments; only
     /// the route's metric `quickack` acknowledges each.
     pub acknowledge_at_once: bool,
+    /// Whether duplicate ACKs are kept from the sender (SO_ATTACH_BPF), so that only its timer tells it of a loss.
+    pub ignore_duplicate_acks: bool,
     /// SO_MAX_PACING_RATE, in bytes per second, which also switches pacing on for controls without a rate of their own.
     pub pacing_byte_per_s: Option<u64>,
 }
@@ -154,6 +156,7 @@ impl TcpSocket {
                 .bytes(parameters.mss)
                 .map(|window| narrow(window.0)),
             acknowledge_at_once: parameters.delayed_ack.every.0 <= 1,
+            ignore_duplicate_acks: parameters.recovery == LossRecovery::TimeoutOnly,
             pacing_byte_per_s: (parameters.pacing == Pacing::Always).then_some(PACING_WITHOUT_LIMIT),
         }
     }
@@ -309,6 +312,9 @@ mod tests {
         let of_2002 = TcpSocket::of(&Preset::Ns2Of2002.parameters());
         assert_eq!(of_2002.maximum_segment_bytes, Some(1000), "no timestamps");
         assert!(of_2002.acknowledge_at_once);
+        let ignoring = [Preset::Linux, Preset::Ns2Of2002, Preset::Jacobson1988]
+            .map(|preset| TcpSocket::of(&preset.parameters()).ignore_duplicate_acks);
+        assert_eq!(ignoring, [false, false, true]);
     }
 
     #[test]

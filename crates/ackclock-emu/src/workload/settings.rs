@@ -1,5 +1,6 @@
 //! What a socket is set to, and what the kernel made of it.
 
+use super::duplicate_acks;
 use super::plan::{Refused, TcpSocket};
 use super::report::SocketSetting;
 use crate::system::socket_option;
@@ -10,6 +11,11 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// `struct sk_meminfo` (linux/sock_diag.h): the ninth word counts what was dropped for want of buffer.
 const MEMORY_WORDS: usize = 9;
+/// What the kernel counts for a segment, at most, of its payload: a small one takes several times its size. With less the window closes, and segments are
+/// dropped, while those behind a hole wait.
+const MEMORY_PER_WINDOW: usize = 8;
+/// What the kernel can count, and doubles.
+const LARGEST_BUFFER: usize = (i32::MAX / 2) as usize;
 /// Buffer of a datagram sink, in bytes: enough for what comes while the process is not running.
 const DATAGRAM_BUFFER: usize = 4 << 20;
 
@@ -66,6 +72,9 @@ pub(super) fn set_sender(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSett
             Ok(sockopt::socket_send_buffer_size(socket)? as u64 / 2)
         });
     }
+    if asked.ignore_duplicate_acks {
+        settings.note("SO_ATTACH_BPF", 1, || duplicate_acks::ignore(socket).map(|()| 1));
+    }
     if let Some(rate) = asked.pacing_byte_per_s {
         settings.note("SO_MAX_PACING_RATE", rate, || {
             socket_option::set(
@@ -88,8 +97,10 @@ pub(super) fn set_receiver(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSe
     let mut settings = Settings::default();
     settings.maximum_segment(socket, asked);
     if let Some(bytes) = asked.receive_window_bytes {
-        let size = bytes as usize;
-        settings.note("SO_RCVBUF", u64::from(bytes), || {
+        let size = (bytes as usize)
+            .saturating_mul(MEMORY_PER_WINDOW)
+            .min(LARGEST_BUFFER);
+        settings.note("SO_RCVBUF", size as u64, || {
             sockopt::set_socket_recv_buffer_size_force(socket, size)
                 .or_else(|_| sockopt::set_socket_recv_buffer_size(socket, size))?;
             Ok(sockopt::socket_recv_buffer_size(socket)? as u64 / 2)

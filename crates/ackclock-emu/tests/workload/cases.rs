@@ -41,6 +41,10 @@ pub const CASES: &[(&str, fn())] = &[
     ("nobody_listening_is_a_failed_flow", nobody_listening),
     ("samples_are_filled_and_counts_grow", samples),
     ("settings_reach_the_sockets", settings),
+    (
+        "a_sender_without_duplicate_acks_moves_all_the_same",
+        without_duplicate_acks,
+    ),
     ("fifty_flows", fifty_flows),
 ];
 
@@ -514,6 +518,27 @@ fn settings() {
     // Between two readings the kernel may forget the clamp, as it does where the receiving thread has to wait for the processor. It never
     // forgets the buffer, of which it makes twice the size asked for (socket(7)); without that the window would be 64 kB and more.
     assert!(widest > Some(&10_000) && widest <= Some(&40_000), "{widest:?}");
+}
+
+/// Data flow past the program at the socket, and windows open.
+fn without_duplicate_acks() {
+    let transfer = r#"{ kind = "transfer", size = "3 MB" }"#;
+    let more = r#", preset = "jacobson1988", receive_window = "20 packets""#;
+    let (sent, received, _) = run(&plan(&scenario("60 s", &tcp("old", more, transfer))), false);
+    let settings = &sent.flows[0].settings;
+    let filter = settings
+        .iter()
+        .find(|one| one.name == "SO_ATTACH_BPF")
+        .expect("it was asked for");
+    match &filter.refusal {
+        None => assert_eq!(filter.has, Some(1)),
+        Some(refusal) => {
+            assert!(refusal.contains("os error 1)"), "{refusal}");
+            eprintln!("duplicate ACKs are not kept from sockets here: {refusal}");
+        }
+    }
+    assert_eq!(received.flows[0].received_by_end_bytes, 3_000_000);
+    assert_eq!(sent.flows[0].ending, Ending::Finished, "{:?}", sent.flows[0]);
 }
 
 fn fifty_flows() {

@@ -1,4 +1,4 @@
-//! Runs in real time, one after the other.
+//! Runs in real time, one after the other or several side by side.
 
 use super::program_of;
 use crate::tables::{Tables, append, by_name, to_python};
@@ -8,14 +8,15 @@ use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
-use ackclock_emu::emulation::{self, Failure, Options, Watch};
+use ackclock_emu::emulation::{self, Failure, Options, Outcome, Watch};
 use ackclock_emu::protocol::DeviceChoice;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 fn scenarios_of(points: &[String], folder: &str) -> PyResult<Vec<Scenario>> {
@@ -60,9 +61,9 @@ pub fn prepare_emulation(
     serde_json::to_string(&machine).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Runs every replicate of every point, one after the other. Ctrl-C stops and returns what there is, `complete` false.
+/// Runs every replicate of every point, so many `side_by_side`. Ctrl-C stops and returns what there is, `complete` false.
 #[pyfunction]
-#[pyo3(signature = (points, folder, output, host_command, *, device, pcap, progress, take))]
+#[pyo3(signature = (points, folder, output, host_command, *, device, pcap, side_by_side, progress, take))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn emulate<'py>(
     py: Python<'py>,
@@ -72,6 +73,7 @@ pub fn emulate<'py>(
     host_command: Vec<String>,
     device: &str,
     pcap: bool,
+    side_by_side: NonZeroUsize,
     progress: Option<Bound<'py, PyAny>>,
     take: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -82,7 +84,8 @@ pub fn emulate<'py>(
         folder: output.into(),
         captures: pcap,
     };
-    let state = State::default();
+    let jobs = jobs(&scenarios);
+    let state = State::of(&jobs);
     let tell = || {
         let rows = std::mem::take(&mut state.shared().tcp_info);
         if !rows.0.is_empty() {
@@ -94,7 +97,7 @@ pub fn emulate<'py>(
         }
     };
     let stop = || state.stop.store(true, Ordering::Relaxed);
-    let done = watch(py, stop, tell, || run_all(&scenarios, &options, &state))?;
+    let done = watch(py, stop, tell, || run_all(&jobs, &options, side_by_side, &state))?;
     let result = PyDict::new(py);
     result.set_item("complete", done.complete)?;
     result.set_item("failure", done.failure)?;
@@ -103,65 +106,87 @@ pub fn emulate<'py>(
     Ok(result)
 }
 
-/// What the thread that runs and the one that watches share.
-#[derive(Default)]
+/// What the threads that run and the one that watches share.
 struct State {
     shared: Mutex<Shared>,
+    /// Held while hosts are started: that takes the processors from runs that are under way, and from their first probes.
+    starting: Mutex<()>,
+    /// All runs are to end soon.
     stop: AtomicBool,
+    total_s: f64,
 }
 
-#[derive(Default)]
 struct Shared {
     /// Rows that nobody has taken yet.
     tcp_info: Table,
-    /// Number of the run, of so many.
-    run: (usize, usize),
-    /// Of the run.
+    /// Of every run, begun or not.
+    runs: Vec<Progress>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    begun: bool,
     elapsed: Time,
-    /// Of all runs, in seconds.
-    done_s: f64,
-    total_s: f64,
-    rate_bit_per_s: f64,
     delivered_bytes: u64,
+    /// Zero once it is over.
+    rate_bit_per_s: f64,
 }
 
 impl State {
+    fn of(jobs: &[Job<'_>]) -> Self {
+        State {
+            shared: Mutex::new(Shared {
+                tcp_info: Table::default(),
+                runs: vec![Progress::default(); jobs.len()],
+            }),
+            starting: Mutex::new(()),
+            stop: AtomicBool::new(false),
+            total_s: jobs.iter().map(|job| job.scenario.duration.as_seconds()).sum(),
+        }
+    }
+
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn progress(&self) -> Value {
-        let shared = self.shared();
+        let runs = &self.shared().runs;
+        let elapsed_s: f64 = runs.iter().map(|run| run.elapsed.as_seconds()).sum();
         json!({
-            "fraction": ((shared.done_s + shared.elapsed.as_seconds()) / shared.total_s.max(f64::MIN_POSITIVE)).min(1.0),
-            "run": shared.run.0,
-            "runs": shared.run.1,
-            "rate_bit_per_s": shared.rate_bit_per_s,
+            "fraction": (elapsed_s / self.total_s.max(f64::MIN_POSITIVE)).min(1.0),
+            "run": runs.iter().filter(|run| run.begun).count(),
+            "runs": runs.len(),
+            "rate_bit_per_s": runs.iter().map(|run| run.rate_bit_per_s).sum::<f64>(),
         })
     }
 }
 
-impl Watch for &State {
+/// One run as it is watched.
+struct Watching<'a> {
+    state: &'a State,
+    number: usize,
+}
+
+impl Watch for Watching<'_> {
     fn take_tcp_info(&mut self, rows: Table) -> io::Result<()> {
-        self.shared().tcp_info.append(rows);
+        self.state.shared().tcp_info.append(rows);
         Ok(())
     }
 
     fn proceed(&mut self, elapsed: Time, delivered_bytes: u64) -> bool {
-        let mut shared = self.shared();
-        let since = elapsed.since(shared.elapsed).as_seconds();
+        let run = &mut self.state.shared().runs[self.number];
+        let since = elapsed.since(run.elapsed).as_seconds();
         if since > 0.0 {
-            let bits = delivered_bytes.saturating_sub(shared.delivered_bytes) as f64 * 8.0;
-            shared.rate_bit_per_s = bits / since;
+            let bits = delivered_bytes.saturating_sub(run.delivered_bytes) as f64 * 8.0;
+            run.rate_bit_per_s = bits / since;
         }
-        shared.elapsed = elapsed;
-        shared.delivered_bytes = delivered_bytes;
-        !self.stop.load(Ordering::Relaxed)
+        (run.elapsed, run.delivered_bytes) = (elapsed, delivered_bytes);
+        !self.state.stop.load(Ordering::Relaxed)
     }
 }
 
 /// What came of all runs.
-#[derive(Default)]
 struct Done {
     tables: Tables,
     complete: bool,
@@ -169,42 +194,67 @@ struct Done {
     warnings: Vec<String>,
 }
 
-fn run_all(scenarios: &[Scenario], options: &Options, state: &State) -> Done {
-    let jobs = jobs(scenarios);
-    let seconds = |job: &Job<'_>| job.scenario.duration.as_seconds();
-    state.shared().total_s = jobs.iter().map(seconds).sum();
+type Outcomes = Mutex<Vec<Option<Result<Outcome, Failure>>>>;
+
+fn run_all(jobs: &[Job<'_>], options: &Options, side_by_side: NonZeroUsize, state: &State) -> Done {
+    let outcomes = Mutex::new((0..jobs.len()).map(|_| None).collect());
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        // Hosts end with the thread that has started them: each stays as long as its runs.
+        for _ in 0..side_by_side.get().min(jobs.len()) {
+            scope.spawn(|| run_some(jobs, options, state, &next, &outcomes));
+        }
+    });
+    gathered(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Carries out runs that nobody has begun, until there is none or one has failed. Others that are under way come to their end.
+fn run_some(jobs: &[Job<'_>], options: &Options, state: &State, next: &AtomicUsize, outcomes: &Outcomes) {
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= jobs.len() || state.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        state.shared().runs[number].begun = true;
+        let job = &jobs[number];
+        let started = {
+            let _alone = state.starting.lock();
+            emulation::start(job, options)
+        };
+        let outcome = started.and_then(|hosts| hosts.run(job, options, &mut Watching { state, number }));
+        let run = &mut state.shared().runs[number];
+        run.rate_bit_per_s = 0.0;
+        if outcome.is_err() {
+            next.store(jobs.len(), Ordering::Relaxed);
+        }
+        let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        outcomes[number] = Some(outcome);
+    }
+}
+
+/// In the order of the runs, whichever was over first.
+fn gathered(outcomes: Vec<Option<Result<Outcome, Failure>>>) -> Done {
     let mut done = Done {
         tables: emulation::empty_tables(),
-        ..Done::default()
+        complete: true,
+        failure: None,
+        warnings: Vec::new(),
     };
-    for (number, job) in jobs.iter().enumerate() {
-        if state.stop.load(Ordering::Relaxed) {
-            return done;
-        }
-        {
-            let mut shared = state.shared();
-            shared.run = (number + 1, jobs.len());
-            (shared.elapsed, shared.delivered_bytes) = (Time::ZERO, 0);
-        }
-        match emulation::emulate(job, options, &mut &*state) {
-            Ok(outcome) => {
+    for outcome in outcomes {
+        match outcome {
+            Some(Ok(outcome)) => {
                 for (name, table) in outcome.tables {
                     append(&mut done.tables, name, table);
                 }
                 done.warnings.extend(outcome.warnings);
-                if !outcome.complete {
-                    return done;
-                }
+                done.complete &= outcome.complete;
             }
-            Err(failure) => {
-                done.failure = Some(failure.to_string());
-                return done;
+            Some(Err(failure)) => {
+                done.failure.get_or_insert(failure.to_string());
+                done.complete = false;
             }
+            None => done.complete = false,
         }
-        let mut shared = state.shared();
-        shared.done_s += seconds(job);
-        shared.elapsed = Time::ZERO;
     }
-    done.complete = true;
     done
 }

@@ -3,7 +3,7 @@
 `paper` has what the paper says of its testbed, `loop` what of it is run, `efficiency` what the runs are asked.
 """
 
-from ackclock.experiments.abr import figures_8_9, figures_10_14
+from ackclock.experiments.abr import figures_8_9, figures_10_14, on_linux
 from ackclock.experiments.experiment import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -14,4 +14,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_10_14.FIGURE_12,
     figures_10_14.FIGURE_13,
     figures_10_14.FIGURE_14,
+    on_linux.EXPERIMENT,
 )

@@ -152,6 +152,7 @@ INSTCAP = Model(
     evaluate=_evaluating(lambda _: InstantaneousCapacity()),
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_with_feedback,
+    usual=True,
 )  # fmt: skip
 
 TCP_ALONE = Model(
@@ -167,6 +168,7 @@ TCP_ALONE = Model(
     evaluate=_evaluating(lambda _: Unregulated()),
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_alone,
+    usual=True,
 )
 
 CONSTANT_SOURCE = Model(

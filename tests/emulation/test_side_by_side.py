@@ -1,0 +1,62 @@
+"""Runs that are emulated at once, each between hosts of its own; skipped where this machine cannot.
+
+How busy the machine is decides how far they can be trusted, so nothing is asserted about that.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock import Scenario, simulate
+from ackclock.ways import emulate
+
+from . import short
+
+RUNS = [(point, replicate) for point in (0, 1) for replicate in (0, 1)]
+
+
+@pytest.mark.usefixtures("emulation")
+def test_four_runs_at_once_are_four_runs(tmp_path: Path) -> None:
+    """That each decides the same when it is replayed is seen to by the fixture."""
+    swept = {"sweep": {"hops.there.link": [{"kind": "markov", "rates": RATES, "mean_sojourn": "0.1 s"}, CONSTANT]}}
+    scenario = Scenario.from_toml(short.SCENARIO).replace(swept)
+    seen: list[dict[str, Any]] = []
+    emulated = emulate(scenario, tmp_path / "run", side_by_side=4, progress=seen.append)
+    # All had begun before one of them was over.
+    assert any(now["run"] == now["runs"] == 4 and now["fraction"] < 1 / 4 for now in seen)
+    assert seen[-1]["fraction"] == 1
+    assert not emulated.partial
+
+    for name in ("flows", "fidelity"):
+        rows = emulated.tables[name].to_pylist()
+        assert [(row["point"], row["replicate"]) for row in rows] == RUNS, name
+    for name in ("samples", "hops", "tcp_info"):
+        rows = emulated.tables[name].to_pylist()
+        assert {(row["point"], row["replicate"]) for row in rows} == set(RUNS), name
+    names = {f"point-{point}-replicate-{replicate}" for point, replicate in RUNS}
+    assert {path.stem for path in (tmp_path / "run" / "record").iterdir()} == names
+    # Nobody else's packets: each path carries what its own sender has sent, and no other run's.
+    for row in emulated.tables["flows"].to_pylist():
+        assert 0 < row["delivered_bytes"] <= 1448 * row["sent_packets"]
+
+
+@pytest.mark.usefixtures("emulation")
+def test_the_links_are_those_of_the_simulation(tmp_path: Path) -> None:
+    """A link's rate is a function of its stream and of time: who runs beside changes nothing, nor who sends."""
+    swept = {"hops.there.link": {"kind": "markov", "rates": RATES, "mean_sojourn": "0.1 s"}, "replicates": 3}
+    scenario = Scenario.from_toml(short.SCENARIO).replace(swept)
+    rates = [
+        {
+            (row["replicate"], row["time_s"]): row["rate_bit_per_s"]
+            for row in result.tables["hops"].to_pylist()
+            if row["hop"] == "there"
+        }
+        for result in (emulate(scenario, tmp_path / "run", side_by_side=3), simulate(scenario))
+    ]
+    assert rates[0] == rates[1]
+    assert len({tuple(rate for (own, _), rate in rates[0].items() if own == one) for one in range(3)}) == 3
+
+
+RATES = ["10 Mbit/s", "5 Mbit/s"]
+CONSTANT = {"kind": "constant", "rate": "10 Mbit/s"}

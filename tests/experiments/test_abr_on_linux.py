@@ -1,0 +1,129 @@
+"""The study on Linux: what is concluded, from a simulation in Linux's place; and a tiny part of it in real time."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ackclock import Result, simulate, ways
+from ackclock.experiments import Kind, Run, measured
+from ackclock.experiments.abr import on_linux
+from ackclock.experiments.abr.loop import BOTTLENECK, INSTCAP, NONE
+from ackclock.experiments.abr.on_linux import CASES, CUBIC, ENGINE, ENGINE_OF_1998, IMITATED, LINUX, RENO, Case, named
+from ackclock.reproduction import prepare, reproduce
+
+PSIS = (on_linux.CAPTURED, 100.0)
+
+
+def test_what_is_run() -> None:
+    runs = on_linux.runs()
+    assert set(runs) == {named(way, psi) for way in (ENGINE, ENGINE_OF_1998, LINUX) for psi in on_linux.DURATIONS_S}
+    for psi in on_linux.DURATIONS_S:
+        linux, engine = runs[named(LINUX, psi)], runs[named(ENGINE, psi)]
+        assert (linux.way, engine.way) == ("emulate", "simulate")
+        assert linux.scenario == engine.scenario
+        assert linux.side_by_side == len(CASES) * on_linux.REPLICATES > 20
+    assert [name for name, run in runs.items() if run.measured] == [named(LINUX, on_linux.CAPTURED)]
+    quick = [run.quickly().scenario.expand()[0].scenario.resolve().tree for run in runs.values()]
+    assert {(tree["duration"], tree["replicates"]) for tree in quick} == {("12 s", 2)}
+
+
+def test_points_are_the_cases_and_packets_are_as_long_for_all() -> None:
+    points = [point.scenario.resolve().tree for point in on_linux.scenario(20, 60).expand()]
+    assert len(points) == len(CASES)
+    for tree, case in zip(points, CASES, strict=True):
+        [flow] = tree["flows"]
+        transport = flow["transport"]
+        assert transport["preset"] == case.sender.preset
+        assert transport["recovery"] == ("timeout_only" if case.sender is IMITATED else "sack")
+        sizes = [int(transport[name].removesuffix(" bytes")) for name in ("mss", "header")]
+        assert sum(sizes) == 500
+        hosts = [hop["link"]["algorithm"] for hop in tree["hops"] if hop["name"] in flow["route"][:-1]]
+        assert [one["kind"] for one in hosts] == ([case.feedback.algorithm["kind"]] if case.feedback.algorithm else [])
+
+
+def ran(folder: Path, seed: int, **changes: object) -> Mapping[str, Result]:
+    """All runs of two psi, another simulation in the place of Linux's."""
+    results = {}
+    for name, run in on_linux.runs().items():
+        if not any(name.endswith(f"psi {psi:g}") for psi in PSIS):
+            continue
+        own = {"seed": seed, **changes} if run.way == "emulate" else {}
+        scenario = run.scenario.replace({"duration": "100 s", "replicates": 3, **own})
+        place = folder / name / "pcap" if run.measured else None
+        if place is not None:
+            place.mkdir(parents=True)
+        results[name] = simulate(scenario, pcap=place)
+        if place is not None:
+            results[name].save(folder / "run", place)
+            results[measured(name)] = ways.measure(folder / "run", folder / "measured")
+    return results
+
+
+def test_the_engine_in_linuxs_place_is_the_engine(tmp_path: Path) -> None:
+    results = ran(tmp_path, seed=1)
+    outcome = on_linux.conclude(results)
+    assert outcome.draw is not None
+    outcome.draw()
+    for psi in PSIS:
+        for case in CASES:
+            assert on_linux.residual(results, psi, case)[:2] == (0, 0)
+    titles = [table.title for table in outcome.tables]
+    assert len(titles) == len(set(titles)) == 4
+    assert all(claim.documented is None for claim in outcome.claims)
+    # Whoever repairs losses at once gets more than who waits for a timer.
+    slow = results[named(LINUX, 100)]
+    for sender in (RENO, CUBIC):
+        better, then = (on_linux.efficiencies(slow, Case(one, NONE)).mean() for one in (sender, IMITATED))
+        assert better > then
+
+
+def test_replicates_that_are_not_to_be_trusted_are_left_out_of_pairs() -> None:
+    result = simulate(on_linux.scenario(1, 20, 3))
+    case = Case(IMITATED, INSTCAP)
+    whole = on_linux.efficiencies(result, case)
+    assert np.all((whole > 0) & (whole < 1))
+
+    trusted = [{"point": CASES.index(case), "replicate": one, "trusted": int(one != 1)} for one in range(3)]
+    doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(trusted)})
+    assert np.array_equal(np.isnan(on_linux.efficiencies(doubtful, case)), [False, True, False])
+    assert np.array_equal(on_linux.efficiencies(doubtful, case)[[0, 2]], whole[[0, 2]])
+    assert on_linux.gain(doubtful, IMITATED, INSTCAP).replicates == 2
+
+
+@pytest.mark.usefixtures("emulation")
+def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
+    """Nine runs side by side, and what is concluded of them: laws alone, nothing that luck or a busy machine moves."""
+
+    def shortened() -> Mapping[str, Run]:
+        return {
+            name: replace(run, scenario=run.scenario.replace({"duration": "8 s", "replicates": 1}), spare=len(CASES))
+            for name, run in on_linux.runs().items()
+            if name.endswith(f"psi {on_linux.CAPTURED:g}")
+        }
+
+    seen: list[Mapping[str, Result]] = []
+
+    def conclude(results: Mapping[str, Result]) -> object:
+        seen.append(results)
+        return on_linux.conclude({name: replace(one, averages_untrusted=True) for name, one in results.items()})
+
+    prepare(tmp_path)
+    record = reproduce(replace(on_linux.EXPERIMENT, runs=shortened, conclude=conclude), tmp_path)
+    [results] = seen
+    assert record["verdict"]["kind"] in (str(Kind.READING), str(Kind.NOT))
+    linux, engine = (results[named(way, on_linux.CAPTURED)] for way in (LINUX, ENGINE))
+    # The very links of the simulation, and nobody gets more than they carry.
+    rates = [
+        {(row["point"], row["time_s"]): row["capacity_bytes"] for row in of.rows("hops", hop=BOTTLENECK).to_pylist()}
+        for of in (linux, engine)
+    ]
+    assert rates[0] == rates[1]
+    taken = replace(linux, averages_untrusted=True)
+    for case in CASES:
+        assert np.all(
+            on_linux.efficiencies(taken, case, 1) < 1.05
+        )  # what waited when measuring began is delivered after
