@@ -19,7 +19,7 @@ IMAGES = section.ROOT / "docs" / "images" / "gallery"
 #: One of each kind is enough to see what the others look like.
 SHOWN = (
     *("markov-figure-8.2", "rfc9438-table-1", "westwood-figure-9", "westwood-figure-16a", "westwood-figure-18"),
-    *("abr-figure-8", "abr-figure-14"),
+    *("abr-figure-8", "abr-figure-14", "abr-figure-22"),
 )
 
 

@@ -3,7 +3,15 @@
 `paper` has what the paper says of its testbed, `loop` what of it is run, `efficiency` what the runs are asked.
 """
 
-from ackclock.experiments.abr import figures_8_9, figures_10_14, on_linux
+from ackclock.experiments.abr import (
+    figure_15,
+    figures_8_9,
+    figures_10_14,
+    figures_16_17,
+    figures_18_19,
+    figures_20_23,
+    on_linux,
+)
 from ackclock.experiments.experiment import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -14,5 +22,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_10_14.FIGURE_12,
     figures_10_14.FIGURE_13,
     figures_10_14.FIGURE_14,
+    figure_15.EXPERIMENT,
+    figures_16_17.FIGURE_16,
+    figures_16_17.FIGURE_17,
+    figures_18_19.FIGURE_18,
+    figures_18_19.FIGURE_19,
+    figures_20_23.FIGURE_20,
+    figures_20_23.FIGURE_21,
+    figures_20_23.FIGURE_22,
+    figures_20_23.FIGURE_23,
     on_linux.EXPERIMENT,
 )

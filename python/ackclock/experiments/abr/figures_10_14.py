@@ -28,6 +28,7 @@ from ackclock.experiments.abr.over_psi import (
     EFFCAP,
     LARGE,
     SMALL,
+    STANDARD_ERROR,
     X_LABEL,
     Y_FROM,
     Efficiencies,
@@ -60,8 +61,6 @@ INDEPENDENT: dict[float, tuple[tuple[str, str, str], ...]] = {
 }
 """An independent packet-level simulation with measurements of 30 ms and the coarse timer: efficiency by psi, buffer (8,
 10, 12) and scheme (none, INSTCAP, EFFCAP); the two with cells."""
-#: Its standard error at most.
-STANDARD_ERROR = 0.005
 #: Where the two do not agree, and why: by scheme, psi and buffer.
 EXCEPTED = {
     (NONE.label, 0.16, 8): "not known why; the link changes every 30 ms there but for one time in sixteen",

@@ -45,6 +45,12 @@ def entry(
     )
 
 
+PROTOCOL = Setting("paper's protocol", "means of four transfers of 10 MB, over 75 kB/s", Origin.PRINTED)
+
+COMPARED = Setting(
+    "timer of what is compared", "the same, but round trips are timed exactly and not in ticks", Origin.INFERRED
+)
+
 #: What was chosen for all figures, in short.
 GUESSES = "the timer of the testbed's TCP (one second at least, ticks of 500 ms) and the length of the runs guessed"
 
