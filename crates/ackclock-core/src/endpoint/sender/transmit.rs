@@ -217,7 +217,8 @@ impl Sender {
         let room = self
             .recovery
             .window(self.control.cwnd().0)
-            .saturating_sub(self.used());
+            .saturating_sub(self.used())
+            .min(self.receive_window.saturating_sub(self.scoreboard.flight()));
         let waiting = self
             .available
             .saturating_sub(self.scoreboard.next())

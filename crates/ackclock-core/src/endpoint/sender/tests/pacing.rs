@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::endpoint::parameters::Pacing;
+use crate::scenario::quantity::OptionalWindow;
 
 #[test]
 fn pacing_spreads_segments_at_the_controls_rate() {
@@ -64,6 +65,31 @@ fn jitter_delays_within_its_bound_and_keeps_order() {
     assert!(d.segments[0].stamp > Time::ZERO);
     assert!(d.segments[49].stamp <= Time::ZERO + most);
     assert_eq!(d.sender.statistics().timeouts, 0);
+}
+
+/// Whichever window is the smaller one, no time is drawn for segments that it keeps back: behind a receive window the congestion window
+/// grows without end, and so would the work.
+#[test]
+fn jitter_does_not_ask_which_window_keeps_segments_back() {
+    let sent = |cwnd| {
+        let parameters = TcpParameters {
+            send_jitter: Span::from_millis(2),
+            receive_window: OptionalWindow::Segments(4),
+            ..plain(LossRecovery::Newreno)
+        };
+        let mut d = Dialogue::with(parameters, cwnd, None, false);
+        d.sender.write(Write::Unlimited);
+        for round in 1..=20 {
+            while d.segments.len() < 4 * round {
+                d.now = d.sender.poll_timeout().min(d.now + Span::from_millis(1));
+                d.sender.handle_timeout(d.now);
+                d.send();
+            }
+            d.wait(10).ack(4 * round as u64);
+        }
+        d.segments.iter().map(|segment| segment.stamp).collect::<Vec<_>>()
+    };
+    assert_eq!(sent(1000), sent(4));
 }
 
 #[test]
