@@ -253,7 +253,7 @@ rows! {
         marks: i64,
         /// Rate of the link.
         rate_bit_per_s: f64,
-        /// Bytes the link could have sent: the integral of its rate.
+        /// Bytes the link could have sent: the integral of its rate. Unknown once that has changed more than 100,000 times between two samples.
         capacity_bytes: f64,
     }
 }

@@ -15,13 +15,18 @@ pub struct HopSeries {
     table: Table,
 }
 
+/// A link's capacity is summed up to so many changes of its rate between two samples, about a millisecond's work: one that changes each
+/// millisecond may be idle for a century, which takes no time otherwise.
+const MOST_CHANGES: u64 = 100_000;
+
 /// A shared hop as the table knows it.
 #[derive(Debug)]
 struct Metered {
     name: String,
     /// The link itself may be asked only about the future.
     meter: Box<dyn Link>,
-    /// How much it could have sent until when. Summed up here: the mean since the start would be read from the start each time.
+    /// How much it could have sent until when, not a number if that is not known. Summed up here: the mean since the start would be
+    /// read from the start each time.
     capacity_bytes: f64,
     until: Time,
 }
@@ -37,7 +42,8 @@ impl Metered {
     }
 
     fn go_on(&mut self, now: Time) {
-        let mean = self.meter.mean_rate(self.until, now).as_bit_per_s() as f64;
+        let mean = self.meter.mean_rate_within(self.until, now, MOST_CHANGES);
+        let mean = mean.map_or(f64::NAN, |rate| rate.as_bit_per_s() as f64);
         self.capacity_bytes += mean / 8.0 * now.since(self.until).as_seconds();
         self.until = now;
     }

@@ -291,6 +291,8 @@ proptest! {
                     prop_assert_eq!(one.rate(at), idle.rate(at), "{} at {:?}", chosen.name, at);
                     let later = at + Span::from_nanos(size * 1000);
                     prop_assert_eq!(one.mean_rate(at, later), idle.mean_rate(at, later), "{}", chosen.name);
+                    let brief = one.mean_rate_within(at, later, 3);
+                    prop_assert!(brief.is_none_or(|mean| mean == idle.mean_rate(at, later)), "{}", chosen.name);
                     prop_assert_eq!(one.mean_rate(at, at), idle.rate(at), "{}: of no time", chosen.name);
                     let half = at + later.since(at) / 2;
                     let work = |from: Time, until: Time| {

@@ -240,6 +240,11 @@ impl Link for FeedbackLink {
         }
         mean_of(work, from, until).unwrap_or_else(|| self.rate(from))
     }
+
+    fn mean_rate_within(&self, from: Time, until: Time, changes: u64) -> Option<BitRate> {
+        let periods = until.since(from).as_nanos() / self.parameters.period.as_nanos();
+        (periods < changes).then(|| self.mean_rate(from, until))
+    }
 }
 
 #[cfg(test)]

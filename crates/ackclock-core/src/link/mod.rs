@@ -22,6 +22,10 @@ pub trait Link: Debug + Send {
     /// The mean of the rate between two moments, moments as above; the rate itself if they are one. It takes as long as the rate changes
     /// often in between.
     fn mean_rate(&self, from: Time, until: Time) -> BitRate;
+    /// The same if the rate changes no more than so often in between, `None` if it may: for those who can do without.
+    fn mean_rate_within(&self, from: Time, until: Time, _changes: u64) -> Option<BitRate> {
+        Some(self.mean_rate(from, until))
+    }
     /// The same link as a value, if its rate is constant: a hop need not call that one through a pointer.
     fn as_constant(&self) -> Option<constant::ConstantLink> {
         None

@@ -173,18 +173,24 @@ impl<R: Rates> Link for PiecewiseLink<R> {
     }
 
     fn mean_rate(&self, from: Time, until: Time) -> BitRate {
+        self.mean_rate_within(from, until, u64::MAX)
+            .unwrap_or_else(|| unreachable!("time has fewer nanoseconds"))
+    }
+
+    fn mean_rate_within(&self, from: Time, until: Time, changes: u64) -> Option<BitRate> {
         let mut reader = self.read(from);
         let (mut now, mut work) = (from, 0);
-        loop {
+        for _ in 0..=changes {
             let Piece { until: end, rate, .. } = reader.piece();
             let next = end.min(until);
             work += u128::from(rate.as_bit_per_s()) * u128::from(next.since(now).as_nanos());
             if until <= end {
-                return mean_of(work, from, until).unwrap_or(rate);
+                return Some(mean_of(work, from, until).unwrap_or(rate));
             }
             now = next;
             reader.advance();
         }
+        None
     }
 }
 
@@ -232,6 +238,19 @@ mod tests {
     }
 
     const MS: u64 = 1_000_000;
+
+    #[test]
+    fn who_can_do_without_a_mean_of_many_changes_has_none() {
+        let link = PiecewiseLink::new(Listed::new(&[(MS, 12_000_000), (5 * MS, 0), (0, 6_000_000)]));
+        let within = |changes| link.mean_rate_within(Time::ZERO, Time::from_nanos(8 * MS), changes);
+        assert_eq!(within(2), Some(BitRate::from_bit_per_s(3_000_000)));
+        assert_eq!(within(1), None);
+        assert_eq!(
+            link.mean_rate(Time::ZERO, Time::from_nanos(8 * MS))
+                .as_bit_per_s(),
+            3_000_000
+        );
+    }
 
     #[test]
     fn a_rate_may_change_in_the_middle_of_a_packet_and_pause() {
