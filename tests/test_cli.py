@@ -15,6 +15,8 @@ from ackclock.cli import cli
 from ackclock.models import MODELS
 from ackclock.registry import registry
 
+ROOT = Path(__file__).resolve().parent.parent
+
 QUICK = ("--replicates", "2", "--set", "duration=3 s")
 
 
@@ -251,6 +253,14 @@ def test_every_command_has_help_with_an_example() -> None:
         assert outcome.exit_code == 0
         assert "Example:" in outcome.stdout
         assert f"  ackclock {name} " in outcome.stdout
+
+
+def test_what_examples_of_the_help_read_is_there() -> None:
+    commands = [(name,) for name in cli.commands] + [("advise", "feedback")]
+    texts = [ackclock(*command, "--help").stdout for command in commands]
+    named = {path for text in texts for path in re.findall(r"\b(?:examples|traces)/[\w.-]+", text)}
+    assert {"examples/first.toml", "traces/moving-link.csv"} <= named
+    assert [path for path in sorted(named) if not (ROOT / path).is_file()] == []
 
 
 def test_version() -> None:

@@ -21,7 +21,7 @@ def advise() -> None:
 
     \b
     Example:
-      ackclock advise feedback examples/moving-link.csv --rtt 100ms
+      ackclock advise feedback traces/moving-link.csv --rtt 100ms
     """
 
 
@@ -44,7 +44,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, written: tuple[str
 @click.option(
     "--buffer", metavar="SIZE",
     help="What may wait at the link: 100 packets, 150 kB or 100 ms. "
-    "[default: what it carries in a round trip on the mean]",
+    "[default: what it carries in a round trip on the mean, 10 packets at least]",
 )  # fmt: skip
 @click.option("--mss", default="1448 bytes", show_default=True, help="Payload of a full segment.")
 @click.option(
@@ -93,7 +93,7 @@ def feedback(
 
     \b
     Example:
-      ackclock advise feedback examples/moving-link.csv --rtt 100ms
+      ackclock advise feedback traces/moving-link.csv --rtt 100ms
       ackclock advise feedback lte.down --rtt 60ms --buffer '200 packets' -o out/lte
     """
     from ackclock.folder import refuse_foreign_folder

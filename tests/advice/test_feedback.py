@@ -71,6 +71,9 @@ def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path
     flows = advice.result.rows("flows", point=1)
     assert sum(flows["dropped_packets"].to_pylist()) == 0
     assert sum(advice.result.rows("flows", point=0)["dropped_packets"].to_pylist()) > 0
+    assert "if 20 packets may wait (Delta (1 - 1/r)), or about 3 more" in words.models_words(advice)
+    without = advice_at(tmp_path, 5, 300.0, buffer="20 packets", effcap=[(7, 49)])
+    assert sum(without.result.rows("flows", point=1)["dropped_packets"].to_pylist()) > 0
 
 
 def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path) -> None:
@@ -155,6 +158,8 @@ def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
         (("--rtt", "200ms", "--buffer", "0.5 packets"), '--buffer: "0.5 packets" is no queue'),
         (("--rtt", "200ms", "--mss", "1"), '--mss: "1" will not do; write for example "1448 bytes"'),
         (("--rtt", "200ms", "--interval", "40s"), '--interval: "40s" does not fit {trace}; give between 30.0 µs'),
+        (("--rtt", "200ms", "--period", "1s"), '--period: "1s" does not fit {trace}; give between 30.0 µs and 600 ms'),
+        (("--rtt", "200ms", "--period", "1ns"), '--period: "1ns" does not fit {trace}; give between 30.0 µs'),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(moving: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -168,6 +173,20 @@ def test_a_trace_that_never_changes_has_nothing_to_follow(tmp_path: Path) -> Non
     opportunities = tmp_path / "a.down"
     opportunities.write_text("".join(f"{at}\n" for at in range(1, 20_000, 3)), encoding="utf-8")
     assert "its rate never changes, 4.00 Mbit/s all the time" in refused(ackclock(opportunities, "--rtt", "100ms"))
+
+
+def test_a_trace_of_few_opportunities_tells_no_rate(tmp_path: Path) -> None:
+    few = tmp_path / "a.down"
+    few.write_text("10000\n20000\n50000\n51000\n99000\n", encoding="utf-8")
+    assert "10 opportunities take 198 s on the mean; give a trace of 100 times that" in refused(
+        ackclock(few, "--rtt", "100ms")
+    )
+
+
+def test_a_round_trip_of_hardly_a_packet_has_room_for_some(tmp_path: Path) -> None:
+    advice = advise_feedback(markov_csv(tmp_path / "a.csv", 0.2, 60.0), "10 ms", replicates=1, effcap=[(7, 49)])
+    assert advice.path.buffer.amount == 10
+    assert efficiency(advice, "none") > 0.9
 
 
 def test_nothing_is_written_over_what_is_not_ours(moving: Path) -> None:

@@ -27,8 +27,12 @@ OVERFLOW = 0.01
 # A shorter trace shows nothing of a transfer. Chosen here.
 _SHORTEST_ROUND_TRIPS = 100
 
-# Of a trace, whatever is asked for. Chosen here.
+# Of a trace: with fewer measurements there is no saying how it moves. Chosen here.
 _FEWEST_INTERVALS = 100
+
+# In packets, unless told otherwise: where a round trip carries hardly one, room for one alone would decide everything.
+# What Linux sends at once to begin with (RFC 6928). Chosen here.
+_LEAST_BUFFER = 10
 
 # With fewer changes than this the time between them is hardly known. Chosen here.
 _FEW_CHANGES = 10
@@ -102,7 +106,7 @@ def advise_feedback(
         trace: The link's capacity: a Mahimahi packet-delivery trace or rows of time and rate, as for a `trace` link.
         rtt: The round trip without queues, all the way from the sender to the receiver and back: `"100 ms"`.
         buffer: What may wait at the link: packets, an amount of data, or a time; by default what the link carries in
-            a round trip on the mean.
+            a round trip on the mean, 10 packets at least.
         mss: Payload of a full segment.
         sender: `cubic` (as Linux sends), `reno` (the same but for the control), or `jacobson1988` (the publication's).
         effcap: Pairs of M and N to try instead of the usual ones.
@@ -160,14 +164,37 @@ def _asked(
     if mean == 0:
         raise ScenarioError(f"{trace}: carries nothing; give the trace of a link that does")
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
-    period_s = measured if period is None else _positive("period", period, "15 ms", quantity.seconds)
-    if read.length_s / period_s > time_scale.MOST_INTERVALS:
-        name, written = ("rtt", rtt) if period is None else ("period", period)
-        least = quantity.shown(read.length_s / time_scale.MOST_INTERVALS, "s")
-        problem = f'"{written}" cuts {trace} into too many measurements; measure over {least} at least, with --period'
-        raise InputError(name, problem)
-    may_wait = _buffer(f"{ceil(mean * rtt_s / 8)} bytes" if buffer is None else buffer)
+    least, most = _measurable(read)
+    if measured > most:
+        takes = f"{time_scale.OPPORTUNITIES} opportunities take {quantity.shown(measured, 's')} on the mean"
+        raise ScenarioError(f"{trace}: {takes}; give a trace of {_FEWEST_INTERVALS} times that at least")
+    if period is not None:
+        period_s = _fitting("period", period, "15 ms", read)
+    elif measured < least:
+        over = quantity.shown(least, "s")
+        problem = f'"{rtt}" cuts {trace} into too many measurements; measure over {over} at least, with --period'
+        raise InputError("rtt", problem)
+    else:
+        period_s = measured
+    carried = ceil(mean * rtt_s / 8)
+    usual = f"{carried} bytes" if carried > _LEAST_BUFFER * mss_bytes else f"{_LEAST_BUFFER} packets"
+    may_wait = _buffer(usual if buffer is None else buffer)
     return Path(read, rtt_s, may_wait, sender, mss_bytes, period_s, replicates, seed)
+
+
+def _measurable(trace: traces.CapacityTrace) -> tuple[float, float]:
+    """Over how long a trace can be measured at a time, in seconds: not too often, and not too few times."""
+    return trace.length_s / time_scale.MOST_INTERVALS, trace.length_s / _FEWEST_INTERVALS
+
+
+def _fitting(name: str, written: str, example: str, trace: traces.CapacityTrace) -> float:
+    """Seconds over which it can be."""
+    asked = _positive(name, written, example, quantity.seconds)
+    least, most = _measurable(trace)
+    if not least <= asked <= most:
+        between = f"{quantity.shown(least, 's')} and {quantity.shown(most, 's')}"
+        raise InputError(name, f'"{written}" does not fit {trace.path}; give between {between}')
+    return asked
 
 
 def _buffer(written: str) -> quantity.Quantity:
@@ -198,18 +225,14 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
     if interval is None:
         interval_s = time_scale.measuring_interval(trace.format, mean, trace.length_s, path.rtt_s)
     else:
-        interval_s = _positive("interval", interval, "10 ms", quantity.seconds)
-        least, most = trace.length_s / time_scale.MOST_INTERVALS, trace.length_s / _FEWEST_INTERVALS
-        if not least <= interval_s <= most:
-            between = f"{quantity.shown(least, 's')} and {quantity.shown(most, 's')}"
-            raise InputError("interval", f'"{interval}" does not fit {trace.path}; give between {between}')
+        interval_s = _fitting("interval", interval, "10 ms", trace)
     scale, coarser = (_looked_at(path, interval_s * times) for times in (1, _COARSER))
     if scale is None:
         rate = quantity.shown(mean, "bit/s")
         raise ScenarioError(f"{trace.path}: its rate never changes, {rate} all the time; there is nothing to follow")
     warnings = []
     if scale.changes < _FEW_CHANGES:
-        warnings.append(f"the rate changes {scale.changes} times in the trace: how often is hardly known; record more")
+        warnings.append(f"few changes of the rate ({scale.changes}): how often it changes is hardly known; record more")
     if coarser is not None and coarser.sojourn_s.value > _SAME_SCALE * scale.sojourn_s.value:
         psi = coarser.sojourn_s.value / path.rtt_s
         warnings.append(

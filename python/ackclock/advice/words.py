@@ -59,7 +59,7 @@ def psi_words(advice: FeedbackAdvice) -> str:
     return (
         f"psi = {_number(psi)}: {advice.region.name}{perhaps}: {advice.region.says}. "
         f"The rate stays {_seconds(scale.high_s)} at about {shown(scale.high_bit_per_s, 'bit/s')} and "
-        f"{_seconds(scale.low_s)} at about {shown(scale.low_bit_per_s, 'bit/s')}, of a round trip of "
+        f"{_seconds(scale.low_s)} at about {shown(scale.low_bit_per_s, 'bit/s')}; the round trip takes "
         f"{shown(advice.path.rtt_s, 's')}.{drawn}"
     )
 
@@ -76,11 +76,15 @@ def method_words(advice: FeedbackAdvice) -> str:
 
 def models_words(advice: FeedbackAdvice) -> str:
     """What the models of a link of two rates say."""
+    path = advice.path
+    # A fall of the rate is known when the period has ended in which it comes.
+    later = advice.loss_free_buffer_packets * path.period_s / path.rtt_s
     return (
         f"Models of a link of these two rates: a constant rate of "
         f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} would overflow the buffer with a probability of about "
-        f"{OVERFLOW * 100:g} %; nothing is lost behind a source that follows a round trip later if "
-        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets may wait (Delta (1 - 1/r))."
+        f"{OVERFLOW * 100:g} %; nothing is lost behind a source that follows exactly a round trip later if "
+        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets may wait (Delta (1 - 1/r)), or about "
+        f"{later:.0f} more where the rate is measured over {shown(path.period_s, 's')}."
     )
 
 
@@ -171,7 +175,7 @@ def _against_none(advice: FeedbackAdvice) -> str:
 def _change(gain: Estimate) -> str:
     """A difference of efficiencies from no feedback, or that there is none."""
     if gain.low <= 0 <= gain.high:
-        return f"makes no difference from no feedback ({_ends(gain, 100)} points)"
+        return f"cannot be told from no feedback ({_ends(gain, 100)} points)"
     return f"is {_points(gain)} {'more' if gain.value > 0 else 'less'} than without feedback"
 
 
