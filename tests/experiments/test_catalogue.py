@@ -91,7 +91,7 @@ SAID = [
     ("westwood-figure-20b", "timid, not unfriendly"),
     ("westwood-figure-5", "ABSE as printed, and send times uniform up to 10 ms, which breaks up trains of packets"),
     ("abr-figure-8", "the timer of the testbed's TCP"),
-    ("abr-figure-9", "simulated as the analysis assumes it is 13 % there"),
+    ("abr-figure-9", "simulated as the analysis assumes it is 13 to 16 % there"),
     ("abr-figure-13", "the text contradicts itself"),
     ("abr-figure-14", "the smallest mean is at times above the low rate"),
     ("abr-figure-15", "which the paper may not have"),

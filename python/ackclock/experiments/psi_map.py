@@ -6,12 +6,12 @@ The loop of the publication on INSTCAP and EFFCAP without its ATM cells, which n
 
 from collections.abc import Mapping
 from functools import partial
-from math import hypot
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from ackclock import plot
-from ackclock.experiments.abr.efficiency import over_points
+from ackclock.experiments.abr.efficiency import efficiencies
 from ackclock.experiments.abr.loop import (
     COARSE,
     CUBIC_TODAY,
@@ -26,7 +26,7 @@ from ackclock.experiments.abr.loop import (
 from ackclock.experiments.abr.paper import ROUND_TRIP_S
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Verdict
-from ackclock.metrics import Interval
+from ackclock.metrics import Interval, interval
 from ackclock.result import Result
 
 SENDERS: dict[str, Sender] = {"1988": COARSE, "CUBIC": CUBIC_TODAY}
@@ -61,7 +61,8 @@ LITTLE = 2.0
 #: About the half-width of the intervals.
 NEAR = 0.01
 
-Efficiencies = dict[tuple[str, str], dict[float, Interval]]
+#: Of replicates, by sender and scheme, and psi; all have the same link.
+Efficiencies = dict[tuple[str, str], dict[float, list[float]]]
 
 
 def runs() -> Mapping[str, Run]:
@@ -77,12 +78,12 @@ def runs() -> Mapping[str, Run]:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Efficiencies of the schemes, by psi."""
     found = {
-        (sender, scheme): dict(zip(PSIS, over_points(results[f"{sender}, {scheme}"]), strict=True))
+        (sender, scheme): {psi: efficiencies(results[f"{sender}, {scheme}"], point) for point, psi in enumerate(PSIS)}
         for sender in SENDERS
         for scheme in SCHEMES
     }
     cells = tuple(
-        Cell.simulated((sender, psi), scheme, text, found[sender, scheme][float(psi)], NEAR)
+        Cell.simulated((sender, psi), scheme, text, interval(found[sender, scheme][float(psi)]), NEAR)
         for sender, rows in SAID.items()
         for psi, texts in rows.items()
         for scheme, text in zip(SCHEMES, texts, strict=True)
@@ -119,22 +120,21 @@ def _least(
     said: str, found: Efficiencies, sender: str, schemes: tuple[str, str], psis: Band, accepted: Band
 ) -> Claim:  # fmt: skip
     """By how many points the first of two schemes is above the other where it is so least."""
-    differences = {}
+    differences: dict[float, Interval] = {}
     for psi in filter(psis.holds, PSIS):
         above, below = (found[sender, scheme][psi] for scheme in schemes)
-        # Both have the same link: as if they had not, the interval is too wide if anything.
-        half_width = 100 * hypot(above.half_width, below.half_width)
-        differences[psi] = Interval(100 * (above.mean - below.mean), half_width, REPLICATES)
+        differences[psi] = interval(100 * np.subtract(above, below))
     at = min(differences, key=lambda psi: differences[psi].mean)
     words = f"{sender}: {said}; least so at psi = {at:g}"
     return Claim.of(words, differences[at], accepted, "points", origin=Origin.STATED)
 
 
 def _draw(found: Efficiencies) -> Figure:
+    means = {key: [interval(values) for values in of.values()] for key, of in found.items()}
     curves = [
         plot.Curve(
-            f"{sender}, {scheme}", PSIS, [one.mean for one in found[sender, scheme].values()], drawn, number,
-            [one.half_width for one in found[sender, scheme].values()],
+            f"{sender}, {scheme}", PSIS, [one.mean for one in means[sender, scheme]], drawn, number,
+            [one.half_width for one in means[sender, scheme]],
         )
         for sender, drawn in (("1988", "line"), ("CUBIC", "points"))
         for number, scheme in enumerate(SCHEMES)

@@ -30,16 +30,6 @@ def efficiencies(result: Result, point: int = 0, cells: float = 1.0, session: st
     return list(got / np.array(of_replicates(result, "capacity", BOTTLENECK, point)) * cells)
 
 
-def efficiency(result: Result, point: int = 0, cells: float = 1.0, session: str = SESSION) -> Interval:
-    """The same as mean and interval."""
-    return interval(efficiencies(result, point, cells, session))
-
-
-def over_points(result: Result, cells: float = 1.0, session: str = SESSION) -> list[Interval]:
-    """The same at every point."""
-    return [efficiency(result, point, cells, session) for point in range(len(result.points))]
-
-
 def as_published(result: Result, cells: float = 1.0, session: str = SESSION) -> list[Interval]:
     """At every point, of transfers: the rate of the transfer over the mean capacity of all time, as the paper says."""
     rates = [
@@ -55,7 +45,12 @@ def gain(above: Sequence[float], below: Sequence[float]) -> Interval:
     return Interval(100 * (ratio.mean - 1), 100 * ratio.half_width, ratio.replicates)
 
 
-def timeouts_per_round_trip(result: Result, point: int, session: str = SESSION) -> list[float]:
-    """Of each replicate, in the whole run."""
+def loss(gained: Interval) -> Interval:
+    """A gain as what it takes away."""
+    return gained._replace(mean=-gained.mean)
+
+
+def timeouts_per_round_trip(result: Result, point: int) -> list[float]:
+    """Of each replicate, in the whole run, of who is alone."""
     duration_s = seconds(result.points[point]["scenario"]["duration"])
-    return [count * ROUND_TRIP_S / duration_s for count in of_replicates(result, "timeouts", session, point)]
+    return [count * ROUND_TRIP_S / duration_s for count in of_replicates(result, "timeouts", SESSION, point)]

@@ -81,7 +81,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     return Outcome(
         verdict, (_comparison(found),), partial(_draw, found), _claims(found), settings(*own),
-        (_table(found), _published(results)),
+        (_table(found), over_psi.transfers_table(results, {_name(k): one for k, one in SCHEMES.items()}, FAST, SLOW)),
     )  # fmt: skip
 
 
@@ -155,15 +155,6 @@ def _table(found: Found) -> Table:
         for psi in part.psis
     }
     return measured("Efficiency, EFFCAP with a memory of k round trips", ("psi",), rows)
-
-
-def _published(results: Mapping[str, Result]) -> Table:
-    rows: Rows = {}
-    for k, scheme in SCHEMES.items():
-        for part in (FAST, SLOW):
-            for psi, of in over_psi.published(results, scheme, part).items():
-                rows.setdefault((f"{psi:g}",), {})[_name(k)] = of
-    return measured("The same by the paper's protocol, four transfers of 10 MB over 75 kB/s", ("psi",), rows)
 
 
 def _draw(found: Found) -> Figure:

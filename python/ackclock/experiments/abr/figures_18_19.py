@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.experiments.abr import over_delta
-from ackclock.experiments.abr.efficiency import gain
+from ackclock.experiments.abr.efficiency import gain, loss
 from ackclock.experiments.abr.loop import effcap, round_trip_of_measurements
 from ackclock.experiments.abr.over_delta import FAST_MS, SLOW_MS, Scheme
 from ackclock.experiments.abr.over_psi import BUFFER, CRITERION, STANDARD_ERROR, Y_FROM, beside, lengths
@@ -81,7 +81,7 @@ def _claims_of_18(found: Found) -> tuple[Claim, ...]:
             Claim.of(
                 f"Efficiency falls slightly as M rises from {FEWEST} to {MOST} where Δ is small: by, k = {memory}, "
                 f"Δ = {delta} ms",
-                _fall(_rise(found, memory, delta)), Band(0, 10), "%", documented=delta > 50,
+                loss(_rise(found, memory, delta)), Band(0, 10), "%", documented=delta > 50,
             )
             for memory in MEMORIES
             for delta in (50, 100)
@@ -101,7 +101,7 @@ def _claims_of_19(found: Found) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"With a small N 10 to 15 % is lost as M rises from {FEWEST} to {MOST}: k = {SHORT}, Δ = {delta} ms",
-                _fall(_rise(found, SHORT, delta)), Band(10, 15), "%", documented=False,
+                loss(_rise(found, SHORT, delta)), Band(10, 15), "%", documented=False,
             )
             for delta in (50, 100)
         ),
@@ -117,10 +117,6 @@ def _claims_of_19(found: Found) -> tuple[Claim, ...]:
 
 FLAT = Band(-5, 5)
 WORDS = "slightly taken for up to 10 %, flat for within 5 %"
-
-
-def _fall(rise: Interval) -> Interval:
-    return Interval(-rise.mean, rise.half_width, rise.replicates)
 
 
 def _conclude(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from ackclock import plot
@@ -27,7 +28,7 @@ from ackclock.experiments.abr.two_sessions import (
 from ackclock.experiments.experiment import Experiment
 from ackclock.experiments.outcome import Band, Claim, Comparison, Origin, Outcome, Setting, Table, Verdict
 from ackclock.experiments.replicates import Rows, curve, measured
-from ackclock.metrics import difference, interval
+from ackclock.metrics import interval
 from ackclock.result import Result
 
 #: psi is of the longer round trip.
@@ -114,7 +115,7 @@ def _claims_of_21(found: Found) -> tuple[Claim, ...]:
             Claim.of(
                 f"In the middle it is fairer than with M and N of one's own: 1 over 2, less that of case 1, at psi = "
                 f"{psi:g}",
-                difference(case_2[psi].ratios, case_1[psi].ratios), Band(most=0),
+                interval(np.subtract(case_2[psi].ratios, case_1[psi].ratios)), Band(most=0),
             )
             for psi in MIDDLE
         ),
@@ -169,7 +170,7 @@ def _claims_of_22(found: Found) -> tuple[Claim, ...]:
     return _claims_beside(CASE_1, found) + tuple(
         Claim.of(
             f"Much of it is of phases: sent up to 2 ms later 1 over 2 is less by, at psi = {psi:g}",
-            difference(alone[psi].ratios, jittered[psi].ratios), Band(0.5), origin=Origin.INFERRED,
+            interval(np.subtract(alone[psi].ratios, jittered[psi].ratios)), Band(0.5), origin=Origin.INFERRED,
         )
         for psi in (0.1, 1.0, 100.0)
     )  # fmt: skip
@@ -212,8 +213,8 @@ def _comparison(results: Results, pairs: Sequence[Pair]) -> Comparison:
     return Comparison(title, Origin.INFERRED, ("feedback", "psi"), tuple(cells), CRITERION)
 
 
-#: Together the sessions have the same in the two simulations, within 0.01. Figure 22 has them sent up to 2 ms later.
-PHASES = "together they have the same; how they share it hangs on phases, as sending a little later shows"
+#: Together the sessions have the same in the two simulations, within 0.01.
+PHASES = "together they have the same; how they share it hangs on phases, as figure 22 shows by sending a little later"
 PHASED = {
     *((ALONE.label, psi, name) for psi in ("0.1", "0.3") for name in NAMES),
     (ALONE.label, "1", NEAR),
