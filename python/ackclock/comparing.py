@@ -101,7 +101,7 @@ def compare(
     folder = output or Path("out") / f"{scenario.stem}-compared"
     comparison = every_way.compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
-        averages_untrusted=untrusted,        real_time_s=None if real_time is None else quantity.seconds(real_time),
+        averages_untrusted=untrusted, real_time_s=None if real_time is None else quantity.seconds(real_time),
         announce=lambda line: click.echo(line, err=True), watch=progress,
     )  # fmt: skip
     _print_warnings(comparison)

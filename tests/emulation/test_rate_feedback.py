@@ -22,7 +22,7 @@ FILTER = "SO_ATTACH_BPF"
 def refused(result: Result, name: str) -> str:
     """Why the kernel does not do something that sockets were asked for; empty if it does."""
     rows = result.tables["settings"].to_pylist()
-    return next((row["refusal"] for row in rows if row["name"].endswith(name)), "nobody has asked for it")
+    return str(next(row["refusal"] for row in rows if row["name"].endswith(name)))
 
 
 @pytest.mark.usefixtures("emulation")

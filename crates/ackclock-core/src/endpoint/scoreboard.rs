@@ -33,8 +33,6 @@ pub(super) struct Advance {
     pub acked: u64,
     /// Of that, not SACKed before.
     pub delivered: u64,
-    /// Of that, outstanding: go-back-N can be acknowledged beyond what it has sent again yet.
-    pub fresh: u64,
     /// When the oldest of it was sent that had not been SACKed; [`Time::NEVER`] if there is none.
     pub oldest: Time,
     /// Whether any of it was sent more than once.
@@ -194,7 +192,6 @@ impl Scoreboard {
         let mut advance = Advance {
             acked: 0,
             delivered: 0,
-            fresh: 0,
             oldest: Time::NEVER,
             ambiguous: false,
         };
@@ -209,15 +206,15 @@ impl Scoreboard {
                 self.uncount(sequence, length, record.flags);
             }
             if record.flags & SACKED == 0 {
-                advance.fresh += length;
+                advance.delivered += length;
                 advance.oldest = advance.oldest.min(record.sent_at);
                 delivered((sequence - self.first) as usize, record.sent_at);
             }
             sequence += 1;
         }
         self.flight -= advance.acked;
-        advance.delivered = advance.fresh;
         if sequence < to {
+            // Go-back-N is acknowledged beyond what it has sent again yet.
             let beyond = self.bytes(sequence, to);
             advance.acked += beyond;
             advance.delivered += beyond;

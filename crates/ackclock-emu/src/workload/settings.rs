@@ -11,8 +11,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// `struct sk_meminfo` (linux/sock_diag.h): the ninth word counts what was dropped for want of buffer.
 const MEMORY_WORDS: usize = 9;
-/// What the kernel counts for a segment, at most, of its payload: a small one takes several times its size. With less the window closes, and segments are
-/// dropped, while those behind a hole wait.
+/// The kernel counts what a segment takes in memory, for a small one several times its payload. With less the window closes, and segments are dropped, while
+/// those behind a hole wait. Guessed: with twice as much as is asked for, enough for segments of a hundred bytes.
 const MEMORY_PER_WINDOW: usize = 8;
 /// What the kernel can count, and doubles.
 const LARGEST_BUFFER: usize = (i32::MAX / 2) as usize;

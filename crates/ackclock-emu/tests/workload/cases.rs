@@ -488,7 +488,7 @@ fn samples() {
 }
 
 fn settings() {
-    let more = r#", receive_window = "20000 bytes", mss = "1000 bytes", pacing = "always""#;
+    let more = r#", receive_window = "4000 bytes", mss = "1000 bytes", pacing = "always""#;
     let transfer = r#"{ kind = "transfer", size = "200 kB" }"#;
     let (sent, received, columns) = run(&plan(&scenario("60 s", &tcp("small", more, transfer))), false);
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
@@ -513,11 +513,11 @@ fn settings() {
         expected(&["TCP_MAXSEG", "SO_RCVBUF", "TCP_WINDOW_CLAMP"])
     );
     assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1000);
-    assert_eq!(sent.acknowledged_bytes, Some(200_000), "ten windows");
+    assert_eq!(sent.acknowledged_bytes, Some(200_000), "fifty windows");
     let widest = columns.receive_window_bytes.iter().flatten().max();
     // Between two readings the kernel may forget the clamp, as it does where the receiving thread has to wait for the processor. It never
-    // forgets the buffer, of which it makes twice the size asked for (socket(7)); without that the window would be 64 kB and more.
-    assert!(widest > Some(&10_000) && widest <= Some(&40_000), "{widest:?}");
+    // forgets the buffer of eight windows, of which it makes twice the size asked for (socket(7)); without that the window would be 65 kB.
+    assert!(widest > Some(&2_000) && widest <= Some(&64_000), "{widest:?}");
 }
 
 /// Data flow past the program at the socket, and windows open.
@@ -533,7 +533,9 @@ fn without_duplicate_acks() {
     match &filter.refusal {
         None => assert_eq!(filter.has, Some(1)),
         Some(refusal) => {
-            assert!(refusal.contains("os error 1)"), "{refusal}");
+            // Not allowed, or not in this kernel. That it finds the program unsafe would be our fault.
+            let known = ["(os error 1)", "(os error 38)"];
+            assert!(known.iter().any(|one| refusal.ends_with(one)), "{refusal}");
             eprintln!("duplicate ACKs are not kept from sockets here: {refusal}");
         }
     }

@@ -219,6 +219,9 @@ fn run_some(jobs: &[Job<'_>], options: &Options, state: &State, next: &AtomicUsi
         let job = &jobs[number];
         let started = {
             let _alone = state.starting.lock();
+            if state.stop.load(Ordering::Relaxed) {
+                return; // it had to wait, perhaps for many
+            }
             emulation::start(job, options)
         };
         let outcome = started.and_then(|hosts| hosts.run(job, options, &mut Watching { state, number }));

@@ -198,9 +198,10 @@ impl Sender {
                 return 0;
             }
         }
-        // After a timeout an ACK may jump over what arrived long ago.
+        // After a timeout what was SACKed before counts no more. Without SACK all does, even what arrived long ago: so does Linux, which forgets
+        // the duplicate ACKs then (tcp_timeout_mark_lost, tcp_remove_reno_sacks).
         let news = if phase == Phase::Loss {
-            advance.fresh
+            advance.delivered
         } else {
             acked
         };
