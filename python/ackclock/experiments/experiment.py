@@ -80,6 +80,22 @@ class Experiment:
     runs: "Callable[[], Mapping[str, Run]]" = dict
 
 
+def figure(
+    group: str,
+    source: str,
+    number: str,
+    question: str,
+    says: str,
+    cost_s: float,
+    conclude: "Callable[[Mapping[str, Result]], Outcome]",
+    runs: "Callable[[], Mapping[str, Run]]",
+) -> Experiment:
+    """The record of a figure of a publication, by its number: `group` and `source` are those of all of its entries."""
+    return Experiment(
+        f"{group}-figure-{number}", group, source, f"Figure {number}", question, says, cost_s, conclude, runs
+    )
+
+
 def analytic(compute: Callable[[], Outcome]) -> "Callable[[Mapping[str, Result]], Outcome]":
     """The conclusion of an experiment for which nothing is run."""
 

@@ -98,13 +98,7 @@ def _claims_of_20(found: Found) -> tuple[Claim, ...]:
             Claim.of(f"Above 20 it is fair again: 1 over 2, at psi = {psi:g}", case_1[psi].ratio, FAIR)
             for psi in LARGE
         ),
-        *(
-            Claim.of(
-                f"Session 1 has hardly more than session 2: 1 over 2, at psi = {psi:g}", case_1[psi].ratio,
-                Band(most=1.1), origin=Origin.INFERRED,
-            )
-            for psi in ONE_TO_THREE
-        ),
+        *_hardly_more(case_1),
     )  # fmt: skip
 
 
@@ -126,13 +120,17 @@ def _claims_of_21(found: Found) -> tuple[Claim, ...]:
             )
             for psi in MIDDLE
         ),
-        *(
-            Claim.of(
-                f"Session 1 has hardly more than session 2: 1 over 2, at psi = {psi:g}", case_2[psi].ratio,
-                Band(most=1.1), origin=Origin.INFERRED,
-            )
-            for psi in ONE_TO_THREE
-        ),
+        *_hardly_more(case_2),
+    )  # fmt: skip
+
+
+def _hardly_more(case: Mapping[float, Shares]) -> tuple[Claim, ...]:
+    return tuple(
+        Claim.of(
+            f"Session 1 has hardly more than session 2: 1 over 2, at psi = {psi:g}", case[psi].ratio, Band(most=1.1),
+            origin=Origin.INFERRED,
+        )
+        for psi in ONE_TO_THREE
     )  # fmt: skip
 
 

@@ -1,10 +1,9 @@
 """What the paper says of its testbed, and what its entries share. It could be had as text only, without its figures."""
 
-from collections.abc import Callable, Mapping
+from functools import partial
 
-from ackclock.experiments.experiment import Experiment, Run
-from ackclock.experiments.outcome import Kind, Origin, Outcome, Setting, Verdict
-from ackclock.result import Result
+from ackclock.experiments.experiment import figure
+from ackclock.experiments.outcome import Kind, Origin, Setting, Verdict
 
 GROUP = "abr"
 SOURCE = (
@@ -31,19 +30,8 @@ CELLS = 48 / 53
 TRANSFER_BYTES, TRANSFERS = 10_000_000, 4
 
 
-def entry(
-    number: str,
-    question: str,
-    says: str,
-    cost_s: float,
-    conclude: Callable[[Mapping[str, Result]], Outcome],
-    runs: Callable[[], Mapping[str, Run]],
-) -> Experiment:
-    """The record of a figure, by its number."""
-    return Experiment(
-        f"{GROUP}-figure-{number}", GROUP, SOURCE, f"Figure {number}", question, says, cost_s, conclude, runs
-    )
-
+#: The record of a figure, by its number.
+entry = partial(figure, GROUP, SOURCE)
 
 PROTOCOL = Setting("paper's protocol", "means of four transfers of 10 MB, over 75 kB/s", Origin.PRINTED)
 

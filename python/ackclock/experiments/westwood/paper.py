@@ -1,11 +1,10 @@
 """What the entries of this paper share. Its figures could be had as captions and text only."""
 
-from collections.abc import Callable, Mapping
+from functools import partial
 
-from ackclock.experiments.experiment import Experiment, Run
-from ackclock.experiments.outcome import Kind, Outcome, Verdict
+from ackclock.experiments.experiment import figure
+from ackclock.experiments.outcome import Kind, Verdict
 from ackclock.experiments.westwood.senders import STANDARD
-from ackclock.result import Result
 
 SOURCE = (
     'R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Using adaptive rate estimation to provide enhanced and robust '
@@ -13,18 +12,8 @@ SOURCE = (
 )
 
 
-def entry(
-    number: str,
-    question: str,
-    says: str,
-    cost_s: float,
-    conclude: Callable[[Mapping[str, Result]], Outcome],
-    runs: Callable[[], Mapping[str, Run]],
-) -> Experiment:
-    """The record of a figure, by its number."""
-    return Experiment(
-        f"westwood-figure-{number}", "westwood", SOURCE, f"Figure {number}", question, says, cost_s, conclude, runs
-    )
+#: The record of a figure, by its number.
+entry = partial(figure, "westwood", SOURCE)
 
 
 def reading(more: str = "", exceptions: str = "") -> Verdict:
