@@ -95,8 +95,8 @@ HOP = st.fixed_dictionaries(
 TCP = st.fixed_dictionaries(
     {
         "control": st.sampled_from(["reno", "cubic"]),
-        "preset": st.sampled_from(["rfc", "linux", "ns2-2002"]),
-        "recovery": st.sampled_from(RECOVERIES),
+        "preset": st.sampled_from(["rfc", "linux", "ns2-2002", "jacobson1988"]),
+        "recovery": st.sampled_from([*RECOVERIES, "timeout_only"]),
         "mss": st.sampled_from(["1 byte", "100 bytes", "1448 bytes", "9000 bytes"]),
         "send_jitter": SPANS,
         "pacing": st.sampled_from(["control", "always"]),
@@ -129,6 +129,38 @@ def _fitting(parameters: Tree) -> str:
 @settings(max_examples=40, derandomize=True, database=None)
 @given(st.tuples(HOP, HOP), FLOWS)
 def test_nothing_appears_or_vanishes_on_any_path(hops: tuple[Tree, Tree], flows: list) -> None:
+    _check(hops, flows)
+
+
+FEEDBACK = st.fixed_dictionaries(
+    {
+        "kind": st.just("feedback"),
+        "from": st.just("b"),
+        "algorithm": st.sampled_from(
+            [
+                {"kind": "instcap"},
+                {"kind": "effcap", "m": 3, "n": 7},
+                {"kind": "percentile", "percentile": "10 %", "m": 2, "n": 5},
+                {"kind": "mean", "m": 4},
+            ]
+        ),
+        "delay": SPANS,
+        "period": st.sampled_from(["1 ms", "30 ms", "2 s"]),
+        "sessions": st.integers(1, 3),
+    }
+)
+
+
+@settings(max_examples=25, derandomize=True, database=None)
+@given(st.tuples(HOP, HOP), FEEDBACK, FLOWS)
+def test_nothing_appears_or_vanishes_where_one_hop_follows_the_other(
+    hops: tuple[Tree, Tree], link: Tree, flows: list
+) -> None:
+    follower, followed = hops
+    _check((follower | {"link": link}, followed), flows)
+
+
+def _check(hops: tuple[Tree, Tree], flows: list) -> None:
     described = [{"name": name, **one} for name, one in zip("ab", hops, strict=True)]
     senders = [
         {"name": f"f{number}", "transport": transport, "route": there, "return": back, "traffic": traffic}
