@@ -7,8 +7,9 @@
 //! | [`packet`] | the packet, the pool it lives in, FIFO lists of packets |
 //! | [`observe`] | who is told of drops and marks |
 //! | [`hop`] | impairments, queue, link, propagation delay: one element driven by any clock |
-//! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`], [`estimator`], [`feedback`] | one file per kind of element, one registry per folder |
+//! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`], [`rate_control`], [`estimator`], [`feedback`] | one file per kind of element, one registry per folder |
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
+//! | [`datagram`] | UDP's, which may be under rate control, in the same way |
 //! | [`network`], [`routes`] | from a scenario to hops, and the ways through them |
 //! | [`scenario`] | from text to checked, resolved values |
 //! | [`job`] | runs to be done: replicates of the points of a sweep |
@@ -20,6 +21,7 @@
 
 pub mod activity;
 pub mod congestion;
+pub mod datagram;
 pub mod endpoint;
 pub mod estimator;
 pub mod feedback;
@@ -32,6 +34,7 @@ pub mod network;
 pub mod observe;
 pub mod packet;
 pub mod queue;
+pub mod rate_control;
 pub mod registry;
 pub mod result;
 pub mod routes;

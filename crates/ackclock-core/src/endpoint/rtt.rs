@@ -3,6 +3,47 @@
 use super::parameters::{RtoFloor, TcpParameters};
 use crate::units::Span;
 
+/// How timeouts are made of round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Before the first sample.
+    pub initial: Span,
+    /// The smallest.
+    pub minimum: Span,
+    /// What the smallest bounds.
+    pub floor: RtoFloor,
+    /// The largest.
+    pub maximum: Span,
+    /// The clock's tick, to which round-trip times and timeouts are rounded up: G. Zero is exact.
+    pub granularity: Span,
+    /// Whether the timeout follows the samples.
+    pub adaptive: bool,
+}
+
+impl Timeouts {
+    /// As RFC 6298 has it, with an exact clock.
+    pub const RFC_6298: Timeouts = Timeouts {
+        initial: Span::from_millis(1000),
+        minimum: Span::from_millis(1000),
+        floor: RtoFloor::Timeout,
+        maximum: Span::from_millis(60_000),
+        granularity: Span::ZERO,
+        adaptive: true,
+    };
+
+    /// Those of a TCP.
+    pub fn of(parameters: &TcpParameters) -> Self {
+        Timeouts {
+            initial: parameters.rto_initial,
+            minimum: parameters.rto_minimum,
+            floor: parameters.rto_floor,
+            maximum: parameters.rto_maximum,
+            granularity: parameters.clock_granularity,
+            adaptive: parameters.rto_adaptive,
+        }
+    }
+}
+
 /// Estimates the round-trip time and says when to retransmit.
 ///
 /// With the letters of RFC 6298: SRTT is `scaled_srtt`/8, RTTVAR is `scaled_rttvar`/4, G is `granularity`, K is 4.
@@ -44,14 +85,19 @@ fn round_up(span: Span, tick: Span) -> Span {
 }
 
 impl RttEstimator {
-    /// Before the first sample: the timeout is `rto_initial`.
+    /// A TCP's, before the first sample: the timeout is `rto_initial`.
     pub fn new(parameters: &TcpParameters) -> Self {
+        Self::with(Timeouts::of(parameters))
+    }
+
+    /// Before the first sample: the timeout is the initial one.
+    pub fn with(timeouts: Timeouts) -> Self {
         let mut estimator = RttEstimator {
-            granularity: parameters.clock_granularity,
-            rto_minimum: parameters.rto_minimum,
-            rto_maximum: parameters.rto_maximum,
-            rto_floor: parameters.rto_floor,
-            fixed: (!parameters.rto_adaptive).then_some(parameters.rto_initial),
+            granularity: timeouts.granularity,
+            rto_minimum: timeouts.minimum,
+            rto_maximum: timeouts.maximum,
+            rto_floor: timeouts.floor,
+            fixed: (!timeouts.adaptive).then_some(timeouts.initial),
             scaled_srtt: 0,
             scaled_rttvar: 0,
             base: Span::ZERO,
@@ -59,7 +105,7 @@ impl RttEstimator {
             minimum: None,
             latest: None,
         };
-        estimator.base = estimator.bounded(parameters.rto_initial);
+        estimator.base = estimator.bounded(timeouts.initial);
         estimator.backed_off = estimator.base;
         estimator
     }

@@ -1,0 +1,244 @@
+//! When the next packet may leave.
+
+use super::Scheduling;
+use crate::rate_control::Clocking;
+use crate::streams::Stream;
+use crate::units::{Span, Time};
+
+/// Reckons the moments at which packets leave from a control's [`Clocking`]. A moment that passes without data is lost: what leaves later is counted from
+/// then on, so that an idle application saves nothing up.
+#[derive(Debug)]
+pub(super) struct SendClock {
+    scheduling: Scheduling,
+    stream: Stream,
+    clocking: Clocking,
+    /// The moment of the last packet since the origin, as it should have been, and the part of a nanosecond by which that is early.
+    last: Option<(Time, f64)>,
+    /// The next packet's moment, likewise.
+    next: (Time, f64),
+    /// How much later it leaves by chance; and not before the one ahead of it.
+    late: Span,
+    not_before: Time,
+    /// At which tick packets left last, and how many.
+    tick: (Time, u32),
+}
+
+impl SendClock {
+    pub fn new(scheduling: Scheduling, stream: Stream) -> Self {
+        let mut clock = SendClock {
+            scheduling,
+            stream,
+            clocking: Clocking {
+                origin: Time::NEVER,
+                packets_per_s: 0.0,
+            },
+            last: None,
+            next: (Time::NEVER, 0.0),
+            late: Span::ZERO,
+            not_before: Time::ZERO,
+            tick: (Time::NEVER, 0),
+        };
+        clock.draw();
+        clock
+    }
+
+    fn draw(&mut self) {
+        if self.scheduling.send_jitter > Span::ZERO {
+            self.late = self.stream.uniform_span(self.scheduling.send_jitter);
+        }
+    }
+
+    /// The control may have changed its mind.
+    pub fn follow(&mut self, clocking: Clocking) {
+        if clocking == self.clocking {
+            return;
+        }
+        if clocking.origin != self.clocking.origin {
+            self.last = None;
+        }
+        self.clocking = clocking;
+        self.find();
+    }
+
+    fn find(&mut self) {
+        self.next = match self.last {
+            None => (self.clocking.origin, 0.0),
+            Some((last, fraction)) => {
+                let nanos = 1e9 / self.clocking.packets_per_s + fraction;
+                // Also an infinite or undefined gap.
+                if nanos < u64::MAX as f64 {
+                    let whole = libm::floor(nanos.max(0.0));
+                    (last + Span::from_nanos(whole as u64), nanos.max(0.0) - whole)
+                } else {
+                    (Time::NEVER, 0.0)
+                }
+            }
+        };
+    }
+
+    /// When the next packet leaves if there is data for it.
+    pub fn next(&self) -> Time {
+        if self.next.0.is_never() {
+            return Time::NEVER;
+        }
+        let due = (self.next.0 + self.late).max(self.not_before);
+        let due = round_up(due, self.scheduling.granularity);
+        if due == self.tick.0 && self.tick.1 >= self.most_at_once() {
+            return due + self.scheduling.granularity;
+        }
+        due
+    }
+
+    /// How many packets may leave at one tick: what it owes, and a beginning of the next, but at least the burst.
+    fn most_at_once(&self) -> u32 {
+        let owed = self.clocking.packets_per_s * self.scheduling.granularity.as_seconds();
+        (libm::ceil(owed) as u32)
+            .saturating_add(1)
+            .max(self.scheduling.burst)
+    }
+
+    /// A packet leaves at `now`.
+    pub fn on_sent(&mut self, now: Time) {
+        let granularity = self.scheduling.granularity;
+        if granularity > Span::ZERO {
+            let before = if self.tick.0 == now { self.tick.1 } else { 0 };
+            self.tick = (now, before + 1);
+        }
+        // A tick late is not late, nor is what chance adds to this packet or to the one ahead of it.
+        let slack = granularity + self.scheduling.send_jitter;
+        let moment = match self.next.0 + slack < now {
+            true => (Time::from_nanos(now.as_nanos() - granularity.as_nanos()), 0.0),
+            false => self.next,
+        };
+        self.last = Some(moment);
+        self.not_before = now;
+        self.draw();
+        self.find();
+    }
+
+    /// How many packets have left at this very tick.
+    pub fn together(&self, now: Time) -> u32 {
+        if self.tick.0 == now { self.tick.1 } else { 0 }
+    }
+}
+
+/// Rounds up to whole ticks; a tick of zero rounds nothing.
+fn round_up(time: Time, tick: Span) -> Time {
+    let tick = tick.as_nanos();
+    if tick == 0 {
+        return time;
+    }
+    Time::from_nanos(time.as_nanos().div_ceil(tick).saturating_mul(tick))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streams::Streams;
+
+    fn clock(scheduling: Scheduling, packets_per_s: f64) -> SendClock {
+        let mut clock = SendClock::new(scheduling, Streams::new(1, 0).stream("jitter"));
+        clock.follow(at(0, packets_per_s));
+        clock
+    }
+    fn at(origin_ns: u64, packets_per_s: f64) -> Clocking {
+        Clocking {
+            origin: Time::from_nanos(origin_ns),
+            packets_per_s,
+        }
+    }
+    /// When packets leave up to `until` seconds if there is always data.
+    fn leaving(clock: &mut SendClock, until: f64) -> Vec<Time> {
+        let mut all = Vec::new();
+        while clock.next() <= Time::from_seconds(until) {
+            let now = clock.next();
+            clock.on_sent(now);
+            all.push(now);
+        }
+        all
+    }
+
+    #[test]
+    fn moments_do_not_drift() {
+        let mut exact = clock(Scheduling::default(), 300.0);
+        for (k, now) in leaving(&mut exact, 100.0).into_iter().enumerate() {
+            let expected = k as u64 * 1_000_000_000 / 300;
+            assert!(now.as_nanos().abs_diff(expected) <= 1, "{k}: {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_rate_stretches_the_gap_and_a_new_origin_starts_anew() {
+        let mut clock = clock(Scheduling::default(), 10.0);
+        clock.on_sent(Time::ZERO);
+        clock.follow(at(0, 5.0));
+        assert_eq!(clock.next(), Time::from_seconds(0.2));
+        clock.follow(at(50_000_000, 5.0));
+        assert_eq!(clock.next(), Time::from_seconds(0.05));
+        clock.follow(at(50_000_000, 0.0));
+        assert_eq!(clock.next(), Time::from_seconds(0.05), "the first needs no rate");
+        clock.on_sent(Time::from_seconds(0.05));
+        assert!(clock.next().is_never());
+    }
+
+    #[test]
+    fn time_without_data_is_not_saved_up() {
+        let mut clock = clock(Scheduling::default(), 10.0);
+        clock.on_sent(Time::from_seconds(5.0));
+        assert_eq!(clock.next(), Time::from_seconds(5.1));
+    }
+
+    #[test]
+    fn coarse_ticks_keep_the_mean_rate() {
+        for milliseconds in [1, 10, 20] {
+            for rate in [0.7, 49.0, 50.0, 333.0, 12_345.6] {
+                let granularity = Span::from_millis(milliseconds);
+                let scheduling = Scheduling {
+                    granularity,
+                    ..Scheduling::default()
+                };
+                let left = leaving(&mut clock(scheduling, rate), 1000.0);
+                let error = left.len() as f64 / (1000.0 * rate) - 1.0;
+                assert!(error.abs() < 0.01, "{milliseconds} ms, {rate}: {error}");
+                assert!(left.iter().all(|at| at.as_nanos() % granularity.as_nanos() == 0));
+                let largest = left.chunk_by(|a, b| a == b).map(<[Time]>::len).max().unwrap();
+                let owed = rate * granularity.as_seconds();
+                assert!(
+                    largest as f64 <= (libm::ceil(owed) + 1.0).max(2.0),
+                    "{rate}: {largest}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn after_idling_a_tick_has_no_more_than_its_share() {
+        let scheduling = Scheduling {
+            granularity: Span::from_millis(10),
+            ..Scheduling::default()
+        };
+        let mut clock = clock(scheduling, 1000.0);
+        clock.on_sent(Time::ZERO);
+        let now = Time::from_seconds(3.0);
+        let mut together = 0;
+        while clock.next() <= now {
+            clock.on_sent(now);
+            together += 1;
+        }
+        assert_eq!((together, clock.together(now)), (11, 11));
+    }
+
+    #[test]
+    fn chance_keeps_order_bound_and_rate() {
+        let scheduling = Scheduling {
+            send_jitter: Span::from_millis(8),
+            ..Scheduling::default()
+        };
+        let left = leaving(&mut clock(scheduling, 187.5), 100.0);
+        assert!(left.is_sorted());
+        assert!(left.len().abs_diff(18_750) <= 2, "{}", left.len());
+        let late = |(k, at): (usize, &Time)| at.as_seconds() - k as f64 / 187.5;
+        let worst = left.iter().enumerate().map(late).fold(0.0, f64::max);
+        assert!(worst <= 0.008 + 1e-6 && worst > 0.0075, "{worst}");
+    }
+}

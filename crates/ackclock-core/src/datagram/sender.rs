@@ -1,0 +1,189 @@
+//! The sending side of a UDP flow under rate control.
+
+use super::clock::SendClock;
+use super::{Datagram, Scheduling};
+use crate::rate_control::{Feedback, RateControl, RateState, Sent};
+use crate::streams::Stream;
+use crate::traffic::Write;
+use crate::units::{Bytes, Time};
+
+/// Holds what the application has written until the control's clock lets it go, in packets of one size; only the last one, after the
+/// close, may be shorter.
+#[derive(Debug)]
+pub struct DatagramSender {
+    control: Box<dyn RateControl>,
+    clock: SendClock,
+    mss: u64,
+    /// What the application has written and not been sent, in bytes; `u64::MAX` without end.
+    waiting: u64,
+    phase: Phase,
+    next_sequence: u64,
+    statistics: DatagramSenderStatistics,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Open,
+    /// The application will write no more.
+    Closed,
+    Stopped,
+}
+
+/// Counts of one sender since it was made.
+#[derive(Clone, Copy, Debug)]
+pub struct DatagramSenderStatistics {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Their payload.
+    pub sent_bytes: Bytes,
+    /// Answers that arrived.
+    pub feedbacks: u64,
+    /// Round-trip samples taken.
+    pub rtt_samples: u64,
+    /// Their sum, in seconds.
+    pub rtt_sum_s: f64,
+    /// The smallest, in seconds; infinite before the first.
+    pub rtt_min_s: f64,
+    /// The largest, in seconds.
+    pub rtt_max_s: f64,
+    /// Most datagrams that left at one moment.
+    pub largest_burst: u32,
+}
+
+impl DatagramSender {
+    /// A sender that has not been opened, with packets of `mss` payload. Chance delays are drawn from `jitter`.
+    pub fn new(control: Box<dyn RateControl>, mss: Bytes, scheduling: Scheduling, jitter: Stream) -> Self {
+        DatagramSender {
+            control,
+            clock: SendClock::new(scheduling, jitter),
+            mss: mss.0.max(1),
+            waiting: 0,
+            phase: Phase::Idle,
+            next_sequence: 0,
+            statistics: DatagramSenderStatistics {
+                sent: 0,
+                sent_bytes: Bytes::ZERO,
+                feedbacks: 0,
+                rtt_samples: 0,
+                rtt_sum_s: 0.0,
+                rtt_min_s: f64::INFINITY,
+                rtt_max_s: 0.0,
+                largest_burst: 0,
+            },
+        }
+    }
+
+    /// Starts.
+    pub fn open(&mut self, now: Time) {
+        self.phase = Phase::Open;
+        self.control.start(now);
+        self.clock.follow(self.control.clocking());
+    }
+    /// The application writes.
+    pub fn write(&mut self, write: Write) {
+        self.waiting = match write {
+            Write::Unlimited => u64::MAX,
+            Write::Bytes(bytes) => self.waiting.saturating_add(bytes.0),
+        };
+    }
+    /// The application will write no more: what remains is sent.
+    pub fn close(&mut self) {
+        if self.phase != Phase::Stopped {
+            self.phase = Phase::Closed;
+        }
+    }
+    /// Nothing more is sent.
+    pub fn stop(&mut self) {
+        self.phase = Phase::Stopped;
+    }
+
+    /// The payload of the next packet, if there is one to be sent.
+    fn ready(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Idle | Phase::Stopped => None,
+            _ if self.waiting >= self.mss => Some(self.mss),
+            Phase::Closed if self.waiting > 0 => Some(self.waiting),
+            Phase::Open | Phase::Closed => None,
+        }
+    }
+    /// Whether there is nothing left to be done.
+    fn is_over(&self) -> bool {
+        match self.phase {
+            Phase::Idle | Phase::Open => false,
+            Phase::Closed => self.waiting == 0,
+            Phase::Stopped => true,
+        }
+    }
+
+    /// When it wants to be called.
+    pub fn poll_timeout(&self) -> Time {
+        if self.is_over() {
+            return Time::NEVER;
+        }
+        let due = self.ready().map_or(Time::NEVER, |_| self.clock.next());
+        due.min(self.control.poll_timeout())
+    }
+
+    /// Lets the control do what is due by `now`.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.control.poll_timeout() <= now && !self.is_over() {
+            self.control.handle_timeout(now);
+            self.clock.follow(self.control.clocking());
+        }
+    }
+
+    /// The receiver has answered.
+    pub fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
+        let rtt = feedback.rtt(now).as_seconds();
+        let counts = &mut self.statistics;
+        counts.feedbacks += 1;
+        counts.rtt_samples += 1;
+        counts.rtt_sum_s += rtt;
+        counts.rtt_min_s = counts.rtt_min_s.min(rtt);
+        counts.rtt_max_s = counts.rtt_max_s.max(rtt);
+        self.control.on_feedback(now, feedback);
+        self.clock.follow(self.control.clocking());
+    }
+
+    /// The next packet that leaves at `now`, if there is one.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
+        let length = self.ready().filter(|_| self.clock.next() <= now)?;
+        if self.waiting != u64::MAX {
+            self.waiting -= length;
+        }
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.clock.on_sent(now);
+        let counts = &mut self.statistics;
+        counts.sent += 1;
+        counts.sent_bytes += Bytes(length);
+        counts.largest_burst = counts.largest_burst.max(self.clock.together(now));
+        let sent = Sent {
+            sequence,
+            length: Bytes(length),
+            data_limited: self.ready().is_none(),
+        };
+        self.control.on_sent(now, &sent);
+        self.clock.follow(self.control.clocking());
+        Some(Datagram {
+            sequence,
+            length: Bytes(length),
+            stamp: now,
+            rtt: self.control.carried_rtt(),
+        })
+    }
+
+    /// What the control shows of itself.
+    pub fn state(&self) -> RateState {
+        self.control.state()
+    }
+    /// Counts.
+    pub const fn statistics(&self) -> &DatagramSenderStatistics {
+        &self.statistics
+    }
+    /// Whether everything that will ever be written has been sent.
+    pub fn is_finished(&self) -> bool {
+        self.phase == Phase::Closed && self.waiting == 0
+    }
+}

@@ -1,0 +1,250 @@
+//! General AIMD on a rate: TCP's additive increase and multiplicative decrease without its window, after the Rate Adaptation Protocol.
+
+use super::acknowledging::{Acknowledging, MOST};
+use super::log::{Log, News};
+use super::{Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, Sent};
+use crate::endpoint::rtt::{RttEstimator, Timeouts};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::units::{Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Gaimd {
+    /// Additive increase: packets per round-trip time that the rate grows by in each round-trip time; 1 in TCP and RAP.
+    pub increase: f64,
+    /// Multiplicative decrease: what a loss leaves of the rate; 1/2 in TCP and RAP.
+    pub decrease: f64,
+    /// Packets behind a missing one that mean a loss.
+    #[schemars(range(min = 1, max = 63))]
+    pub duplicate_threshold: u8,
+    /// The round-trip time that is assumed before the first sample: the first rate is one packet in it. Our choice.
+    pub initial_rtt: Span,
+    /// Smallest timeout of a packet that is not acknowledged.
+    pub rto_minimum: Span,
+    /// Bits of the receiver's vector.
+    #[schemars(range(min = 1, max = 64))]
+    pub vector: u8,
+}
+
+impl Default for Gaimd {
+    fn default() -> Self {
+        Gaimd {
+            increase: 1.0,
+            decrease: 0.5,
+            duplicate_threshold: 3,
+            initial_rtt: Span::from_millis(500),
+            rto_minimum: Span::from_millis(200),
+            vector: 8,
+        }
+    }
+}
+
+impl Element<RateControlKind> for Gaimd {
+    const NAME: &'static str = "gaimd";
+    const LABEL: &'static str = "AIMD rate";
+    const SUMMARY: &'static str = "Additive increase and multiplicative decrease of the rate, once per round-trip time (RAP without its fine-grain adaptation).";
+    const REFERENCE: &'static str = "Rejaie, Handley, Estrin 1999, INFOCOM; Yang, Lam 2000, ICNP";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        let refuse =
+            |field: &str, value: serde_json::Value, remedy: &str| Err(Error::new(field, &value, remedy));
+        if !(self.increase > 0.0 && self.increase.is_finite()) {
+            return refuse(
+                "increase",
+                json!(self.increase),
+                "is no growth; write for example 1",
+            );
+        }
+        if !(self.decrease > 0.0 && self.decrease < 1.0) {
+            return refuse(
+                "decrease",
+                json!(self.decrease),
+                "is no share; write for example 0.5",
+            );
+        }
+        if !(1..MOST).contains(&self.duplicate_threshold) {
+            let remedy = "is no number of packets; write one from 1 to 63, for example 3";
+            return refuse("duplicate_threshold", json!(self.duplicate_threshold), remedy);
+        }
+        if !(1..=MOST).contains(&self.vector) {
+            return refuse(
+                "vector",
+                json!(self.vector),
+                "is no number of bits; write one from 1 to 64",
+            );
+        }
+        for (field, span) in [
+            ("initial_rtt", self.initial_rtt),
+            ("rto_minimum", self.rto_minimum),
+        ] {
+            if span == Span::ZERO {
+                return refuse(field, json!(span), "is no time; write for example \"200 ms\"");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Recipe<RateControlKind> for Gaimd {
+    fn build(&self, context: RateContext<'_>) -> Halves {
+        Halves {
+            sender: Box::new(GaimdSender::new(self.clone(), context.mss)),
+            receiver: Box::new(Acknowledging::new(self.vector)),
+        }
+    }
+}
+
+/// The slowest rate, in packets per second: one in 64 s, as RFC 5348 section 4.3 has it, or nothing would ever tell that the path is there again.
+const SLOWEST: f64 = 1.0 / 64.0;
+
+#[derive(Debug)]
+struct GaimdSender {
+    parameters: Gaimd,
+    mss: Bytes,
+    rtt: RttEstimator,
+    /// In packets per second.
+    rate: f64,
+    origin: Time,
+    /// When the rate grows next.
+    step_end: Time,
+    log: Log,
+    /// One more than the highest number that is known to have arrived.
+    arrived: u64,
+    /// Losses of packets before this number have been reacted to.
+    reacted_before: u64,
+    marked: u64,
+    lost: u64,
+    spurious: u64,
+    timeouts: u64,
+}
+
+impl GaimdSender {
+    fn new(parameters: Gaimd, mss: Bytes) -> Self {
+        let timeouts = Timeouts {
+            initial: parameters.initial_rtt.max(parameters.rto_minimum),
+            minimum: parameters.rto_minimum,
+            ..Timeouts::RFC_6298
+        };
+        GaimdSender {
+            rtt: RttEstimator::with(timeouts),
+            rate: 1.0 / parameters.initial_rtt.as_seconds(),
+            origin: Time::NEVER,
+            step_end: Time::NEVER,
+            log: Log::default(),
+            arrived: 0,
+            reacted_before: 0,
+            marked: 0,
+            lost: 0,
+            spurious: 0,
+            timeouts: 0,
+            parameters,
+            mss,
+        }
+    }
+
+    fn round_trip(&self) -> Span {
+        self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt)
+    }
+
+    /// Less, unless that has been done since the packet was sent. The next step of growth is a round trip away.
+    fn react(&mut self, now: Time, sequence: u64) {
+        if sequence < self.reacted_before {
+            return;
+        }
+        self.reacted_before = self.log.next();
+        self.rate = (self.rate * self.parameters.decrease).max(SLOWEST);
+        self.step_end = now + self.round_trip();
+    }
+
+    /// Everything up to `sequence` of which there is no news is lost.
+    fn lose_up_to(&mut self, now: Time, sequence: u64) {
+        for number in self.log.unknown()..=sequence {
+            if self.log.lose(number) {
+                self.lost += 1;
+                self.react(now, number);
+            }
+        }
+    }
+}
+
+impl RateControl for GaimdSender {
+    fn start(&mut self, now: Time) {
+        self.origin = now;
+        self.step_end = now + self.round_trip();
+    }
+
+    fn on_sent(&mut self, now: Time, _sent: &Sent) {
+        self.log.push(now + self.rtt.rto());
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.rtt.sample(feedback.rtt(now));
+        for number in feedback.received.numbers(feedback.sequence) {
+            self.spurious += u64::from(self.log.receive(number) == News::SpuriousLoss);
+        }
+        self.arrived = self.arrived.max(feedback.sequence + 1);
+        if feedback.marked > self.marked {
+            self.marked = feedback.marked;
+            self.react(now, feedback.sequence);
+        }
+        // As many later packets have arrived as the threshold says: with reordering fewer may have, which is RAP's own approximation.
+        if let Some(before) = self
+            .arrived
+            .checked_sub(u64::from(self.parameters.duplicate_threshold) + 1)
+        {
+            self.lose_up_to(now, before);
+        }
+    }
+
+    fn poll_timeout(&self) -> Time {
+        let oldest = self.log.limit(self.log.unknown()).unwrap_or(Time::NEVER);
+        self.step_end.min(oldest)
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        while self
+            .log
+            .limit(self.log.unknown())
+            .is_some_and(|limit| limit <= now)
+        {
+            let number = self.log.unknown();
+            self.timeouts += u64::from(number >= self.reacted_before);
+            self.lose_up_to(now, number);
+        }
+        if self.step_end <= now {
+            let rtt = self.round_trip();
+            // A rate grows where there is news that packets arrive.
+            if self.arrived > self.reacted_before || self.reacted_before == 0 && self.arrived > 0 {
+                self.rate += self.parameters.increase / rtt.as_seconds();
+            }
+            self.step_end = now + rtt;
+        }
+    }
+
+    fn clocking(&self) -> Clocking {
+        Clocking {
+            origin: self.origin,
+            packets_per_s: self.rate,
+        }
+    }
+
+    fn state(&self) -> RateState {
+        RateState {
+            rate: self.rate * self.mss.as_f64(),
+            loss_event_rate: f64::NAN,
+            mode: "aimd",
+            lost: self.lost,
+            spurious_losses: self.spurious,
+            timeouts: self.timeouts,
+            rtt: self.rtt.latest(),
+            smoothed_rtt: self.rtt.smoothed(),
+            timeout: Some(self.rtt.rto()),
+        }
+    }
+}
