@@ -133,6 +133,7 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     "kind",
     [
         "controls",
+        "rate_controls",
         "estimators",
         "queues",
         "links",

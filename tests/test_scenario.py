@@ -132,7 +132,7 @@ def test_the_schema_accepts_what_the_engine_accepts(leaky_pipe: Scenario) -> Non
 
 
 def test_every_registered_thing_says_what_it_is() -> None:
-    for kind in ("controls", "estimators", "queues", "links", "feedback", "impairments", "traffic"):
+    for kind in ("controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic"):
         assert registry()[kind]
         for entry in registry()[kind]:
             assert entry["name"]

@@ -415,8 +415,8 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "models", "metrics", "causes",
-    "experiments", "presets", "schema",
+    "controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "models",
+    "metrics", "causes", "experiments", "presets", "schema",
 )  # fmt: skip
 
 

@@ -52,6 +52,13 @@ KINDS = {
         "control = {}",
         'Written as `control` in the table `transport = { kind = "tcp", … }` of a flow.',
     ),
+    "rate_controls": Kind(
+        "Rate controls",
+        "rate control",
+        "control = {}",
+        'Written as `control` in the table `transport = { kind = "udp", … }` of a flow. Without one, UDP sends each '
+        "write of the application at once.",
+    ),
     "estimators": Kind(
         "Rate estimators",
         "rate estimator",
@@ -309,11 +316,10 @@ def _scenario_page(registered: Json, described: Json) -> str:
     )
     page.fields(described)
     page.explain()
-    for kind in ("tcp", "udp"):
-        transport = _tagged(described, kind)
-        if transport:
-            page.heading(2, f'transport = {{ kind = "{kind}", … }}')
-            page.fields(transport, missing="[preset](presets.md)" if kind == "tcp" else "—")
+    for transport in _transports(described):
+        kind, control = _kind(transport), ", control = …" if "control" in transport["properties"] else ""
+        page.heading(2, f'transport = {{ kind = "{kind}"{control}, … }}')
+        page.fields(transport, missing="[preset](presets.md)" if kind == "tcp" else "—")
     return page.finish()
 
 
@@ -520,6 +526,13 @@ def _choices(definition: Json) -> dict[str, str]:
 def _kind(table: Json) -> Any:
     """What a table's `kind` must be; nothing if that is not said."""
     return table.get("properties", {}).get("kind", {}).get("const")
+
+
+def _transports(described: Json) -> Iterable[Json]:
+    """The tables that a flow's transport may be."""
+    flow = described.get("$defs", {}).get("Flow", described)
+    transports: Iterable[Json] = flow["properties"].get("transport", {}).get("oneOf", ())
+    return transports
 
 
 def _tagged(tree: Any, kind: str) -> Json:

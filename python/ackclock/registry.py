@@ -11,9 +11,9 @@ from ackclock import _native
 def registry() -> dict[str, Any]:
     """The lists by kind.
 
-    `controls`, `queues`, `links`, `impairments` and `traffic` hold records with `name`, `label`, `summary`,
-    `reference` and `parameters` (a JSON schema), in reading order; `presets` maps a name to its TCP parameters. Do
-    not change it.
+    `controls`, `rate_controls`, `queues`, `links`, `impairments` and `traffic` hold records with `name`, `label`,
+    `summary`, `reference` and `parameters` (a JSON schema), in reading order; `presets` maps a name to its TCP
+    parameters. Do not change it.
     """
     listed: dict[str, Any] = json.loads(_native.registry())
     return listed

@@ -403,7 +403,11 @@ def _describe(way: str, scenario: Scenario, points: list[Point], resolved: list[
         "versions": {"ackclock": version()},
         "partial": False,
         "warnings": [],
-        "controls": [{"name": entry["name"], "label": entry["label"]} for entry in registry()["controls"]],
+        "controls": [
+            {"name": entry["name"], "label": entry["label"]}
+            for kind in ("controls", "rate_controls")
+            for entry in registry()[kind]
+        ],
         "scenario": scenario.tree,
         "points": [
             {"assignments": point.assignments, "scenario": tree} for point, tree in zip(points, resolved, strict=True)

@@ -45,6 +45,7 @@ QUEUE = {
 }
 REGISTERED = {
     "controls": [],
+    "rate_controls": [],
     "estimators": [],
     "queues": [QUEUE],
     "links": [],

@@ -3,7 +3,8 @@
 //! Elements pass a [`PacketId`] on; nothing is copied or allocated per packet. A packet is in at most one
 //! [`Fifo`] at a time, so it cannot be in two places: conservation is structural.
 
-use crate::units::{Bytes, Time};
+use crate::rate_control::Feedback;
+use crate::units::{Bytes, Span, Time};
 
 /// Names a packet in its [`PacketPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +36,8 @@ pub enum PacketKind {
     SynAck = 3,
     /// A UDP datagram.
     Datagram = 4,
+    /// A receiver's answer to datagrams under rate control.
+    Feedback = 5,
 }
 
 /// The two ECN bits of the IP header (RFC 3168 section 5).
@@ -63,8 +66,8 @@ pub struct Packet {
     pub stamp: Time,
     /// Whose it is.
     pub flow: FlowId,
-    /// SACK blocks of an ACK, if any.
-    sack: u32,
+    /// Which options it carries, if any.
+    options: u32,
     next: PacketId,
     /// Length on the wire, headers included, in bytes.
     pub size: u16,
@@ -91,7 +94,7 @@ impl Packet {
             sequence,
             stamp,
             flow,
-            sack: u32::MAX,
+            options: u32::MAX,
             next: PacketId::NONE,
             size,
             position: 0,
@@ -109,7 +112,8 @@ impl Packet {
             1 => PacketKind::Ack,
             2 => PacketKind::Syn,
             3 => PacketKind::SynAck,
-            _ => PacketKind::Datagram,
+            4 => PacketKind::Datagram,
+            _ => PacketKind::Feedback,
         }
     }
     /// Whether it travels from the sender of data to the receiver.
@@ -207,6 +211,17 @@ impl SackBlocks {
     }
 }
 
+/// What few packets carry beside their header.
+#[derive(Clone, Copy, Debug)]
+pub enum Options {
+    /// What the receiver holds beyond the cumulative ACK; at least one block.
+    Sack(SackBlocks),
+    /// What the receiver of datagrams says.
+    Feedback(Feedback),
+    /// The sender's estimate of the round-trip time, for the receiver of a datagram.
+    RoundTrip(Span),
+}
+
 /// Owns every packet of a run. Freed slots are used again, the last freed first.
 #[derive(Debug)]
 pub struct PacketPool {
@@ -214,8 +229,8 @@ pub struct PacketPool {
     /// The first free slot; each leads to the next.
     free: PacketId,
     live: usize,
-    sacks: Vec<SackBlocks>,
-    free_sacks: Vec<u32>,
+    options: Vec<Options>,
+    free_options: Vec<u32>,
 }
 
 impl Default for PacketPool {
@@ -224,8 +239,8 @@ impl Default for PacketPool {
             packets: Vec::new(),
             free: PacketId::NONE,
             live: 0,
-            sacks: Vec::new(),
-            free_sacks: Vec::new(),
+            options: Vec::new(),
+            free_options: Vec::new(),
         }
     }
 }
@@ -274,11 +289,11 @@ impl PacketPool {
 
     /// Puts an ACK in the place of a packet that has arrived.
     #[inline(always)] // so that the packet is built in its slot
-    pub fn replace(&mut self, id: PacketId, ack: Packet, sacks: Option<&SackBlocks>) {
-        self.forget_sack_blocks(id);
+    pub fn replace(&mut self, id: PacketId, ack: Packet, options: Option<Options>) {
+        self.forget_options(id);
         self[id] = ack;
-        if let Some(sacks) = sacks {
-            self.set_sack_blocks(id, *sacks);
+        if let Some(options) = options {
+            self.set_options(id, options);
         }
     }
 
@@ -286,52 +301,58 @@ impl PacketPool {
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.live -= 1;
-        self.forget_sack_blocks(id);
+        self.forget_options(id);
         self[id].next = self.free;
         self.free = id;
     }
 
     #[inline(always)]
-    fn forget_sack_blocks(&mut self, id: PacketId) {
-        let slot = self[id].sack;
+    fn forget_options(&mut self, id: PacketId) {
+        let slot = self[id].options;
         if slot != u32::MAX {
-            self.free_sacks.push(slot);
-            self[id].sack = u32::MAX;
+            self.free_options.push(slot);
+            self[id].options = u32::MAX;
         }
     }
 
     /// A second packet like the first, in no list.
     pub fn duplicate(&mut self, id: PacketId) -> PacketId {
-        let sacks = self.sack_blocks(id).copied();
+        let options = self.options(id).copied();
         let mut copy = self[id];
         copy.next = PacketId::NONE;
-        copy.sack = u32::MAX;
+        copy.options = u32::MAX;
         let copy = self.insert(copy);
-        if let Some(sacks) = sacks {
-            self.set_sack_blocks(copy, sacks);
+        if let Some(options) = options {
+            self.set_options(copy, options);
         }
         copy
+    }
+
+    /// What a packet carries beside its header; most carry nothing.
+    #[inline]
+    pub fn options(&self, id: PacketId) -> Option<&Options> {
+        self.options.get(self[id].options as usize)
     }
 
     /// The SACK blocks of an ACK; most have none.
     #[inline]
     pub fn sack_blocks(&self, id: PacketId) -> Option<&SackBlocks> {
-        self.sacks.get(self[id].sack as usize)
+        match self.options(id) {
+            Some(Options::Sack(blocks)) => Some(blocks),
+            _ => None,
+        }
     }
 
-    /// Gives SACK blocks to an ACK that has none yet.
+    /// Gives options to a packet that has none yet.
     #[inline]
-    pub fn set_sack_blocks(&mut self, id: PacketId, blocks: SackBlocks) {
-        if blocks.is_empty() {
-            return;
-        }
-        debug_assert_eq!(self[id].sack, u32::MAX, "SACK blocks are set once");
-        let slot = self.free_sacks.pop().unwrap_or_else(|| {
-            self.sacks.push(SackBlocks::default());
-            self.sacks.len() as u32 - 1
+    pub fn set_options(&mut self, id: PacketId, options: Options) {
+        debug_assert_eq!(self[id].options, u32::MAX, "options are set once");
+        let slot = self.free_options.pop().unwrap_or_else(|| {
+            self.options.push(options);
+            self.options.len() as u32 - 1
         });
-        self.sacks[slot as usize] = blocks;
-        self[id].sack = slot;
+        self.options[slot as usize] = options;
+        self[id].options = slot;
     }
 
     /// How many there are in the list from `head` to `tail`.
@@ -587,19 +608,19 @@ mod tests {
     }
 
     #[test]
-    fn slots_and_sack_blocks_are_used_again() {
+    fn slots_and_options_are_used_again() {
         let mut pool = PacketPool::new();
         let mut blocks = SackBlocks::default();
         blocks.push(SackBlock { start: 3, end: 5 });
         for _ in 0..10 {
             let id = pool.insert(packet(0));
-            pool.set_sack_blocks(id, blocks);
+            pool.set_options(id, Options::Sack(blocks));
             let copy = pool.duplicate(id);
             assert_eq!(pool.sack_blocks(copy).unwrap().as_slice(), blocks.as_slice());
             pool.remove(id);
             pool.remove(copy);
         }
-        assert_eq!((pool.packets.len(), pool.sacks.len()), (2, 2));
+        assert_eq!((pool.packets.len(), pool.options.len()), (2, 2));
     }
 
     #[test]

@@ -141,7 +141,7 @@ rows! {
         flow: &'a str,
         /// Number of the instance in its group.
         instance: i64,
-        /// Name of the congestion control, or `udp`.
+        /// Name of the congestion control or rate control, or `udp`.
         control: &'a str,
         /// When it started.
         start_s: f64,
@@ -177,6 +177,10 @@ rows! {
         rtt_min_s: f64,
         /// Largest round-trip time of the whole run.
         rtt_max_s: f64,
+        /// Packets that a sender under rate control holds lost.
+        lost_packets: f64,
+        /// Of these, packets that news came of later.
+        spurious_losses: f64,
         /// Mean congestion window at the sampling times.
         cwnd_mean_bytes: f64,
     }
@@ -217,6 +221,10 @@ rows! {
         mode: &'a str,
         /// Rate that the control believes the path gives, if it estimates one.
         rate_estimate_bit_per_s: f64,
+        /// Payload per second that a rate control allows.
+        allowed_rate_bit_per_s: f64,
+        /// What a rate control takes for the loss rate, by its own definition: packets lost, or loss events.
+        loss_event_rate: f64,
     }
 }
 

@@ -9,6 +9,7 @@ use ackclock_core::link::{Link, LinkContext, LinkKind};
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::queue::{Discipline, Occupancy, QueueKind};
+use ackclock_core::rate_control::RateControlKind;
 use ackclock_core::registry::{Chosen, Kind, Place, choose};
 use ackclock_core::scenario::files::Files;
 use ackclock_core::streams::Streams;
@@ -129,6 +130,7 @@ fn check_registry<K: Kind>() {
 #[test]
 fn registries_are_complete() {
     check_registry::<ControlKind>();
+    check_registry::<RateControlKind>();
     check_registry::<EstimatorKind>();
     check_registry::<LinkKind>();
     check_registry::<FeedbackKind>();
@@ -387,7 +389,7 @@ proptest! {
                 prop_assert_eq!(write.is_none(), at.is_never(), "{}", chosen.name);
                 match write {
                     Some(Write::Bytes(bytes)) => sum += bytes,
-                    Some(Write::Unlimited) => prop_assert_eq!(one.suits(), Suits::Tcp),
+                    Some(Write::Unlimited) => prop_assert_eq!(one.suits(), Suits::Controlled),
                     None => break,
                 }
                 prop_assert_ne!(write, Some(Write::Bytes(Bytes::ZERO)));

@@ -81,7 +81,7 @@ fn changed(path: &str, value: Value) -> Value {
 fn tcp(scenario: &Scenario, flow: usize) -> &TcpParameters {
     match &scenario.flows[flow].transport {
         Transport::Tcp { parameters, .. } => parameters,
-        Transport::Udp { .. } => panic!("flow {flow} is not TCP"),
+        Transport::Udp { .. } | Transport::Controlled { .. } => panic!("flow {flow} is not TCP"),
     }
 }
 
@@ -412,7 +412,7 @@ fn mistakes_in_flows_name_field_value_and_remedy() {
         (
             "flows.cross.traffic",
             json!({ "kind": "bulk" }),
-            r#"flows.cross.traffic.kind: "bulk" cannot go over UDP, which has no window; write one with a rate, or transport kind "tcp""#,
+            r#"flows.cross.traffic.kind: "bulk" cannot go over UDP without control; write one with a rate, give the transport a control, or write transport kind "tcp""#,
         ),
         (
             "flows.cross.traffic",
@@ -478,7 +478,17 @@ fn mistakes_in_transports_name_field_value_and_remedy() {
         (
             "flows.cross.transport.control",
             json!({ "kind": "reno" }),
-            "flows.cross.transport.control: no such field; write one of mss, header",
+            r#"flows.cross.transport.control.kind: "reno" is no rate control; …"#,
+        ),
+        (
+            "flows.cross.transport.send_jitter",
+            json!("1 ms"),
+            r#"flows.cross.transport.send_jitter: "1 ms" is for UDP under rate control; add for example control = { kind = "tfrc" }, or leave it out"#,
+        ),
+        (
+            "flows.cross.transport",
+            json!({ "kind": "udp", "control": { "kind": "gaimd" }, "feedback_size": "0 bytes" }),
+            r#"flows.cross.return: [] has no hop for the ACKs; write for example ["return"]"#,
         ),
         (
             "flows.abse.transport.delayed_ack.every",
@@ -642,6 +652,10 @@ fn the_schema_and_the_catalogue_name_every_element() {
         (
             "controls",
             "/$defs/Flow/properties/transport/oneOf/0/properties/control",
+        ),
+        (
+            "rate_controls",
+            "/$defs/Flow/properties/transport/oneOf/2/properties/control",
         ),
     ] {
         let choices = schema.pointer(place).unwrap()["oneOf"].as_array().unwrap();

@@ -77,7 +77,7 @@ fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
             Transport::Tcp { parameters, .. } => {
                 PacketEncoder::tcp(addresses, parameters, topology.flows[number as usize].total())
             }
-            Transport::Udp { .. } => PacketEncoder::udp(addresses),
+            Transport::Udp { .. } | Transport::Controlled { .. } => PacketEncoder::udp(addresses),
         }
     };
     (0..)

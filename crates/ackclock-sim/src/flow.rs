@@ -3,12 +3,14 @@
 use crate::events::{Alarm, EventQueue, Target};
 use crate::prefetch::prefetch;
 use ackclock_core::activity::Activity;
+use ackclock_core::datagram::{DatagramParameters, DatagramReceiver, DatagramSender, Once};
 use ackclock_core::endpoint::{
     Acknowledgement, AcknowledgementKind, Receiver, Segment, SegmentKind, Sender, TcpParameters,
 };
-use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind, SackBlocks};
+use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketKind};
+use ackclock_core::rate_control::Arrived;
 use ackclock_core::traffic::{Traffic, Write};
-use ackclock_core::units::{Bytes, Time};
+use ackclock_core::units::{Bytes, Span, Time};
 
 /// A flow of the run.
 #[derive(Debug)]
@@ -71,6 +73,8 @@ pub enum Protocol {
     },
     /// UDP.
     Udp(Datagrams),
+    /// UDP under rate control.
+    Controlled(Box<Controlled>),
 }
 
 impl Protocol {
@@ -90,9 +94,23 @@ impl Protocol {
             ..Datagrams::default()
         })
     }
+    /// UDP endpoints under rate control.
+    pub fn controlled(
+        sender: DatagramSender,
+        receiver: DatagramReceiver,
+        parameters: &DatagramParameters,
+    ) -> Self {
+        Protocol::Controlled(Box::new(Controlled {
+            sender,
+            receiver,
+            header: parameters.header.0 as u16,
+            feedback_size: parameters.feedback_size.0 as u16,
+            ecn: parameters.ecn,
+        }))
+    }
 }
 
-/// A UDP sender and receiver: datagrams are numbered, and each counts once.
+/// A UDP sender and receiver without control: datagrams are numbered, and each counts once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Datagrams {
     header: u16,
@@ -100,26 +118,60 @@ pub struct Datagrams {
     pub sent: u64,
     /// Payload received, each datagram once.
     pub delivered: Bytes,
-    highest: u64,
-    /// Bit n: number `highest` − n has been seen.
-    seen: u64,
+    once: Once,
 }
 
 impl Datagrams {
     fn receive(&mut self, packet: &Packet) {
-        let number = packet.sequence + 1; // so that nothing received is highest = 0
-        if number > self.highest {
-            let ahead = number - self.highest;
-            self.seen = if ahead < 64 { self.seen << ahead } else { 0 };
-            self.highest = number;
-        }
-        let behind = self.highest - number;
-        // What comes more than 63 numbers late is taken for new: its duplicate would have to be as late.
-        let bit = 1_u64.checked_shl(behind as u32).unwrap_or(0);
-        if behind >= 64 || self.seen & bit == 0 {
-            self.seen |= bit;
+        if self.once.is_new(packet.sequence) {
             self.delivered += packet.bytes().saturating_sub(Bytes(self.header.into()));
         }
+    }
+}
+
+/// A UDP sender and receiver under rate control.
+#[derive(Debug)]
+pub struct Controlled {
+    /// Sends datagrams.
+    pub sender: DatagramSender,
+    /// Answers them.
+    pub receiver: DatagramReceiver,
+    header: u16,
+    feedback_size: u16,
+    ecn: bool,
+}
+
+impl Controlled {
+    fn receive(&mut self, now: Time, packet: &Packet, options: Option<&Options>) {
+        let rtt = match options {
+            Some(Options::RoundTrip(rtt)) => Some(*rtt),
+            _ => None,
+        };
+        let data = Arrived {
+            sequence: packet.sequence,
+            sent_at: packet.stamp,
+            length: Bytes(u64::from(packet.size - self.header)),
+            rtt,
+            marked: packet.ecn() == Ecn::Marked,
+        };
+        self.receiver.handle_datagram(now, &data);
+    }
+
+    fn poll_transmit(&mut self, now: Time, flow: FlowId) -> Option<Packet> {
+        let datagram = self.sender.poll_transmit(now)?;
+        let size = datagram.length.0 as u16 + self.header;
+        let mut packet = Packet::new(PacketKind::Datagram, flow, datagram.sequence, size, now);
+        if self.ecn {
+            packet.set_ecn(Ecn::Capable);
+        }
+        Some(packet)
+    }
+
+    fn poll_feedback(&mut self, now: Time, flow: FlowId) -> Option<(Packet, Option<Options>)> {
+        let feedback = self.receiver.poll_feedback(now)?;
+        let (number, echo) = (feedback.sequence, feedback.echo);
+        let packet = Packet::new(PacketKind::Feedback, flow, number, self.feedback_size, echo);
+        Some((packet, Some(Options::Feedback(feedback))))
     }
 }
 
@@ -161,6 +213,7 @@ impl Flow {
         match &self.protocol {
             Protocol::Tcp { sender, .. } => sender.poll_timeout().min(self.next_own),
             Protocol::Udp(_) => self.next_own,
+            Protocol::Controlled(controlled) => controlled.sender.poll_timeout().min(self.next_own),
         }
     }
 
@@ -179,8 +232,10 @@ impl Flow {
     /// Begins to fetch the sending side, whose place only the flow itself knows.
     #[inline(always)]
     pub fn prefetch_sender(&self) {
-        if let Protocol::Tcp { sender, .. } = &self.protocol {
-            prefetch(sender.as_ref());
+        match &self.protocol {
+            Protocol::Tcp { sender, .. } => prefetch(sender.as_ref()),
+            Protocol::Udp(_) => {}
+            Protocol::Controlled(controlled) => prefetch(controlled.as_ref()),
         }
     }
 
@@ -208,8 +263,10 @@ impl Flow {
         if self.next_own <= now {
             self.handle_own(now);
         }
-        if let Protocol::Tcp { sender, .. } = &mut self.protocol {
-            sender.handle_timeout(now);
+        match &mut self.protocol {
+            Protocol::Tcp { sender, .. } => sender.handle_timeout(now),
+            Protocol::Udp(_) => {}
+            Protocol::Controlled(controlled) => controlled.sender.handle_timeout(now),
         }
     }
 
@@ -217,30 +274,47 @@ impl Flow {
     fn handle_own(&mut self, now: Time) {
         if !self.started {
             self.started = true;
-            if let Protocol::Tcp { sender, .. } = &mut self.protocol {
-                sender.open(now);
+            match &mut self.protocol {
+                Protocol::Tcp { sender, .. } => sender.open(now),
+                Protocol::Udp(_) => {}
+                Protocol::Controlled(controlled) => controlled.sender.open(now),
             }
         }
-        let next_write = self.next_write();
         if now >= self.activity.stop {
             self.stopped = true;
-            if let Protocol::Tcp { sender, .. } = &mut self.protocol {
-                sender.stop(now);
+            match &mut self.protocol {
+                Protocol::Tcp { sender, .. } => sender.stop(now),
+                Protocol::Udp(_) => {}
+                Protocol::Controlled(controlled) => controlled.sender.stop(),
             }
-        } else if next_write <= now
-            && let Protocol::Tcp { sender, .. } = &mut self.protocol
-        {
-            while self.activity.start + self.traffic.poll_timeout().since(Time::ZERO) <= now {
-                let Some(write) = self.traffic.poll_write() else {
-                    break;
-                };
-                sender.write(write);
-            }
-            if self.traffic.poll_timeout().is_never() && self.total.0 != u64::MAX {
-                sender.close();
-            }
+        } else if self.next_write() <= now {
+            self.write_due(now);
         }
         self.find_next_own();
+    }
+
+    /// The application writes what is due; UDP without control takes each write when it sends it.
+    fn write_due(&mut self, now: Time) {
+        if matches!(self.protocol, Protocol::Udp(_)) {
+            return;
+        }
+        while self.next_write() <= now {
+            let Some(write) = self.traffic.poll_write() else {
+                break;
+            };
+            match &mut self.protocol {
+                Protocol::Tcp { sender, .. } => sender.write(write),
+                Protocol::Udp(_) => {}
+                Protocol::Controlled(controlled) => controlled.sender.write(write),
+            }
+        }
+        if self.traffic.poll_timeout().is_never() && self.total.0 != u64::MAX {
+            match &mut self.protocol {
+                Protocol::Tcp { sender, .. } => sender.close(),
+                Protocol::Udp(_) => {}
+                Protocol::Controlled(controlled) => controlled.sender.close(),
+            }
+        }
     }
 
     /// The next packet of the sending side, to be put on the first hop.
@@ -254,6 +328,16 @@ impl Flow {
                 Some(data_packet(self.id, &segment, *header, *ecn))
             }
             Protocol::Udp(_) => self.poll_datagram(now),
+            Protocol::Controlled(controlled) => controlled.poll_transmit(now, self.id),
+        }
+    }
+
+    /// The estimate of the round-trip time that the packets sent now carry to the receiver.
+    #[inline(always)]
+    pub fn carried_rtt(&self) -> Option<Span> {
+        match &self.protocol {
+            Protocol::Controlled(controlled) => controlled.sender.carried_rtt(),
+            _ => None,
         }
     }
 
@@ -277,7 +361,7 @@ impl Flow {
 
     /// A packet has reached the receiving side.
     #[inline(always)]
-    pub fn receive_data(&mut self, now: Time, packet: &Packet) {
+    pub fn receive_data(&mut self, now: Time, packet: &Packet, options: Option<&Options>) {
         self.received_on_wire += packet.bytes();
         match &mut self.protocol {
             Protocol::Tcp { receiver, header, .. } => {
@@ -297,37 +381,48 @@ impl Flow {
                 receiver.handle_segment(now, &segment, packet.ecn() == Ecn::Marked);
             }
             Protocol::Udp(datagrams) => datagrams.receive(packet),
+            Protocol::Controlled(controlled) => controlled.receive(now, packet, options),
         }
         if self.delivered() >= self.total && self.activity.completed.is_none() {
             self.activity.completed = Some(now);
         }
     }
 
-    /// The receiver's next ACK, to be put on the first hop of the way back, and its SACK blocks.
+    /// The receiver's next ACK, to be put on the first hop of the way back, and its options.
     #[inline(always)] // most calls find nothing to say
-    pub fn poll_acknowledgement(&mut self, now: Time) -> Option<(Packet, Option<&SackBlocks>)> {
-        let Protocol::Tcp { receiver, header, .. } = &mut self.protocol else {
-            return None;
+    pub fn poll_acknowledgement(&mut self, now: Time) -> Option<(Packet, Option<Options>)> {
+        let (receiver, header) = match &mut self.protocol {
+            Protocol::Tcp { receiver, header, .. } => (receiver, *header),
+            Protocol::Udp(_) => return None,
+            Protocol::Controlled(controlled) => return controlled.poll_feedback(now, self.id),
         };
         let ack = receiver.poll_transmit(now)?;
         let kind = match ack.kind {
             AcknowledgementKind::SynAck => PacketKind::SynAck,
             AcknowledgementKind::Ack => PacketKind::Ack,
         };
-        let mut packet = Packet::new(kind, self.id, ack.cumulative, *header, ack.echo);
+        let mut packet = Packet::new(kind, self.id, ack.cumulative, header, ack.echo);
         packet.set_ecn_echo(ack.ecn_echo);
-        Some((packet, ack.sacks))
+        Some((packet, ack.sacks.map(|sacks| Options::Sack(*sacks))))
     }
 
     /// An ACK has come back.
     #[inline(always)]
-    pub fn receive_acknowledgement(&mut self, now: Time, packet: &Packet, sacks: Option<&SackBlocks>) {
-        let Protocol::Tcp { sender, .. } = &mut self.protocol else {
-            return;
+    pub fn receive_acknowledgement(&mut self, now: Time, packet: &Packet, options: Option<&Options>) {
+        let sender = match (&mut self.protocol, options) {
+            (Protocol::Tcp { sender, .. }, _) => sender,
+            (Protocol::Controlled(controlled), Some(Options::Feedback(feedback))) => {
+                return controlled.sender.handle_feedback(now, feedback);
+            }
+            _ => return,
         };
         let kind = match packet.kind() {
             PacketKind::SynAck => AcknowledgementKind::SynAck,
             _ => AcknowledgementKind::Ack,
+        };
+        let sacks = match options {
+            Some(Options::Sack(sacks)) => Some(sacks),
+            _ => None,
         };
         sender.handle_acknowledgement(
             now,
@@ -347,13 +442,16 @@ impl Flow {
         match &self.protocol {
             Protocol::Tcp { receiver, .. } => receiver.poll_timeout(),
             Protocol::Udp(_) => Time::NEVER,
+            Protocol::Controlled(controlled) => controlled.receiver.poll_timeout(),
         }
     }
 
-    /// The delayed-ACK timer, if due.
+    /// The delayed-ACK timer or that of the receiver's reports, if due.
     pub fn handle_receiver_timeout(&mut self, now: Time) {
-        if let Protocol::Tcp { receiver, .. } = &mut self.protocol {
-            receiver.handle_timeout(now);
+        match &mut self.protocol {
+            Protocol::Tcp { receiver, .. } => receiver.handle_timeout(now),
+            Protocol::Udp(_) => {}
+            Protocol::Controlled(controlled) => controlled.receiver.handle_timeout(now),
         }
     }
 
@@ -363,6 +461,7 @@ impl Flow {
         match &self.protocol {
             Protocol::Tcp { receiver, .. } => receiver.statistics().delivered,
             Protocol::Udp(datagrams) => datagrams.delivered,
+            Protocol::Controlled(controlled) => controlled.receiver.statistics().delivered,
         }
     }
 
@@ -376,6 +475,10 @@ impl Flow {
         let (rtt_samples, rtt_sum_s) = match &self.protocol {
             Protocol::Tcp { sender, .. } => (sender.statistics().rtt_samples, sender.statistics().rtt_sum_s),
             Protocol::Udp(_) => (0, 0.0),
+            Protocol::Controlled(controlled) => {
+                let counts = controlled.sender.statistics();
+                (counts.rtt_samples, counts.rtt_sum_s)
+            }
         };
         Progress {
             delivered: self.delivered(),

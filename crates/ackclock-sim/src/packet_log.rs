@@ -48,6 +48,7 @@ fn kind_name(kind: PacketKind) -> &'static str {
         PacketKind::Syn => "syn",
         PacketKind::SynAck => "syn_ack",
         PacketKind::Datagram => "datagram",
+        PacketKind::Feedback => "feedback",
     }
 }
 

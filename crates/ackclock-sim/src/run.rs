@@ -19,7 +19,7 @@ use crate::trace::{Step, Trace};
 use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::job::Job;
 use ackclock_core::observe::Context;
-use ackclock_core::packet::{Packet, PacketId, PacketPool, SackBlocks};
+use ackclock_core::packet::{Options, Packet, PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_core::units::Time;
@@ -417,10 +417,10 @@ impl<T: Trace> Run<T> {
         self.statistics.data_packets += 1;
         let (target, packets) = (self.receiver_target(flow), &mut self.packets);
         let flow = &mut self.flows[flow];
-        flow.receive_data(at, &packets[id]);
+        flow.receive_data(at, &packets[id], packets.options(id));
         let answered = match flow.poll_acknowledgement(at) {
-            Some((ack, sacks)) => {
-                packets.replace(id, ack, sacks);
+            Some((ack, options)) => {
+                packets.replace(id, ack, options);
                 true
             }
             None => false,
@@ -444,7 +444,7 @@ impl<T: Trace> Run<T> {
             self.flows[flow].handle_timeout(due);
             self.pump_sender(flow, due);
         }
-        self.flows[flow].receive_acknowledgement(at, &self.packets[id], self.packets.sack_blocks(id));
+        self.flows[flow].receive_acknowledgement(at, &self.packets[id], self.packets.options(id));
         self.packets.remove(id);
         let only = self.send(flow, at);
         if let Some(id) = only {
@@ -467,6 +467,9 @@ impl<T: Trace> Run<T> {
         let (mut last, mut several) = (None, false);
         while let Some(packet) = self.flows[flow].poll_transmit(at) {
             let id = self.packets.insert(packet);
+            if let Some(rtt) = self.flows[flow].carried_rtt() {
+                self.packets.set_options(id, Options::RoundTrip(rtt));
+            }
             if let Some(before) = last.replace(id) {
                 self.begin_way(flow, at, before);
                 several = true;
@@ -491,10 +494,10 @@ impl<T: Trace> Run<T> {
 
     /// Lets the receiving side say what it has to at `at`, and asks when it wants to be woken.
     fn pump_receiver(&mut self, flow: usize, at: Time) {
-        if let Some((ack, sacks)) = self.flows[flow].poll_acknowledgement(at) {
+        if let Some((ack, options)) = self.flows[flow].poll_acknowledgement(at) {
             let id = self.packets.insert(ack);
-            if let Some(sacks) = sacks {
-                self.packets.set_sack_blocks(id, *sacks);
+            if let Some(options) = options {
+                self.packets.set_options(id, options);
             }
             self.record_endpoint(at, Step::Send, id);
             self.travel(at, id, Leg::of(&self.packets[id]));

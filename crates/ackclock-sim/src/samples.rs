@@ -5,12 +5,12 @@ use crate::run::Run;
 use crate::topology::Topology;
 use crate::trace::Trace;
 use ackclock_core::activity::bit_per_s;
+use ackclock_core::datagram::DatagramSender;
 use ackclock_core::endpoint::{Sender, SenderEvent};
 use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
 use ackclock_core::result::{EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::HopSeries;
-use ackclock_core::scenario::Transport;
 use ackclock_core::units::{Bytes, Span, Time};
 
 /// See the module.
@@ -42,10 +42,6 @@ impl Sampler {
     pub fn new(job: &Job<'_>, topology: &mut Topology) -> Self {
         let scenario = job.scenario;
         let (point, replicate) = job.labels();
-        let control = |transport: &Transport| match transport {
-            Transport::Tcp { control, .. } => control.name,
-            Transport::Udp { .. } => "udp",
-        };
         Sampler {
             point,
             replicate,
@@ -57,7 +53,7 @@ impl Sampler {
             groups: scenario
                 .flows
                 .iter()
-                .map(|flow| (flow.name.clone(), control(&flow.transport)))
+                .map(|flow| (flow.name.clone(), flow.transport.control_name()))
                 .collect(),
             interval: scenario.sample_interval,
             warmup: Time::ZERO + scenario.warmup,
@@ -138,6 +134,8 @@ impl Sampler {
             retransmitted_packets: f64::NAN,
             mode: "",
             rate_estimate_bit_per_s: f64::NAN,
+            allowed_rate_bit_per_s: f64::NAN,
+            loss_event_rate: f64::NAN,
         };
         match &flow.protocol {
             Protocol::Tcp { sender, .. } => {
@@ -148,6 +146,7 @@ impl Sampler {
                 }
             }
             Protocol::Udp(datagrams) => row.sent_packets = datagrams.sent as i64,
+            Protocol::Controlled(controlled) => fill_from_datagrams(&mut row, &controlled.sender),
         }
         row.push(&mut self.samples);
     }
@@ -210,6 +209,8 @@ impl Sampler {
             rtt_mean_s: (total.rtt_sum_s - warm.rtt_sum_s) / (total.rtt_samples - warm.rtt_samples) as f64,
             rtt_min_s: f64::NAN,
             rtt_max_s: f64::NAN,
+            lost_packets: f64::NAN,
+            spurious_losses: f64::NAN,
             cwnd_mean_bytes: flow.cwnd_samples.0 / flow.cwnd_samples.1 as f64,
         };
         match &flow.protocol {
@@ -225,9 +226,32 @@ impl Sampler {
                 }
             }
             Protocol::Udp(datagrams) => row.sent_packets = datagrams.sent as i64,
+            Protocol::Controlled(controlled) => {
+                let (counts, state) = (controlled.sender.statistics(), controlled.sender.state());
+                row.sent_packets = counts.sent as i64;
+                row.retransmitted_packets = 0.0;
+                row.timeouts = state.timeouts as f64;
+                row.lost_packets = state.lost as f64;
+                row.spurious_losses = state.spurious_losses as f64;
+                if counts.rtt_samples > 0 {
+                    (row.rtt_min_s, row.rtt_max_s) = (counts.rtt_min_s, counts.rtt_max_s);
+                }
+            }
         }
         row
     }
+}
+
+fn fill_from_datagrams(row: &mut SampleRow<'_>, sender: &DatagramSender) {
+    let state = sender.state();
+    row.rtt_s = seconds(state.rtt);
+    row.smoothed_rtt_s = seconds(state.smoothed_rtt);
+    row.rto_s = seconds(state.timeout);
+    row.sent_packets = sender.statistics().sent as i64;
+    row.retransmitted_packets = 0.0;
+    row.mode = state.mode;
+    row.allowed_rate_bit_per_s = 8.0 * state.rate;
+    row.loss_event_rate = state.loss_event_rate;
 }
 
 fn fill_from_sender(row: &mut SampleRow<'_>, sender: &Sender) {

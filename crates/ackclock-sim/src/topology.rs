@@ -3,12 +3,14 @@
 
 use crate::flow::{Flow, Protocol};
 use ackclock_core::congestion::ControlContext;
+use ackclock_core::datagram::{DatagramReceiver, DatagramSender};
 use ackclock_core::endpoint::{Receiver, Sender};
 use ackclock_core::hop::Hop;
 use ackclock_core::job::Job;
 use ackclock_core::link::Link;
 use ackclock_core::network::{Instance, Network};
 use ackclock_core::packet::FlowId;
+use ackclock_core::rate_control::RateContext;
 use ackclock_core::registry::Place;
 use ackclock_core::routes::Routes;
 use ackclock_core::scenario::{FlowDescription, Transport};
@@ -106,6 +108,19 @@ impl FlowBuilder<'_> {
                 )
             }
             Transport::Udp { mss, header } => (Protocol::udp(*header), *mss),
+            Transport::Controlled { control, parameters } => {
+                let halves = control.build(RateContext {
+                    place: Place {
+                        streams: self.streams,
+                        name: &format!("{name}/control"),
+                    },
+                    mss: parameters.mss,
+                });
+                let jitter = self.streams.stream(&format!("{name}/jitter"));
+                let sender = DatagramSender::new(halves.sender, parameters, jitter);
+                let receiver = DatagramReceiver::new(halves.receiver);
+                (Protocol::controlled(sender, receiver, parameters), parameters.mss)
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! When the next packet may leave.
 
-use super::Scheduling;
+use super::DatagramParameters;
 use crate::rate_control::Clocking;
 use crate::streams::Stream;
 use crate::units::{Span, Time};
@@ -9,7 +9,7 @@ use crate::units::{Span, Time};
 /// then on, so that an idle application saves nothing up.
 #[derive(Debug)]
 pub(super) struct SendClock {
-    scheduling: Scheduling,
+    parameters: DatagramParameters,
     stream: Stream,
     clocking: Clocking,
     /// The moment of the last packet since the origin, as it should have been, and the part of a nanosecond by which that is early.
@@ -24,9 +24,9 @@ pub(super) struct SendClock {
 }
 
 impl SendClock {
-    pub fn new(scheduling: Scheduling, stream: Stream) -> Self {
+    pub fn new(parameters: DatagramParameters, stream: Stream) -> Self {
         let mut clock = SendClock {
-            scheduling,
+            parameters,
             stream,
             clocking: Clocking {
                 origin: Time::NEVER,
@@ -43,8 +43,8 @@ impl SendClock {
     }
 
     fn draw(&mut self) {
-        if self.scheduling.send_jitter > Span::ZERO {
-            self.late = self.stream.uniform_span(self.scheduling.send_jitter);
+        if self.parameters.send_jitter > Span::ZERO {
+            self.late = self.stream.uniform_span(self.parameters.send_jitter);
         }
     }
 
@@ -82,30 +82,30 @@ impl SendClock {
             return Time::NEVER;
         }
         let due = (self.next.0 + self.late).max(self.not_before);
-        let due = round_up(due, self.scheduling.granularity);
+        let due = round_up(due, self.parameters.granularity);
         if due == self.tick.0 && self.tick.1 >= self.most_at_once() {
-            return due + self.scheduling.granularity;
+            return due + self.parameters.granularity;
         }
         due
     }
 
     /// How many packets may leave at one tick: what it owes, and a beginning of the next, but at least the burst.
     fn most_at_once(&self) -> u32 {
-        let owed = self.clocking.packets_per_s * self.scheduling.granularity.as_seconds();
+        let owed = self.clocking.packets_per_s * self.parameters.granularity.as_seconds();
         (libm::ceil(owed) as u32)
             .saturating_add(1)
-            .max(self.scheduling.burst)
+            .max(self.parameters.burst.0)
     }
 
     /// A packet leaves at `now`.
     pub fn on_sent(&mut self, now: Time) {
-        let granularity = self.scheduling.granularity;
+        let granularity = self.parameters.granularity;
         if granularity > Span::ZERO {
             let before = if self.tick.0 == now { self.tick.1 } else { 0 };
             self.tick = (now, before + 1);
         }
         // A tick late is not late, nor is what chance adds to this packet or to the one ahead of it.
-        let slack = granularity + self.scheduling.send_jitter;
+        let slack = granularity + self.parameters.send_jitter;
         let moment = match self.next.0 + slack < now {
             true => (Time::from_nanos(now.as_nanos() - granularity.as_nanos()), 0.0),
             false => self.next,
@@ -136,8 +136,8 @@ mod tests {
     use super::*;
     use crate::streams::Streams;
 
-    fn clock(scheduling: Scheduling, packets_per_s: f64) -> SendClock {
-        let mut clock = SendClock::new(scheduling, Streams::new(1, 0).stream("jitter"));
+    fn clock(parameters: DatagramParameters, packets_per_s: f64) -> SendClock {
+        let mut clock = SendClock::new(parameters, Streams::new(1, 0).stream("jitter"));
         clock.follow(at(0, packets_per_s));
         clock
     }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn moments_do_not_drift() {
-        let mut exact = clock(Scheduling::default(), 300.0);
+        let mut exact = clock(DatagramParameters::default(), 300.0);
         for (k, now) in leaving(&mut exact, 100.0).into_iter().enumerate() {
             let expected = k as u64 * 1_000_000_000 / 300;
             assert!(now.as_nanos().abs_diff(expected) <= 1, "{k}: {now:?}");
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_new_rate_stretches_the_gap_and_a_new_origin_starts_anew() {
-        let mut clock = clock(Scheduling::default(), 10.0);
+        let mut clock = clock(DatagramParameters::default(), 10.0);
         clock.on_sent(Time::ZERO);
         clock.follow(at(0, 5.0));
         assert_eq!(clock.next(), Time::from_seconds(0.2));
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn time_without_data_is_not_saved_up() {
-        let mut clock = clock(Scheduling::default(), 10.0);
+        let mut clock = clock(DatagramParameters::default(), 10.0);
         clock.on_sent(Time::from_seconds(5.0));
         assert_eq!(clock.next(), Time::from_seconds(5.1));
     }
@@ -193,11 +193,11 @@ mod tests {
         for milliseconds in [1, 10, 20] {
             for rate in [0.7, 49.0, 50.0, 333.0, 12_345.6] {
                 let granularity = Span::from_millis(milliseconds);
-                let scheduling = Scheduling {
+                let parameters = DatagramParameters {
                     granularity,
-                    ..Scheduling::default()
+                    ..DatagramParameters::default()
                 };
-                let left = leaving(&mut clock(scheduling, rate), 1000.0);
+                let left = leaving(&mut clock(parameters, rate), 1000.0);
                 let error = left.len() as f64 / (1000.0 * rate) - 1.0;
                 assert!(error.abs() < 0.01, "{milliseconds} ms, {rate}: {error}");
                 assert!(left.iter().all(|at| at.as_nanos() % granularity.as_nanos() == 0));
@@ -213,11 +213,11 @@ mod tests {
 
     #[test]
     fn after_idling_a_tick_has_no_more_than_its_share() {
-        let scheduling = Scheduling {
+        let parameters = DatagramParameters {
             granularity: Span::from_millis(10),
-            ..Scheduling::default()
+            ..DatagramParameters::default()
         };
-        let mut clock = clock(scheduling, 1000.0);
+        let mut clock = clock(parameters, 1000.0);
         clock.on_sent(Time::ZERO);
         let now = Time::from_seconds(3.0);
         let mut together = 0;
@@ -230,11 +230,11 @@ mod tests {
 
     #[test]
     fn chance_keeps_order_bound_and_rate() {
-        let scheduling = Scheduling {
+        let parameters = DatagramParameters {
             send_jitter: Span::from_millis(8),
-            ..Scheduling::default()
+            ..DatagramParameters::default()
         };
-        let left = leaving(&mut clock(scheduling, 187.5), 100.0);
+        let left = leaving(&mut clock(parameters, 187.5), 100.0);
         assert!(left.is_sorted());
         assert!(left.len().abs_diff(18_750) <= 2, "{}", left.len());
         let late = |(k, at): (usize, &Time)| at.as_seconds() - k as f64 / 187.5;

@@ -1,11 +1,11 @@
 //! The sending side of a UDP flow under rate control.
 
 use super::clock::SendClock;
-use super::{Datagram, Scheduling};
+use super::{Datagram, DatagramParameters};
 use crate::rate_control::{Feedback, RateControl, RateState, Sent};
 use crate::streams::Stream;
 use crate::traffic::Write;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// Holds what the application has written until the control's clock lets it go, in packets of one size; only the last one, after the
 /// close, may be shorter.
@@ -52,12 +52,12 @@ pub struct DatagramSenderStatistics {
 }
 
 impl DatagramSender {
-    /// A sender that has not been opened, with packets of `mss` payload. Chance delays are drawn from `jitter`.
-    pub fn new(control: Box<dyn RateControl>, mss: Bytes, scheduling: Scheduling, jitter: Stream) -> Self {
+    /// A sender that has not been opened. Chance delays are drawn from `jitter`.
+    pub fn new(control: Box<dyn RateControl>, parameters: &DatagramParameters, jitter: Stream) -> Self {
         DatagramSender {
             control,
-            clock: SendClock::new(scheduling, jitter),
-            mss: mss.0.max(1),
+            clock: SendClock::new(*parameters, jitter),
+            mss: parameters.mss.0.max(1),
             waiting: 0,
             phase: Phase::Idle,
             next_sequence: 0,
@@ -174,6 +174,11 @@ impl DatagramSender {
         })
     }
 
+    /// What the packets that leave now carry to the receiver.
+    #[inline]
+    pub fn carried_rtt(&self) -> Option<Span> {
+        self.control.carried_rtt()
+    }
     /// What the control shows of itself.
     pub fn state(&self) -> RateState {
         self.control.state()

@@ -3,6 +3,7 @@
 use super::error::{Error, Result};
 use super::resolve::{no_hop, value_of};
 use super::{FlowDescription, Scenario, Scope, Transport};
+use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
 use crate::registry::Place;
@@ -141,7 +142,7 @@ impl FlowDescription {
                 "is not after the start; write a later time",
             );
         }
-        if matches!(self.transport, Transport::Tcp { .. }) && self.return_route.is_empty() {
+        if !matches!(self.transport, Transport::Udp { .. }) && self.return_route.is_empty() {
             return refuse(
                 "return",
                 &self.return_route,
@@ -151,12 +152,13 @@ impl FlowDescription {
         match &self.transport {
             Transport::Tcp { parameters, .. } => check_tcp(parameters),
             Transport::Udp { mss, header } => check_sizes(*mss, *header),
+            Transport::Controlled { parameters, .. } => check_datagrams(parameters),
         }
         .map_err(|error| error.within("transport"))?;
         self.check_traffic()
     }
 
-    /// UDP sends each write at once: it cannot carry a source that only a window holds back.
+    /// UDP without control sends each write at once: it cannot carry a source that only the transport holds back.
     fn check_traffic(&self) -> Result<()> {
         let Transport::Udp { mss, .. } = self.transport else {
             return Ok(());
@@ -167,9 +169,8 @@ impl FlowDescription {
             name: "check",
         };
         let source = self.traffic.build(TrafficContext { place, mss });
-        if source.suits() == Suits::Tcp {
-            let remedy =
-                "cannot go over UDP, which has no window; write one with a rate, or transport kind \"tcp\"";
+        if source.suits() == Suits::Controlled {
+            let remedy = "cannot go over UDP without control; write one with a rate, give the transport a control, or write transport kind \"tcp\"";
             return refuse("traffic.kind", &self.traffic.name, remedy);
         }
         Ok(())
@@ -186,6 +187,23 @@ fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
             "makes packets of {packet} bytes with the header; write {LARGEST_PACKET} bytes at most for both"
         );
         return refuse("mss", &mss, &remedy);
+    }
+    Ok(())
+}
+
+fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
+    check_sizes(parameters.mss, parameters.header)?;
+    let size = parameters.feedback_size;
+    if size == Bytes::ZERO || size.0 > LARGEST_PACKET {
+        let remedy = format!("is no packet; write 1 to {LARGEST_PACKET} bytes, for example \"40 bytes\"");
+        return refuse("feedback_size", &size, &remedy);
+    }
+    if parameters.burst.0 == 0 {
+        return refuse(
+            "burst",
+            &parameters.burst,
+            "lets nothing leave; write \"1 packets\" or more",
+        );
     }
     Ok(())
 }

@@ -5,10 +5,12 @@
 //! [`Scenario::resolved`]; reading it back gives the same scenario. What may be written is [`schema::schema`].
 
 use crate::congestion::ControlKind;
+use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::queue::QueueKind;
+use crate::rate_control::RateControlKind;
 use crate::registry::Chosen;
 use crate::traffic::TrafficKind;
 use crate::units::{Bytes, Span, Time};
@@ -138,11 +140,37 @@ pub enum Transport {
         /// Everything else.
         parameters: Arc<TcpParameters>,
     },
-    /// UDP.
+    /// UDP: each write leaves at once.
     Udp {
         /// Payload of a full datagram.
         mss: Bytes,
         /// IP and UDP headers.
         header: Bytes,
     },
+    /// UDP under rate control.
+    Controlled {
+        /// What says how fast.
+        control: Chosen<RateControlKind>,
+        /// Everything else.
+        parameters: DatagramParameters,
+    },
+}
+
+impl Transport {
+    /// The name of its control as in tables; `udp` for UDP without one.
+    pub const fn control_name(&self) -> &'static str {
+        match self {
+            Transport::Tcp { control, .. } => control.name,
+            Transport::Udp { .. } => "udp",
+            Transport::Controlled { control, .. } => control.name,
+        }
+    }
+    /// Payload of a full packet.
+    pub fn mss(&self) -> Bytes {
+        match self {
+            Transport::Tcp { parameters, .. } => parameters.mss,
+            Transport::Udp { mss, .. } => *mss,
+            Transport::Controlled { parameters, .. } => parameters.mss,
+        }
+    }
 }

@@ -4,6 +4,7 @@ use super::document::{Document, UdpDocument};
 use super::resolve::value_of;
 use super::transport::{KINDS, with_kind};
 use crate::congestion::ControlKind;
+use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::Preset;
 use crate::estimator::EstimatorKind;
@@ -11,6 +12,7 @@ use crate::feedback::FeedbackKind;
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::queue::QueueKind;
+use crate::rate_control::RateControlKind;
 use crate::registry::{Entry, Kind};
 use crate::result::{ColumnDescription, TABLES};
 use crate::traffic::TrafficKind;
@@ -37,6 +39,7 @@ pub fn schema() -> Value {
 pub fn registry() -> Value {
     json!({
         "controls": catalogue::<ControlKind>(),
+        "rate_controls": catalogue::<RateControlKind>(),
         "estimators": catalogue::<EstimatorKind>(),
         "queues": catalogue::<QueueKind>(),
         "links": catalogue::<LinkKind>(),
@@ -145,7 +148,21 @@ pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
     }
     let of_tcp = tagged(of_tcp, tcp, &["control"]);
     let of_udp = adopt(generator, udp, schema_of::<UdpDocument>());
-    json_schema!({ "oneOf": [of_tcp, tagged(of_udp, udp, &[])] })
+    let mut controlled = adopt(generator, udp, schema_of::<DatagramParameters>());
+    if let Some(properties) = controlled.get_mut("properties").and_then(Value::as_object_mut) {
+        let control = one_of::<RateControlKind>(generator);
+        let mut all = Map::new();
+        all.insert(
+            "control".into(),
+            described(
+                control,
+                "What decides how fast datagrams leave: the rate control.",
+            ),
+        );
+        all.append(properties);
+        *properties = all;
+    }
+    json_schema!({ "oneOf": [of_tcp, tagged(of_udp, udp, &[]), tagged(controlled, udp, &["control"])] })
 }
 
 fn described(schema: Schema, description: &str) -> Value {

@@ -5,6 +5,7 @@ use super::error::{Error, Result};
 use super::files::Files;
 use super::resolve::{choose, value_of};
 use super::{Transport, parse};
+use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
 use serde_json::{Map, Value};
@@ -12,6 +13,9 @@ use std::sync::Arc;
 
 /// The transports, as written in `kind`.
 pub(super) const KINDS: [&str; 2] = ["tcp", "udp"];
+
+/// Fields that UDP has under rate control only.
+const OF_CONTROL: [&str; 5] = ["feedback_size", "ecn", "send_jitter", "granularity", "burst"];
 
 /// Fields of a TCP transport beside [`TcpParameters`]'.
 const OF_TCP: [&str; 3] = ["kind", "control", "preset"];
@@ -31,12 +35,18 @@ pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)
         .ok_or_else(|| Error::missing("kind", "write for example kind = \"tcp\""))?;
     match kind.as_str() {
         Some("tcp") => tcp(rest, files),
+        Some("udp") if rest.contains_key("control") => controlled(rest, files),
         Some("udp") => udp(rest),
         _ => Err(Error::unknown_name("kind", &kind, "transport", KINDS.into_iter())),
     }
 }
 
 fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
+    if let Some(name) = OF_CONTROL.into_iter().find(|name| rest.contains_key(*name)) {
+        let remedy =
+            "is for UDP under rate control; add for example control = { kind = \"tfrc\" }, or leave it out";
+        return Err(Error::new(name, &rest[name], remedy));
+    }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
     let written = with_kind("udp", value_of(&udp));
     Ok((
@@ -45,6 +55,24 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
             header: udp.header,
         },
         written,
+    ))
+}
+
+fn controlled(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Value)> {
+    let control = choose(
+        &rest.shift_remove("control").unwrap_or_default(),
+        "control",
+        files,
+    )?;
+    let parameters: DatagramParameters = parse::from_tree(Value::Object(rest))?;
+    let mut written = Map::new();
+    written.insert("control".into(), control.resolved.clone());
+    if let Value::Object(parameters) = value_of(&parameters) {
+        written.extend(parameters);
+    }
+    Ok((
+        Transport::Controlled { control, parameters },
+        with_kind("udp", Value::Object(written)),
     ))
 }
 

@@ -31,7 +31,7 @@ struct BulkTraffic {
 
 impl Traffic for BulkTraffic {
     fn suits(&self) -> Suits {
-        Suits::Tcp
+        Suits::Controlled
     }
     fn poll_timeout(&self) -> Time {
         if self.written { Time::NEVER } else { Time::ZERO }
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn one_write_without_end() {
         let mut bulk = build(json!({ "kind": "bulk" }));
-        assert_eq!((bulk.suits(), bulk.total()), (Suits::Tcp, None));
+        assert_eq!((bulk.suits(), bulk.total()), (Suits::Controlled, None));
         assert_eq!(bulk.poll_timeout(), Time::ZERO);
         assert_eq!(bulk.poll_write(), Some(Write::Unlimited));
         assert!(bulk.poll_timeout().is_never() && bulk.poll_write().is_none());

@@ -13,9 +13,9 @@ pub mod transfer;
 /// Which transports a source can feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suits {
-    /// TCP only: there is no rate at which UDP could send it.
-    Tcp,
-    /// TCP and UDP.
+    /// Transports under control: there is no rate at which UDP alone could send it.
+    Controlled,
+    /// All.
     Any,
 }
 

@@ -49,7 +49,7 @@ struct TransferTraffic {
 
 impl Traffic for TransferTraffic {
     fn suits(&self) -> Suits {
-        Suits::Tcp
+        Suits::Controlled
     }
     fn poll_timeout(&self) -> Time {
         if self.written { Time::NEVER } else { Time::ZERO }

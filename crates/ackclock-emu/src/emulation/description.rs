@@ -107,6 +107,11 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
             (parameters.mss, bytes)
         }
         Transport::Udp { mss, header } => (*mss, mss.0.saturating_add(header.0)),
+        Transport::Controlled { control, .. } => {
+            let field = format!("flows.{}.transport.control.kind", flow.name);
+            let remedy = "cannot be emulated yet; simulate, or leave the flow out";
+            return Err(Error::new(&field, &json!(control.name), remedy));
+        }
     };
     if bytes <= MOST_MTU {
         return Ok(bytes);
@@ -123,7 +128,7 @@ fn tcp_flows(scenario: &Scenario) -> impl Iterator<Item = (usize, &FlowDescripti
     let flows = scenario.flows.iter().enumerate();
     flows.filter_map(|(number, flow)| match &flow.transport {
         Transport::Tcp { parameters, .. } => Some((number, flow, &**parameters)),
-        Transport::Udp { .. } => None,
+        Transport::Udp { .. } | Transport::Controlled { .. } => None,
     })
 }
 

@@ -69,6 +69,6 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
 fn controls_of(scenario: &Scenario) -> impl Iterator<Item = String> {
     scenario.flows.iter().filter_map(|flow| match &flow.transport {
         Transport::Tcp { control, .. } => Some(linux_name(control.name).to_owned()),
-        Transport::Udp { .. } => None,
+        Transport::Udp { .. } | Transport::Controlled { .. } => None,
     })
 }

@@ -15,7 +15,7 @@ use ackclock_core::network::Instance;
 use ackclock_core::result::{
     EventRow, FidelityRow, FlowRow, HopRow, LatenessRow, SampleRow, SettingRow, Table,
 };
-use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::scenario::Scenario;
 use ackclock_core::units::{Bytes, Span, Time};
 
 /// Every table but `tcp_info`, without a row: what there is before the first run is over.
@@ -75,10 +75,7 @@ impl Finished<'_> {
             replicate: self.labels.1,
             flow: name,
             instance: number,
-            control: match &group.transport {
-                Transport::Tcp { control, .. } => control.name,
-                Transport::Udp { .. } => "udp",
-            },
+            control: group.transport.control_name(),
             start_s: activity.start.as_seconds(),
             end_s: activity.ended(end).map_or(f64::NAN, Time::as_seconds),
             completion_time_s: activity.completion_time().map_or(f64::NAN, Span::as_seconds),
@@ -100,6 +97,8 @@ impl Finished<'_> {
             rtt_mean_s: summary.rtt_mean_s(),
             rtt_min_s: summary.rtt_min_s(),
             rtt_max_s: f64::NAN,
+            lost_packets: f64::NAN,
+            spurious_losses: f64::NAN,
             cwnd_mean_bytes: summary.cwnd_mean_bytes(),
         }
     }

@@ -199,6 +199,8 @@ impl Telemetry {
             retransmitted_packets: all.retransmissions[at].into(),
             mode: name_of(all.loss_state[at]),
             rate_estimate_bit_per_s: f64::NAN,
+            allowed_rate_bit_per_s: f64::NAN,
+            loss_event_rate: f64::NAN,
         }
         .push(&mut self.samples);
     }

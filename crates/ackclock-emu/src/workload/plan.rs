@@ -199,6 +199,7 @@ impl Plan {
                 let padding_bytes = header.0.cast_signed() - UDP_HEADER_BYTES.cast_signed();
                 (TransportPlan::Udp { padding_bytes }, *mss)
             }
+            Transport::Controlled { .. } => unreachable!("refused when the hosts are described"),
         };
         self.flows.push(FlowPlan {
             number: self.flows.len() as u32,
@@ -241,7 +242,7 @@ impl Plan {
                 },
                 mss: Bytes(flow.mss_bytes),
             });
-        if traffic.suits() == Suits::Tcp && matches!(flow.transport, TransportPlan::Udp { .. }) {
+        if traffic.suits() == Suits::Controlled && matches!(flow.transport, TransportPlan::Udp { .. }) {
             return Err(refused(format!(
                 "{}: this traffic has no rate for UDP",
                 flow.place

@@ -118,7 +118,7 @@ impl Tap {
 pub fn parameters(scenario: &Scenario, group: u32) -> &TcpParameters {
     match &scenario.flows[group as usize].transport {
         Transport::Tcp { parameters, .. } => parameters,
-        Transport::Udp { .. } => panic!("only TCP is measured"),
+        Transport::Udp { .. } | Transport::Controlled { .. } => panic!("only TCP is measured"),
     }
 }
 
