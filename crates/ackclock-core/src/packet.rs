@@ -222,6 +222,24 @@ pub enum Options {
     RoundTrip(Span),
 }
 
+/// What an endpoint gives a packet to carry: a view of [`Options`], as most packets carry nothing and copying it about would cost all of them.
+#[derive(Clone, Copy, Debug)]
+pub enum Carried<'a> {
+    /// See [`Options::Sack`].
+    Sack(&'a SackBlocks),
+    /// See [`Options::Feedback`].
+    Feedback(&'a Feedback),
+}
+
+impl From<Carried<'_>> for Options {
+    fn from(carried: Carried<'_>) -> Self {
+        match carried {
+            Carried::Sack(blocks) => Options::Sack(*blocks),
+            Carried::Feedback(feedback) => Options::Feedback(*feedback),
+        }
+    }
+}
+
 /// Owns every packet of a run. Freed slots are used again, the last freed first.
 #[derive(Debug)]
 pub struct PacketPool {
@@ -289,11 +307,11 @@ impl PacketPool {
 
     /// Puts an ACK in the place of a packet that has arrived.
     #[inline(always)] // so that the packet is built in its slot
-    pub fn replace(&mut self, id: PacketId, ack: Packet, options: Option<Options>) {
+    pub fn replace(&mut self, id: PacketId, ack: Packet, carried: Option<Carried<'_>>) {
         self.forget_options(id);
         self[id] = ack;
-        if let Some(options) = options {
-            self.set_options(id, options);
+        if let Some(carried) = carried {
+            self.set_options(id, carried.into());
         }
     }
 

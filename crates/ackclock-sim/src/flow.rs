@@ -7,10 +7,10 @@ use ackclock_core::datagram::{DatagramParameters, DatagramReceiver, DatagramSend
 use ackclock_core::endpoint::{
     Acknowledgement, AcknowledgementKind, Receiver, Segment, SegmentKind, Sender, TcpParameters,
 };
-use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketKind};
-use ackclock_core::rate_control::Arrived;
+use ackclock_core::packet::{Carried, Ecn, FlowId, Options, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::rate_control::{Arrived, Feedback};
 use ackclock_core::traffic::{Traffic, Write};
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_core::units::{Bytes, Time};
 
 /// A flow of the run.
 #[derive(Debug)]
@@ -106,6 +106,7 @@ impl Protocol {
             header: parameters.header.0 as u16,
             feedback_size: parameters.feedback_size.0 as u16,
             ecn: parameters.ecn,
+            feedback: Feedback::default(),
         }))
     }
 }
@@ -129,7 +130,7 @@ impl Datagrams {
     }
 }
 
-/// A UDP sender and receiver under rate control.
+/// A UDP sender and receiver under rate control. Its methods are kept out of line, where they do not lengthen the way of a TCP segment.
 #[derive(Debug)]
 pub struct Controlled {
     /// Sends datagrams.
@@ -139,11 +140,15 @@ pub struct Controlled {
     header: u16,
     feedback_size: u16,
     ecn: bool,
+    /// The last answer.
+    feedback: Feedback,
 }
 
 impl Controlled {
-    fn receive(&mut self, now: Time, packet: &Packet, options: Option<&Options>) {
-        let rtt = match options {
+    #[inline(never)]
+    fn receive(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
+        let packet = &packets[id];
+        let rtt = match packets.options(id) {
             Some(Options::RoundTrip(rtt)) => Some(*rtt),
             _ => None,
         };
@@ -157,21 +162,39 @@ impl Controlled {
         self.receiver.handle_datagram(now, &data);
     }
 
-    fn poll_transmit(&mut self, now: Time, flow: FlowId) -> Option<Packet> {
+    #[inline(never)]
+    fn receive_feedback(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
+        if let Some(Options::Feedback(feedback)) = packets.options(id) {
+            self.sender.handle_feedback(now, feedback);
+        }
+    }
+
+    #[inline(never)]
+    fn poll_timeout(&self) -> Time {
+        self.sender.poll_timeout()
+    }
+
+    #[inline(never)]
+    fn poll_transmit(&mut self, now: Time, flow: FlowId, packets: &mut PacketPool) -> Option<PacketId> {
         let datagram = self.sender.poll_transmit(now)?;
         let size = datagram.length.0 as u16 + self.header;
         let mut packet = Packet::new(PacketKind::Datagram, flow, datagram.sequence, size, now);
         if self.ecn {
             packet.set_ecn(Ecn::Capable);
         }
-        Some(packet)
+        let id = packets.insert(packet);
+        if let Some(rtt) = datagram.rtt {
+            packets.set_options(id, Options::RoundTrip(rtt));
+        }
+        Some(id)
     }
 
-    fn poll_feedback(&mut self, now: Time, flow: FlowId) -> Option<(Packet, Option<Options>)> {
-        let feedback = self.receiver.poll_feedback(now)?;
-        let (number, echo) = (feedback.sequence, feedback.echo);
+    #[inline(never)]
+    fn poll_feedback(&mut self, now: Time, flow: FlowId) -> Option<(Packet, Option<Carried<'_>>)> {
+        self.feedback = self.receiver.poll_feedback(now)?;
+        let (number, echo) = (self.feedback.sequence, self.feedback.echo);
         let packet = Packet::new(PacketKind::Feedback, flow, number, self.feedback_size, echo);
-        Some((packet, Some(Options::Feedback(feedback))))
+        Some((packet, Some(Carried::Feedback(&self.feedback))))
     }
 }
 
@@ -213,7 +236,7 @@ impl Flow {
         match &self.protocol {
             Protocol::Tcp { sender, .. } => sender.poll_timeout().min(self.next_own),
             Protocol::Udp(_) => self.next_own,
-            Protocol::Controlled(controlled) => controlled.sender.poll_timeout().min(self.next_own),
+            Protocol::Controlled(controlled) => controlled.poll_timeout().min(self.next_own),
         }
     }
 
@@ -319,28 +342,20 @@ impl Flow {
 
     /// The next packet of the sending side, to be put on the first hop.
     #[inline(always)] // so that the packet is built in its slot
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    pub fn poll_transmit(&mut self, now: Time, packets: &mut PacketPool) -> Option<PacketId> {
         match &mut self.protocol {
             Protocol::Tcp {
                 sender, header, ecn, ..
             } => {
                 let segment = sender.poll_transmit(now)?;
-                Some(data_packet(self.id, &segment, *header, *ecn))
+                Some(packets.insert(data_packet(self.id, &segment, *header, *ecn)))
             }
-            Protocol::Udp(_) => self.poll_datagram(now),
-            Protocol::Controlled(controlled) => controlled.poll_transmit(now, self.id),
+            Protocol::Udp(_) => self.poll_datagram(now).map(|packet| packets.insert(packet)),
+            Protocol::Controlled(controlled) => controlled.poll_transmit(now, self.id, packets),
         }
     }
 
-    /// The estimate of the round-trip time that the packets sent now carry to the receiver.
-    #[inline(always)]
-    pub fn carried_rtt(&self) -> Option<Span> {
-        match &self.protocol {
-            Protocol::Controlled(controlled) => controlled.sender.carried_rtt(),
-            _ => None,
-        }
-    }
-
+    #[inline(never)]
     fn poll_datagram(&mut self, now: Time) -> Option<Packet> {
         if self.stopped || !self.started || self.next_write() > now {
             return None;
@@ -361,7 +376,8 @@ impl Flow {
 
     /// A packet has reached the receiving side.
     #[inline(always)]
-    pub fn receive_data(&mut self, now: Time, packet: &Packet, options: Option<&Options>) {
+    pub fn receive_data(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
+        let packet = &packets[id];
         self.received_on_wire += packet.bytes();
         match &mut self.protocol {
             Protocol::Tcp { receiver, header, .. } => {
@@ -381,7 +397,7 @@ impl Flow {
                 receiver.handle_segment(now, &segment, packet.ecn() == Ecn::Marked);
             }
             Protocol::Udp(datagrams) => datagrams.receive(packet),
-            Protocol::Controlled(controlled) => controlled.receive(now, packet, options),
+            Protocol::Controlled(controlled) => controlled.receive(now, id, packets),
         }
         if self.delivered() >= self.total && self.activity.completed.is_none() {
             self.activity.completed = Some(now);
@@ -390,7 +406,7 @@ impl Flow {
 
     /// The receiver's next ACK, to be put on the first hop of the way back, and its options.
     #[inline(always)] // most calls find nothing to say
-    pub fn poll_acknowledgement(&mut self, now: Time) -> Option<(Packet, Option<Options>)> {
+    pub fn poll_acknowledgement(&mut self, now: Time) -> Option<(Packet, Option<Carried<'_>>)> {
         let (receiver, header) = match &mut self.protocol {
             Protocol::Tcp { receiver, header, .. } => (receiver, *header),
             Protocol::Udp(_) => return None,
@@ -403,26 +419,21 @@ impl Flow {
         };
         let mut packet = Packet::new(kind, self.id, ack.cumulative, header, ack.echo);
         packet.set_ecn_echo(ack.ecn_echo);
-        Some((packet, ack.sacks.map(|sacks| Options::Sack(*sacks))))
+        Some((packet, ack.sacks.map(Carried::Sack)))
     }
 
     /// An ACK has come back.
     #[inline(always)]
-    pub fn receive_acknowledgement(&mut self, now: Time, packet: &Packet, options: Option<&Options>) {
-        let sender = match (&mut self.protocol, options) {
-            (Protocol::Tcp { sender, .. }, _) => sender,
-            (Protocol::Controlled(controlled), Some(Options::Feedback(feedback))) => {
-                return controlled.sender.handle_feedback(now, feedback);
-            }
-            _ => return,
+    pub fn receive_acknowledgement(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
+        let sender = match &mut self.protocol {
+            Protocol::Tcp { sender, .. } => sender,
+            Protocol::Udp(_) => return,
+            Protocol::Controlled(controlled) => return controlled.receive_feedback(now, id, packets),
         };
+        let packet = &packets[id];
         let kind = match packet.kind() {
             PacketKind::SynAck => AcknowledgementKind::SynAck,
             _ => AcknowledgementKind::Ack,
-        };
-        let sacks = match options {
-            Some(Options::Sack(sacks)) => Some(sacks),
-            _ => None,
         };
         sender.handle_acknowledgement(
             now,
@@ -430,7 +441,7 @@ impl Flow {
                 kind,
                 cumulative: packet.sequence,
                 echo: packet.stamp,
-                sacks,
+                sacks: packets.sack_blocks(id),
                 ecn_echo: packet.has_ecn_echo(),
             },
         );

@@ -19,7 +19,7 @@ use crate::trace::{Step, Trace};
 use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::job::Job;
 use ackclock_core::observe::Context;
-use ackclock_core::packet::{Options, Packet, PacketId, PacketPool, SackBlocks};
+use ackclock_core::packet::{Packet, PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_core::units::Time;
@@ -417,10 +417,10 @@ impl<T: Trace> Run<T> {
         self.statistics.data_packets += 1;
         let (target, packets) = (self.receiver_target(flow), &mut self.packets);
         let flow = &mut self.flows[flow];
-        flow.receive_data(at, &packets[id], packets.options(id));
+        flow.receive_data(at, id, packets);
         let answered = match flow.poll_acknowledgement(at) {
-            Some((ack, options)) => {
-                packets.replace(id, ack, options);
+            Some((ack, carried)) => {
+                packets.replace(id, ack, carried);
                 true
             }
             None => false,
@@ -444,7 +444,7 @@ impl<T: Trace> Run<T> {
             self.flows[flow].handle_timeout(due);
             self.pump_sender(flow, due);
         }
-        self.flows[flow].receive_acknowledgement(at, &self.packets[id], self.packets.options(id));
+        self.flows[flow].receive_acknowledgement(at, id, &self.packets);
         self.packets.remove(id);
         let only = self.send(flow, at);
         if let Some(id) = only {
@@ -465,11 +465,7 @@ impl<T: Trace> Run<T> {
     #[inline(always)]
     fn send(&mut self, flow: usize, at: Time) -> Option<PacketId> {
         let (mut last, mut several) = (None, false);
-        while let Some(packet) = self.flows[flow].poll_transmit(at) {
-            let id = self.packets.insert(packet);
-            if let Some(rtt) = self.flows[flow].carried_rtt() {
-                self.packets.set_options(id, Options::RoundTrip(rtt));
-            }
+        while let Some(id) = self.flows[flow].poll_transmit(at, &mut self.packets) {
             if let Some(before) = last.replace(id) {
                 self.begin_way(flow, at, before);
                 several = true;
@@ -494,10 +490,10 @@ impl<T: Trace> Run<T> {
 
     /// Lets the receiving side say what it has to at `at`, and asks when it wants to be woken.
     fn pump_receiver(&mut self, flow: usize, at: Time) {
-        if let Some((ack, options)) = self.flows[flow].poll_acknowledgement(at) {
+        if let Some((ack, carried)) = self.flows[flow].poll_acknowledgement(at) {
             let id = self.packets.insert(ack);
-            if let Some(options) = options {
-                self.packets.set_options(id, options);
+            if let Some(carried) = carried {
+                self.packets.set_options(id, carried.into());
             }
             self.record_endpoint(at, Step::Send, id);
             self.travel(at, id, Leg::of(&self.packets[id]));

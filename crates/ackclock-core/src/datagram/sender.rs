@@ -5,7 +5,7 @@ use super::{Datagram, DatagramParameters};
 use crate::rate_control::{Feedback, RateControl, RateState, Sent};
 use crate::streams::Stream;
 use crate::traffic::Write;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Time};
 
 /// Holds what the application has written until the control's clock lets it go, in packets of one size; only the last one, after the
 /// close, may be shorter.
@@ -174,11 +174,6 @@ impl DatagramSender {
         })
     }
 
-    /// What the packets that leave now carry to the receiver.
-    #[inline]
-    pub fn carried_rtt(&self) -> Option<Span> {
-        self.control.carried_rtt()
-    }
     /// What the control shows of itself.
     pub fn state(&self) -> RateState {
         self.control.state()
