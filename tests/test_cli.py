@@ -98,7 +98,7 @@ def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
 def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     outcome = ackclock("plot", "run")
-    names = [f"run/figures/{name}.svg" for name in ("goodput", "cwnd", "throughput", "queue", "rtt")]
+    names = [f"run/figures/{name}.svg" for name in ("goodput", "cwnd", "throughput", "queue", "rtt", "variation")]
     assert outcome.stdout.splitlines() == [f"figure: {name}" for name in names]
     assert all(Path(name).stat().st_size > 1000 for name in names)
     outcome = ackclock("plot", "run", "--kind", "sweep", "--metric", "rtt", "-o", "rtt.png")

@@ -276,6 +276,8 @@ def number(value: float | None, scale: float = 1) -> str:
     """A number with about four digits, a dash for unknown."""
     if value is None or math.isnan(value):
         return "–"
+    if math.isinf(value):
+        return "∞"
     return f"{value * scale:.{_digits(value * scale)}f}"
 
 

@@ -5,17 +5,36 @@ Of the time after the warm-up, unless they say otherwise.
 
 from typing import NamedTuple
 
-from ackclock.metrics import estimates, flows, hops, sharing
+from ackclock.metrics import estimates, flows, hops, sharing, smoothness
 from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
-from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S
+from ackclock.metrics.response import (
+    Outage,
+    Response,
+    outage,
+    outage_of,
+    recovery_rounds,
+    response,
+    response_to,
+)  # fmt: skip
+from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, closeness, rate_ratio
+from ackclock.metrics.smoothness import (
+    TIME_SCALES_S,
+    coefficient_of_variation,
+    equivalence_of,
+    equivalence_ratio,
+    rate_variation,
+    shown_time_scales,
+)  # fmt: skip
 from ackclock.result import Result
 
 __all__ = [
-    "CONVERGED_SHARE", "CONVERGENCE_INTERVAL_S", "METRICS", "Interval", "Metric", "Summary", "Value", "by_replicate",
-    "difference", "interval", "jain", "metric", "settling_time", "summarise",
+    "CONVERGED_SHARE", "CONVERGENCE_INTERVAL_S", "METRICS", "TIME_SCALES_S", "Interval", "Metric", "Outage", "Response",
+    "Summary", "Value", "by_replicate", "closeness", "coefficient_of_variation", "difference", "equivalence_of",
+    "equivalence_ratio", "interval", "jain", "metric", "outage", "outage_of", "rate_ratio", "rate_variation",
+    "recovery_rounds", "response", "response_to", "settling_time", "shown_time_scales", "summarise",
 ]  # fmt: skip
 
 METRICS: tuple[Metric, ...] = (
@@ -71,7 +90,8 @@ METRICS: tuple[Metric, ...] = (
         "s", "s", 1, flows.mean("completion_time_s"),
     ),
     Metric(
-        "fairness", "Jain's index", "How evenly all TCP instances share: 1 if equally, 1/n if one of n has everything.",
+        "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share: 1 if "
+        "equally, 1/n if one of n has everything.",
         "", "", 1, fairness,
     ),
     Metric("utilisation", "utilisation", "Share of time the link is busy.", "", "%", 100, hops.utilisation),
@@ -97,18 +117,30 @@ METRICS: tuple[Metric, ...] = (
         "s", "ms", 1e3, hops.queueing_delay,
     ),
     Metric(
-        "friendliness", "friendliness", "Goodput of the flow's instances over that of all TCP instances, means: 1 if "
-        "they get an equal share.",
+        "friendliness", "friendliness", "Goodput of the flow's instances over that of all instances under a control, "
+        "means: 1 if they get an equal share.",
         "", "", 1, sharing.friendliness,
     ),
     Metric(
-        "equivalence", "equivalence", "Rate of the TCP flow that has least over that of the one that has most, per "
-        f"instance and over {sharing.EQUIVALENCE_INTERVAL_S:g} s at a time: 1 if they are as fast at every moment.",
+        "equivalence", "equivalence", "Rate of the flow under a control that has least over that of the one that has "
+        f"most, per instance and over {smoothness.USUAL_TIME_SCALE_S:g} s at a time: 1 if they are as fast at every "
+        "moment.",
         "", "", 1, sharing.equivalence,
     ),
     Metric(
+        "spread", "most over least", "Goodput of the flow's instance that has most over that of the one that has least "
+        "(FC): 1 if they get the same, infinite if one gets nothing.",
+        "", "", 1, sharing.spread,
+    ),
+    Metric(
+        "rate_variation", "CoV of the rate", "Standard deviation of an instance's sending rate over "
+        f"{smoothness.USUAL_TIME_SCALE_S:g} s at a time, over its mean: 0 if it is always the same; unknown where "
+        "samples are further apart. Mean over instances.",
+        "", "", 1, smoothness.usual_variation,
+    ),
+    Metric(
         "convergence_time", "convergence time", "From an instance's start until it got "
-        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of what all TCP instances get over "
+        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of what all instances under a control get over "
         f"{sharing.CONVERGENCE_INTERVAL_S:g} s; one that never does counts with the time it was there.",
         "s", "s", 1, sharing.convergence_time,
     ),

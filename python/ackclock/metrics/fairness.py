@@ -18,7 +18,10 @@ def jain(shares: ArrayLike) -> float:
 
 
 def fairness(result: Result) -> list[Value]:
-    """Jain's index of the goodput of all TCP instances whose goodput is known: that were active after the warm-up."""
+    """Jain's index of the goodput of all instances under a control whose goodput is known.
+
+    That is TCP's control or a rate control's, and of those that were active after the warm-up.
+    """
     return [
         Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["control"] != "udp"])))
         for (point, replicate), rows in grouped(

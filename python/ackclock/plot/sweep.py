@@ -206,7 +206,7 @@ def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
             axes.set_xlim(left=-positive[0] * 0.15)
         else:
             axes.set_xscale("log")
-    heights = [value for values in drawn for value in values if not math.isnan(value)]
+    heights = [value for values in drawn for value in values if math.isfinite(value)]
     if heights and min(heights) > 0 and max(heights) / min(heights) > 30:
         axes.set_yscale("log")
         if max(heights) / min(heights) < 1000:  # else a power of ten each is enough
