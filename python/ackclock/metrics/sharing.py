@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import quantity
+from ackclock.control import UNCONTROLLED
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import refuse_unknown
 from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
@@ -43,7 +44,7 @@ def friendliness(result: Result) -> list[Value]:
     found = []
     keys, names = ("point", "replicate"), ("flow", "control", "goodput_bit_per_s")
     for (point, replicate), rows in grouped(result.tables["flows"], keys, names):
-        controlled = rows["control"] != "udp"
+        controlled = rows["control"] != UNCONTROLLED
         goodput = np.where(controlled, rows["goodput_bit_per_s"], math.nan)
         everybody = mean_of_known(goodput)
         for flow in dict.fromkeys(rows["flow"]):
@@ -175,7 +176,7 @@ def _instances(result: Result) -> dict[tuple[int, int], list[Instance]]:
     names = ("control", "start_s", "end_s")
     for key, rows in grouped(result.tables["flows"], keys, names):
         told = found.setdefault(key[:2], [])
-        if rows["control"][0] != "udp" and key in series and not math.isnan(rows["start_s"][0]):
+        if rows["control"][0] != UNCONTROLLED and key in series and not math.isnan(rows["start_s"][0]):
             of = series[key]
             end_s = rows["end_s"][0]
             last = of["time_s"][-1] if math.isnan(end_s) else end_s
