@@ -95,6 +95,19 @@ def test_numbers_of_a_response_are_metrics_of_flows() -> None:
         summarise(result, response_to("after", 6, 0.05))
 
 
+def test_one_step_of_several_and_flows_that_are_not_there() -> None:
+    rates = [400.0] * 30 + [200.0] * 30 + [100.0] * 30
+    result = sampled([{"f": [rates], "short": [[50.0] * 40]}])
+    told = by_replicate(result, response_to("before", 6, 0.5, within_s=(3, 9)))
+    assert told[0, "f"] == {0: pytest.approx(200e3)}
+    assert math.isnan(told[0, "short"][0])
+    assert by_replicate(result, response_to("after", 3, 0.5, within_s=(0, 6)))[0, "f"] == {0: pytest.approx(200e3)}
+    with pytest.raises(ValueError, match=r"^9\.5 s: is not within the measured time, 0 s to 9 s"):
+        summarise(result, response_to("after", 9.5, 0.5))
+    with pytest.raises(ValueError, match=r"^12 s: is not within"):
+        summarise(result, outage_of("worst", 3, 12, 0.5))
+
+
 def test_of_several_instances_it_is_their_mean_that_responds() -> None:
     # One falls, one rises, at the same time: the rate per instance stays.
     result = sampled([{"f": [[200.0] * 50 + [100.0] * 50, [100.0] * 50 + [200.0] * 50]}])

@@ -3,6 +3,7 @@
 Of the time after the warm-up, unless they say otherwise.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ackclock.metrics import estimates, flows, hops, sharing, smoothness
@@ -31,10 +32,36 @@ from ackclock.metrics.smoothness import (
 from ackclock.result import Result
 
 __all__ = [
-    "CONVERGED_SHARE", "CONVERGENCE_INTERVAL_S", "METRICS", "TIME_SCALES_S", "Interval", "Metric", "Outage", "Response",
-    "Summary", "Value", "by_replicate", "closeness", "coefficient_of_variation", "difference", "equivalence_of",
-    "equivalence_ratio", "interval", "jain", "metric", "outage", "outage_of", "rate_ratio", "rate_variation",
-    "recovery_rounds", "response", "response_to", "settling_time", "shown_time_scales", "summarise",
+    "CONVERGED_SHARE",
+    "CONVERGENCE_INTERVAL_S",
+    "METRICS",
+    "TIME_SCALES_S",
+    "WITH_PARAMETERS",
+    "Interval",
+    "Metric",
+    "Outage",
+    "Response",
+    "Summary",
+    "Value",
+    "by_replicate",
+    "closeness",
+    "coefficient_of_variation",
+    "difference",
+    "equivalence_of",
+    "equivalence_ratio",
+    "interval",
+    "jain",
+    "metric",
+    "outage",
+    "outage_of",
+    "rate_ratio",
+    "rate_variation",
+    "recovery_rounds",
+    "response",
+    "response_to",
+    "settling_time",
+    "shown_time_scales",
+    "summarise",
 ]  # fmt: skip
 
 METRICS: tuple[Metric, ...] = (
@@ -145,6 +172,15 @@ METRICS: tuple[Metric, ...] = (
         "s", "s", 1, sharing.convergence_time,
     ),
     Metric(
+        "allowed_rate", "allowed rate", "Payload that a rate control allows an instance, at the sampling times.",
+        "bit/s", "Mbit/s", 1e-6, flows.allowed_rate,
+    ),
+    Metric(
+        "loss_event_rate", "loss event rate", "What a rate control takes the loss rate to be, by its own definition, "
+        "at the sampling times.",
+        "", "%", 100, flows.loss_event_rate,
+    ),
+    Metric(
         "rate_estimate", "rate estimate", "What the control takes the path's rate to be, at the sampling times; of "
         "controls that estimate it.",
         "bit/s", "Mbit/s", 1e-6, estimates.rate_estimate,
@@ -160,6 +196,17 @@ METRICS: tuple[Metric, ...] = (
         "s", "s", 1, estimates.estimate_settling_time,
     ),
 )  # fmt: skip
+
+#: What makes metrics that have parameters, which tables and the command line do not ask for.
+WITH_PARAMETERS: tuple[Callable[..., Metric], ...] = (
+    rate_ratio,
+    closeness,
+    rate_variation,
+    equivalence_of,
+    response_to,
+    outage_of,
+    recovery_rounds,
+)
 
 
 class Summary(NamedTuple):

@@ -28,7 +28,7 @@ class Series(NamedTuple):
         replicate: Which replicate.
         flow: Name of its group.
         instance: Its number there.
-        start_s: When it started; not a number if it never did.
+        start_s: When it started.
         end_s: When it ended, or the last sample's time.
         time_s: Of the samples.
         values: At these times: bits since the start, or a rate in bit/s.
@@ -70,13 +70,13 @@ class Series(NamedTuple):
 
 
 def series(result: Result, of: str = "sent") -> Iterator[Series]:
-    """Every flow instance of every replicate that has samples, in the order of the table.
+    """Every flow instance of every replicate that started and has samples, in the order of the table.
 
     Args:
         result: Of any way that has samples.
         of: `sent`, what the sender sent, retransmissions too, in full packets without headers, which is what Floyd and
             others measure; `delivered`, what the application got in order, which comes in leaps where TCP repairs a
-            loss; `allowed`, what a rate control allowed.
+            loss; `allowed`, what a rate control allowed, of flows that have one.
 
     Raises:
         ValueError: `of` is none of these, or no sample tells it.
@@ -89,7 +89,8 @@ def series(result: Result, of: str = "sent") -> Iterator[Series]:
     keys = ("point", "replicate", "flow", "instance")
     active = dict(grouped(result.tables["flows"], keys, ("start_s", "end_s")))
     for key, rows in grouped(result.tables["samples"], keys, ("time_s", name)):
-        if key in active:
+        started = key in active and not math.isnan(active[key]["start_s"][0])
+        if started and not np.isnan(rows[name]).all():
             point, replicate, flow, instance = key
             start_s, end_s = (float(active[key][end][0]) for end in ("start_s", "end_s"))
             last_s = float(rows["time_s"][-1]) if math.isnan(end_s) else end_s

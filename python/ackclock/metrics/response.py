@@ -140,8 +140,9 @@ _OF_OUTAGE = {
 
 
 def response_to(
-    what: str, step_s: float, time_scale_s: float, of: str = "sent", share: float = REACHED_SHARE
-) -> Metric:
+    what: str, step_s: float, time_scale_s: float, of: str = "sent", share: float = REACHED_SHARE,
+    within_s: tuple[float, float] = (0.0, math.inf),
+) -> Metric:  # fmt: skip
     """A number of `Response` as a metric of flows: of a flow's rate per instance, while all of them are active.
 
     Args:
@@ -150,10 +151,12 @@ def response_to(
         time_scale_s: Length of the intervals, no shorter than the samples are apart; one of them ends at the step.
         of: Which rate: see `ackclock.metrics.rates.series`.
         share: See `response`.
+        within_s: From when to when the run is looked at, where it has other steps before or behind this one.
 
     Returns:
-        A metric for `summarise` and `by_replicate`, whose intervals are over replicates. Asking for its values raises
-        ValueError, in one line, where the samples do not show the time scale.
+        A metric for `summarise` and `by_replicate`, whose intervals are over replicates; not a number of a flow that is
+        not there before and after the step. Asking for its values raises ValueError, in one line, where the samples do
+        not show the time scale, or the step is not within the measured time.
 
     Raises:
         KeyError: `what` is no field of `Response`.
@@ -163,12 +166,13 @@ def response_to(
     def of_flow(edges: Array, rates: Array) -> float:
         return float(getattr(response(edges, rates, step_s, share), what))
 
-    return _metric("response_" + what, label, unit, _values(step_s, time_scale_s, of, of_flow))
+    return _metric("response_" + what, label, unit, _values((step_s,), time_scale_s, of, within_s, of_flow))
 
 
 def outage_of(
-    what: str, from_s: float, until_s: float, time_scale_s: float, of: str = "sent", share: float = REACHED_SHARE
-) -> Metric:
+    what: str, from_s: float, until_s: float, time_scale_s: float, of: str = "sent", share: float = REACHED_SHARE,
+    within_s: tuple[float, float] = (0.0, math.inf),
+) -> Metric:  # fmt: skip
     """A number of `Outage` as a metric of flows, as `response_to`; one interval ends where the outage begins.
 
     Raises:
@@ -179,7 +183,7 @@ def outage_of(
     def of_flow(edges: Array, rates: Array) -> float:
         return float(getattr(outage(edges, rates, from_s, until_s, share), what))
 
-    return _metric("outage_" + what, label, unit, _values(from_s, time_scale_s, of, of_flow))
+    return _metric("outage_" + what, label, unit, _values((from_s, until_s), time_scale_s, of, within_s, of_flow))
 
 
 def recovery_rounds(from_s: float, until_s: float, time_scale_s: float, of: str = "sent") -> Metric:
@@ -217,20 +221,28 @@ def _metric(name: str, label: str, unit: str, values: Callable[[Result], list[Va
 
 
 def _values(
-    anchor_s: float, time_scale_s: float, of: str, of_flow: Callable[[Array, Array], float]
-) -> Callable[[Result], list[Value]]:
-    """Of each flow's rate, mean over its instances in each of the intervals, of which one ends at the anchor."""
+    moments_s: tuple[float, ...], time_scale_s: float, of: str, within_s: tuple[float, float],
+    of_flow: Callable[[Array, Array], float],
+) -> Callable[[Result], list[Value]]:  # fmt: skip
+    """Of each flow's rate, mean over its instances in each of the intervals, of which one ends at the first moment."""
 
     def values(result: Result) -> list[Value]:
         refuse_finer(result, time_scale_s)
+        measured = [measured_time(result, point) for point in range(len(result.points))]
+        looked_at = [(max(begin, within_s[0]), min(end, within_s[1])) for begin, end in measured]
+        for begin, end in looked_at:
+            outside = [moment for moment in moments_s if not begin < moment < end]
+            if outside:
+                raise ValueError(f"{outside[0]:g} s: is not within the measured time, {begin:g} s to {end:g} s")
         flows: dict[tuple[int, int, str], list[Series]] = {}
         for one in series(result, of):
             flows.setdefault((one.point, one.replicate, one.flow), []).append(one)
         found = []
         for key, instances in flows.items():
-            edges = _edges_around(instances, anchor_s, time_scale_s, *measured_time(result, key[0]))
+            edges = _edges_around(instances, moments_s[0], time_scale_s, *looked_at[key[0]])
             rates = np.mean([one.rates(edges) for one in instances], axis=0)
-            found.append(Value(*key, of_flow(edges, rates)))
+            there = edges.size > 1 and edges[1] <= moments_s[0] + _ROUNDING and edges[-2] >= moments_s[-1] - _ROUNDING
+            found.append(Value(*key, of_flow(edges, rates) if there else math.nan))
         return found
 
     return values

@@ -116,8 +116,10 @@ def needs_random_loss(path: FlowPath) -> str:
 
 def needs_rate_control(path: FlowPath, *names: str) -> str:
     """Why a model of a rate control over UDP, one of these, has no answer under random loss."""
-    if path.transport == "tcp" or path.control not in names:
-        return f"{path.control or path.transport} is not {' or '.join(names)}"
+    if path.transport == "tcp" or not path.control:
+        return "no rate control"
+    if path.control not in names:
+        return f"{path.control} is not {' or '.join(names)}"
     if path.round_trip_s <= 0:
         return "no round-trip time without queueing"
     return _no_random_loss(path)

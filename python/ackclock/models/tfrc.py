@@ -74,9 +74,7 @@ MODEL = Model(
             "timeout_of_four_round_trips", "the retransmission timeout is four round-trip times", _other_timeout
         ),
         AN_ACK_EACH,
-        Assumption(
-            "losses_are_events", "no two packets are lost in one round trip, which would be one event"
-        ),
+        Assumption("losses_are_events", "no two packets are lost in one round trip, which would be one event"),
         LOST_ON_THE_WAY,
         *OF_RANDOM_LOSS,
     ),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
 from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_rate_control
-from ackclock.models.domain import POSITIVE, PROPER_SHARE
+from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
@@ -44,7 +44,14 @@ MODEL = Model(
         pftk.RTT,
         Input("timeout", "B", "s", "the sender's timeout, not backed off", pftk.TIMEOUT.default, POSITIVE),
         pftk.WINDOW,
-        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK of the TCP to be friendly to", 1),
+        Input(
+            "segments_per_ack",
+            "b",
+            "segments",
+            "segments acknowledged by one ACK of the TCP to be friendly to",
+            1,
+            AT_LEAST_ONE,
+        ),
     ),
     outputs=(
         Output("rate", "f", "segments/s", "allowed sending rate"),
