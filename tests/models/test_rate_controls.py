@@ -11,6 +11,10 @@ from ackclock.summary import flow_rows
 
 UDP = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes", "feedback_size": "40 bytes"}
 
+# As they are resolved, as far as the models ask.
+TFRC = {"kind": "tfrc", "b": 1.0, "t_rto": "four_rtt"}
+TFRCP = {"kind": "tfrcp", "packets_per_ack": 2.0, "rto_minimum": "400 ms", "receive_window": "64 packets"}
+
 
 def under(resolved, control: dict, **transport: object) -> dict:
     """The leaky pipe at 0.5 %, its flow under a rate control."""
@@ -25,13 +29,13 @@ def answers(tree: dict) -> dict[str, dict]:
 
 
 def test_the_round_trip_has_the_feedbacks_own_size(resolved) -> None:
-    [path] = models.flow_paths(under(resolved, {"kind": "tfrc"}, feedback_size="400 bytes"))
+    [path] = models.flow_paths(under(resolved, TFRC, feedback_size="400 bytes"))
     assert path.round_trip_s == pytest.approx(0.07 + 1028 * 8 / 45e6 + 1028 * 8 / 11e6 + 400 * 8 / 45e6, rel=1e-12)
     assert (path.transport, path.control, path.is_aimd) == ("udp", "tfrc", False)
 
 
 def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
-    tree = under(resolved, {"kind": "tfrc"})
+    tree = under(resolved, TFRC)
     [path] = models.flow_paths(tree)
     says = answers(tree)
     assert says["tfrc"]["outputs"]["rate"] == pytest.approx(float(tfrc.rate(0.005, path.round_trip_s)), rel=1e-12)
@@ -40,15 +44,14 @@ def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
     assert says["tfrc"]["control"] == "tfrc"
     assert says["pftk"]["note"] == "no TCP, but the rate control tfrc"
     assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == ["tfrc"]
-    # A floor of a second under the timeout, which RFC 5348 allows, slows it down.
-    slower = answers(under(resolved, {"kind": "tfrc", "rto_minimum": "1 s"}))["tfrc"]
+    # A timeout of a second at the least, which RFC 5348 allows, slows it down.
+    slower = answers(under(resolved, TFRC | {"t_rto": "four_rtt_or_a_second"}))["tfrc"]
     assert slower["inputs"]["timeout"] == 1
     assert slower["goodput_bit_per_s"] < says["tfrc"]["goodput_bit_per_s"]
 
 
 def test_pftk_says_what_a_tfrcp_flow_may_send(resolved) -> None:
-    control = {"kind": "tfrcp", "segments_per_ack": 2, "rto_minimum": "400 ms", "receive_window": "64 packets"}
-    tree = under(resolved, control)
+    tree = under(resolved, TFRCP)
     [path] = models.flow_paths(tree)
     says = answers(tree)
     expected = float(pftk.full(0.005, path.round_trip_s, 0.4, 64, 2))
@@ -63,10 +66,10 @@ def test_a_tcp_flow_is_not_under_tfrcp(resolved) -> None:
 
 
 def test_without_random_loss_there_is_no_equation(resolved) -> None:
-    for name in ("tfrc", "tfrcp"):
-        tree = under(resolved, {"kind": name})
+    for control in (TFRC, TFRCP):
+        tree = under(resolved, control)
         tree["hops"][1]["impairments"] = []
-        assert answers(tree)[name]["note"] == "no random loss"
+        assert answers(tree)[control["kind"]]["note"] == "no random loss"
 
 
 def test_the_square_root_is_of_any_aimd_on_a_rate_too(resolved) -> None:

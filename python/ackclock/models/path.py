@@ -274,7 +274,7 @@ def _of_control(transport: dict[str, Any], mss: float) -> dict[str, Any]:
 
 
 def _of_rate_control(control: dict[str, Any], mss: float) -> dict[str, Any]:
-    """Where a parameter is not the control's, what its publication has."""
+    """Where a parameter is not the control's, what stands for none."""
     is_aimd = control.get("kind") == "gaimd"
     return {
         "control": control.get("kind", ""),
@@ -283,7 +283,7 @@ def _of_rate_control(control: dict[str, Any], mss: float) -> dict[str, Any]:
         "kept_share": float(control["decrease"]) if is_aimd else 0.5,
         "cubic_c": nan,
         "recovery": "",
-        "segments_per_ack": float(control.get("segments_per_ack", 1.0)),
+        "segments_per_ack": float(control.get("packets_per_ack", control.get("b", 1.0))),  # TFRCP's, TFRC's
         "receive_window_segments": quantity.window_packets(control.get("receive_window", "unlimited"), mss),
         "initial_window_segments": inf,
     }
@@ -464,9 +464,13 @@ def _segments_per_ack(transport: dict[str, Any]) -> float:
 
 def _equations_timeout(control: dict[str, Any], round_trip: float) -> float:
     """The timeout in the equation of a rate control, while the round-trip time is steady; infinite without one."""
-    minimum = quantity.seconds(control.get("rto_minimum", "0 s"))
-    times = {"tfrc": 4.0, "tfrcp": 1.0}.get(control.get("kind", ""))
-    return inf if times is None else max(times * round_trip, minimum)
+    match control.get("kind"):
+        case "tfrcp":
+            return max(round_trip, quantity.seconds(control["rto_minimum"]))
+        case "tfrc":
+            return max(4 * round_trip, 1.0 if control["t_rto"] == "four_rtt_or_a_second" else 0.0)
+        case _:
+            return inf
 
 
 def _first_timeout(transport: dict[str, Any], round_trip: float) -> float:
