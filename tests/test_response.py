@@ -74,6 +74,12 @@ def test_an_outage_by_hand() -> None:
     assert (worse.worst, worse.last, worse.recovered_s) == (8, 8, 5)
 
 
+def test_nothing_before_is_neither_halved_nor_recovered() -> None:
+    rates = [0, 0, 0, 0, 5, 5]
+    assert math.isnan(response(edges(rates), rates, 4).halved_s)
+    assert math.isnan(outage(edges(rates), rates, 2, 4).recovered_s)
+
+
 @pytest.mark.parametrize("step_s", [0, 4, 9])
 def test_a_step_outside_the_measured_time_is_refused(step_s: float) -> None:
     with pytest.raises(ValueError, match=f"^step at {step_s} s: there is no whole interval before or after it"):

@@ -56,7 +56,7 @@ class Outage(NamedTuple):
             speed up without any news.
         last: The rate in the outage's last interval, over the rate before.
         recovered_s: From the end of the outage until the rate first is `share` of what it was before. All the time
-            that there is if it never is: the true time is longer then.
+            that there is if it never is: the true time is longer then. Not a number if nothing was sent before.
     """
 
     before: float
@@ -89,7 +89,7 @@ def response(edges_s: ArrayLike, rates: ArrayLike, step_s: float, share: float =
     after = float(following[settled].mean())
     rises = after > before
     near = following >= share * after if rises else following * share <= after
-    halved = following <= before / 2
+    halved = (following <= before / 2) & (before > 0)
     reached_s = _first(ends, near, step_s, otherwise=float(ends[-1] - step_s))
     on = following[int(np.argmax(near)) :] if near.any() else following[:0]
     extreme = (on.max() if rises else on.min()) if on.size else after
@@ -123,8 +123,8 @@ def outage(edges_s: ArrayLike, rates: ArrayLike, from_s: float, until_s: float, 
         float(value / before) if before > 0 else math.nan for value in (rate[within].max(), rate[within][-1])
     )
     ends = edges[1:][later]
-    back = rate[later] >= share * before
-    return Outage(before, worst, last, _first(ends, back, until_s, otherwise=float(ends[-1] - until_s)))
+    recovered_s = _first(ends, rate[later] >= share * before, until_s, otherwise=float(ends[-1] - until_s))
+    return Outage(before, worst, last, recovered_s if before > 0 else math.nan)
 
 
 #: The numbers of a response and of an outage, each as a metric: label, unit.
