@@ -98,7 +98,7 @@ def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
 def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     outcome = ackclock("plot", "run")
-    names = [f"run/figures/{name}.svg" for name in ("goodput", "cwnd", "throughput", "queue", "rtt")]
+    names = [f"run/figures/{name}.svg" for name in ("goodput", "cwnd", "throughput", "queue", "rtt", "variation")]
     assert outcome.stdout.splitlines() == [f"figure: {name}" for name in names]
     assert all(Path(name).stat().st_size > 1000 for name in names)
     outcome = ackclock("plot", "run", "--kind", "sweep", "--metric", "rtt", "-o", "rtt.png")
@@ -238,6 +238,7 @@ def test_a_bad_command_is_one_line(scenario_file: Path, arguments: tuple[str, ..
         (("--kind", "cwnd", "-o", "x.doc"), ".svg"),
         (("-o", "x.svg"), "one file cannot hold all figures"),
         (("--kind", "pie"), "pie"),
+        (("--kind", "variation", "--from", "1s"), "--kind variation is no figure over time"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_is_one_line(
@@ -246,6 +247,13 @@ def test_a_figure_that_cannot_be_drawn_is_one_line(
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     assert expected in refused(ackclock("plot", "run", *arguments))
     assert not Path("run/figures").exists()
+
+
+def test_samples_too_far_apart_for_any_time_scale_are_said_to_be_so(scenario_file: Path) -> None:
+    ackclock("simulate", scenario_file, *QUICK, "--set", "sample_interval=1 s", "-o", "run")
+    assert "shorter sample_interval" in refused(ackclock("plot", "run", "--kind", "variation"))
+    assert ackclock("plot", "run").exit_code == 0
+    assert not Path("run/figures/variation.svg").exists()
 
 
 def test_every_command_has_help_with_an_example() -> None:

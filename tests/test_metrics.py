@@ -3,11 +3,25 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from ackclock import Result, Scenario, simulate
-from ackclock.metrics import METRICS, difference, interval, jain, metric, settling_time, summarise
+from ackclock.metrics import (
+    METRICS,
+    by_replicate,
+    closeness,
+    difference,
+    interval,
+    jain,
+    metric,
+    rate_ratio,
+    settling_time,
+    summarise,
+)
 from ackclock.metrics.tables import grouped
+from ackclock.summary import written_interval
 
 
 def test_the_interval_is_students() -> None:
@@ -131,7 +145,7 @@ def test_every_metric_of_a_run(result: Result, what) -> None:
     summaries = summarise(result, what)
     assert {summary.point for summary in summaries} == set(range(6))
     assert all(summary.interval.replicates in (0, 3) for summary in summaries)
-    if what.unit == "" and what.name not in ("timeouts", "cwnd_drift"):  # shares
+    if what.unit == "" and what.name not in ("timeouts", "cwnd_drift", "spread", "rate_variation"):  # shares
         assert all(0 <= summary.interval.mean <= 1 for summary in summaries if summary.interval.replicates)
 
 
@@ -266,3 +280,69 @@ def test_the_bias_of_an_estimate_is_against_the_goodput(leaky_pipe: Scenario) ->
         assert bias.value == pytest.approx(estimate.value / goodput.value - 1)
     [settled] = summarise(result, metric("estimate_settling_time"))
     assert 0 <= settled.interval.mean < 5
+
+
+def of_groups(*replicates: dict[str, list[float]]) -> Result:
+    """The goodput of each instance of each flow in each replicate."""
+    rows = [
+        {"point": 0, "replicate": number, "flow": flow, "goodput_bit_per_s": goodput}
+        for number, groups in enumerate(replicates)
+        for flow, instances in groups.items()
+        for goodput in instances
+    ]
+    point = {"assignments": {}, "scenario": {"warmup": "0 s", "flows": [{"name": name} for name in replicates[0]]}}
+    return Result({"points": [point]}, {"flows": pa.Table.from_pylist(rows)})
+
+
+def test_f_and_e_by_hand() -> None:
+    result = of_groups({"tfrc": [1e6, 3e6], "tcp": [4e6]}, {"tfrc": [8e6, 8e6], "tcp": [4e6]})
+    assert by_replicate(result, rate_ratio("tfrc", "tcp")) == {(0, "tfrc"): {0: 0.5, 1: 2}}
+    assert by_replicate(result, closeness("tfrc", "tcp")) == {(0, "tfrc"): {0: 2, 1: 2}}
+    [f] = summarise(result, rate_ratio("tfrc", "tcp"))
+    assert f.interval == interval([0.5, 2])
+    [e] = summarise(result, closeness("tfrc", "tcp"))
+    assert e.interval == (2, 0, 2)  # as far apart in both, by turns: F's mean of 1.25 says nothing of it
+
+
+@given(st.lists(st.tuples(st.floats(1, 1e9), st.floats(1, 1e9)), min_size=1, max_size=5))
+def test_e_is_f_or_one_over_it_and_the_same_from_both_sides(goodputs: list[tuple[float, float]]) -> None:
+    result = of_groups(*({"a": [ours], "b": [others]} for ours, others in goodputs))
+    f, back, e, same = (
+        list(what.values(result))
+        for what in (rate_ratio("a", "b"), rate_ratio("b", "a"), closeness("a", "b"), closeness("b", "a"))
+    )
+    for one, other, apart, again in zip(f, back, e, same, strict=True):
+        assert apart.value == max(one.value, 1 / one.value) >= 1
+        assert apart.value == pytest.approx(again.value)
+        assert one.value * other.value == pytest.approx(1)
+
+
+def test_one_that_gets_nothing_is_infinitely_far() -> None:
+    result = of_groups({"a": [0.0], "b": [1e6, 0.0]}, {"a": [1e6], "b": [1e6, 5e5]})
+    assert [one.value for one in closeness("a", "b").values(result)] == pytest.approx([math.inf, 4 / 3])
+    spreads = by_replicate(result, metric("spread"))
+    assert spreads[0, "b"] == {0: math.inf, 1: 2}
+    assert all(math.isnan(value) for value in spreads[0, "a"].values())  # one alone
+    [_, b] = summarise(result, metric("spread"))
+    assert (b.interval.mean, math.isnan(b.interval.half_width), b.interval.replicates) == (math.inf, True, 2)
+    assert written_interval(b.interval) == "∞"
+    nobody = of_groups({"a": [0.0], "b": [0.0]})
+    assert math.isnan(rate_ratio("a", "b").values(nobody)[0].value)
+
+
+def test_a_flow_that_is_not_there_has_no_share() -> None:
+    with pytest.raises(ValueError, match='flow "tcpp": is none of this result; write one of tfrc, tcp'):
+        rate_ratio("tfrc", "tcpp").values(of_groups({"tfrc": [1e6], "tcp": [1e6]}))
+
+
+def test_a_rate_control_is_a_control_and_plain_udp_none() -> None:
+    flows = pa.table(
+        {
+            "point": [0] * 3, "replicate": [0] * 3, "flow": ["tfrc", "tcp", "voice"],
+            "control": ["tfrc", "reno", "udp"], "goodput_bit_per_s": [1e6, 3e6, 64e3],
+        }
+    )  # fmt: skip
+    assert metric("fairness").values(run_of(flows))[0].value == jain([1e6, 3e6])
+    shares = values(run_of(flows), "friendliness")
+    assert (shares["tfrc"], shares["tcp"]) == (0.5, 1.5)
+    assert math.isnan(shares["voice"])

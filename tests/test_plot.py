@@ -93,8 +93,11 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
     assert band[:, 1].min() == pytest.approx(min(one.low for one in expected) / 1e6)
 
 
-# Of flows that end, that are more than one, whose control estimates the rate.
-OF_OTHER_FLOWS = ("completion_time", "equivalence", "rate_estimate", "estimate_bias", "estimate_settling_time")
+# Of flows that end, that are more than one, that last longer, whose control allows or estimates a rate.
+OF_OTHER_FLOWS = (
+    "completion_time", "equivalence", "spread", "rate_variation", "allowed_rate", "loss_event_rate", "rate_estimate",
+    "estimate_bias", "estimate_settling_time",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("what", [what.name for what in METRICS if what.name not in OF_OTHER_FLOWS])

@@ -111,7 +111,9 @@ def predict(
 
 
 def _kinds() -> tuple[str, ...]:
-    return ("all", "sweep", "cwnd", "throughput", "queue", "rtt", "outstanding", "sequence", "rate_estimates")
+    return (
+        "all", "sweep", "cwnd", "throughput", "queue", "rtt", "variation", "outstanding", "sequence", "rate_estimates",
+    )  # fmt: skip
 
 
 @cli.command()
@@ -125,9 +127,11 @@ def _kinds() -> tuple[str, ...]:
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Which point figures over time show, 0 being the first that `simulate` lists.",
+    help="Which point the other figures show, 0 being the first that `simulate` lists.",
 )
-@click.option("--replicate", type=click.IntRange(0), default=0, show_default=True, help="Which replicate they show.")
+@click.option(
+    "--replicate", type=click.IntRange(0), default=0, show_default=True, help="Which replicate figures over time show."
+)
 @click.option(
     "--connection", type=click.IntRange(0), default=0, show_default=True,
     help="Of a measurement, which connection figures of one show, 0 being the one with the most payload.",
@@ -215,8 +219,8 @@ def _span(kind: str, begin: str | None, end: str | None) -> tuple[float, float] 
     """From when to when figures over time go, in seconds; None for all the time."""
     if begin is None and end is None:
         return None
-    if kind == "sweep":
-        raise click.UsageError("--from and --to: are of no use, as --kind sweep is no figure over time")
+    if kind in ("sweep", "variation"):
+        raise click.UsageError(f"--from and --to: are of no use, as --kind {kind} is no figure over time")
     span = (quantity.seconds(begin or "0 s"), math.inf if end is None else quantity.seconds(end))
     if not span[0] < span[1]:
         raise click.UsageError(f"--to {end}: is not after --from {begin}; write for example --from 10s --to 12s")
@@ -267,6 +271,11 @@ def _why_not_drawn(result: "Result", kind: str) -> str:
         return "keeps no rate estimates; run ackclock measure at the sender's capture again with --estimators all"
     if kind in ("outstanding", "sequence", "rate_estimates"):
         return "is no measurement of captures; run ackclock measure on them, or choose for example --kind cwnd"
+    if kind == "variation" and not measured:
+        return (
+            "has no time scale of 0.2 s to 10 s that its samples show and that fits five times into its measured time; "
+            "run it longer, or with a shorter sample_interval"
+        )
     if kind == "sweep":
         other = "throughput" if measured else "cwnd"
         return f"sweeps no quantity; choose a figure over time, for example --kind {other}"

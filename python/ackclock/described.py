@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from ackclock import quantity
+from ackclock.control import control_of
 from ackclock.measured import largest
 from ackclock.result import Result
 
@@ -14,7 +15,7 @@ class Flow(NamedTuple):
 
     Attributes:
         instances: How many there are of it.
-        control: Name of the congestion control, `udp` for UDP; empty if not known.
+        control: Name of the congestion or rate control, `udp` for UDP without one; empty if not known.
         mss_bytes: Payload of a full segment.
     """
 
@@ -55,6 +56,4 @@ def described(result: Result, point: int) -> Described:
 
 
 def _flow(flow: dict[str, Any]) -> Flow:
-    transport = flow["transport"]
-    control = str(transport["control"]["kind"]) if transport["kind"] == "tcp" else "udp"
-    return Flow(flow["count"], control, quantity.data_bytes(transport["mss"]))
+    return Flow(flow["count"], control_of(flow), quantity.data_bytes(flow["transport"]["mss"]))

@@ -7,8 +7,9 @@ writes them.
 import argparse
 import inspect
 import json
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +20,7 @@ from ackclock.advice import regions
 from ackclock.comparison import CAUSES
 from ackclock.comparison.rows import FIELDS
 from ackclock.experiments import EXPERIMENTS
-from ackclock.metrics import METRICS
+from ackclock.metrics import METRICS, WITH_PARAMETERS, Outage, Response
 from ackclock.models import MODELS
 from ackclock.models import capture as capture_terms
 from ackclock.models import path as scenario_terms
@@ -230,7 +231,42 @@ def _metric_page(registered: Json) -> str:
     )
     rows = [(f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS]
     page.table(("metric", "label", "shown in", "what it is"), rows)
+    page.title("With parameters")
+    page.paragraph(
+        "In Python some metrics are made for two flows, a time scale or a moment: "
+        "`metrics.summarise(result, metrics.rate_variation(0.5))` has means and intervals over replicates, as of the "
+        "others, and `metrics.by_replicate` each replicate's value. The coefficient of variation over the time scale "
+        "is also a figure (`ackclock plot --kind variation`)."
+    )
+    made = [(f"`{one.__name__}{_parameters(one)}`", _paragraphs(one)) for one in WITH_PARAMETERS]
+    page.table(("made by", "what it is"), made)
+    for numbers in (Response, Outage):
+        page.heading(2, numbers.__name__)
+        page.paragraph(inspect.cleandoc(numbers.__doc__ or "").partition("\n")[0])
+        page.names(("number", "what it is"), _attributes(numbers))
     return page.finish()
+
+
+def _parameters(function: Callable[..., object]) -> str:
+    """As it is called: names without types, those that may be left out in brackets."""
+    known = inspect.signature(function).parameters.values()
+    needed = [one.name for one in known if one.default is one.empty]
+    spare = [f"{one.name}={one.default!r}" for one in known if one.default is not one.empty]
+    return f"({', '.join([*needed, *spare])})"
+
+
+def _attributes(record: type) -> Iterable[tuple[str, str]]:
+    """What a record's docstring says of its attributes."""
+    listed = inspect.cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]
+    for one in re.split(r"\n(?=    \w)", listed):
+        name, _, meaning = " ".join(one.split()).partition(": ")
+        yield name, meaning
+
+
+def _paragraphs(function: Callable[..., object]) -> str:
+    """What it is said to be, up to the list of its arguments, on one line."""
+    text = re.split(r"\n\n(?:Args|Returns|Raises):", inspect.cleandoc(function.__doc__ or ""))[0]
+    return " ".join(text.split())
 
 
 def _experiment_page(registered: Json) -> str:

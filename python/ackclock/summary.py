@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from ackclock.control import control_of, is_controlled
 from ackclock.metrics import Interval, metric, summarise
 from ackclock.result import Result
 
@@ -32,8 +33,8 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
     """One row for each point and flow.
 
     Each has `point`, `assignments`, `flow`, `count`, `control`, each metric's interval (instances taken together), the
-    utilisation of the busiest shared hop on the flow's route, `fairness` among all TCP instances of the point (None for
-    less than two), and `predicted`, model's label to goodput in bit/s.
+    utilisation of the busiest shared hop on the flow's route, `fairness` among all instances of the point under a
+    control (None for less than two), and `predicted`, model's label to goodput in bit/s.
     """
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
     utilisation = _by_subject(result, "utilisation")
@@ -42,7 +43,7 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
     rows = []
     for index, point in enumerate(result.points):
         flows = point["scenario"]["flows"]
-        rivals = sum(flow["count"] for flow in flows if flow["transport"]["kind"] == "tcp")
+        rivals = sum(flow["count"] for flow in flows if is_controlled(flow))
         for flow in flows:
             key = (index, flow["name"])
             if key not in by_metric["goodput"]:
@@ -50,7 +51,7 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
             route = [utilisation[index, hop] for hop in flow["route"] if (index, hop) in utilisation]
             rows.append(
                 {"point": index, "assignments": point["assignments"], "flow": flow["name"], "count": flow["count"]}
-                | {"control": _control(flow)}
+                | {"control": control_of(flow)}
                 | {name: by_metric[name][key] for name in FLOW_METRICS}
                 | {"utilisation": max(route, key=lambda one: one.mean, default=None)}
                 | {"fairness": fairness.get(index) if rivals > 1 else None, "predicted": says.get(key, {})}
@@ -276,17 +277,14 @@ def number(value: float | None, scale: float = 1) -> str:
     """A number with about four digits, a dash for unknown."""
     if value is None or math.isnan(value):
         return "–"
+    if math.isinf(value):
+        return "∞"
     return f"{value * scale:.{_digits(value * scale)}f}"
 
 
 def _digits(value: float, significant: int = 4) -> int:
     """Decimal places that show so many digits."""
     return 0 if value == 0 else max(0, min(6, significant - 1 - math.floor(math.log10(abs(value)))))
-
-
-def _control(flow: dict[str, Any]) -> str:
-    transport = flow["transport"]
-    return str(transport["control"]["kind"]) if transport["kind"] == "tcp" else "udp"
 
 
 def _by_subject(result: Result, name: str) -> dict[tuple[int, str], Interval]:

@@ -10,6 +10,7 @@ import numpy as np
 from ackclock import quantity
 from ackclock.comparison.column import Column
 from ackclock.comparison.predicted import Prediction, best
+from ackclock.control import control_of, is_controlled
 from ackclock.metrics import Metric, metric
 from ackclock.models import FlowPath, flow_paths
 
@@ -52,11 +53,8 @@ class Topic(NamedTuple):
 
     @property
     def control(self) -> str:
-        """The flow's congestion control; empty of what is no flow."""
-        if not self.is_flow or self.flow is None:
-            return ""
-        transport = self.flow["transport"]
-        return str(transport["control"]["kind"]) if transport["kind"] == "tcp" else "udp"
+        """The flow's congestion or rate control; empty of what is no flow."""
+        return control_of(self.flow) if self.is_flow and self.flow is not None else ""
 
 
 class Observations:
@@ -81,9 +79,9 @@ class Observations:
             if name in _OF_HOPS:
                 subjects = [(hop["name"], self._crossing(point, hop["name"])) for hop in scenario["hops"]]
             elif name in _OF_ALL_FLOWS:
-                tcp = [flow for flow in scenario["flows"] if flow["transport"]["kind"] == "tcp"]
-                rivals = sum(flow["count"] for flow in tcp)
-                subjects = [(ALL_FLOWS, tcp)] if rivals > 1 else []
+                controlled = [flow for flow in scenario["flows"] if is_controlled(flow)]
+                rivals = sum(flow["count"] for flow in controlled)
+                subjects = [(ALL_FLOWS, controlled)] if rivals > 1 else []
             else:
                 subjects = [(flow["name"], [flow]) for flow in scenario["flows"]]
             found += [self._topic(point, subject, flows, name) for subject, flows in subjects]

@@ -3,19 +3,65 @@
 Of the time after the warm-up, unless they say otherwise.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from ackclock.metrics import estimates, flows, hops, sharing
+from ackclock.metrics import estimates, flows, hops, sharing, smoothness
 from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
-from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S
+from ackclock.metrics.response import (
+    Outage,
+    Response,
+    outage,
+    outage_of,
+    recovery_rounds,
+    response,
+    response_to,
+)  # fmt: skip
+from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, closeness, rate_ratio
+from ackclock.metrics.smoothness import (
+    TIME_SCALES_S,
+    coefficient_of_variation,
+    equivalence_of,
+    equivalence_ratio,
+    rate_variation,
+    shown_time_scales,
+)  # fmt: skip
 from ackclock.result import Result
 
 __all__ = [
-    "CONVERGED_SHARE", "CONVERGENCE_INTERVAL_S", "METRICS", "Interval", "Metric", "Summary", "Value", "by_replicate",
-    "difference", "interval", "jain", "metric", "settling_time", "summarise",
+    "CONVERGED_SHARE",
+    "CONVERGENCE_INTERVAL_S",
+    "METRICS",
+    "TIME_SCALES_S",
+    "WITH_PARAMETERS",
+    "Interval",
+    "Metric",
+    "Outage",
+    "Response",
+    "Summary",
+    "Value",
+    "by_replicate",
+    "closeness",
+    "coefficient_of_variation",
+    "difference",
+    "equivalence_of",
+    "equivalence_ratio",
+    "interval",
+    "jain",
+    "metric",
+    "outage",
+    "outage_of",
+    "rate_ratio",
+    "rate_variation",
+    "recovery_rounds",
+    "response",
+    "response_to",
+    "settling_time",
+    "shown_time_scales",
+    "summarise",
 ]  # fmt: skip
 
 METRICS: tuple[Metric, ...] = (
@@ -71,7 +117,8 @@ METRICS: tuple[Metric, ...] = (
         "s", "s", 1, flows.mean("completion_time_s"),
     ),
     Metric(
-        "fairness", "Jain's index", "How evenly all TCP instances share: 1 if equally, 1/n if one of n has everything.",
+        "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share: 1 if "
+        "equally, 1/n if one of n has everything.",
         "", "", 1, fairness,
     ),
     Metric("utilisation", "utilisation", "Share of time the link is busy.", "", "%", 100, hops.utilisation),
@@ -97,20 +144,41 @@ METRICS: tuple[Metric, ...] = (
         "s", "ms", 1e3, hops.queueing_delay,
     ),
     Metric(
-        "friendliness", "friendliness", "Goodput of the flow's instances over that of all TCP instances, means: 1 if "
-        "they get an equal share.",
+        "friendliness", "friendliness", "Goodput of the flow's instances over that of all instances under a control, "
+        "means: 1 if they get an equal share.",
         "", "", 1, sharing.friendliness,
     ),
     Metric(
-        "equivalence", "equivalence", "Rate of the TCP flow that has least over that of the one that has most, per "
-        f"instance and over {sharing.EQUIVALENCE_INTERVAL_S:g} s at a time: 1 if they are as fast at every moment.",
+        "equivalence", "equivalence", "Rate of the flow under a control that has least over that of the one that has "
+        f"most, per instance and over {smoothness.USUAL_TIME_SCALE_S:g} s at a time: 1 if they are as fast at every "
+        "moment.",
         "", "", 1, sharing.equivalence,
     ),
     Metric(
+        "spread", "most over least", "Goodput of the flow's instance that has most over that of the one that has least "
+        "(FC): 1 if they get the same, infinite if one gets nothing.",
+        "", "", 1, sharing.spread,
+    ),
+    Metric(
+        "rate_variation", "CoV of the rate", "Standard deviation of an instance's sending rate over "
+        f"{smoothness.USUAL_TIME_SCALE_S:g} s at a time, over its mean: 0 if it is always the same; unknown where "
+        "samples are further apart. Mean over instances.",
+        "", "", 1, smoothness.usual_variation,
+    ),
+    Metric(
         "convergence_time", "convergence time", "From an instance's start until it got "
-        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of what all TCP instances get over "
+        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of what all instances under a control get over "
         f"{sharing.CONVERGENCE_INTERVAL_S:g} s; one that never does counts with the time it was there.",
         "s", "s", 1, sharing.convergence_time,
+    ),
+    Metric(
+        "allowed_rate", "allowed rate", "Payload that a rate control allows an instance, at the sampling times.",
+        "bit/s", "Mbit/s", 1e-6, flows.allowed_rate,
+    ),
+    Metric(
+        "loss_event_rate", "loss event rate", "What a rate control takes the loss rate to be, by its own definition, "
+        "at the sampling times.",
+        "", "%", 100, flows.loss_event_rate,
     ),
     Metric(
         "rate_estimate", "rate estimate", "What the control takes the path's rate to be, at the sampling times; of "
@@ -128,6 +196,17 @@ METRICS: tuple[Metric, ...] = (
         "s", "s", 1, estimates.estimate_settling_time,
     ),
 )  # fmt: skip
+
+#: What makes metrics that have parameters, which tables and the command line do not ask for.
+WITH_PARAMETERS: tuple[Callable[..., Metric], ...] = (
+    rate_ratio,
+    closeness,
+    rate_variation,
+    equivalence_of,
+    response_to,
+    outage_of,
+    recovery_rounds,
+)
 
 
 class Summary(NamedTuple):

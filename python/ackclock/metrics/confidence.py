@@ -41,6 +41,8 @@ def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     count = known.size
     if count < 2:
         return Interval(float(known[0]) if count else math.nan, math.nan, count)
+    if not np.isfinite(known).all():
+        return Interval(float(known.mean()), math.nan, count)  # one over nothing has no spread
     half_width = _quantile(count - 1, confidence) * float(known.std(ddof=1)) / math.sqrt(count)
     return Interval(float(known.mean()), half_width, count)
 

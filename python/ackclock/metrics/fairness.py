@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ackclock.control import UNCONTROLLED
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import grouped
 from ackclock.result import Result
@@ -18,9 +19,12 @@ def jain(shares: ArrayLike) -> float:
 
 
 def fairness(result: Result) -> list[Value]:
-    """Jain's index of the goodput of all TCP instances whose goodput is known: that were active after the warm-up."""
+    """Jain's index of the goodput of all instances under a control whose goodput is known.
+
+    That is TCP's control or a rate control's, and of those that were active after the warm-up.
+    """
     return [
-        Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["control"] != "udp"])))
+        Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["control"] != UNCONTROLLED])))
         for (point, replicate), rows in grouped(
             result.tables["flows"], ("point", "replicate"), ("goodput_bit_per_s", "control")
         )

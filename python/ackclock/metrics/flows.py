@@ -41,8 +41,11 @@ def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Resu
     """A metric from the columns `time_s` and `name` of the table `samples` after the warm-up, of all instances."""
 
     def values(result: Result) -> list[Value]:
-        warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
         keys = ("point", "replicate", "flow")
+        if name not in result.tables["samples"].column_names:  # of a version that had none
+            flows = grouped(result.tables["flows"], keys, ())
+            return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
+        warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
         return [
             Value(point, replicate, flow, combine(_after(rows, warmups[point])))
             for (point, replicate, flow), rows in grouped(result.tables["samples"], keys, ("time_s", name))
@@ -99,4 +102,6 @@ dropped = per_flow(
 )
 tail_rtt = at_samples("rtt_s", _p99)
 smoothed_rtt = at_samples("smoothed_rtt_s", lambda rows: mean_of_known(rows["smoothed_rtt_s"]))
+allowed_rate = at_samples("allowed_rate_bit_per_s", lambda rows: mean_of_known(rows["allowed_rate_bit_per_s"]))
+loss_event_rate = at_samples("loss_event_rate", lambda rows: mean_of_known(rows["loss_event_rate"]))
 cwnd_drift = at_samples("cwnd_bytes", _drift)

@@ -1,4 +1,7 @@
-"""Metrics of how unlike TCP flows share a path: friendliness, equivalence, and how soon newcomers have their share."""
+"""Metrics of how unlike flows share a path: friendliness, equivalence, and how soon newcomers have their share.
+
+They are about flows under a congestion control: TCP's, or a rate control's over UDP. Plain UDP (`udp`) shares nothing.
+"""
 
 import math
 from typing import NamedTuple
@@ -7,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import quantity
-from ackclock.metrics.metric import Value
+from ackclock.control import UNCONTROLLED
+from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.rates import refuse_unknown
+from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
 
 Array = NDArray[np.float64]
-
-#: Over how long a time rates are taken for `equivalence`. The ratio depends on it (Floyd, Handley, Padhye, Widmer,
-#: "Equation-based congestion control for unicast applications", SIGCOMM 2000, has 0.2 s to 10 s); chosen here.
-EQUIVALENCE_INTERVAL_S = 1.0
 
 #: Which part of an equal share a newcomer must have got, and over how long a time. Chosen here: a share moves by a
 #: third with each saw-tooth, and over a few seconds some are averaged.
@@ -24,7 +26,7 @@ CONVERGENCE_INTERVAL_S = 2.0
 
 
 class Instance(NamedTuple):
-    """One TCP connection of one replicate."""
+    """One flow instance of one replicate."""
 
     flow: str
     start_s: float
@@ -38,17 +40,84 @@ class Instance(NamedTuple):
 
 
 def friendliness(result: Result) -> list[Value]:
-    """The goodput of a flow's instances over that of all TCP instances, both means."""
+    """The goodput of a flow's instances over that of all instances under a control, both means."""
     found = []
     keys, names = ("point", "replicate"), ("flow", "control", "goodput_bit_per_s")
     for (point, replicate), rows in grouped(result.tables["flows"], keys, names):
-        tcp = rows["control"] != "udp"
-        goodput = np.where(tcp, rows["goodput_bit_per_s"], math.nan)
+        controlled = rows["control"] != UNCONTROLLED
+        goodput = np.where(controlled, rows["goodput_bit_per_s"], math.nan)
         everybody = mean_of_known(goodput)
         for flow in dict.fromkeys(rows["flow"]):
             own = mean_of_known(goodput[rows["flow"] == flow])
             found.append(Value(point, replicate, flow, own / everybody if everybody > 0 else math.nan))
     return found
+
+
+def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
+    """F = T_C/T_T: the mean rate of one flow's instances over that of another's, as a metric; its subject is `flow`.
+
+    Above one, the flow gets more per instance than the other. Padhye, Kurose, Towsley and Koodli, "A model based
+    TCP-friendly rate control protocol", NOSSDAV 1999, section III-B.
+
+    Args:
+        flow: Whose rate is looked at; in the paper the equation-based one's.
+        other: Whose is the measure; in the paper TCP's.
+        of: A column of the table `flows`. Goodput leaves headers out, which are not equally long.
+
+    Returns:
+        A metric for `summarise` and `by_replicate`. F is formed in each replicate, and its interval is Student's over
+        the replicates' F, as that of `metrics.interval`: each replicate's two means come from the same run.
+    """
+    return Metric(
+        "rate_ratio", f"F, {flow} over {other}", "", "", "", 1, lambda result: _rate_ratios(result, flow, other, of)
+    )
+
+
+def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
+    """E = max(F, 1/F) of `rate_ratio`, 1 or more: how far apart two flows are, whichever has more.
+
+    E is formed in each replicate, and its interval is Student's over the replicates' E. It is no E of means: where F
+    scatters around 1, E is above 1 in every replicate, by about the scatter. So E compares runs of the same length, and
+    F says who gets more. The interval may reach below 1, which no E does.
+    """
+    return Metric(
+        "closeness", f"E, {flow} and {other}", "", "", "", 1,
+        lambda result: [
+            one._replace(value=max(one.value, _over(1.0, one.value)))
+            for one in _rate_ratios(result, flow, other, of)
+        ],
+    )  # fmt: skip
+
+
+def spread(result: Result) -> list[Value]:
+    """FC: the goodput of a flow's instance that has most over that of the one that has least.
+
+    Formed in each replicate, its interval is Student's over the replicates. As a largest over a smallest it grows with
+    the number of instances, and falls towards 1 as runs become longer.
+    """
+    found = []
+    keys, names = ("point", "replicate", "flow"), ("goodput_bit_per_s",)
+    for (point, replicate, flow), rows in grouped(result.tables["flows"], keys, names):
+        known = rows["goodput_bit_per_s"][~np.isnan(rows["goodput_bit_per_s"])]
+        ratio = _over(float(known.max()), float(known.min())) if known.size > 1 else math.nan
+        found.append(Value(point, replicate, flow, ratio))
+    return found
+
+
+def _rate_ratios(result: Result, flow: str, other: str, of: str) -> list[Value]:
+    refuse_unknown(result, flow, other)
+    found = []
+    for (point, replicate), rows in grouped(result.tables["flows"], ("point", "replicate"), ("flow", of)):
+        ours, others = (mean_of_known(rows[of][rows["flow"] == name]) for name in (flow, other))
+        found.append(Value(point, replicate, flow, _over(ours, others)))
+    return found
+
+
+def _over(value: float, other: float) -> float:
+    """Infinite over nothing, not a number if both are nothing or one is unknown."""
+    if other > 0:
+        return value / other
+    return math.inf if value > 0 and other == 0 else math.nan
 
 
 def equivalence(result: Result) -> list[Value]:
@@ -57,7 +126,7 @@ def equivalence(result: Result) -> list[Value]:
     for (point, replicate), instances in _instances(result).items():
         scenario = result.points[point]["scenario"]
         warmup_s, duration_s = (quantity.seconds(scenario[name]) for name in ("warmup", "duration"))
-        edges = np.arange(warmup_s, duration_s, EQUIVALENCE_INTERVAL_S)
+        edges = np.arange(warmup_s, duration_s, USUAL_TIME_SCALE_S)
         flows = dict.fromkeys(one.flow for one in instances)
         rates = [_rate([one for one in instances if one.flow == flow], edges) for flow in flows]
         found.append(Value(point, replicate, "all flows", _equivalence(rates)))
@@ -96,19 +165,18 @@ def _rate(instances: list[Instance], edges: Array) -> Array:
 def _equivalence(rates: list[Array]) -> float:
     if len(rates) < 2:
         return math.nan
-    least, most = np.min(rates, axis=0), np.max(rates, axis=0)
-    return mean_of_known(least[most > 0] / most[most > 0])
+    return equivalence_ratio(np.min(rates, axis=0), np.max(rates, axis=0))
 
 
 def _instances(result: Result) -> dict[tuple[int, int], list[Instance]]:
-    """The TCP connections of each point and replicate that have samples."""
+    """The instances under a control of each point and replicate that have samples."""
     keys = ("point", "replicate", "flow", "instance")
     series = dict(grouped(result.tables["samples"], keys, ("time_s", "delivered_bytes")))
     found: dict[tuple[int, int], list[Instance]] = {}
     names = ("control", "start_s", "end_s")
     for key, rows in grouped(result.tables["flows"], keys, names):
         told = found.setdefault(key[:2], [])
-        if rows["control"][0] != "udp" and key in series and not math.isnan(rows["start_s"][0]):
+        if rows["control"][0] != UNCONTROLLED and key in series and not math.isnan(rows["start_s"][0]):
             of = series[key]
             end_s = rows["end_s"][0]
             last = of["time_s"][-1] if math.isnan(end_s) else end_s

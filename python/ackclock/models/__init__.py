@@ -19,6 +19,7 @@ from ackclock.models import (
     sawtooth,
     square_root,
     tfrc,
+    tfrcp,
 )
 from ackclock.models.domain import Domain
 from ackclock.models.inverse import NoSolutionError, Solution, solve
@@ -37,6 +38,7 @@ MODELS: tuple[Model, ...] = (
     mathis.MODEL,
     pftk.MODEL,
     tfrc.MODEL,
+    tfrcp.MODEL,
     cardwell.MODEL,
     sawtooth.MODEL,
     reno_response.MODEL,

@@ -34,6 +34,11 @@ INDEPENDENT_LOSSES = Assumption(
     "segments are lost at random, each on its own",
     lambda path: unless(not path.loss_is_bursty, "losses come in bursts, their mean rate is used"),
 )
+STEADY_LOSS = Assumption(
+    "steady_loss",
+    "the loss rate does not change",
+    lambda path: unless(not path.loss_changes, "the loss rate changes, its mean over the measured time is used"),
+)
 NO_LOST_ACKS = Assumption(
     "no_lost_acks",
     "no ACK is lost",
@@ -71,6 +76,11 @@ NO_WINDOW_LIMIT = Assumption(
         f"the receiver's window is {path.receive_window_segments:g} segments",
     ),
 )
+LOST_ON_THE_WAY = Assumption(
+    "all_arrives",
+    "what is sent arrives: TCP sends again what is lost",
+    lambda path: unless(path.transport == "tcp", f"{path.loss:.3g} of what is sent is lost and not sent again"),
+)
 
 # A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a loss. Three are needed.
 _FEW_SEGMENTS = 10
@@ -87,7 +97,7 @@ FEW_TIMEOUTS = Assumption(
 RENO = Assumption("reno", "additive increase by one, multiplicative decrease by a half")
 
 # What every model of a long flow under random loss assumes of the path.
-OF_RANDOM_LOSS = (GREEDY, LONG_RUN, STEADY_LINK, INDEPENDENT_LOSSES, NO_LOST_ACKS, STEADY_RTT)
+OF_RANDOM_LOSS = (GREEDY, LONG_RUN, STEADY_LINK, INDEPENDENT_LOSSES, STEADY_LOSS, NO_LOST_ACKS, STEADY_RTT)
 # The same of one that knows neither timeouts nor a window limit.
 OF_RANDOM_LOSS_ALONE = (FEW_TIMEOUTS, NO_WINDOW_LIMIT, *OF_RANDOM_LOSS)
 
@@ -95,15 +105,30 @@ OF_RANDOM_LOSS_ALONE = (FEW_TIMEOUTS, NO_WINDOW_LIMIT, *OF_RANDOM_LOSS)
 def needs_tcp(path: FlowPath) -> str:
     """Why a model of TCP has no answer."""
     if path.transport != "tcp":
-        return "no TCP"
+        return f"no TCP, but the rate control {path.control}" if path.control else "no TCP"
     return unless(path.round_trip_s > 0, "no round-trip time without queueing")
 
 
 def needs_random_loss(path: FlowPath) -> str:
     """Why a model of TCP under random loss has no answer."""
+    return needs_tcp(path) or _no_random_loss(path)
+
+
+def needs_rate_control(path: FlowPath, *names: str) -> str:
+    """Why a model of a rate control over UDP, one of these, has no answer under random loss."""
+    if path.transport == "tcp" or not path.control:
+        return "no rate control"
+    if path.control not in names:
+        return f"{path.control} is not {' or '.join(names)}"
+    if path.round_trip_s <= 0:
+        return "no round-trip time without queueing"
+    return _no_random_loss(path)
+
+
+def _no_random_loss(path: FlowPath) -> str:
     if path.loss == 0:
-        return needs_tcp(path) or "no random loss"
-    return needs_tcp(path) or unless(path.loss < 1, "everything is lost")
+        return "no random loss"
+    return unless(path.loss < 1, "everything is lost")
 
 
 def needs_aimd(path: FlowPath) -> str:

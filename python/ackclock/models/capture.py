@@ -97,6 +97,7 @@ def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
         is_always_active=connection["limit"] != "slow_start",
         link_varies=False,
         loss_is_bursty=False,
+        loss_changes=False,
         ack_loss=0.0,
         has_jitter=deviation > _VARYING * rtt,
         cubic_c=nan,

@@ -8,12 +8,14 @@ Everything is of one flow instance, and what it shares with others is said so.
   rate.
 - **Loss**: What strikes data packets on the data's way, hop after hop: 1 - (1-p1)(1-p2)... Only random loss counts;
   a full queue's is a consequence of the window and no input. Of a Gilbert-Elliott channel the long-run mean is
-  taken. Loss of ACKs is worked out in the same way along the way back.
+  taken, of scheduled loss the mean over the measured time. Loss of ACKs is worked out in the same way along the way
+  back.
 - **Bottleneck**: The hop of the data's way with the smallest share: its rate over the flow instances that cross it
   (an instance counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are
-  those of a constant link, the highest of a Markov link; a trace does not count at all. Capacity and buffer are in
-  full segments with headers. The buffer holds what may wait, without the packet being sent: one packet less than
-  the queue's limit if the limit counts that one, what the link sends in that time if the limit is a time.
+  those of a constant link, the highest of a Markov or scheduled link; a trace does not count at all. Capacity and
+  buffer are in full segments with headers. The buffer holds what may wait, without the packet being sent: one
+  packet less than the queue's limit if the limit counts that one, what the link sends in that time if the limit is a
+  time.
 - **Link's states**: Of a bottleneck with a Markov link: its rates in full segments with headers, and the mean time it
   stays at each.
 - **Feedback**: If a hop of the data's way has a link that follows the bottleneck's: with which algorithm, how long
@@ -28,6 +30,8 @@ Everything is of one flow instance, and what it shares with others is said so.
   timer of a lost SYN, whether there is a handshake, and the initial window. A delayed ACK of the first segment
   costs half the receiver's timer on average if the initial window is a single segment and not every segment is
   acknowledged.
+- **Rate controls**: A flow over UDP that has one is what its control says: general AIMD on a rate, TFRC or TFRCP. Its
+  feedback has a size of its own on the way back; b, the timeout and the largest window are those of its equation.
 - **Caps**: The payload rate of the bottleneck's share, and a receiver's window per base round-trip time. Whatever a
   model says of a flow's goodput, the smaller of it and these two is what `predict` shows.
 """
@@ -88,7 +92,7 @@ class FlowPath:
         flow: Its name.
         instances: How many there are of it; everything else is about one of them.
         transport: `tcp` or `udp`.
-        control: Name of the congestion control, empty for UDP.
+        control: Name of the congestion control, or of the rate control over UDP; empty for plain UDP.
         is_aimd: Whether the control is additive increase, multiplicative decrease.
         growth_segments: Its growth in segments per round trip with b = 1.
         kept_share: What it keeps of the window after a loss.
@@ -104,6 +108,7 @@ class FlowPath:
         is_always_active: Whether it runs from the end of the warm-up at the latest to the end.
         link_varies: Whether the rate of a link on the data's way does.
         loss_is_bursty: Whether data are lost in bursts.
+        loss_changes: Whether the loss rate of data changes at given times.
         ack_loss: As loss, of ACKs on the way back.
         has_jitter: Whether packets are delayed at random on either way.
         cubic_c: CUBIC's C in segments per cubic second; not a number for other controls.
@@ -142,6 +147,7 @@ class FlowPath:
     is_always_active: bool
     link_varies: bool
     loss_is_bursty: bool
+    loss_changes: bool
     ack_loss: float
     has_jitter: bool
     cubic_c: float
@@ -225,6 +231,7 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
     transport = flow["transport"]
     mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
     round_trip = _base_round_trip(scenario, flow)
+    measured = _latest(scenario["warmup"]), _latest(scenario["duration"])
     on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
     return FlowPath(
         flow=flow["name"],
@@ -233,12 +240,13 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
         mss_bytes=mss,
         round_trip_s=round_trip,
         propagation_s=_propagation(flow, route + back),
-        loss=_loss(route, "data"),
+        loss=_loss(route, "data", measured),
         is_greedy=flow["traffic"]["kind"] == "bulk",
         is_always_active=flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
         link_varies=any(hop["link"]["kind"] != "constant" for hop in route),
         loss_is_bursty="gilbert_elliott" in on_data,
-        ack_loss=_loss(back, "acks"),
+        loss_changes="scheduled_loss" in on_data,
+        ack_loss=_loss(back, "acks", measured),
         has_jitter="jitter" in on_data | on_acks,
         transfer_segments=_transfer(flow["traffic"], mss),
         **_bottleneck(crowds, route, mss, header),
@@ -248,12 +256,9 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
 
 
 def _of_control(transport: dict[str, Any], mss: float) -> dict[str, Any]:
-    """What a TCP sender and its receiver do with the window; what stands for nothing, for UDP."""
+    """What a sender and its receiver do with the window or the rate; what stands for nothing, for plain UDP."""
     if transport["kind"] != "tcp":
-        return {
-            "control": "", "is_aimd": False, "growth_segments": 1.0, "kept_share": 0.5, "cubic_c": nan, "recovery": "",
-            "segments_per_ack": 1.0, "receive_window_segments": inf, "initial_window_segments": inf,
-        }  # fmt: skip
+        return _of_rate_control(transport.get("control", {}), mss)
     control = transport["control"]
     return {
         "control": control["kind"],
@@ -268,9 +273,26 @@ def _of_control(transport: dict[str, Any], mss: float) -> dict[str, Any]:
     }
 
 
+def _of_rate_control(control: dict[str, Any], mss: float) -> dict[str, Any]:
+    """Where a parameter is not the control's, what stands for none."""
+    is_aimd = control.get("kind") == "gaimd"
+    return {
+        "control": control.get("kind", ""),
+        "is_aimd": is_aimd,
+        "growth_segments": float(control["increase"]) if is_aimd else 1.0,
+        "kept_share": float(control["decrease"]) if is_aimd else 0.5,
+        "cubic_c": nan,
+        "recovery": "",
+        "segments_per_ack": float(control.get("packets_per_ack", control.get("b", 1.0))),  # TFRCP's, TFRC's
+        "receive_window_segments": quantity.window_packets(control.get("receive_window", "unlimited"), mss),
+        "initial_window_segments": inf,
+    }
+
+
 def _of_timers(transport: dict[str, Any], round_trip: float) -> dict[str, Any]:
     if transport["kind"] != "tcp":
-        return {"first_timeout_s": inf, "syn_timer_s": inf, "has_handshake": False, "first_delayed_ack_s": 0.0}
+        timeout = _equations_timeout(transport.get("control", {}), round_trip)
+        return {"first_timeout_s": timeout, "syn_timer_s": inf, "has_handshake": False, "first_delayed_ack_s": 0.0}
     delayed = transport["delayed_ack"]
     alone = quantity.window_packets(transport["initial_window"], quantity.data_bytes(transport["mss"])) <= 1
     at_once = quantity.packets(delayed["every"]) <= 1 or quantity.packets(delayed["quick"]) >= 1
@@ -356,10 +378,12 @@ def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:
     hops = {hop["name"]: hop for hop in scenario["hops"]}
     route = [hops[name] for name in flow["route"]]
     back = [hops[name] for name in flow.get("return", [])]
-    header = quantity.data_bytes(flow["transport"]["header"])
-    data = quantity.data_bytes(flow["transport"]["mss"]) + header
+    transport = flow["transport"]
+    header = quantity.data_bytes(transport["header"])
+    data = quantity.data_bytes(transport["mss"]) + header
+    answer = quantity.data_bytes(transport["feedback_size"]) if "feedback_size" in transport else header
     serialisation = sum(
-        size * 8 / _rate(hop) for way, size in ((route, data), (back, header)) for hop in way if _rate(hop)
+        size * 8 / _rate(hop) for way, size in ((route, data), (back, answer)) for hop in way if _rate(hop)
     )
     return _propagation(flow, route + back) + serialisation
 
@@ -386,13 +410,14 @@ def _rate(hop: dict[str, Any]) -> float:
     link = hop["link"]
     if link["kind"] == "constant":
         return quantity.bit_per_s(link["rate"])
-    return max((quantity.bit_per_s(rate) for rate in link.get("rates", [])), default=inf)
+    rates = [step["rate"] for step in link["steps"]] if link["kind"] == "scheduled" else link.get("rates", [])
+    return max((quantity.bit_per_s(rate) for rate in rates), default=inf)
 
 
-def _loss(hops: list[dict[str, Any]], packets: str) -> float:
+def _loss(hops: list[dict[str, Any]], packets: str, measured_s: tuple[float, float]) -> float:
     passed = 1.0
     for impairment in _struck(hops, packets):
-        passed *= 1 - _mean_loss(impairment)
+        passed *= 1 - _mean_loss(impairment, measured_s)
     return 1 - passed
 
 
@@ -407,9 +432,11 @@ def _kinds(impairments: list[dict[str, Any]]) -> set[str]:
     return {one["kind"] for one in impairments}
 
 
-def _mean_loss(impairment: dict[str, Any]) -> float:
+def _mean_loss(impairment: dict[str, Any], measured_s: tuple[float, float]) -> float:
     if impairment["kind"] == "iid_loss":
         return quantity.share(impairment["probability"])
+    if impairment["kind"] == "scheduled_loss":
+        return _mean_of_steps(impairment["steps"], *measured_s)
     if impairment["kind"] == "gilbert_elliott":
         into, out = quantity.share(impairment["good_to_bad"]), quantity.share(impairment["bad_to_good"])
         bad = into / (into + out) if into + out > 0 else 0.0  # it starts in the good state
@@ -418,12 +445,32 @@ def _mean_loss(impairment: dict[str, Any]) -> float:
     return 0.0
 
 
+def _mean_of_steps(steps: list[dict[str, Any]], from_s: float, until_s: float) -> float:
+    """The mean over time of a probability that is zero before the first step."""
+    begins = [min(max(quantity.seconds(step["from"]), from_s), until_s) for step in steps]
+    lasts = [end - begin for begin, end in zip(begins, [*begins[1:], until_s], strict=True)]
+    shares = [quantity.share(step["probability"]) for step in steps]
+    lost = sum(share * last for share, last in zip(shares, lasts, strict=True))
+    return lost / (until_s - from_s) if until_s > from_s else shares[-1]
+
+
 def _segments_per_ack(transport: dict[str, Any]) -> float:
     every = max(quantity.packets(transport["delayed_ack"]["every"]), 1.0)
     counted = {"per_ack": 1.0, "bytes_at_most_two_segments": min(every, 2.0), "bytes": every}[
         transport["window_counting"]
     ]
     return every / counted
+
+
+def _equations_timeout(control: dict[str, Any], round_trip: float) -> float:
+    """The timeout in the equation of a rate control, while the round-trip time is steady; infinite without one."""
+    match control.get("kind"):
+        case "tfrcp":
+            return max(round_trip, quantity.seconds(control["rto_minimum"]))
+        case "tfrc":
+            return max(4 * round_trip, 1.0 if control["t_rto"] == "four_rtt_or_a_second" else 0.0)
+        case _:
+            return inf
 
 
 def _first_timeout(transport: dict[str, Any], round_trip: float) -> float:

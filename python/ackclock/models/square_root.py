@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import OF_RANDOM_LOSS_ALONE, needs_aimd
+from ackclock.models.assumptions import OF_RANDOM_LOSS_ALONE, needs_aimd, needs_rate_control
 from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath, loss_and_rtt
@@ -91,6 +91,6 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     inputs_of=inputs_of,
-    refusal=needs_aimd,
+    refusal=lambda path: needs_rate_control(path, "gaimd") if path.control == "gaimd" else needs_aimd(path),
     usual=True,
 )

@@ -9,10 +9,17 @@ Letters: p loss event rate, R round-trip time (s), t_RTO retransmission timeout 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS, needs_reno, unless
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    LOST_ON_THE_WAY,
+    OF_RANDOM_LOSS,
+    needs_rate_control,
+    needs_reno,
+    unless,
+)
 from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
-from ackclock.models.path import FlowPath
+from ackclock.models.path import FlowPath, loss_and_rtt
 
 
 def rate(p: ArrayLike, R: ArrayLike, t_RTO: ArrayLike | None = None, b: ArrayLike = 1) -> Array:
@@ -36,6 +43,17 @@ def _other_timeout(path: FlowPath) -> str:
     )
 
 
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    """Of a TCP flow the recommended timeout and b; of a flow under TFRC its own."""
+    if path.transport == "tcp":
+        return loss_and_rtt(path)
+    return loss_and_rtt(path) | {"timeout": path.first_timeout_s, "segments_per_ack": path.segments_per_ack}
+
+
+def _refusal(path: FlowPath) -> str:
+    return needs_rate_control(path, "tfrc") if path.control == "tfrc" else needs_reno(path)
+
+
 MODEL = Model(
     name="tfrc",
     label="RFC 5348",
@@ -56,9 +74,11 @@ MODEL = Model(
             "timeout_of_four_round_trips", "the retransmission timeout is four round-trip times", _other_timeout
         ),
         AN_ACK_EACH,
+        Assumption("losses_are_events", "no two packets are lost in one round trip, which would be one event"),
+        LOST_ON_THE_WAY,
         *OF_RANDOM_LOSS,
     ),
     evaluate=lambda loss, rtt, timeout, segments_per_ack: {"rate": rate(loss, rtt, timeout, segments_per_ack)},
-    inputs_of=lambda path: {"loss": path.loss, "rtt": path.round_trip_s},
-    refusal=needs_reno,
+    inputs_of=_inputs_of,
+    refusal=_refusal,
 )

@@ -7,18 +7,20 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ackclock.measured import largest
+from ackclock.metrics import shown_time_scales
 from ackclock.plot.canvas import FORMATS, Span, inline, render, save
 from ackclock.plot.captured import outstanding, rate_estimates, sequence
 from ackclock.plot.curves import Curve, curves
 from ackclock.plot.series import cwnd, queue, rtt, throughput
 from ackclock.plot.sweep import sweep, swept_axis
+from ackclock.plot.variation import variation
 from ackclock.plot.ways import figures_of_ways, over_time, swept
 from ackclock.result import Result
 
 __all__ = [
     "FORMATS", "KINDS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "figures_of_ways", "inline", "outstanding",
     "over_time", "queue", "rate_estimates", "render", "rtt", "save", "sequence", "sweep", "swept", "swept_axis",
-    "throughput",
+    "throughput", "variation",
 ]  # fmt: skip
 
 # By name, in the order of a report.
@@ -31,7 +33,7 @@ _ONE_CONNECTION: dict[str, Callable[..., Figure]] = {
 _KEPT_ON_REQUEST = {"sequence": "segments", "rate_estimates": "rate_estimates"}
 
 #: The names of all figures.
-KINDS = ("sweep", *OVER_TIME, *_ONE_CONNECTION)
+KINDS = ("sweep", *OVER_TIME, "variation", *_ONE_CONNECTION)
 
 
 def figures(
@@ -62,4 +64,6 @@ def figures(
                 drawn[name] = partial(figure, result, connection=connection, **over_time)
     for name, figure in (_CAPTURED if measured else OVER_TIME).items():
         drawn[name] = partial(figure, result, **over_time)
+    if not measured and shown_time_scales(result, point):
+        drawn["variation"] = partial(variation, result, point=point)
     return drawn

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from ackclock.control import UNCONTROLLED
+
 # Okabe and Ito's colours (distinct to the colour-blind), darkest first; yellow left out, too pale for a line.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (9, 2)), (0, (3, 1, 1, 1, 1, 1)))
@@ -42,4 +44,4 @@ def control_styles(run: dict[str, Any]) -> dict[str, Style]:
 def control_label(run: dict[str, Any], control: str) -> str:
     """The control's name as in figures."""
     labels = {entry["name"]: str(entry["label"]) for entry in run["controls"]}
-    return labels.get(control, control.upper() if control == "udp" else control)
+    return labels.get(control, control.upper() if control == UNCONTROLLED else control)

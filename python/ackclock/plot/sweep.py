@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock import quantity
+from ackclock.control import control_of
 from ackclock.metrics import Metric, Summary, metric, summarise
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.style import Style, control_label, control_styles, reference_style, style
@@ -144,7 +145,7 @@ def _label(result: Result, point: int, subject: str, axis: Axis, many: bool) -> 
 def _control(scenario: dict[str, Any], flow: str) -> str:
     for entry in scenario["flows"]:
         if entry["name"] == flow:
-            return str(entry["transport"]["control"]["kind"]) if entry["transport"]["kind"] == "tcp" else "udp"
+            return control_of(entry)
     return ""
 
 
@@ -206,7 +207,7 @@ def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
             axes.set_xlim(left=-positive[0] * 0.15)
         else:
             axes.set_xscale("log")
-    heights = [value for values in drawn for value in values if not math.isnan(value)]
+    heights = [value for values in drawn for value in values if math.isfinite(value)]
     if heights and min(heights) > 0 and max(heights) / min(heights) > 30:
         axes.set_yscale("log")
         if max(heights) / min(heights) < 1000:  # else a power of ten each is enough

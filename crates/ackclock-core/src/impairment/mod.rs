@@ -11,6 +11,7 @@ pub mod duplicate;
 pub mod gilbert_elliott;
 pub mod iid_loss;
 pub mod jitter;
+pub mod scheduled_loss;
 
 /// Where in the hop an impairment acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +105,7 @@ impl Kind for ImpairmentKind {
         const LIST: &[Entry<ImpairmentKind>] = &[
             Entry::of::<iid_loss::IidLoss>(),
             Entry::of::<gilbert_elliott::GilbertElliott>(),
+            Entry::of::<scheduled_loss::ScheduledLoss>(),
             Entry::of::<jitter::Jitter>(),
             Entry::of::<duplicate::Duplicate>(),
         ];

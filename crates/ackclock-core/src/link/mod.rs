@@ -9,6 +9,7 @@ pub mod constant;
 pub mod feedback;
 pub mod markov;
 mod piecewise;
+pub mod scheduled;
 pub mod trace;
 
 /// A link. Serves one packet at a time.
@@ -62,6 +63,7 @@ impl Kind for LinkKind {
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<LinkKind>] = &[
             Entry::of::<constant::Constant>(),
+            Entry::of::<scheduled::Scheduled>(),
             Entry::of::<markov::Markov>(),
             Entry::of::<trace::Trace>(),
             Entry::of::<feedback::Feedback>(),

@@ -336,7 +336,7 @@ impl Trace {
 
 /// Rates from row to row, read forwards. Times in nanoseconds.
 #[derive(Clone, Debug)]
-struct Rows {
+pub(super) struct Rows {
     rows: Arc<[(u64, BitRate)]>,
     /// When it begins again, and the work of one round.
     cycle: Option<Cycle>,
@@ -349,7 +349,7 @@ struct Rows {
 
 impl Rows {
     /// Rates from the given times on; a missing one is that of a link that is down. No rows: down for ever.
-    fn new(rows: Vec<(u64, Option<BitRate>)>, period: Option<u64>) -> Self {
+    pub fn new(rows: Vec<(u64, Option<BitRate>)>, period: Option<u64>) -> Self {
         let mut rows: Vec<(u64, BitRate)> = rows
             .into_iter()
             .map(|(at, rate)| (at, rate.unwrap_or(BitRate::ZERO)))

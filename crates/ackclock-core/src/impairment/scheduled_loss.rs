@@ -1,0 +1,165 @@
+//! Independent loss whose probability changes at given moments: a step of loss, a blackout.
+
+use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
+use crate::packet::Packet;
+use crate::registry::{Element, Place, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::streams::Stream;
+use crate::units::{Probability, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters. Before the first step nothing is lost; the last one holds for ever. With `"100 %"` for a while it is a blackout of this direction;
+/// `applies = "all"` takes the ACKs that cross this hop with it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "steps": [{ "from": "0 s", "probability": "1 %" }, { "from": "60 s", "probability": "5 %" }] }))]
+#[schemars(example = json!({ "steps": [{ "from": "60 s", "probability": "100 %" }, { "from": "90 s", "probability": "0 %" }], "applies": "all" }))]
+pub struct ScheduledLoss {
+    /// In the order of their times.
+    pub steps: Vec<Step>,
+    /// Where in the hop.
+    #[serde(default = "Side::after_link")]
+    pub side: Side,
+    /// Which packets.
+    #[serde(default = "Applies::data")]
+    pub applies: Applies,
+}
+
+/// A probability and the moment from which it holds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// From when on, since the beginning of the run.
+    pub from: Span,
+    /// With which probability a packet is lost from then on, whatever its size.
+    pub probability: Probability,
+}
+
+impl Element<ImpairmentKind> for ScheduledLoss {
+    const NAME: &'static str = "scheduled_loss";
+    const LABEL: &'static str = "scheduled loss";
+    const SUMMARY: &'static str =
+        "Loses packets independently, with a probability that changes at given times.";
+    const REFERENCE: &'static str = "Bernoulli trials, one draw per packet; what RFC 5166 calls the response to changes is measured with steps";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        if self.steps.is_empty() {
+            let remedy = "has no step; write for example [{ from = \"60 s\", probability = \"5 %\" }]";
+            return Err(Error::new("steps", &json!([]), remedy));
+        }
+        match self
+            .steps
+            .windows(2)
+            .position(|pair| pair[1].from <= pair[0].from)
+        {
+            None => Ok(()),
+            Some(before) => Err(Error::new(
+                &format!("steps.{}.from", before + 1),
+                &json!(self.steps[before + 1].from),
+                "is not after the step before; sort the steps and leave out doubles",
+            )),
+        }
+    }
+}
+
+impl Recipe<ImpairmentKind> for ScheduledLoss {
+    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+        Box::new(ScheduledLossImpairment {
+            parameters: self.clone(),
+            stream: place.stream(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct ScheduledLossImpairment {
+    parameters: ScheduledLoss,
+    stream: Stream,
+}
+
+impl Impairment for ScheduledLossImpairment {
+    fn judge(&mut self, now: Time, packet: &Packet) -> Verdict {
+        if !self.parameters.applies.to(packet) {
+            return Verdict::Pass;
+        }
+        let steps = &self.parameters.steps;
+        let begun = steps.partition_point(|step| Time::ZERO + step.from <= now);
+        let probability = begun
+            .checked_sub(1)
+            .map_or(Probability::ZERO, |last| steps[last].probability);
+        // A draw for every packet, whatever the schedule, so that runs with different ones share them.
+        if self.stream.chance(probability) {
+            Verdict::Drop
+        } else {
+            Verdict::Pass
+        }
+    }
+    fn side(&self) -> Side {
+        self.parameters.side
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::impairment::tests::{self, choose, packet};
+    use serde_json::Value;
+
+    /// Whether each of `n` packets is lost that are a millisecond apart, the first at zero.
+    fn lost(tree: Value, n: u64) -> Vec<bool> {
+        let mut loss = tests::build(tree);
+        (0..n)
+            .map(|ms| loss.judge(Time::from_nanos(ms * 1_000_000), &packet()) == Verdict::Drop)
+            .collect()
+    }
+
+    fn scheduled(steps: Value) -> Value {
+        json!({ "kind": "scheduled_loss", "steps": steps })
+    }
+
+    #[test]
+    fn a_blackout_is_all_and_only_its_time() {
+        let steps =
+            json!([{ "from": "60 ms", "probability": "100 %" }, { "from": "90 ms", "probability": "0 %" }]);
+        let losses = lost(scheduled(steps), 200);
+        assert!(
+            losses
+                .iter()
+                .zip(0..)
+                .all(|(&lost, ms)| lost == (60..90).contains(&ms))
+        );
+    }
+
+    #[test]
+    fn between_its_steps_it_is_independent_loss_of_that_probability() {
+        let steps =
+            json!([{ "from": "0 s", "probability": "1 %" }, { "from": "5 s", "probability": "20 %" }]);
+        let losses = lost(scheduled(steps), 10_000);
+        let plain =
+            |probability: &str| lost(json!({ "kind": "iid_loss", "probability": probability }), 10_000);
+        assert_eq!(losses[..5000], plain("1 %")[..5000]);
+        assert_eq!(losses[5000..], plain("20 %")[5000..]);
+        assert_ne!(losses[5000..], plain("1 %")[5000..]);
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused() {
+        for (steps, expected) in [
+            (json!([]), "steps: [] has no step"),
+            (
+                json!([{ "from": "9 s", "probability": 0.1 }, { "from": "9 s", "probability": 0.2 }]),
+                "steps.1.from: \"9 s\" is not after the step before",
+            ),
+            (
+                json!([{ "from": "9 s", "probability": "101 %" }]),
+                "steps.0.probability: \"101 %\" is not between",
+            ),
+        ] {
+            let error = choose(scheduled(steps)).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

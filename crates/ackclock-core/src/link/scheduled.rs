@@ -1,0 +1,128 @@
+//! A link whose rate changes at given moments: a step of bandwidth, an outage.
+
+use super::piecewise::PiecewiseLink;
+use super::trace::Rows;
+use super::{Link, LinkContext, LinkKind};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::units::{BitRate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters. A packet in service feels every change. While the rate is `"0 bit/s"` packets wait, and a full queue drops them. Many changes, or recorded
+/// ones, are better a file for the link `trace`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "5 Mbit/s" }] }))]
+#[schemars(example = json!({ "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "0 bit/s" }, { "from": "90 s", "rate": "10 Mbit/s" }] }))]
+pub struct Scheduled {
+    /// In the order of their times, the first from 0 s on; the last one holds for ever.
+    pub steps: Vec<Step>,
+}
+
+/// A rate and the moment from which it holds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// From when on, since the beginning of the run.
+    pub from: Span,
+    /// The rate from then on; `"0 bit/s"` is a link that is down.
+    pub rate: BitRate,
+}
+
+impl Element<LinkKind> for Scheduled {
+    const NAME: &'static str = "scheduled";
+    const LABEL: &'static str = "scheduled rate";
+    const SUMMARY: &'static str = "Sends at a rate that changes at given times.";
+    const REFERENCE: &'static str =
+        "exact to the bit across changes; what RFC 5166 calls the response to changes is measured with steps";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        let Some(first) = self.steps.first() else {
+            let remedy = "has no step; write for example [{ from = \"0 s\", rate = \"10 Mbit/s\" }]";
+            return Err(Error::new("steps", &json!([]), remedy));
+        };
+        if first.from != Span::ZERO {
+            let remedy = "is not 0 s, where a run begins; say what the rate is from then on";
+            return Err(Error::new("steps.0.from", &json!(first.from), remedy));
+        }
+        match self
+            .steps
+            .windows(2)
+            .position(|pair| pair[1].from <= pair[0].from)
+        {
+            None => Ok(()),
+            Some(before) => Err(Error::new(
+                &format!("steps.{}.from", before + 1),
+                &json!(self.steps[before + 1].from),
+                "is not after the step before; sort the steps and leave out doubles",
+            )),
+        }
+    }
+}
+
+impl Recipe<LinkKind> for Scheduled {
+    fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
+        let rows = self
+            .steps
+            .iter()
+            .map(|step| (step.from.as_nanos(), Some(step.rate)));
+        Box::new(PiecewiseLink::new(Rows::new(rows.collect(), None)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{self, Chosen, Place};
+    use crate::scenario::files::NoFiles;
+    use crate::streams::Streams;
+    use crate::units::{Bytes, Time};
+    use serde_json::Value;
+
+    fn choose(steps: Value) -> Result<Chosen<LinkKind>> {
+        registry::choose(&json!({ "kind": "scheduled", "steps": steps }), &NoFiles)
+    }
+
+    #[test]
+    fn a_step_and_an_outage_are_served_as_written() {
+        let steps = json!([
+            { "from": "0 s", "rate": "12 Mbit/s" },
+            { "from": "1 ms", "rate": "0 bit/s" },
+            { "from": "6 ms", "rate": "6 Mbit/s" },
+        ]);
+        let streams = Streams::new(1, 0);
+        let mut link = choose(steps).unwrap().build(LinkContext::alone(Place {
+            streams: &streams,
+            name: "hop/test/link",
+        }));
+        // 1 ms at 12 Mbit/s is 1500 bytes; then nothing for 5 ms; then 1500 bytes in 2 ms.
+        let ms = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        let half = link.finish(Time::ZERO, Bytes(750));
+        assert_eq!(half, Time::from_nanos(500_000));
+        assert_eq!(link.rate(ms(3)), BitRate::ZERO);
+        assert_eq!(link.finish(half, Bytes(1500)), ms(7));
+        assert_eq!(link.finish(ms(7), Bytes(1500)), ms(9));
+        assert_eq!(link.rate(ms(1000)), BitRate::from_mbit_per_s(6.0));
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused() {
+        for (steps, expected) in [
+            (json!([]), "steps: [] has no step"),
+            (
+                json!([{ "from": "1 s", "rate": "1 Mbit/s" }]),
+                "steps.0.from: \"1 s\" is not 0 s",
+            ),
+            (
+                json!([{ "from": "0 s", "rate": "1 Mbit/s" }, { "from": "0 s", "rate": "2 Mbit/s" }]),
+                "steps.1.from: \"0 s\" is not after the step before",
+            ),
+        ] {
+            let error = choose(steps).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+"""What controls a flow: the congestion control of TCP, the rate control of UDP, or nothing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+#: In place of a control's name, as in the tables: UDP that nothing controls.
+UNCONTROLLED = "udp"
+
+
+def control_of(flow: Mapping[str, Any]) -> str:
+    """The name of the control of a flow of a resolved scenario; `udp` of UDP without one."""
+    control = flow["transport"].get("control")
+    return str(control["kind"]) if control else UNCONTROLLED
+
+
+def is_controlled(flow: Mapping[str, Any]) -> bool:
+    """Whether anything controls it: what shares are compared of."""
+    return control_of(flow) != UNCONTROLLED

@@ -1,0 +1,153 @@
+"""How smooth rates are and how alike two are, over a time scale.
+
+Floyd, Handley, Padhye and Widmer, "Equation-based congestion control for unicast applications", SIGCOMM 2000, section
+4.1: the rates R_i of a flow over successive intervals of length delta, its time scale; the coefficient of variation of
+the R_i; and of two flows the equivalence, the mean of min(Ra_i/Rb_i, Rb_i/Ra_i).
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.rates import (
+    Array,
+    Series,
+    is_shown,
+    measured_time,
+    refuse_finer,
+    refuse_unknown,
+    sample_interval,
+    series,
+)
+from ackclock.metrics.tables import mean_of_known
+from ackclock.result import Result
+
+#: The time scales of the paper's figures, in seconds.
+TIME_SCALES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+#: Over how long a time rates are taken for the metrics that have no time scale of their own. Chosen here.
+USUAL_TIME_SCALE_S = 1.0
+
+#: With fewer intervals than this a standard deviation says little. Chosen here.
+FEWEST_INTERVALS = 5
+
+
+def coefficient_of_variation(rates: ArrayLike) -> float:
+    """The standard deviation of rates over their mean: 0 if they are all the same, the smaller the smoother.
+
+    The deviation is that of a sample (n - 1 in the denominator), so that long time scales, of which a run has few, can
+    be set beside short ones. Not a number if there are fewer than `FEWEST_INTERVALS`, or if all are zero.
+    """
+    known = np.asarray(rates, float)
+    if known.size < FEWEST_INTERVALS or not known.mean() > 0:
+        return math.nan
+    return float(known.std(ddof=1) / known.mean())
+
+
+def equivalence_ratio(rates: ArrayLike, others: ArrayLike) -> float:
+    """The mean of the lesser over the larger of two rates, over the intervals in which one at least is not zero.
+
+    1 if they are the same in every interval, 0 if only one at a time sends; the same for (b, a) as for (a, b). Not a
+    number if neither ever sends.
+    """
+    a, b = np.asarray(rates, float), np.asarray(others, float)
+    least, most = np.minimum(a, b), np.maximum(a, b)
+    return mean_of_known(least[most > 0] / most[most > 0])
+
+
+def shown_time_scales(result: Result, point: int = 0) -> list[float]:
+    """Those of `TIME_SCALES_S` that a point's samples show, and of which its measured time has enough intervals."""
+    from_s, until_s = measured_time(result, point)
+    apart = sample_interval(result, point)
+    longest = (until_s - from_s) / FEWEST_INTERVALS
+    return [scale for scale in TIME_SCALES_S if is_shown(apart, scale) and scale <= longest * (1 + 1e-9)]
+
+
+def rate_variation(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Metric:
+    """The coefficient of variation at a time scale, as a metric of flows: mean over the instances of a replicate.
+
+    Args:
+        time_scale_s: Length of the intervals, no shorter than the samples are apart.
+        of: Which rate: see `ackclock.metrics.rates.series`.
+        each: Whether instances stay apart; subjects are then `flow/0`, `flow/1`, and so on.
+
+    Returns:
+        A metric for `summarise` and `by_replicate`, whose intervals are over replicates. Asking for its values raises
+        ValueError, in one line, where the samples do not show the time scale.
+    """
+    return Metric(
+        "rate_variation", f"CoV of the rate over {time_scale_s:g} s", "", "", "", 1,
+        _refusing_finer(time_scale_s, lambda result: _variation(result, time_scale_s, of, each)),
+    )  # fmt: skip
+
+
+def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent") -> Metric:
+    """The equivalence of two flows at a time scale, as a metric of both: mean over all pairs of their instances.
+
+    Args:
+        flow: Name of a flow.
+        other: Of another, or the same again, for the pairs of different instances within it.
+        time_scale_s: Length of the intervals, no shorter than the samples are apart.
+        of: Which rate: see `ackclock.metrics.rates.series`.
+
+    Returns:
+        A metric as that of `rate_variation`; its subject is `flow and other`.
+    """
+    return Metric(
+        "equivalence", f"equivalence over {time_scale_s:g} s", "", "", "", 1,
+        _refusing_finer(time_scale_s, lambda result: _equivalence(result, flow, other, time_scale_s, of)),
+    )  # fmt: skip
+
+
+def usual_variation(result: Result) -> list[Value]:
+    """`rate_variation` over `USUAL_TIME_SCALE_S`; not a number at points whose samples do not show it."""
+    shown = [is_shown(sample_interval(result, point), USUAL_TIME_SCALE_S) for point in range(len(result.points))]
+    values = _variation(result, USUAL_TIME_SCALE_S, "sent", False)
+    return [one if shown[one.point] else one._replace(value=math.nan) for one in values]
+
+
+def _refusing_finer(time_scale_s: float, values: Callable[[Result], list[Value]]) -> Callable[[Result], list[Value]]:
+    def checked(result: Result) -> list[Value]:
+        refuse_finer(result, time_scale_s)
+        return values(result)
+
+    return checked
+
+
+def _variation(result: Result, time_scale_s: float, of: str, each: bool) -> list[Value]:
+    found: dict[tuple[int, int, str], list[float]] = {}
+    for one in series(result, of):
+        edges = one.edges(time_scale_s, *measured_time(result, one.point))
+        subject = f"{one.flow}/{one.instance}" if each else one.flow
+        told = found.setdefault((one.point, one.replicate, subject), [])
+        told.append(coefficient_of_variation(one.rates(edges)))
+    return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]
+
+
+def _equivalence(result: Result, flow: str, other: str, time_scale_s: float, of: str) -> list[Value]:
+    refuse_unknown(result, flow, other)
+    runs: dict[tuple[int, int], list[Series]] = {}
+    for one in series(result, of):
+        if one.flow in (flow, other):
+            runs.setdefault((one.point, one.replicate), []).append(one)
+    found = []
+    for (point, replicate), members in runs.items():
+        ratios = [_of_pair(a, b, time_scale_s, *measured_time(result, point)) for a, b in _pairs(members, flow, other)]
+        found.append(Value(point, replicate, f"{flow} and {other}", mean_of_known(np.array(ratios))))
+    return found
+
+
+def _pairs(members: list[Series], flow: str, other: str) -> list[tuple[Series, Series]]:
+    ours = [one for one in members if one.flow == flow]
+    if flow == other:
+        return [(a, b) for index, a in enumerate(ours) for b in ours[index + 1 :]]
+    return [(a, b) for a in ours for b in members if b.flow == other]
+
+
+def _of_pair(a: Series, b: Series, time_scale_s: float, from_s: float, until_s: float) -> float:
+    """While both are active."""
+    edges: Array = a.edges(time_scale_s, max(from_s, b.start_s), min(until_s, b.end_s))
+    return equivalence_ratio(a.rates(edges), b.rates(edges))

@@ -1,0 +1,68 @@
+"""TFRCP: the rate that PFTK's formula allows at the share of packets lost, and what arrives of it.
+
+Padhye, Kurose, Towsley and Koodli, "A model based TCP-friendly rate control protocol", NOSSDAV 1999. Round after round
+the sender counts which share of its packets was lost, and sends at f(Wmax, R, p, B) in the next. Nothing is sent again.
+
+Letters: as in `pftk`; p share of the packets lost in a round, B the sender's timeout (s).
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ackclock.models import pftk
+from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_rate_control
+from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, PROPER_SHARE
+from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.path import FlowPath
+
+
+def rate(p: ArrayLike, R: ArrayLike, B: ArrayLike, Wmax: ArrayLike = np.inf, b: ArrayLike = 1) -> Array:
+    """Packets per second; the arguments are broadcast."""
+    return pftk.full(p, R, B, Wmax, b)
+
+
+def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array) -> dict[str, Array]:
+    allowed = rate(loss, rtt, timeout, window, segments_per_ack)
+    return {"rate": allowed, "goodput": (1 - loss) * allowed}
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {
+        "loss": path.loss, "rtt": path.round_trip_s, "timeout": path.first_timeout_s,
+        "window": max(path.receive_window_segments, 1.0), "segments_per_ack": path.segments_per_ack,
+    }  # fmt: skip
+
+
+MODEL = Model(
+    name="tfrcp",
+    label="TFRCP",
+    summary="The rate at which TFRCP sends where a share of its packets is lost, and what the receiver gets.",
+    reference="Padhye, Kurose, Towsley, Koodli 1999",
+    formula="f(Wmax, R, p, B) = the sending rate of PFTK with T0 = B;  goodput (1 - p) f",
+    inputs=(
+        Input("loss", "p", "", "share of the packets that is lost", domain=PROPER_SHARE),
+        pftk.RTT,
+        Input("timeout", "B", "s", "the sender's timeout, not backed off", pftk.TIMEOUT.default, POSITIVE),
+        pftk.WINDOW,
+        Input(
+            "segments_per_ack",
+            "b",
+            "segments",
+            "segments acknowledged by one ACK of the TCP to be friendly to",
+            1,
+            AT_LEAST_ONE,
+        ),
+    ),
+    outputs=(
+        Output("rate", "f", "segments/s", "allowed sending rate"),
+        Output("goodput", "", "segments/s", "what the receiver gets of it"),
+    ),
+    goodput="goodput",
+    assumptions=(
+        Assumption("long_rounds", "rounds have so many packets that each loses the share p of them"),
+        *OF_RANDOM_LOSS,
+    ),
+    evaluate=_evaluate,
+    inputs_of=_inputs_of,
+    refusal=lambda path: needs_rate_control(path, "tfrcp"),
+)

@@ -1,0 +1,123 @@
+"""What flows under a rate control over UDP are to the models, and to the tables beside them."""
+
+import math
+
+import pytest
+
+from ackclock import Scenario, models, predict, simulate
+from ackclock.metrics import metric
+from ackclock.models import pftk, square_root, tfrc
+from ackclock.summary import flow_rows
+
+UDP = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes", "feedback_size": "40 bytes"}
+
+# As they are resolved, as far as the models ask.
+TFRC = {"kind": "tfrc", "b": 1.0, "t_rto": "four_rtt"}
+TFRCP = {"kind": "tfrcp", "packets_per_ack": 2.0, "rto_minimum": "400 ms", "receive_window": "64 packets"}
+
+
+def under(resolved, control: dict, **transport: object) -> dict:
+    """The leaky pipe at 0.5 %, its flow under a rate control."""
+    tree = resolved()
+    tree["flows"][0]["transport"] = UDP | {"control": control} | transport
+    return tree
+
+
+def answers(tree: dict) -> dict[str, dict]:
+    table = models.predictions([tree])
+    return {name: {key: table[key][row] for key in table} for row, name in enumerate(table["model"])}
+
+
+def test_the_round_trip_has_the_feedbacks_own_size(resolved) -> None:
+    [path] = models.flow_paths(under(resolved, TFRC, feedback_size="400 bytes"))
+    assert path.round_trip_s == pytest.approx(0.07 + 1028 * 8 / 45e6 + 1028 * 8 / 11e6 + 400 * 8 / 45e6, rel=1e-12)
+    assert (path.transport, path.control, path.is_aimd) == ("udp", "tfrc", False)
+
+
+def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
+    tree = under(resolved, TFRC)
+    [path] = models.flow_paths(tree)
+    says = answers(tree)
+    assert says["tfrc"]["outputs"]["rate"] == pytest.approx(float(tfrc.rate(0.005, path.round_trip_s)), rel=1e-12)
+    assert says["tfrc"]["goodput_bit_per_s"] == pytest.approx(says["tfrc"]["outputs"]["rate"] * 8000)
+    assert says["tfrc"]["note"] == "all_arrives: 0.005 of what is sent is lost and not sent again"
+    assert says["tfrc"]["control"] == "tfrc"
+    assert says["pftk"]["note"] == "no TCP, but the rate control tfrc"
+    assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == ["tfrc"]
+    # A timeout of a second at the least, which RFC 5348 allows, slows it down.
+    slower = answers(under(resolved, TFRC | {"t_rto": "four_rtt_or_a_second"}))["tfrc"]
+    assert slower["inputs"]["timeout"] == 1
+    assert slower["goodput_bit_per_s"] < says["tfrc"]["goodput_bit_per_s"]
+
+
+def test_pftk_says_what_a_tfrcp_flow_may_send(resolved) -> None:
+    tree = under(resolved, TFRCP)
+    [path] = models.flow_paths(tree)
+    says = answers(tree)
+    expected = float(pftk.full(0.005, path.round_trip_s, 0.4, 64, 2))
+    assert says["tfrcp"]["outputs"] == pytest.approx({"rate": expected, "goodput": 0.995 * expected}, rel=1e-12)
+    assert says["tfrcp"]["goodput_bit_per_s"] == pytest.approx(0.995 * expected * 8000)
+    assert says["pftk"]["note"] == "no TCP, but the rate control tfrcp"
+    assert says["tfrc"]["goodput_bit_per_s"] is None
+
+
+def test_a_tcp_flow_is_not_under_tfrcp(resolved) -> None:
+    assert answers(resolved())["tfrcp"]["note"] == "no rate control"
+
+
+def test_without_random_loss_there_is_no_equation(resolved) -> None:
+    for control in (TFRC, TFRCP):
+        tree = under(resolved, control)
+        tree["hops"][1]["impairments"] = []
+        assert answers(tree)[control["kind"]]["note"] == "no random loss"
+
+
+def test_the_square_root_is_of_any_aimd_on_a_rate_too(resolved) -> None:
+    tree = under(resolved, {"kind": "gaimd", "increase": 0.31, "decrease": 0.875})
+    [path] = models.flow_paths(tree)
+    C = square_root.constant(1, 0.31, 0.875)
+    says = answers(tree)
+    assert says["square_root"]["outputs"]["rate"] == pytest.approx(float(square_root.rate(0.005, path.round_trip_s, C)))
+    assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == ["square_root"]
+
+
+def test_scheduled_loss_counts_with_its_mean_and_is_said_to_change(resolved) -> None:
+    tree = resolved()  # 5 s, of which the first is the warm-up
+    steps = [("500 ms", "2 %"), ("2 s", "8 %"), ("4 s", "0 %"), ("9 s", "100 %")]
+    loss = {"kind": "scheduled_loss", "applies": "data", "side": "after_link"}
+    loss["steps"] = [{"from": begin, "probability": share} for begin, share in steps]
+    tree["hops"][1]["impairments"] = [loss]
+    [path] = models.flow_paths(tree)
+    assert path.loss == pytest.approx((1 * 0.02 + 2 * 0.08) / 4)
+    assert dict(models.model("pftk").applies(path).violated)["steady_loss"].startswith("the loss rate changes")
+    assert "steady_loss" not in dict(models.model("pftk").applies(models.flow_paths(resolved())[0]).violated)
+
+
+def test_a_scheduled_links_rate_is_its_highest(resolved) -> None:
+    tree = resolved()
+    steps = [{"from": "0 s", "rate": "2 Mbit/s"}, {"from": "3 s", "rate": "8 Mbit/s"}]
+    tree["hops"][1]["link"] = {"kind": "scheduled", "steps": steps}
+    [path] = models.flow_paths(tree)
+    assert path.link_bit_per_s == pytest.approx(8e6 * 1000 / 1040)
+    assert path.link_varies
+
+
+def test_a_run_beside_its_model(leaky_pipe: Scenario) -> None:
+    point = leaky_pipe.expand()[1].scenario
+    [flow] = point.tree["flows"]
+    controlled = {name: flow[name] for name in ("route", "return")} | {"name": "rate"}
+    controlled["transport"] = {"kind": "udp", "control": {"kind": "gaimd"}, "mss": "1000 bytes"}
+    plain = {"name": "voice", "route": flow["route"], "transport": {"kind": "udp"}}
+    plain |= {"traffic": {"kind": "cbr", "rate": "64 kbit/s"}}
+    result = simulate(point.replace(flows=[flow, controlled, plain], duration="10 s"))
+    rows = {row["flow"]: row for row in flow_rows(result, predict(result, "square_root"))}
+    assert [row["control"] for row in rows.values()] == ["reno", "gaimd", "udp"]
+    assert rows["main"]["fairness"] == rows["rate"]["fairness"] is not None
+    assert 0 < rows["rate"]["fairness"].mean <= 1
+    assert list(rows["rate"]["predicted"]) == ["square root"]
+    shares = {one.subject: one.value for one in metric("friendliness").values(result) if one.replicate == 0}
+    assert shares["main"] + shares["rate"] == pytest.approx(2)
+    assert math.isnan(shares["voice"])
+    allowed = {one.subject: one.value for one in metric("allowed_rate").values(result)}
+    assert math.isnan(allowed["main"])
+    assert allowed["rate"] > 0

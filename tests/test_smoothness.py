@@ -1,0 +1,166 @@
+"""How smooth rates are and how alike two are over a time scale: by hand, and by the laws they must keep."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ackclock import Scenario, plot, simulate
+from ackclock.metrics import (
+    by_replicate,
+    coefficient_of_variation,
+    equivalence_of,
+    equivalence_ratio,
+    metric,
+    rate_variation,
+    shown_time_scales,
+    summarise,
+)  # fmt: skip
+
+from .sampled import sampled
+
+rates = st.lists(st.floats(0, 1e9), min_size=1, max_size=50)
+
+
+def test_a_coefficient_of_variation_by_hand() -> None:
+    # Mean 3, deviations -2 -1 0 1 2: variance 10/4.
+    assert coefficient_of_variation([1, 2, 3, 4, 5]) == pytest.approx(math.sqrt(2.5) / 3)
+    assert coefficient_of_variation([7] * 5) == 0
+    assert math.isnan(coefficient_of_variation([1, 2, 3, 4]))
+    assert math.isnan(coefficient_of_variation([0] * 9))
+
+
+def test_an_equivalence_by_hand() -> None:
+    # 1/2, 1, 0, and nothing of the interval in which nobody sends.
+    assert equivalence_ratio([1, 3, 0, 0], [2, 3, 5, 0]) == pytest.approx(0.5)
+    assert math.isnan(equivalence_ratio([0, 0], [0, 0]))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), min_size=1, max_size=50))
+def test_equivalence_is_symmetric_a_share_and_one_with_itself(pairs: list[tuple[float, float]]) -> None:
+    a, b = zip(*pairs, strict=True)
+    ratio = equivalence_ratio(a, b)
+    if max(*a, *b) == 0:
+        assert math.isnan(ratio)
+        return
+    assert ratio == equivalence_ratio(b, a)
+    assert 0 <= ratio <= 1
+    if max(a) > 0:
+        assert equivalence_ratio(a, a) == 1
+
+
+@given(rates, st.floats(1e-3, 1e3))
+def test_variation_knows_no_unit(values: list[float], factor: float) -> None:
+    one, other = coefficient_of_variation(values), coefficient_of_variation(np.multiply(values, factor))
+    assert one == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True)
+    assert math.isnan(one) or one >= 0
+
+
+def mean(result, what) -> float:
+    return summarise(result, what)[0].interval.mean
+
+
+def test_a_constant_rate_has_no_variation_at_any_time_scale() -> None:
+    result = sampled([{"f": [[800.0] * 600]}])
+    for scale in (0.1, 0.2, 0.25, 1, 7):
+        # 0.25 s is no multiple of the samples' 0.1 s: intervals end at samples, and none is cut.
+        assert mean(result, rate_variation(scale)) == pytest.approx(0, abs=1e-9)
+
+
+def test_the_variation_of_independent_increments_falls_as_the_root_of_the_time_scale() -> None:
+    draws = np.random.default_rng(1).gamma(4.0, 100.0, (40, 4000))  # a coefficient of variation of 1/2 each
+    result = sampled([{"f": list(draws)}])
+    for count in (1, 4, 16, 64):
+        # 40 x 4000/count values tell a standard deviation to 1/sqrt(2 x that), 1.4 % at most; four times as much.
+        expected = 0.5 / math.sqrt(count)
+        assert mean(result, rate_variation(0.1 * count)) == pytest.approx(expected, rel=4 / math.sqrt(320e3 / count))
+
+
+def test_a_wave_shorter_than_the_time_scale_is_not_seen() -> None:
+    result = sampled([{"f": [[100.0, 300.0] * 300]}])
+    assert mean(result, rate_variation(0.1)) == pytest.approx(0.5, rel=1e-3)
+    assert mean(result, rate_variation(0.2)) == pytest.approx(0, abs=1e-9)
+
+
+def test_only_the_time_counts_in_which_a_flow_is_there_and_measured() -> None:
+    wild = np.random.default_rng(1).exponential(500, 200)
+    calm = np.full(300, 200.0)
+    warm = sampled([{"f": [np.concatenate([wild, calm])]}], warmup_s=20)
+    late = sampled([{"f": [np.concatenate([np.zeros(200), calm])]}], start_s=20)
+    for result in (warm, late):
+        assert mean(result, rate_variation(1)) == pytest.approx(0, abs=1e-9)
+    assert mean(sampled([{"f": [np.concatenate([wild, calm])]}]), rate_variation(1)) > 0.1
+
+
+def test_instances_together_or_each_and_runs_that_are_not_to_be_trusted_are_left_out() -> None:
+    wave, flat = [100.0, 300.0] * 50, [200.0] * 100
+    replicates = [{"f": [wave, flat]}, {"f": [wave, flat]}, {"f": [wave, wave]}]
+    each = {one.subject: one.interval for one in summarise(sampled(replicates), rate_variation(0.1, each=True))}
+    swing = coefficient_of_variation(wave)
+    assert each["f/0"] == pytest.approx((swing, 0, 3))
+    assert each["f/1"].mean == pytest.approx(swing / 3)
+    assert each["f/1"].half_width > 0
+    [trusted] = summarise(sampled(replicates, trusted=[True, True, False]), rate_variation(0.1))
+    assert trusted.interval == pytest.approx((swing / 2, 0, 2))
+
+
+def test_what_is_sent_is_not_what_is_delivered_or_allowed() -> None:
+    result = sampled([{"f": [[100.0] * 60]}], allowed=True)
+    packets = result.tables["samples"]["sent_packets"].to_numpy()
+    delivered = (packets // 100 * 100 * 125).tolist()  # in leaps of a second's packets
+    index = result.tables["samples"].column_names.index("delivered_bytes")
+    result.tables["samples"] = result.tables["samples"].set_column(index, "delivered_bytes", [delivered])
+    assert mean(result, rate_variation(0.1, "delivered")) > 1
+    for of in ("sent", "allowed"):
+        assert mean(result, rate_variation(0.1, of)) == pytest.approx(0, abs=1e-9)
+
+
+def test_equivalence_of_two_flows_at_a_time_scale() -> None:
+    # In turns: at the samples' time scale only one sends, over two of them they are the same.
+    result = sampled([{"a": [[400.0, 0.0] * 50], "b": [[0.0, 400.0] * 50]}] * 2)
+    assert by_replicate(result, equivalence_of("a", "b", 0.1)) == {(0, "a and b"): {0: 0, 1: 0}}
+    [over_both] = summarise(result, equivalence_of("a", "b", 0.2))
+    assert over_both.interval == pytest.approx((1, 0, 2))
+    three = sampled([{"a": [[100.0] * 50, [200.0] * 50, [400.0] * 50], "b": [[400.0] * 50]}])
+    assert mean(three, equivalence_of("a", "a", 1)) == pytest.approx((1 / 2 + 1 / 4 + 1 / 2) / 3)
+    assert mean(three, equivalence_of("a", "b", 1)) == pytest.approx((1 / 4 + 1 / 2 + 1) / 3)
+
+
+def test_a_time_scale_that_samples_do_not_show_is_refused_in_one_line() -> None:
+    result = sampled([{"f": [[100.0] * 100]}], every_s=0.5)
+    expected = "time scale 0.2 s: is finer than the samples, which are 0.5 s apart; run it again with sample_interval ="
+    for what in (rate_variation(0.2), equivalence_of("f", "f", 0.2)):
+        with pytest.raises(ValueError, match=expected) as refusal:
+            summarise(result, what)
+        assert "\n" not in str(refusal.value)
+    with pytest.raises(ValueError, match="is no length of time"):
+        summarise(result, rate_variation(0))
+    with pytest.raises(ValueError, match='flow "g": is none of this result; write one of f'):
+        summarise(result, equivalence_of("f", "g", 1))
+    with pytest.raises(ValueError, match="allowed is not known"):
+        summarise(result, rate_variation(1, "allowed"))
+    assert shown_time_scales(result) == [0.5, 1, 2, 5, 10]
+    # The metric without a time scale of its own says that it does not know.
+    assert math.isnan(mean(sampled([{"f": [[100.0] * 100]}], every_s=2), metric("rate_variation")))
+    assert mean(result, metric("rate_variation")) == pytest.approx(0, abs=1e-9)
+
+
+def test_the_figure_of_a_run_and_its_numbers(leaky_pipe: Scenario) -> None:
+    point = leaky_pipe.expand()[1].scenario
+    flow = point.tree["flows"][0]
+    steady = {"name": "steady", "route": flow["route"], "transport": {"kind": "udp"}}
+    steady |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
+    result = simulate(point.replace(flows=[flow | {"count": 2}, steady], duration="21 s"))
+    of_scale = {scale: {one.subject: one.interval.mean for one in summarise(result, rate_variation(scale))}
+                for scale in shown_time_scales(result)}  # fmt: skip
+    assert list(of_scale) == [0.2, 0.5, 1, 2]
+    # A packet more or less of the 17 in 0.2 s, and TCP's saw-teeth.
+    assert all(0 <= told["steady"] < 0.06 < 0.1 < told["main"] for told in of_scale.values())
+    [axes] = plot.variation(result).axes
+    lines = {container.get_label(): container.lines[0].get_ydata() for container in axes.containers}
+    assert list(lines) == ["main ×2 (Reno)", "steady (UDP)"]
+    np.testing.assert_allclose(lines["main ×2 (Reno)"], [told["main"] for told in of_scale.values()])
+    with pytest.raises(ValueError, match="finer than the samples"):
+        plot.variation(result, time_scales_s=[0.01])
