@@ -11,6 +11,9 @@ use ackclock_core::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+mod variants;
+use variants::variants;
+
 fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
     ControlKind::entries().iter()
 }
@@ -28,42 +31,6 @@ fn build(tree: &Value, mss: u64, segments: u64, ssthresh: Option<u64>) -> Box<dy
         whole_ssthresh: false,
     };
     choose::<ControlKind>(tree, &NoFiles).unwrap().build(context)
-}
-
-/// The defaults, each switch turned the other way, and each choice between words made.
-fn variants(entry: &Entry<ControlKind>) -> Vec<Value> {
-    let defaults = json!({ "kind": entry.name });
-    let resolved = choose::<ControlKind>(&defaults, &NoFiles).unwrap().resolved;
-    let fields = resolved.as_object().unwrap().iter();
-    let other = fields.flat_map(|(field, value)| match value {
-        Value::Bool(on) => vec![(field, json!(!on))],
-        Value::String(word) => choices(entry, field)
-            .into_iter()
-            .filter(|choice| field != "kind" && choice != word)
-            .map(|choice| (field, choice))
-            .collect(),
-        _ => Vec::new(),
-    });
-    let other = other.map(|(field, value)| {
-        let mut tree = defaults.clone();
-        tree[field] = value;
-        tree
-    });
-    std::iter::once(defaults.clone()).chain(other).collect()
-}
-
-/// The words that a field may be, by the schema.
-fn choices(entry: &Entry<ControlKind>, field: &str) -> Vec<Value> {
-    let schema = (entry.schema)();
-    let field = &schema["properties"][field];
-    let named = field["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
-    let field = named.map_or(Some(field), |path| schema.pointer(path));
-    let words = field.and_then(|field| field["oneOf"].as_array());
-    words
-        .into_iter()
-        .flatten()
-        .map(|word| word["const"].clone())
-        .collect()
 }
 
 #[test]

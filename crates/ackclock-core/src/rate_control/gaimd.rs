@@ -102,6 +102,8 @@ impl Recipe<RateControlKind> for Gaimd {
 
 /// The slowest rate, in packets per second: one in 64 s, as RFC 5348 section 4.3 has it, or nothing would ever tell that the path is there again.
 const SLOWEST: f64 = 1.0 / 64.0;
+/// The shortest round-trip time that the rate grows by: no path has less, and a timer that goes off after nothing would never be done.
+const SHORTEST_RTT: Span = Span::from_micros(1);
 
 #[derive(Debug)]
 struct GaimdSender {
@@ -149,7 +151,8 @@ impl GaimdSender {
     }
 
     fn round_trip(&self) -> Span {
-        self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt)
+        let rtt = self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt);
+        rtt.max(SHORTEST_RTT)
     }
 
     /// Less, unless that has been done since the packet was sent. The next step of growth is a round trip away.
@@ -184,6 +187,9 @@ impl RateControl for GaimdSender {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        if feedback.sequence >= self.log.next() {
+            return; // of a packet that has never been sent
+        }
         self.rtt.sample(feedback.rtt(now));
         for number in feedback.received.numbers(feedback.sequence) {
             self.spurious += u64::from(self.log.receive(number) == News::SpuriousLoss);
@@ -246,5 +252,103 @@ impl RateControl for GaimdSender {
             smoothed_rtt: self.rtt.smoothed(),
             timeout: Some(self.rtt.rto()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datagram::Scheduling;
+    use crate::rate_control::testing::{Dialogue, Way};
+    use serde_json::Value;
+
+    const RTT: f64 = 0.1;
+
+    fn dialogue(tree: &Value, fate: fn(Time, u64) -> Way) -> Dialogue {
+        Dialogue::new(tree, Span::from_millis(100), Scheduling::default(), fate)
+    }
+    fn rates(dialogue: &Dialogue) -> Vec<f64> {
+        let states = dialogue.states.iter();
+        states.map(|(_, state)| state.rate / 1000.0).collect()
+    }
+
+    #[test]
+    fn it_begins_with_a_packet_in_the_assumed_round_trip() {
+        let tree = json!({ "kind": "gaimd", "initial_rtt": "250 ms" });
+        let mut path = dialogue(&tree, |_, _| Way::Lost);
+        assert_eq!(path.rate(), 4.0);
+        path.run_until(0.2);
+        assert_eq!(path.rate(), 4.0, "without news there is no growth");
+    }
+
+    #[test]
+    fn it_grows_by_a_packet_per_round_trip_in_each() {
+        for increase in [1.0, 0.31] {
+            let tree = json!({ "kind": "gaimd", "increase": increase });
+            let mut path = dialogue(&tree, |_, _| Way::Arrives);
+            path.run_until(1.0);
+            let (early, when) = (path.rate(), path.now.as_seconds());
+            path.run_until(11.0);
+            let expected = increase / RTT * (path.now.as_seconds() - when) / RTT;
+            let grown = path.rate() - early;
+            assert!(
+                (grown - expected).abs() <= 1.01 * increase / RTT,
+                "{grown}, {expected}"
+            );
+            for pair in rates(&path).windows(2) {
+                assert!((pair[1] - pair[0] - increase / RTT).abs() < 1e-9, "{pair:?}");
+            }
+        }
+    }
+
+    /// Four packets in a row, and one a little later: sent within a round-trip time, they are one reason.
+    #[test]
+    fn it_decreases_once_in_a_round_trip_whatever_is_lost_in_it() {
+        fn fate(at: Time, _: u64) -> Way {
+            let at = at.as_seconds();
+            let lost = (5.0..5.02).contains(&at) || (5.06..5.08).contains(&at);
+            if lost { Way::Lost } else { Way::Arrives }
+        }
+        for decrease in [0.5, 0.875] {
+            let tree = json!({ "kind": "gaimd", "decrease": decrease });
+            let mut path = dialogue(&tree, fate);
+            path.run_until(8.0);
+            let all = rates(&path);
+            let falls: Vec<_> = all.windows(2).filter(|pair| pair[1] < pair[0]).collect();
+            assert_eq!(falls.len(), 1, "{falls:?}");
+            assert!((falls[0][1] / falls[0][0] - decrease).abs() < 1e-9);
+            let state = path.sender.state();
+            assert!(state.lost >= 10 && state.timeouts == 0, "{state:?}");
+        }
+    }
+
+    /// A saw-tooth between w and w/2 packets in a round trip loses one of 3/8 w² (Mathis 1997).
+    #[test]
+    fn its_saw_tooth_is_that_of_the_square_root_law() {
+        fn fate(_: Time, sequence: u64) -> Way {
+            if sequence % 400 == 399 {
+                Way::Lost
+            } else {
+                Way::Arrives
+            }
+        }
+        let mut path = dialogue(&json!({ "kind": "gaimd" }), fate);
+        path.run_until(120.0);
+        let expected = libm::sqrt(1.5 * 400.0) / RTT;
+        let found = path.count(20.0, 120.0) as f64 / 100.0;
+        assert!((found / expected - 1.0).abs() < 0.1, "{found}, {expected}");
+    }
+
+    #[test]
+    fn it_never_stops_asking_in_a_blackout() {
+        fn fate(at: Time, _: u64) -> Way {
+            let dark = (10.0..400.0).contains(&at.as_seconds());
+            if dark { Way::Lost } else { Way::Arrives }
+        }
+        let mut path = dialogue(&json!({ "kind": "gaimd" }), fate);
+        path.run_until(400.0);
+        assert!((1.0 / 64.0..0.1).contains(&path.rate()), "{}", path.rate());
+        path.run_until(480.0);
+        assert!(path.rate() > 10.0, "{}", path.rate());
     }
 }

@@ -10,8 +10,14 @@ use crate::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
 pub mod acknowledging;
+pub mod equation;
 pub mod gaimd;
+#[cfg(test)]
+mod laws;
 mod log;
+#[cfg(test)]
+mod testing;
+pub mod tfrcp;
 
 /// A packet has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +195,7 @@ impl Kind for RateControlKind {
     type Context<'a> = RateContext<'a>;
     const NAME: &'static str = "rate control";
     fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<RateControlKind>] = &[Entry::of::<gaimd::Gaimd>()];
+        const LIST: &[Entry<RateControlKind>] = &[Entry::of::<tfrcp::Tfrcp>(), Entry::of::<gaimd::Gaimd>()];
         LIST
     }
 }

@@ -11,6 +11,10 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Segments(pub u32);
 
+/// Packets per second.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct PacketRate(pub f64);
+
 /// A window: segments, bytes, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionalWindow {
@@ -88,6 +92,8 @@ const COUNT: Units = &[
     ("segments", 1.0),
     ("segment", 1.0),
 ];
+
+const PACKET_RATE: Units = &[("packets/s", 1.0), ("packet/s", 1.0)];
 
 /// The largest value of an integer quantity that a run can hold.
 const LARGEST: f64 = 9e18;
@@ -223,6 +229,9 @@ fn read_segments(value: &Value) -> Result<Segments, String> {
         ));
     }
     Ok(Segments(count as u32))
+}
+fn read_packet_rate(value: &Value) -> Result<PacketRate, String> {
+    read(value, &[PACKET_RATE], "40 packets/s").map(PacketRate)
 }
 fn read_probability(value: &Value) -> Result<Probability, String> {
     let remedy = "write for example \"0.5 %\" or 0.005";
@@ -401,6 +410,15 @@ quantity!(
     with_unit(&[COUNT], None),
     "A number of packets (or segments).",
     "10 packets"
+);
+quantity!(
+    PacketRate,
+    "PacketRate",
+    read_packet_rate,
+    |rate| format!("{} packets/s", rate.0),
+    with_unit(&[PACKET_RATE], None),
+    "A rate in packets per second.",
+    "40 packets/s"
 );
 quantity!(
     Probability,

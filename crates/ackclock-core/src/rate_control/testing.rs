@@ -1,0 +1,145 @@
+//! A sender and a receiver under a rate control, and a path between them, driven by a told clock.
+
+use super::{Feedback, Halves, RateContext, RateControlKind, RateState};
+use crate::datagram::{Datagram, DatagramReceiver, DatagramSender, Scheduling};
+use crate::registry::{Place, choose};
+use crate::scenario::files::NoFiles;
+use crate::streams::Streams;
+use crate::traffic::Write;
+use crate::units::{Bytes, Span, Time};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// Both halves of the control that `tree` describes, with packets of 1000 bytes.
+pub(super) fn halves(tree: &Value) -> Halves {
+    let context = RateContext {
+        place: Place {
+            streams: &Streams::new(1, 0),
+            name: "flow/0/control",
+        },
+        mss: Bytes(1000),
+    };
+    choose::<RateControlKind>(tree, &NoFiles).unwrap().build(context)
+}
+
+/// What becomes of a packet on its way, by the moment at which it is sent and its number.
+pub(super) type Fate = fn(Time, u64) -> Way;
+
+/// What may become of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Arrives,
+    Marked,
+    Lost,
+}
+
+/// An endless transfer over a path whose delay never changes, and which loses and marks what it is told to.
+#[derive(Debug)]
+pub(super) struct Dialogue {
+    pub sender: DatagramSender,
+    pub receiver: DatagramReceiver,
+    pub now: Time,
+    one_way: Span,
+    fate: Fate,
+    data: VecDeque<(Time, Datagram, Way)>,
+    answers: VecDeque<(Time, Feedback)>,
+    /// Every moment at which the allowed rate changed, and what the control showed from then on.
+    pub states: Vec<(Time, RateState)>,
+    /// When packets left.
+    pub left: Vec<Time>,
+}
+
+impl Dialogue {
+    pub fn new(tree: &Value, rtt: Span, scheduling: Scheduling, fate: Fate) -> Self {
+        let Halves { sender, receiver } = halves(tree);
+        let jitter = Streams::new(1, 0).stream("jitter");
+        let mut dialogue = Dialogue {
+            sender: DatagramSender::new(sender, Bytes(1000), scheduling, jitter),
+            receiver: DatagramReceiver::new(receiver),
+            now: Time::ZERO,
+            one_way: rtt / 2,
+            fate,
+            data: VecDeque::new(),
+            answers: VecDeque::new(),
+            states: Vec::new(),
+            left: Vec::new(),
+        };
+        dialogue.sender.open(Time::ZERO);
+        dialogue.sender.write(Write::Unlimited);
+        dialogue.settle();
+        dialogue
+    }
+
+    /// Does what is due now.
+    fn settle(&mut self) {
+        let now = self.now;
+        while self.data.front().is_some_and(|packet| packet.0 <= now) {
+            let (_, data, way) = self.data.pop_front().unwrap();
+            if way != Way::Lost {
+                self.receiver
+                    .handle_datagram(now, &data.arrived(way == Way::Marked));
+                self.answer();
+            }
+        }
+        self.receiver.handle_timeout(now);
+        self.answer();
+        while self.answers.front().is_some_and(|answer| answer.0 <= now) {
+            let (_, feedback) = self.answers.pop_front().unwrap();
+            self.sender.handle_feedback(now, &feedback);
+        }
+        self.sender.handle_timeout(now);
+        while let Some(data) = self.sender.poll_transmit(now) {
+            let way = (self.fate)(now, data.sequence);
+            self.data.push_back((now + self.one_way, data, way));
+            self.left.push(now);
+        }
+        let state = self.sender.state();
+        if self.states.last().is_none_or(|(_, last)| last.rate != state.rate) {
+            self.states.push((now, state));
+        }
+    }
+
+    fn answer(&mut self) {
+        while let Some(feedback) = self.receiver.poll_feedback(self.now) {
+            self.answers.push_back((self.now + self.one_way, feedback));
+        }
+    }
+
+    /// Until that moment, and what is due at it.
+    pub fn run_until(&mut self, until: f64) {
+        let until = Time::from_seconds(until);
+        loop {
+            let data = self.data.front().map_or(Time::NEVER, |packet| packet.0);
+            let answer = self.answers.front().map_or(Time::NEVER, |answer| answer.0);
+            let timers = self.sender.poll_timeout().min(self.receiver.poll_timeout());
+            let next = data.min(answer).min(timers);
+            if next > until {
+                self.now = until;
+                return;
+            }
+            self.now = next.max(self.now);
+            self.settle();
+        }
+    }
+
+    /// The allowed rate now, in packets per second.
+    pub fn rate(&self) -> f64 {
+        self.sender.state().rate / 1000.0
+    }
+    /// The largest rate that was allowed at some moment from then to then, in packets per second.
+    pub fn largest_rate(&self, from: f64, to: f64) -> f64 {
+        let (from, to) = (Time::from_seconds(from), Time::from_seconds(to));
+        let before = self.states.iter().rev().find(|(at, _)| *at <= from);
+        let within = self.states.iter().filter(|(at, _)| (from..=to).contains(at));
+        before
+            .into_iter()
+            .chain(within)
+            .map(|(_, state)| state.rate / 1000.0)
+            .fold(0.0, f64::max)
+    }
+    /// How many packets left from then on, until then.
+    pub fn count(&self, from: f64, to: f64) -> usize {
+        let (from, to) = (Time::from_seconds(from), Time::from_seconds(to));
+        self.left.iter().filter(|at| (from..to).contains(at)).count()
+    }
+}

@@ -1,0 +1,287 @@
+//! The sender: rounds, the log, and the rate of the next round.
+//!
+//! The paper's letters: r rate, M length of a round, x packets that turned out to have arrived in it, y those that turned out lost, p = y/(x + y),
+//! B timeout without back-off, j the smallest number of which nothing is known, l the last number sent, a the highest acknowledged.
+
+use super::rounds::Rounds;
+use super::{GrowthLimit, RttSamples, Tfrcp};
+use crate::endpoint::rtt::{RttEstimator, Timeouts};
+use crate::rate_control::equation::pftk::Pftk;
+use crate::rate_control::log::{Log, News};
+use crate::rate_control::{Clocking, Feedback, RateContext, RateControl, RateState, Sent};
+use crate::units::{Bytes, Span, Time};
+
+/// The largest rate, in packets per second: one in a nanosecond, since clocks have nothing finer.
+const FASTEST: f64 = 1e9;
+
+/// What has happened in a round. A packet is counted in the round in which it is settled, and only then: that is when the log says so, so neither a
+/// timeout that shrinks nor a packet that stays unknown below settled ones counts one twice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Round {
+    /// 0, 1, 2, …
+    pub number: u64,
+    pub start: Time,
+    /// t_i: when it ends.
+    pub end: Time,
+    /// r, in packets per second.
+    pub rate: f64,
+    pub sent: u64,
+    /// x.
+    pub received: u64,
+    /// y.
+    pub lost: u64,
+    /// Packets that turned out to have arrived with Congestion Experienced.
+    pub marked: u64,
+    /// Whether the application, and not the rate, has limited it.
+    data_limited: bool,
+}
+
+impl Round {
+    fn new(number: u64, start: Time, length: Span, rate: f64) -> Self {
+        Round {
+            number,
+            start,
+            end: start + length,
+            rate,
+            sent: 0,
+            received: 0,
+            lost: 0,
+            marked: 0,
+            data_limited: false,
+        }
+    }
+
+    /// M, in seconds.
+    fn length(&self) -> f64 {
+        self.end.since(self.start).as_seconds()
+    }
+
+    /// p, if there is any news. A mark counts as a loss (RFC 3168 section 5), and as a packet that has arrived with the rate that is acknowledged.
+    pub fn loss_rate(&self) -> Option<f64> {
+        let (settled, bad) = (self.received + self.lost, self.lost + self.marked);
+        (settled + bad > 0).then(|| (bad as f64 / settled.max(bad) as f64).min(1.0))
+    }
+}
+
+/// The sender's half of TFRCP.
+#[derive(Debug)]
+pub(super) struct TfrcpSender {
+    rounds: Rounds,
+    growth_limit: GrowthLimit,
+    rtt_samples: RttSamples,
+    packets_per_ack: f64,
+    /// Wmax, in packets.
+    window: f64,
+    mss: Bytes,
+    rtt: RttEstimator,
+    next_rtt_sample: Time,
+    log: Log,
+    /// One more than a.
+    arrived: u64,
+    marked: u64,
+    origin: Time,
+    round: Round,
+    /// Whether the round's length waits for the first sample of the round-trip time.
+    length_is_open: bool,
+    /// The last round.
+    pub(super) last: Option<Round>,
+    mode: &'static str,
+    /// p of the last round in which there was news.
+    loss_rate: f64,
+    lost: u64,
+    spurious: u64,
+    timeouts: u64,
+}
+
+impl TfrcpSender {
+    pub fn new(parameters: &Tfrcp, context: &RateContext<'_>) -> Self {
+        let mss = Bytes(context.mss.0.max(1));
+        let window = parameters.receive_window.bytes(mss);
+        let timeouts = Timeouts {
+            initial: parameters.rto_initial,
+            minimum: parameters.rto_minimum,
+            maximum: Timeouts::RFC_6298
+                .maximum
+                .max(parameters.rto_initial)
+                .max(parameters.rto_minimum),
+            ..Timeouts::RFC_6298
+        };
+        TfrcpSender {
+            rounds: Rounds::new(parameters, context.place),
+            growth_limit: parameters.growth_limit,
+            rtt_samples: parameters.rtt_samples,
+            packets_per_ack: parameters.packets_per_ack,
+            window: window.map_or(f64::INFINITY, |bytes| (bytes.as_f64() / mss.as_f64()).max(1.0)),
+            mss,
+            rtt: RttEstimator::with(timeouts),
+            next_rtt_sample: Time::ZERO,
+            log: Log::default(),
+            arrived: 0,
+            marked: 0,
+            origin: Time::NEVER,
+            round: Round::new(0, Time::NEVER, Span::ZERO, parameters.initial_rate.0.min(FASTEST)),
+            length_is_open: false,
+            last: None,
+            mode: "initial",
+            loss_rate: f64::NAN,
+            lost: 0,
+            spurious: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// A round begins. It is long enough for one packet, since without any there would never be news; but where rounds are short, the timeout is as long as it needs to be.
+    fn begin(&mut self, number: u64, start: Time, rate: f64) {
+        let length = self.rounds.length(self.rtt.smoothed());
+        self.length_is_open = length.is_none();
+        let length = length.unwrap_or(self.rtt.rto());
+        let gap = Span::from_seconds(1.0 / rate).min(self.rtt.rto());
+        let length = length.max(gap);
+        self.round = Round::new(number, start, length, rate.max(1.0 / length.as_seconds()));
+    }
+
+    fn lose(&mut self, number: u64) -> bool {
+        let news = self.log.lose(number);
+        self.lost += u64::from(news);
+        self.round.lost += u64::from(news);
+        news
+    }
+
+    /// Packets of which there should have been news are lost: j..a, since there is news of a later one, and j..l as far as their time is over. The
+    /// second matters where nothing comes back any more, and the first range is empty.
+    fn settle(&mut self) {
+        let (first, next, end) = (self.log.unknown(), self.log.next(), self.round.end);
+        for number in first..self.arrived.min(next) {
+            self.lose(number);
+        }
+        let mut timed_out = false;
+        for number in self.arrived.max(first)..next {
+            let over = self.log.limit(number).is_some_and(|limit| limit < end);
+            timed_out |= over && self.lose(number);
+        }
+        self.timeouts += u64::from(timed_out);
+    }
+
+    /// r of the next round. One without news (M < B, or nothing sent) says nothing: the rate stays.
+    fn next_rate(&mut self) -> f64 {
+        let (round, rtt) = (self.round, self.rtt.smoothed().unwrap_or(self.rtt.rto()));
+        let rtt = rtt.as_seconds().max(1e-9);
+        let Some(p) = round.loss_rate() else {
+            self.mode = "unchanged";
+            return round.rate;
+        };
+        self.loss_rate = p;
+        let wanted = if p == 0.0 {
+            self.mode = "doubling";
+            (2.0 * round.rate).min(self.window / rtt)
+        } else {
+            self.mode = "equation";
+            let connection = Pftk {
+                rtt,
+                timeout: self.rtt.rto().as_seconds(),
+                window: self.window,
+                packets_per_ack: self.packets_per_ack,
+            };
+            connection.full(p)
+        };
+        wanted.min(self.growth_limit()).min(FASTEST)
+    }
+
+    /// The largest rate of the next round if it is to be more than that of this one.
+    fn growth_limit(&self) -> f64 {
+        let round = &self.round;
+        let twice = |packets: u64| 2.0 * packets as f64 / round.length();
+        let mut limit = f64::INFINITY;
+        if round.data_limited {
+            limit = twice(round.sent);
+        }
+        if self.growth_limit == GrowthLimit::Acknowledged {
+            limit = limit.min(twice(round.received));
+        }
+        limit.max(round.rate)
+    }
+}
+
+impl RateControl for TfrcpSender {
+    fn start(&mut self, now: Time) {
+        self.origin = now;
+        self.begin(0, now, self.round.rate);
+    }
+
+    fn on_sent(&mut self, now: Time, sent: &Sent) {
+        self.log.push(now + self.rtt.rto());
+        self.round.sent += 1;
+        self.round.data_limited |= sent.data_limited;
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        if feedback.sequence >= self.log.next() {
+            return; // of a packet that has never been sent
+        }
+        if now >= self.next_rtt_sample {
+            self.rtt.sample(feedback.rtt(now));
+            if self.rtt_samples == RttSamples::OncePerRtt {
+                self.next_rtt_sample = now + self.rtt.smoothed().unwrap_or(Span::ZERO);
+            }
+        }
+        for number in feedback.received.numbers(feedback.sequence) {
+            match self.log.receive(number) {
+                News::Received => self.round.received += 1,
+                News::SpuriousLoss => self.spurious += 1,
+                News::Nothing => {}
+            }
+        }
+        self.arrived = self.arrived.max(feedback.sequence + 1);
+        // No more than there are packets, whatever a receiver says.
+        let marked = feedback.marked.min(self.log.next()).max(self.marked);
+        self.round.marked += marked - self.marked;
+        self.marked = marked;
+        if self.length_is_open
+            && let Some(length) = self.rounds.length(self.rtt.smoothed())
+        {
+            self.length_is_open = false;
+            self.round.end = (self.round.start + length).max(now);
+        }
+    }
+
+    fn poll_timeout(&self) -> Time {
+        self.round.end
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        let end = self.round.end;
+        if now < end {
+            return;
+        }
+        self.settle();
+        let rate = self.next_rate();
+        self.last = Some(self.round);
+        self.begin(self.round.number + 1, end, rate);
+        if self.round.end <= now {
+            // Woken a whole round late: what has passed without a decision is no round.
+            let length = self.round.end.since(end);
+            (self.round.start, self.round.end) = (now, now + length);
+        }
+    }
+
+    fn clocking(&self) -> Clocking {
+        Clocking {
+            origin: self.origin,
+            packets_per_s: self.round.rate,
+        }
+    }
+
+    fn state(&self) -> RateState {
+        RateState {
+            rate: self.round.rate * self.mss.as_f64(),
+            loss_event_rate: self.loss_rate,
+            mode: self.mode,
+            lost: self.lost,
+            spurious_losses: self.spurious,
+            timeouts: self.timeouts,
+            rtt: self.rtt.latest(),
+            smoothed_rtt: self.rtt.smoothed(),
+            timeout: Some(self.rtt.rto()),
+        }
+    }
+}

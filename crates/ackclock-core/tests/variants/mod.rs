@@ -1,0 +1,42 @@
+//! What can be made of a registered element's parameters without knowing what they mean.
+
+use ackclock_core::registry::{Entry, Kind, choose};
+use ackclock_core::scenario::files::NoFiles;
+use serde_json::{Value, json};
+
+/// The defaults, each switch turned the other way, and each choice between words made.
+pub fn variants<K: Kind>(entry: &Entry<K>) -> Vec<Value> {
+    let defaults = json!({ "kind": entry.name });
+    let resolved = choose::<K>(&defaults, &NoFiles).unwrap().resolved;
+    let fields = resolved.as_object().unwrap().iter();
+    let other = fields.flat_map(|(field, value)| match value {
+        Value::Bool(on) => vec![(field, json!(!on))],
+        Value::String(word) => choices(entry, field)
+            .into_iter()
+            .filter(|choice| field != "kind" && choice != word)
+            .map(|choice| (field, choice))
+            .collect(),
+        _ => Vec::new(),
+    });
+    let other = other.map(|(field, value)| {
+        let mut tree = defaults.clone();
+        tree[field] = value;
+        tree
+    });
+    std::iter::once(defaults.clone()).chain(other).collect()
+}
+
+/// The words that a field may be, by the schema.
+fn choices<K: Kind>(entry: &Entry<K>, field: &str) -> Vec<Value> {
+    let schema = (entry.schema)();
+    let field = &schema["properties"][field];
+    let named = field["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
+    let field = named.map_or(Some(field), |path| schema.pointer(path));
+    let words = field.and_then(|field| field["oneOf"].as_array());
+    words
+        .into_iter()
+        .flatten()
+        .map(|word| word["const"].clone())
+        .filter(|word| !word.is_null())
+        .collect()
+}
