@@ -258,14 +258,13 @@ impl RateControl for GaimdSender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::datagram::Scheduling;
     use crate::rate_control::testing::{Dialogue, Way};
     use serde_json::Value;
 
     const RTT: f64 = 0.1;
 
     fn dialogue(tree: &Value, fate: fn(Time, u64) -> Way) -> Dialogue {
-        Dialogue::new(tree, Span::from_millis(100), Scheduling::default(), fate)
+        Dialogue::new(tree, Span::from_millis(100), Span::ZERO, fate)
     }
     fn rates(dialogue: &Dialogue) -> Vec<f64> {
         let states = dialogue.states.iter();

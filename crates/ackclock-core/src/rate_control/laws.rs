@@ -2,7 +2,6 @@
 
 use super::RateControlKind;
 use super::testing::{Dialogue, Way};
-use crate::datagram::Scheduling;
 use crate::registry::Kind;
 use crate::units::{Span, Time};
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ fn controls() -> impl Iterator<Item = Value> {
 }
 
 fn dialogue(tree: &Value, fate: fn(Time, u64) -> Way) -> Dialogue {
-    Dialogue::new(tree, Span::from_millis(100), Scheduling::default(), fate)
+    Dialogue::new(tree, Span::from_millis(100), Span::ZERO, fate)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A sender and a receiver under a rate control, and a path between them, driven by a told clock.
 
 use super::{Feedback, Halves, RateContext, RateControlKind, RateState};
-use crate::datagram::{Datagram, DatagramReceiver, DatagramSender, Scheduling};
+use crate::datagram::{Datagram, DatagramParameters, DatagramReceiver, DatagramSender};
 use crate::registry::{Place, choose};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
@@ -50,11 +50,15 @@ pub(super) struct Dialogue {
 }
 
 impl Dialogue {
-    pub fn new(tree: &Value, rtt: Span, scheduling: Scheduling, fate: Fate) -> Self {
+    pub fn new(tree: &Value, rtt: Span, granularity: Span, fate: Fate) -> Self {
         let Halves { sender, receiver } = halves(tree);
+        let parameters = DatagramParameters {
+            granularity,
+            ..DatagramParameters::default()
+        };
         let jitter = Streams::new(1, 0).stream("jitter");
         let mut dialogue = Dialogue {
-            sender: DatagramSender::new(sender, Bytes(1000), scheduling, jitter),
+            sender: DatagramSender::new(sender, &parameters, jitter),
             receiver: DatagramReceiver::new(receiver),
             now: Time::ZERO,
             one_way: rtt / 2,

@@ -1,6 +1,5 @@
 use super::sender::{Round, TfrcpSender};
 use super::*;
-use crate::datagram::Scheduling;
 use crate::rate_control::equation::pftk::Pftk;
 use crate::rate_control::testing::{Dialogue, Way};
 use crate::rate_control::{Feedback, RateControl, Received, Sent};
@@ -529,12 +528,9 @@ fn what_belongs_to_another_strategy_is_refused() {
 fn packets_are_evenly_clocked_through_all_rounds() {
     let tree = json!({ "kind": "tfrcp", "round": "300 ms", "initial_rate": "7 packets/s", "receive_window": "7 packets" });
     for milliseconds in [0, 1, 10, 20] {
-        let scheduling = Scheduling {
-            granularity: Span::from_millis(milliseconds),
-            ..Scheduling::default()
-        };
+        let granularity = Span::from_millis(milliseconds);
         // A window of seven in a round trip of a second: the rate stays, 2.1 packets in a round.
-        let mut dialogue = Dialogue::new(&tree, Span::from_millis(1000), scheduling, |_, _| Way::Arrives);
+        let mut dialogue = Dialogue::new(&tree, Span::from_millis(1000), granularity, |_, _| Way::Arrives);
         dialogue.run_until(1000.0);
         assert!(
             dialogue.left.len().abs_diff(7001) <= 1,
@@ -562,7 +558,7 @@ fn a_blackout_slows_it_down_and_it_recovers_within_five_rounds() {
     }
     for growth_limit in ["none", "acknowledged"] {
         let tree = json!({ "kind": "tfrcp", "growth_limit": growth_limit });
-        let mut dialogue = Dialogue::new(&tree, Span::from_millis(100), Scheduling::default(), fate);
+        let mut dialogue = Dialogue::new(&tree, Span::from_millis(100), Span::ZERO, fate);
         dialogue.run_until(60.0);
         let before = dialogue.rate();
         dialogue.run_until(150.0);
