@@ -17,6 +17,7 @@ mod laws;
 mod log;
 #[cfg(test)]
 mod testing;
+pub mod tfrc;
 pub mod tfrcp;
 
 /// A packet has left.
@@ -195,7 +196,11 @@ impl Kind for RateControlKind {
     type Context<'a> = RateContext<'a>;
     const NAME: &'static str = "rate control";
     fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<RateControlKind>] = &[Entry::of::<tfrcp::Tfrcp>(), Entry::of::<gaimd::Gaimd>()];
+        const LIST: &[Entry<RateControlKind>] = &[
+            Entry::of::<tfrcp::Tfrcp>(),
+            Entry::of::<tfrc::Tfrc>(),
+            Entry::of::<gaimd::Gaimd>(),
+        ];
         LIST
     }
 }

@@ -1,0 +1,166 @@
+//! TCP Friendly Rate Control (RFC 5348).
+//!
+//! The files follow its sections: the sender is section 4, the loss history 5.1 and 5.2, loss intervals 5.3 to 5.5, the receiver section 6, the
+//! sender-based variant section 7. `docs/notes/tfrc-rfc5348.md` goes through what it demands. Its small-packet variant (RFC 4828) is not here.
+
+use super::acknowledging::{Acknowledging, MOST};
+use super::equation::tfrc::{Equation, TimeoutRule};
+use super::{Halves, RateContext, RateControlKind};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::units::Bytes;
+use loss_intervals::Weighing;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+mod limited;
+mod loss_history;
+mod loss_intervals;
+mod measuring;
+mod receive_rate;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+/// Parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tfrc {
+    /// Who keeps the history of losses.
+    pub loss_measured_by: LossMeasured,
+    /// Packets that one acknowledgement of the TCP in the equation answers: b.
+    pub b: f64,
+    /// The retransmission timeout of that TCP: t_RTO.
+    pub t_rto: TimeoutRule,
+    /// Packets behind a missing one that mean a loss: NDUPACK.
+    #[schemars(range(min = 1, max = 63))]
+    pub duplicate_threshold: u8,
+    /// Loss intervals that count in the mean: n. The RFC warns of more than 8 among TCPs.
+    #[schemars(range(min = 1, max = 64))]
+    pub intervals: u8,
+    /// Whether older intervals count less once the current one is more than twice as long as their mean (section 5.5).
+    pub discounting: bool,
+    /// The least that discounting leaves of their weight: THRESHOLD.
+    pub discount_floor: f64,
+    /// Whether the rate falls as the round-trip time rises above its mean (section 4.5).
+    pub damping: bool,
+    /// What one sample leaves of the mean round-trip time, and of the mean of its square root: q and q2.
+    pub rtt_filter: f64,
+    /// What may be sent in the first round trip that is known: W_init. Nothing is RFC 3390's: two to four segments.
+    pub initial_window: Option<Bytes>,
+    /// What is taken for the segment size: s.
+    pub segment_size: SegmentSize,
+}
+
+/// Who keeps the history of losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LossMeasured {
+    /// The receiver, which reports about once per round-trip time (RFC 5348 section 6).
+    Receiver,
+    /// The sender, from acknowledgements of each packet with vectors of 64 bits (section 7).
+    Sender,
+}
+
+/// What is taken for the segment size (RFC 5348 section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SegmentSize {
+    /// The largest payload.
+    Mss,
+    /// The mean payload of about the last four loss intervals.
+    Mean,
+}
+
+impl Default for Tfrc {
+    fn default() -> Self {
+        Tfrc {
+            loss_measured_by: LossMeasured::Receiver,
+            b: 1.0,
+            t_rto: TimeoutRule::FourRtt,
+            duplicate_threshold: 3,
+            intervals: 8,
+            discounting: true, // optional in the RFC
+            discount_floor: 0.25,
+            damping: true,
+            rtt_filter: 0.9,
+            initial_window: None,
+            segment_size: SegmentSize::Mss,
+        }
+    }
+}
+
+impl Tfrc {
+    const fn equation(&self) -> Equation {
+        Equation {
+            b: self.b,
+            timeout: self.t_rto,
+        }
+    }
+
+    const fn weighing(&self) -> Weighing {
+        Weighing {
+            intervals: self.intervals as usize,
+            discount_floor: if self.discounting {
+                self.discount_floor
+            } else {
+                1.0
+            },
+        }
+    }
+}
+
+impl Element<RateControlKind> for Tfrc {
+    const NAME: &'static str = "tfrc";
+    const LABEL: &'static str = "TFRC";
+    const SUMMARY: &'static str = "Follows TCP's throughput equation with the round-trip time and the loss event rate, which is the mean of the last loss intervals: smoother than TCP, and slower.";
+    const REFERENCE: &'static str = "RFC 5348";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        let refuse =
+            |field: &str, value: serde_json::Value, remedy: &str| Err(Error::new(field, &value, remedy));
+        if !(self.b >= 1.0 && self.b <= 1000.0) {
+            return refuse("b", json!(self.b), "is no number of packets; write for example 1");
+        }
+        if !(1..MOST).contains(&self.duplicate_threshold) {
+            let remedy = "is no number of packets; write one from 1 to 63, for example 3";
+            return refuse("duplicate_threshold", json!(self.duplicate_threshold), remedy);
+        }
+        if !(1..=64).contains(&self.intervals) {
+            let remedy = "is no number of intervals; write one from 1 to 64, for example 8";
+            return refuse("intervals", json!(self.intervals), remedy);
+        }
+        if !(self.discount_floor > 0.0 && self.discount_floor <= 1.0) {
+            let remedy = "is no weight; write one up to 1, for example 0.25";
+            return refuse("discount_floor", json!(self.discount_floor), remedy);
+        }
+        if !(self.rtt_filter >= 0.0 && self.rtt_filter < 1.0) {
+            let remedy = "is no share below 1; write for example 0.9";
+            return refuse("rtt_filter", json!(self.rtt_filter), remedy);
+        }
+        if self.initial_window.is_some_and(|window| window.0 == 0) {
+            let remedy = "lets nothing leave; write for example \"4380 bytes\"";
+            return refuse("initial_window", json!(self.initial_window), remedy);
+        }
+        Ok(())
+    }
+}
+
+impl Recipe<RateControlKind> for Tfrc {
+    fn build(&self, context: RateContext<'_>) -> Halves {
+        let sender = Box::new(sender::TfrcSender::new(self.clone(), context.mss));
+        match self.loss_measured_by {
+            LossMeasured::Receiver => Halves {
+                sender,
+                receiver: Box::new(receiver::TfrcReceiver::new(self)),
+            },
+            LossMeasured::Sender => Halves {
+                sender,
+                receiver: Box::new(Acknowledging::new(MOST)),
+            },
+        }
+    }
+}

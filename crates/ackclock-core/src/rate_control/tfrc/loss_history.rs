@@ -1,0 +1,289 @@
+//! From arrivals to loss events (RFC 5348 sections 5.1 and 5.2).
+
+use super::loss_intervals::{LossIntervals, Weighing};
+use crate::units::{Span, Time};
+use std::collections::VecDeque;
+
+/// Packets with consecutive numbers that have not arrived between two that have; or a single one that has arrived marked.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: u64,
+    last: u64,
+    /// S_before and T_before, S_after and T_after, of all the packets that were missing when S_after arrived.
+    before: (u64, Time),
+    after: (u64, Time),
+    /// How many packets behind them have arrived.
+    later: u8,
+    marked: bool,
+    /// R when they were found lost.
+    rtt: Span,
+}
+
+impl Run {
+    /// T_loss: when a packet would have arrived.
+    fn at(&self, number: u64) -> Time {
+        let packets = self.after.0 - self.before.0;
+        let time = u128::from(self.after.1.since(self.before.1).as_nanos());
+        match u128::from(number - self.before.0) * time {
+            0 => self.before.1,
+            product => self.before.1 + Span::from_nanos((product / u128::from(packets)) as u64),
+        }
+    }
+
+    /// The first packet from `from` on that would have arrived later than `limit`.
+    fn first_later(&self, from: u64, limit: Time) -> Option<u64> {
+        let (mut low, mut high) = (from.max(self.first), self.last);
+        if low > high || self.at(high) <= limit {
+            return None;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.at(middle) > limit {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Some(low)
+    }
+
+    /// What remains on both sides of a number.
+    fn without(self, number: u64) -> impl Iterator<Item = Run> {
+        let below = Run {
+            last: number.wrapping_sub(1),
+            ..self
+        };
+        let above = Run {
+            first: number.saturating_add(1),
+            ..self
+        };
+        let below = (self.first < number).then_some(below);
+        below.into_iter().chain((number < self.last).then_some(above))
+    }
+
+    const fn length(&self) -> u64 {
+        self.last - self.first + 1
+    }
+}
+
+/// What an arrival has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// A loss event has begun.
+    pub begun: bool,
+    /// A packet held lost has arrived, and a loss event is no more.
+    pub removed: bool,
+}
+
+/// The loss interval, in packets, before the first loss event (section 6.3.1); told whether the very first packet is lost or marked.
+pub type FirstInterval<'a> = &'a dyn Fn(bool) -> f64;
+
+/// Which packets have arrived, and what that says of loss.
+#[derive(Debug)]
+pub struct LossHistory {
+    /// NDUPACK.
+    duplicate_threshold: u8,
+    weighing: Weighing,
+    intervals: LossIntervals,
+    highest: Option<u64>,
+    /// The last packet to arrive.
+    last: (u64, Time),
+    /// Missing, not yet held lost, in order.
+    missing: VecDeque<Run>,
+    /// Held lost or marked, in order, from the oldest loss event on that counts.
+    congested: VecDeque<Run>,
+    lost: u64,
+    spurious: u64,
+}
+
+impl LossHistory {
+    /// Nothing has arrived.
+    pub const fn new(duplicate_threshold: u8, weighing: Weighing) -> Self {
+        LossHistory {
+            duplicate_threshold,
+            weighing,
+            intervals: LossIntervals::new(weighing),
+            highest: None,
+            last: (0, Time::ZERO),
+            missing: VecDeque::new(),
+            congested: VecDeque::new(),
+            lost: 0,
+            spurious: 0,
+        }
+    }
+
+    /// A packet has arrived, while R is `rtt`: losses within one are one event.
+    pub fn on_arrival(
+        &mut self,
+        at: Time,
+        number: u64,
+        marked: bool,
+        rtt: Span,
+        first_interval: FirstInterval<'_>,
+    ) -> Change {
+        let mut change = Change::default();
+        let is_late = self.highest.is_some_and(|highest| number <= highest);
+        let was_expected = if is_late {
+            self.fill(number, &mut change)
+        } else {
+            self.extend(number, at);
+            true
+        };
+        for run in &mut self.missing {
+            run.later = run.later.saturating_add(u8::from(run.last < number));
+        }
+        self.last = (number, at);
+        // A mark speaks at once, and for what is missing before it (section 5.1).
+        let tells = marked && was_expected;
+        while let Some(run) = self.missing.front().copied()
+            && (run.later >= self.duplicate_threshold || tells && run.last < number)
+        {
+            self.missing.pop_front();
+            self.lost += run.length();
+            change.begun |= self.congestion(Run { rtt, ..run }, first_interval);
+        }
+        if tells {
+            let run = Run {
+                first: number,
+                last: number,
+                before: (number, at),
+                after: (number, at),
+                later: 0,
+                marked: true,
+                rtt,
+            };
+            change.begun |= self.congestion(run, first_interval);
+        }
+        self.intervals.discount(self.highest.unwrap_or_default());
+        change
+    }
+
+    /// A packet beyond all others: those between are missing. Before the very first arrival nothing can be interpolated.
+    fn extend(&mut self, number: u64, at: Time) {
+        let (expected, before) = match self.highest {
+            Some(highest) => (highest + 1, self.last),
+            None => (0, (0, at)),
+        };
+        self.highest = Some(number);
+        if expected < number {
+            self.missing.push_back(Run {
+                first: expected,
+                last: number - 1,
+                before,
+                after: (number, at),
+                later: 0,
+                marked: false,
+                rtt: Span::ZERO,
+            });
+        }
+    }
+
+    /// A late packet. Whether it was neither there nor held lost.
+    fn fill(&mut self, number: u64, change: &mut Change) -> bool {
+        if take(&mut self.missing, number) {
+            return true;
+        }
+        if take(&mut self.congested, number) {
+            self.spurious += 1;
+            change.removed = self.begin_anew(number);
+        }
+        false
+    }
+
+    /// Packets are lost or marked: begins the loss events that they are. Whether one was.
+    fn congestion(&mut self, run: Run, first_interval: FirstInterval<'_>) -> bool {
+        if self.congested.is_empty() {
+            self.intervals.begin_with(first_interval(run.first == 0));
+        }
+        self.congested.push_back(run);
+        let begun = self.begin_events(&run);
+        let oldest = self.intervals.oldest().map_or(0, |start| start.number);
+        while self.congested.front().is_some_and(|run| run.last < oldest) {
+            self.congested.pop_front();
+        }
+        begun
+    }
+
+    /// A packet begins a loss event if it comes more than R after the one that began the last.
+    fn begin_events(&mut self, run: &Run) -> bool {
+        let earliest = self.earliest_to_count(run);
+        let mut begun = false;
+        loop {
+            let next = match self.intervals.latest() {
+                None => Some(run.first),
+                Some(start) => {
+                    run.first_later(start.number.saturating_add(1), (start.at + run.rtt).max(earliest))
+                }
+            };
+            let Some(number) = next else { return begun };
+            self.intervals.begin(number, run.at(number));
+            begun = true;
+        }
+    }
+
+    /// Of a very long gap only the last events are looked for: those before would be forgotten again. Events are at most two round trips, or two packets,
+    /// apart.
+    fn earliest_to_count(&self, run: &Run) -> Time {
+        let gap = run.after.1.since(run.before.1) / (run.after.0 - run.before.0).max(1);
+        let apart = run.rtt.max(gap + Span::from_nanos(1)) * 2;
+        let enough = apart * (self.weighing.intervals as u64 + 2);
+        let end = run.at(run.last).as_nanos();
+        Time::from_nanos(end.saturating_sub(enough.as_nanos()))
+    }
+
+    /// The packet that began a loss event has arrived after all. Whether there are fewer events now.
+    fn begin_anew(&mut self, number: u64) -> bool {
+        let before = self.intervals.count();
+        let Some(forgotten) = self.intervals.forget_from(number) else {
+            return false;
+        };
+        let from = self
+            .intervals
+            .latest()
+            .map_or(0, |start| start.number.saturating_add(1));
+        for index in 0..self.congested.len() {
+            let run = self.congested[index];
+            if run.last >= from {
+                self.begin_events(&run);
+            }
+        }
+        self.intervals.restore(&forgotten);
+        self.intervals.count() < before
+    }
+
+    /// p: zero before the first loss event.
+    pub fn loss_event_rate(&self) -> f64 {
+        self.highest
+            .map_or(0.0, |highest| self.intervals.loss_event_rate(highest))
+    }
+    /// Packets that were held lost.
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+    /// Those of them that arrived.
+    pub const fn spurious(&self) -> u64 {
+        self.spurious
+    }
+
+    #[cfg(test)]
+    pub fn lengths_and_discounts(&self) -> Vec<(f64, f64)> {
+        self.intervals.lengths_and_discounts(self.highest.unwrap_or(0))
+    }
+}
+
+/// Takes a packet that has arrived out of what is missing. Whether it was there.
+fn take(runs: &mut VecDeque<Run>, number: u64) -> bool {
+    let index = runs.partition_point(|run| run.last < number);
+    let Some(run) = runs
+        .get(index)
+        .copied()
+        .filter(|run| run.first <= number && !run.marked)
+    else {
+        return false;
+    };
+    runs.remove(index);
+    for (offset, rest) in run.without(number).enumerate() {
+        runs.insert(index + offset, rest);
+    }
+    true
+}

@@ -1,0 +1,180 @@
+//! The receiver's half (RFC 5348 section 6).
+
+use super::Tfrc;
+use super::loss_history::{Change, LossHistory};
+use super::receive_rate::ReceiveRate;
+use crate::rate_control::equation::tfrc::Equation;
+use crate::rate_control::{Arrived, Feedback, RateReceiver, Received, Report};
+use crate::units::{Span, Time};
+
+/// Measures loss and what arrives, and answers once per round trip; at once when a new loss event raises p. The sender-based variant has one at the
+/// sender, behind the receiver's acknowledgements.
+#[derive(Debug)]
+pub struct TfrcReceiver {
+    equation: Equation,
+    history: LossHistory,
+    receive_rate: ReceiveRate,
+    /// X_target: the largest X_recv so far, in packets per second, so that s need not be known.
+    target: f64,
+    /// R_m: what the packet with the highest number says of those that say something, and that number.
+    rtt: Option<(Span, u64)>,
+    /// R_(m−1): R_m when the timer expired last.
+    measured_over: Span,
+    /// The last packet to arrive: its number, when it was sent and when it came.
+    last: Option<(u64, Time, Time)>,
+    /// The feedback timer; never before a packet says R.
+    timer: Time,
+    /// Whether a packet has arrived since the last feedback.
+    news: bool,
+    /// Whether the timer expired last without feedback.
+    silent: bool,
+    /// p_prev.
+    p: f64,
+    marked: u64,
+    due: Option<Feedback>,
+}
+
+/// What R is taken for when losses are found before any packet says R: the sender sends one packet per second then.
+const UNKNOWN_RTT: Span = Span::from_millis(1000);
+
+/// What a sender is allowed whose very first packet is lost, in packets per round trip; also the least that X_target is (section 6.3.1).
+const AFTER_NULL_INTERVAL: f64 = 0.5;
+
+impl TfrcReceiver {
+    /// Before the first packet.
+    pub fn new(parameters: &Tfrc) -> Self {
+        TfrcReceiver {
+            equation: parameters.equation(),
+            history: LossHistory::new(parameters.duplicate_threshold, parameters.weighing()),
+            receive_rate: ReceiveRate::default(),
+            target: 0.0,
+            rtt: None,
+            measured_over: Span::ZERO,
+            last: None,
+            timer: Time::NEVER,
+            news: false,
+            silent: false,
+            p: 0.0,
+            marked: 0,
+            due: None,
+        }
+    }
+
+    /// A packet has arrived, or its acknowledgement has at a sender that measures. `at` is the moment by which losses are told apart: that of arrival, or that
+    /// of sending.
+    pub fn take(&mut self, now: Time, at: Time, data: &Arrived) {
+        let is_first = self.last.is_none();
+        self.last = Some((data.sequence, data.sent_at, now));
+        self.news = true;
+        self.marked += u64::from(data.marked);
+        self.hear_rtt(data);
+        let rtt = self.rtt.map_or(UNKNOWN_RTT, |(rtt, _)| rtt);
+        self.receive_rate.on_arrival(now, data.length, rtt);
+        let (equation, target) = (self.equation, self.target);
+        let first_interval = |null| first_interval(equation, rtt, if null { 0.0 } else { target });
+        let change = self
+            .history
+            .on_arrival(at, data.sequence, data.marked, rtt, &first_interval);
+        if is_first || self.rtt.is_none() {
+            self.answer(now, 0.0); // section 6.3
+        }
+        if self.timer.is_never() && self.rtt.is_some() {
+            self.restart(now);
+        }
+        if !is_first {
+            self.check_if_done(now, change);
+        }
+    }
+
+    /// The estimate that the sender knew last.
+    fn hear_rtt(&mut self, data: &Arrived) {
+        let is_later = self.rtt.is_none_or(|(_, number)| number <= data.sequence);
+        if let (Some(rtt), true) = (data.rtt, is_later) {
+            self.rtt = Some((rtt, data.sequence));
+        }
+    }
+
+    /// Section 6.1, steps 2 to 4.
+    fn check_if_done(&mut self, now: Time, change: Change) {
+        if self.timer.is_never() || !(change.begun || change.removed || self.silent) {
+            return;
+        }
+        let p = self.history.loss_event_rate();
+        if p > self.p || change.removed || self.silent {
+            self.expire(now);
+        }
+        self.p = p;
+    }
+
+    /// Section 6.2.
+    fn expire(&mut self, now: Time) {
+        self.silent = !self.news;
+        if self.news {
+            let measured = self.receive_rate.expire(now, self.measured_over);
+            self.target = self.target.max(measured.packets_per_s);
+            self.answer(now, measured.bytes_per_s);
+        }
+        self.restart(now);
+    }
+
+    fn restart(&mut self, now: Time) {
+        let rtt = self.rtt.map_or(UNKNOWN_RTT, |(rtt, _)| rtt);
+        self.measured_over = rtt;
+        self.receive_rate.restart(now);
+        self.timer = now + rtt.max(Span::from_nanos(1));
+    }
+
+    fn answer(&mut self, now: Time, receive_rate: f64) {
+        let Some((sequence, sent_at, arrived_at)) = self.last else {
+            return;
+        };
+        self.news = false;
+        self.p = self.history.loss_event_rate();
+        self.due = Some(Feedback {
+            sequence,
+            echo: sent_at,
+            held: now.since(arrived_at),
+            received: Received::default(),
+            marked: self.marked,
+            report: Some(Report {
+                receive_rate,
+                loss_event_rate: self.p,
+            }),
+        });
+    }
+
+    /// What is known of losses.
+    pub const fn history(&self) -> &LossHistory {
+        &self.history
+    }
+}
+
+/// Section 6.3.1: the interval, in packets, at which the equation gives the rate that has arrived, in packets per second.
+fn first_interval(equation: Equation, rtt: Span, target: f64) -> f64 {
+    let seconds = rtt.as_seconds();
+    1.0 / equation.loss_event_rate(seconds, target.max(AFTER_NULL_INTERVAL / seconds))
+}
+
+impl RateReceiver for TfrcReceiver {
+    fn on_data(&mut self, now: Time, data: &Arrived) {
+        self.take(now, now, data);
+    }
+
+    fn poll_timeout(&self) -> Time {
+        self.timer
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if self.timer <= now {
+            self.expire(now);
+        }
+    }
+
+    fn poll_feedback(&mut self, now: Time) -> Option<Feedback> {
+        let mut feedback = self.due.take()?;
+        if let Some((_, _, arrived_at)) = self.last {
+            feedback.held = now.since(arrived_at);
+        }
+        Some(feedback)
+    }
+}
