@@ -5,7 +5,7 @@ import math
 import pytest
 
 from ackclock import Scenario, models, predict, simulate
-from ackclock.metrics import metric
+from ackclock.metrics import metric, summarise
 from ackclock.models import pftk, square_root, tfrc
 from ackclock.summary import flow_rows
 
@@ -121,3 +121,39 @@ def test_a_run_beside_its_model(leaky_pipe: Scenario) -> None:
     allowed = {one.subject: one.value for one in metric("allowed_rate").values(result)}
     assert math.isnan(allowed["main"])
     assert allowed["rate"] > 0
+
+
+def test_what_the_engine_resolves_is_what_the_models_ask_for(leaky_pipe: Scenario) -> None:
+    point = leaky_pipe.expand()[1].scenario
+    [flow] = point.tree["flows"]
+    control = {"kind": "tfrcp", "packets_per_ack": 2, "rto_minimum": "200 ms", "receive_window": "64000 bytes"}
+    changed = flow | {"transport": {"kind": "udp", "control": control, "mss": "1000 bytes"}}
+    [path] = models.flow_paths(point.replace(flows=[changed]).resolve().tree)
+    assert (path.control, path.segments_per_ack) == ("tfrcp", 2)
+    assert (path.first_timeout_s, path.receive_window_segments) == (0.2, 64)
+    [row] = [row for row in predict(point.replace(flows=[changed])).tables["predictions"].to_pylist()
+             if row["model"] == "tfrcp"]  # fmt: skip
+    expected = float(pftk.full(0.005, path.round_trip_s, 0.2, 64, 2)) * 0.995 * 8000
+    assert row["goodput_bit_per_s"] == pytest.approx(expected)
+
+
+def test_tfrcp_sends_what_its_model_says(leaky_pipe: Scenario) -> None:
+    # A link far larger than the rate; a round of 5 s has some hundreds of packets, of which a few are lost.
+    point = leaky_pipe.expand()[1].scenario
+    [flow] = point.tree["flows"]
+    transport = {"kind": "udp", "control": {"kind": "tfrcp", "round": "5 s"}, "mss": "1000 bytes"}
+    fast = point.replace(
+        {"hops.wired.link.rate": "100 Mbit/s", "hops.wireless.link.rate": "100 Mbit/s", "duration": "520 s",
+         "warmup": "20 s", "hops.wireless.impairments.0.probability": "1 %"},
+        flows=[flow | {"transport": transport}],
+    )  # fmt: skip
+    [row] = predict(fast, "tfrcp").tables["predictions"].to_pylist()
+    [summary] = summarise(simulate(fast), metric("goodput"))
+    # f is convex in p, so that a noisy p gives more than its mean: by half the second derivative times the variance.
+    p, h = 0.01, 1e-4
+    inputs = dict(row["inputs"])
+    f = [float(pftk.full(x, inputs["rtt"], inputs["timeout"], b=1)) for x in (p - h, p, p + h)]
+    packets = 5 * f[1]
+    more = (f[0] - 2 * f[1] + f[2]) / h**2 / 2 * p * (1 - p) / packets / f[1]
+    assert 0.05 < more < 0.2
+    assert summary.interval.mean / row["goodput_bit_per_s"] == pytest.approx(1 + more, abs=0.15)
