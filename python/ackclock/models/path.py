@@ -90,7 +90,7 @@ class FlowPath:
 
     Attributes:
         flow: Its name.
-        instances: How many there are of it; everything else is about one of them.
+        instances: How many there are of it, one if they arrive; everything else is about one of them.
         transport: `tcp` or `udp`.
         control: Name of the congestion control, or of the rate control over UDP; empty for plain UDP.
         is_aimd: Whether the control is additive increase, multiplicative decrease.
@@ -193,7 +193,8 @@ class _Crowd(NamedTuple):
 
     Attributes:
         crossings: How many times flow instances do.
-        traits: What makes them alike: transport, control and base round-trip time of each.
+        traits: What makes them alike: transport, control (and whether they arrive one after the other) and base
+            round-trip time of each.
     """
 
     crossings: int
@@ -217,7 +218,7 @@ def _crowds(scenario: dict[str, Any]) -> dict[str, _Crowd]:
     traits: dict[str, set[tuple[str, str, float]]] = {}
     for flow in scenario.get("flows", []):
         transport = flow["transport"]
-        trait = (transport["kind"], repr(transport.get("control")), _base_round_trip(scenario, flow))
+        trait = (transport["kind"], repr((transport.get("control"), flow.get("arrivals"))), _base_round_trip(scenario, flow))
         for name in flow["route"]:
             crossings[name] = crossings.get(name, 0) + int(flow.get("count", 1))
             traits.setdefault(name, set()).add(trait)
@@ -235,14 +236,14 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
     on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
     return FlowPath(
         flow=flow["name"],
-        instances=flow["count"],
+        instances=flow.get("count", 1),
         transport=transport["kind"],
         mss_bytes=mss,
         round_trip_s=round_trip,
         propagation_s=_propagation(flow, route + back),
         loss=_loss(route, "data", measured),
         is_greedy=flow["traffic"]["kind"] == "bulk",
-        is_always_active=flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
+        is_always_active="arrivals" not in flow and flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
         link_varies=any(hop["link"]["kind"] != "constant" for hop in route),
         loss_is_bursty="gilbert_elliott" in on_data,
         loss_changes="scheduled_loss" in on_data,
@@ -305,7 +306,9 @@ def _of_timers(transport: dict[str, Any], round_trip: float) -> dict[str, Any]:
 
 
 def _transfer(traffic: dict[str, Any], mss: float) -> float:
-    return float(ceil(quantity.data_bytes(traffic["size"]) / mss)) if traffic["kind"] == "transfer" else inf
+    """Of a size of its own; one that is drawn is not given."""
+    given = traffic["kind"] == "transfer" and isinstance(traffic["size"], str)
+    return float(ceil(quantity.data_bytes(traffic["size"]) / mss)) if given else inf
 
 
 def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: float, header: float) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 use super::schedule::Schedule;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
-use ackclock_core::registry::{self, Place};
+use ackclock_core::registry::{self, Element, Place};
 use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::streams::Streams;
+use ackclock_core::traffic::transfer::Transfer;
 use ackclock_core::traffic::{Suits, TrafficContext, TrafficKind};
 use ackclock_core::units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 use std::net::SocketAddrV4;
 
@@ -201,17 +202,35 @@ impl Plan {
             }
             Transport::Controlled { .. } => unreachable!("refused when the hosts are described"),
         };
+        let place = format!("flow/{}/{instance}", description.name);
         self.flows.push(FlowPlan {
             number: self.flows.len() as u32,
-            place: format!("flow/{}/{instance}", description.name),
             sender,
             receiver,
             transport,
-            traffic: description.traffic.resolved.clone(),
+            traffic: self.traffic_of(description, &place, mss),
+            place,
             mss_bytes: mss.0,
             start_ns: start.as_nanos(),
             stop_ns: (!description.stop.is_never()).then(|| description.stop.as_nanos()),
         });
+    }
+
+    /// What a flow's instance sends, as in a resolved scenario. The size of a transfer is drawn here: its law may be in a file, and hosts read none.
+    fn traffic_of(&self, description: &FlowDescription, place: &str, mss: Bytes) -> Value {
+        let mut tree = description.traffic.resolved.clone();
+        if description.traffic.name == Transfer::NAME {
+            let streams = Streams::new(self.seed, self.replicate);
+            let traffic = description.traffic.build(TrafficContext {
+                place: Place {
+                    streams: &streams,
+                    name: &traffic_place(place),
+                },
+                mss,
+            });
+            tree["size"] = json!(traffic.total());
+        }
+        tree
     }
 
     /// When the run ends.
@@ -238,7 +257,7 @@ impl Plan {
             .build(TrafficContext {
                 place: Place {
                     streams: &Streams::new(self.seed, self.replicate),
-                    name: &format!("{}/traffic", flow.place),
+                    name: &traffic_place(&flow.place),
                 },
                 mss: Bytes(flow.mss_bytes),
             });
@@ -256,6 +275,11 @@ impl Plan {
             self.end(),
         ))
     }
+}
+
+/// The name of the stream of a flow's traffic.
+fn traffic_place(flow: &str) -> String {
+    format!("{flow}/traffic")
 }
 
 /// Why a run cannot be.
