@@ -424,7 +424,7 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "models",
+    "controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "sizes", "models",
     "metrics", "causes", "experiments", "presets", "schema",
 )  # fmt: skip
 

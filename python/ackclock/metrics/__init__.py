@@ -20,6 +20,7 @@ from ackclock.metrics.response import (
     response,
     response_to,
 )  # fmt: skip
+from ackclock.metrics.self_similarity import Hurst, arrivals_per_interval, hurst_variance_time, hurst_wavelet
 from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, closeness, rate_ratio
 from ackclock.metrics.smoothness import (
     TIME_SCALES_S,
@@ -37,18 +38,22 @@ __all__ = [
     "METRICS",
     "TIME_SCALES_S",
     "WITH_PARAMETERS",
+    "Hurst",
     "Interval",
     "Metric",
     "Outage",
     "Response",
     "Summary",
     "Value",
+    "arrivals_per_interval",
     "by_replicate",
     "closeness",
     "coefficient_of_variation",
     "difference",
     "equivalence_of",
     "equivalence_ratio",
+    "hurst_variance_time",
+    "hurst_wavelet",
     "interval",
     "jain",
     "metric",
