@@ -20,8 +20,9 @@ Everything is of one flow instance, and what it shares with others is said so.
   stays at each.
 - **Feedback**: If a hop of the data's way has a link that follows the bottleneck's: with which algorithm, how long
   after the beginning of a measurement, and which share of it.
-- **Competing flows**: All instances that cross the bottleneck, this one included. They are alike if all have the
-  same transport with the same control and the same base round-trip time.
+- **Competing flows**: All instances that cross the bottleneck, this one included; of a flow whose instances arrive one
+  after the other, one. They are alike if all have the same transport with the same control and the same base round-trip
+  time, and none arrive. Of arriving instances themselves no model speaks: what they get depends on how many are there.
 - **Segments per ACK, b**: How many round trips the window needs to grow by one segment. With growth per ACK it is
   how often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
 - **First timeout, T0**: What RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
@@ -90,7 +91,8 @@ class FlowPath:
 
     Attributes:
         flow: Its name.
-        instances: How many there are of it, one if they arrive; everything else is about one of them.
+        instances: How many there are of it; none if they arrive, as many as are drawn. Everything else is about one of
+            them.
         transport: `tcp` or `udp`.
         control: Name of the congestion control, or of the rate control over UDP; empty for plain UDP.
         is_aimd: Whether the control is additive increase, multiplicative decrease.
@@ -129,7 +131,7 @@ class FlowPath:
     """
 
     flow: str
-    instances: int
+    instances: int | None
     transport: str
     control: str
     is_aimd: bool
@@ -236,7 +238,7 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
     on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
     return FlowPath(
         flow=flow["name"],
-        instances=flow.get("count", 1),
+        instances=flow.get("count"),
         transport=transport["kind"],
         mss_bytes=mss,
         round_trip_s=round_trip,
