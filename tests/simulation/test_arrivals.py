@@ -28,7 +28,9 @@ def values(result: object, name: str, flow: str) -> list[float]:
 def test_whoever_arrives_draws_a_size_sends_it_and_is_gone() -> None:
     result = simulate(scenario(path("10 Mbit/s", "20 ms", "100 packets"), [arriving(0.05, UNIFORM)], "60 s"))
     laws.check(result)
-    rows = {name: column(result, "flows", name) for name in ("start_s", "completion_time_s", "delivered_bytes", "instance")}
+    rows = {
+        name: column(result, "flows", name) for name in ("start_s", "completion_time_s", "delivered_bytes", "instance")
+    }
     assert (rows["instance"] == np.arange(rows["instance"].size)).all()
     assert (np.diff(rows["start_s"]) >= 0).all()
     over = ~np.isnan(rows["completion_time_s"])

@@ -6,8 +6,6 @@ then on what comes out of the engine.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -646,6 +646,7 @@ fn every_example_is_a_scenario() {
         (include_str!("../../../examples/dumbbell.toml"), 1, 10),
         (include_str!("../../../examples/markov-link.toml"), 5, 1),
         (include_str!("../../../examples/on-off-udp.toml"), 1, 2),
+        (include_str!("../../../examples/arrivals.toml"), 1, 481), // on average
     ] {
         let all = expand(&from_toml(text).unwrap()).unwrap();
         assert_eq!(all.len(), points);

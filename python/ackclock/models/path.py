@@ -220,7 +220,11 @@ def _crowds(scenario: dict[str, Any]) -> dict[str, _Crowd]:
     traits: dict[str, set[tuple[str, str, float]]] = {}
     for flow in scenario.get("flows", []):
         transport = flow["transport"]
-        trait = (transport["kind"], repr((transport.get("control"), flow.get("arrivals"))), _base_round_trip(scenario, flow))
+        trait = (
+            transport["kind"],
+            repr((transport.get("control"), flow.get("arrivals"))),
+            _base_round_trip(scenario, flow),
+        )
         for name in flow["route"]:
             crossings[name] = crossings.get(name, 0) + int(flow.get("count", 1))
             traits.setdefault(name, set()).add(trait)
@@ -245,7 +249,9 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
         propagation_s=_propagation(flow, route + back),
         loss=_loss(route, "data", measured),
         is_greedy=flow["traffic"]["kind"] == "bulk",
-        is_always_active="arrivals" not in flow and flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
+        is_always_active="arrivals" not in flow
+        and flow["stop"] == "end"
+        and _latest(flow["start"]) <= _latest(scenario["warmup"]),
         link_varies=any(hop["link"]["kind"] != "constant" for hop in route),
         loss_is_bursty="gilbert_elliott" in on_data,
         loss_changes="scheduled_loss" in on_data,
