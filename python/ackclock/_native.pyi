@@ -104,11 +104,11 @@ def measure(
     """Measures captures, each of the given files (`-` for standard input), point and replicate, one after the other.
 
     `runs` are, for each of them, name and number of instances of each flow, and the warm-up in s, of the run of `way`
-    (`simulate`, `emulate`) that wrote it; none, and an empty word, for a capture from elsewhere. `progress` is told about ten times a second a
-    JSON object (`fraction`, `packets`), `take` rows of tables as they come. Returns `{"complete": bool, "captures":
-    JSON, "tables": {name: {column: array}}}`: of each capture `files`, `point`, `replicate`, `packets`, `datagrams`,
-    `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and every table without rows. Raises
-    `CaptureError`.
+    (`simulate`, `emulate`) that wrote it; none, and an empty word, for a capture from elsewhere. `progress` is told
+    about ten times a second a JSON object (`fraction`, `packets`), `take` rows of tables as they come. Returns
+    `{"complete": bool, "captures": JSON, "tables": {name: {column: array}}}`: of each capture `files`, `point`,
+    `replicate`, `packets`, `datagrams`, `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and
+    every table without rows. Raises `CaptureError`.
     """
 
 def check_estimators(estimators: list[tuple[str, str]]) -> list[tuple[str, str]]:

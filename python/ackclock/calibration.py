@@ -1,7 +1,8 @@
 """Loads that hold a chosen mean number of flows active, where only arrivals can be set.
 
 How many instances of a flow are active follows from how often they arrive and how long each takes (Little's law), and
-how long each takes from who else is there. So the interval between arrivals is found by measuring: run, compare, adjust.
+how long each takes from who else is there. So the interval between arrivals is found by measuring: run, compare,
+adjust.
 """
 
 import math
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Calibrated", "hold_active"]
 
-#: An interval is changed by this factor at most while nothing is known of its other side. Chosen here: near saturation the
-#: number active runs away, and a step by Little's law alone would be far too long.
+#: An interval is changed by this factor at most while nothing is known of its other side. Chosen here: near saturation
+#: the number active runs away, and a step by Little's law alone would be far too long.
 _LONGEST_STEP = 4.0
 
 
@@ -113,14 +114,14 @@ def _next(tried: list[tuple[float, float]], number: float) -> float:
     """The interval to try: the number active falls as the interval grows.
 
     With a run on either side, where the line between the nearest two, on logarithmic axes, says; not nearer to one end
-    than a tenth of the way, so that a curve that bends much is not crept along. With none on the other side, by Little's
-    law as if the time that each takes did not change.
+    than a tenth of the way, so that a curve that bends much is not crept along. With none on the other side, by
+    Little's law as if the time that each takes did not change.
     """
     over = [(interval, active) for interval, active in tried if active > number]
     under = [(interval, active) for interval, active in tried if active <= number]
     if over and under:
         (low, more), (high, less) = max(over), min(under)
         share = math.log(more / number) / math.log(more / max(less, 1e-3 * number))
-        return low * (high / low) ** min(max(share, 0.1), 0.9)
+        return low * math.exp(math.log(high / low) * min(max(share, 0.1), 0.9))
     interval, active = tried[-1]
     return interval * min(max(active / number, 1 / _LONGEST_STEP), _LONGEST_STEP)

@@ -103,8 +103,8 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
     file = folder / "flows.parquet"
     if not file.is_file():
         raise ValueError(
-            f"{folder}: was interrupted, so that nobody knows how many of its flows arrived; measure the files in pcap/ "
-            "one by one, or run it again"
+            f"{folder}: was interrupted, so that nobody knows how many of its flows arrived; measure the files in "
+            "pcap/ one by one, or run it again"
         )
     rows = pq.read_table(file, columns=["point", "replicate", "flow"])
     own = rows.filter((pc.field("point") == key[0]) & (pc.field("replicate") == key[1]))["flow"].to_pylist()

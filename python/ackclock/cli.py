@@ -427,8 +427,8 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "sizes", "models",
-    "metrics", "causes", "experiments", "presets", "schema",
+    "controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "sizes",
+    "models", "metrics", "causes", "experiments", "presets", "schema",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Transfers that arrive one after the other, by the kernel: the same ones as in the engine, and named so in captures."""
+"""Transfers that arrive one after the other, by the kernel: those of the engine, and named so in captures."""
 
 from pathlib import Path
 

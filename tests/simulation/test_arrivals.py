@@ -69,8 +69,8 @@ def test_the_mean_number_active_is_the_rate_of_arrivals_times_the_time_each_take
     for replicate, active in enumerate(values(result, "active", "short")):
         took = column(result, "flows", "measured_s", replicate=replicate)
         assert active == pytest.approx(took.size / 100 * took.mean(), rel=1e-9)
-    # By another way: how many have samples at each sampling time. Each has them from the one before it starts to the one after
-    # it ends, which are one to three more than the steps that it takes.
+    # By another way: how many have samples at each sampling time. Each has them from the one before it starts to the
+    # one after it ends, which are one to three more than the steps that it takes.
     counted = column(result, "samples", "time_s").size / 4 / 1000
     more = 0.1 / 0.04
     assert more < counted - np.mean(values(result, "active", "short")) < 3 * more
@@ -147,11 +147,11 @@ def test_what_cannot_be_held_is_refused_in_a_line() -> None:
     load = scenario(path("1.5 Mbit/s", "50 ms", "40 packets"), [flow(tcp(), "long"), arriving(2.0)], "20 s")
     with pytest.raises(ScenarioError, match=r'^flows.long.arrivals: is missing; write for example \{ kind = "poisson"'):
         hold_active(load, "long", 3)
-    with pytest.raises(ScenarioError, match="^sweep: describes several runs"):
+    with pytest.raises(ScenarioError, match=r"^sweep: describes several runs"):
         hold_active(load.replace(sweep={"seed": [1, 2]}), "short", 3)
-    with pytest.raises(ValueError, match="^number: 0 is not above nought; write for example 10$"):
+    with pytest.raises(ValueError, match=r"^number: 0 is not above nought; write for example 10$"):
         hold_active(load, "short", 0)
-    with pytest.raises(ValueError, match="1 runs did not bring the mean number active to 30 ± 5 %; the nearest was"):
+    with pytest.raises(ValueError, match=r"1 runs did not bring the mean number active to 30 ± 5 %; the nearest was"):
         hold_active(load, "short", 30, runs=1)
 
 

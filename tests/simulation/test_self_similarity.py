@@ -1,7 +1,7 @@
 """Aggregates of sources that come and go: self-similar if their periods have a heavy tail, and not otherwise.
 
-Both estimators are first tried on Gaussian noise whose Hurst parameter is exact, so that what they have of bias is known;
-then on what comes out of the engine.
+Both estimators are first tried on Gaussian noise whose Hurst parameter is exact, so that what they have of bias is
+known; then on what comes out of the engine.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def test_the_slopes_are_those_of_the_definitions() -> None:
 
 
 def test_too_little_is_refused_in_a_line() -> None:
-    with pytest.raises(ValueError, match="^counts: 10 are too few for two scales from 1 on"):
+    with pytest.raises(ValueError, match=r"^counts: 10 are too few for two scales from 1 on"):
         hurst_variance_time(np.arange(10))
-    with pytest.raises(ValueError, match="^smallest: 0 is no number of intervals"):
+    with pytest.raises(ValueError, match=r"^smallest: 0 is no number of intervals"):
         hurst_wavelet(np.arange(1000), 0)
 
 

@@ -120,8 +120,8 @@ METRICS: tuple[Metric, ...] = (
         "", "%", 100, flows.early,
     ),
     Metric(
-        "completion_time", "completion time", "From the start to the last byte's arrival, of transfers that have ended; of "
-        "arrivals, those after the warm-up.",
+        "completion_time", "completion time", "From the start to the last byte's arrival, of transfers that have "
+        "ended; of arrivals, those after the warm-up.",
         "s", "s", 1, arrivals.completion_time,
     ),
     Metric(
@@ -134,8 +134,8 @@ METRICS: tuple[Metric, ...] = (
         "", "", 1, arrivals.active,
     ),
     Metric(
-        "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share, arrivals "
-        "aside: 1 if equally, 1/n if one of n has everything.",
+        "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share, "
+        "arrivals aside: 1 if equally, 1/n if one of n has everything.",
         "", "", 1, fairness,
     ),
     Metric("utilisation", "utilisation", "Share of time the link is busy.", "", "%", 100, hops.utilisation),

@@ -22,8 +22,8 @@ def jain(shares: ArrayLike) -> float:
 def fairness(result: Result) -> list[Value]:
     """Jain's index of the goodput of all instances under a control whose goodput is known.
 
-    That is TCP's control or a rate control's, and of those that were active after the warm-up. Those that arrive and end
-    are left aside: they are many, and what one gets in its short time is no share.
+    That is TCP's control or a rate control's, and of those that were active after the warm-up. Those that arrive and
+    end are left aside: they are many, and what one gets in its short time is no share.
     """
     found = []
     keys, names = ("point", "replicate"), ("flow", "goodput_bit_per_s", "control")

@@ -34,7 +34,7 @@ def total(name: str) -> Callable[[Result], list[Value]]:
 
 
 def total_rate(name: str) -> Callable[[Result], list[Value]]:
-    """The sum of a rate over instances; of arrivals, each weighs by its part of the measured time. Unknown if all are."""
+    """The sum of a rate over instances, unknown if all are; of arrivals, each for its part of the measured time."""
     all_there = total(name)
 
     def values(result: Result) -> list[Value]:

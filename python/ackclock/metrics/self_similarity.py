@@ -74,7 +74,9 @@ def arrivals_per_interval(result: Result, hop: str, point: int = 0, replicate: i
 
 
 def hurst_variance_time(counts: ArrayLike, smallest: int = 1, largest: int | None = None) -> Hurst:
-    """The Hurst parameter by the slope of variance over time (Leland, Taqqu, Willinger, Wilson 1994, IEEE/ACM ToN 2(1)).
+    """The Hurst parameter by the slope of variance over time.
+
+    Leland, Taqqu, Willinger, Wilson (1994), IEEE/ACM Transactions on Networking 2(1).
 
     Args:
         counts: In successive intervals of the same length.
@@ -127,7 +129,7 @@ def _scales(most: int, smallest: int, largest: int | None) -> Array:
         raise ValueError(
             f"counts: {most} are too few for two scales from {smallest} on; give a longer series or a smaller scale"
         )
-    return smallest * 2.0 ** np.arange(int(math.log2(end / smallest)) + 1)
+    return np.asarray(smallest * np.exp2(np.arange(int(math.log2(end / smallest)) + 1.0)))
 
 
 def _sums(counts: Array, scale: int) -> Array:

@@ -373,20 +373,38 @@ return = ["both"]
 transport = { kind = "tcp", control = { kind = "reno" } }
 traffic = { kind = "transfer", size = { kind = "empirical", file = "sizes" } }
 "#;
-        let files = std::collections::BTreeMap::from([("sizes".to_string(), "size\n1 kB\n20 kB\n3 MB\n".to_string())]);
+        let files = std::collections::BTreeMap::from([(
+            "sizes".to_string(),
+            "size\n1 kB\n20 kB\n3 MB\n".to_string(),
+        )]);
         let scenario = Scenario::from_tree(&tree::from_toml(text).unwrap(), &files).unwrap();
-        let job = Job { scenario: &scenario, point: 0, replicate: 3 };
+        let job = Job {
+            scenario: &scenario,
+            point: 0,
+            replicate: 3,
+        };
         let mut plan = Plan::of(&scenario, job.replicate, 0);
         let address = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
         for instance in job.instances() {
-            plan.add(&scenario, (0, instance.number), instance.start, (address, address));
+            plan.add(
+                &scenario,
+                (0, instance.number),
+                instance.start,
+                (address, address),
+            );
         }
         assert!(plan.flows.len() > 2);
         for flow in &plan.flows {
             let streams = job.streams();
             let place = format!("{}/traffic", flow.place);
-            let place = Place { streams: &streams, name: &place };
-            let context = TrafficContext { place, mss: Bytes(flow.mss_bytes) };
+            let place = Place {
+                streams: &streams,
+                name: &place,
+            };
+            let context = TrafficContext {
+                place,
+                mss: Bytes(flow.mss_bytes),
+            };
             let engines = scenario.flows[0].traffic.build(context).total();
             assert_eq!(plan.schedule(flow).unwrap().total(), engines);
         }
