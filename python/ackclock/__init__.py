@@ -15,13 +15,14 @@ from ackclock.ways import CaptureError, LackingError, emulate, measure, predict,
 
 if TYPE_CHECKING:
     from ackclock.advice import advise_feedback
+    from ackclock.calibration import hold_active
     from ackclock.estimators import rate_estimates
     from ackclock.every_way import compare
     from ackclock.result import Result
 
 __all__ = [
     "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_feedback", "compare",
-    "emulate", "load", "measure", "predict", "rate_estimates", "replay", "simulate", "version",
+    "emulate", "hold_active", "load", "measure", "predict", "rate_estimates", "replay", "simulate", "version",
 ]  # fmt: skip
 
 __version__ = version()
@@ -37,6 +38,10 @@ def __getattr__(name: str) -> Any:
         from ackclock.advice import advise_feedback
 
         return advise_feedback
+    if name == "hold_active":
+        from ackclock.calibration import hold_active
+
+        return hold_active
     if name == "compare":
         from ackclock.every_way import compare
 

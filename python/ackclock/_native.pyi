@@ -92,7 +92,7 @@ def replay(points: list[str], folder: str, output: str) -> str:
 
 def measure(
     captures: list[tuple[list[str], int, int]],
-    points: list[tuple[list[tuple[str, int]], float]],
+    runs: list[tuple[list[tuple[str, int]], float]],
     way: str,
     *,
     interval_s: float,
@@ -103,12 +103,12 @@ def measure(
 ) -> dict[str, Any]:
     """Measures captures, each of the given files (`-` for standard input), point and replicate, one after the other.
 
-    `points` are name and count of each flow, and the warm-up in s, of the run of `way` (`simulate`, `emulate`) that
-    wrote them; none, and an empty word, for a capture from elsewhere. `progress` is told about ten times a second a
-    JSON object (`fraction`, `packets`), `take` rows of tables as they come. Returns `{"complete": bool, "captures":
-    JSON, "tables": {name: {column: array}}}`: of each capture `files`, `point`, `replicate`, `packets`, `datagrams`,
-    `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and every table without rows. Raises
-    `CaptureError`.
+    `runs` are, for each of them, name and number of instances of each flow, and the warm-up in s, of the run of `way`
+    (`simulate`, `emulate`) that wrote it; none, and an empty word, for a capture from elsewhere. `progress` is told
+    about ten times a second a JSON object (`fraction`, `packets`), `take` rows of tables as they come. Returns
+    `{"complete": bool, "captures": JSON, "tables": {name: {column: array}}}`: of each capture `files`, `point`,
+    `replicate`, `packets`, `datagrams`, `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and
+    every table without rows. Raises `CaptureError`.
     """
 
 def check_estimators(estimators: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -4,6 +4,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from ackclock.result import read_run
 
 __all__ = ["STANDARD_INPUT", "Capture", "Source", "find"]
@@ -23,11 +26,13 @@ class Capture(NamedTuple):
         files: Pcap or pcapng, perhaps packed with gzip; several are put together by time.
         point: Number of the sweep's point; 0 of a capture from elsewhere.
         replicate: Number of the replicate; 0 of a capture from elsewhere.
+        flows: Name and number of instances of each flow of the run; none of a capture from elsewhere.
     """
 
     files: tuple[str, ...]
     point: int
     replicate: int
+    flows: tuple[tuple[str, int], ...] = ()
 
 
 class Source(NamedTuple):
@@ -80,7 +85,7 @@ def _of_a_run(folder: Path) -> Source:
         if named is not None and named[3] in places and int(named[1]) < len(run["points"]):
             found.setdefault((int(named[1]), int(named[2])), {})[named[3]] = str(file)
     captures = tuple(
-        Capture(tuple(files[place] for place in places), *key)
+        Capture(tuple(files[place] for place in places), *key, _flows(folder, run, key))
         for key, files in sorted(found.items())
         if len(files) == len(places)
     )
@@ -88,3 +93,19 @@ def _of_a_run(folder: Path) -> Source:
         again = "simulate --pcap" if run["way"] == "simulate" else "emulate without --no-pcap"
         raise ValueError(f"{folder}: holds no captures of the senders' side; run ackclock {again} again")
     return Source(run["name"], folder.resolve().name, captures, run)
+
+
+def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tuple[str, int], ...]:
+    """Name and number of instances of each flow of a point and replicate. How many arrived, the table `flows` knows."""
+    flows = run["points"][key[0]]["scenario"]["flows"]
+    if all("count" in flow for flow in flows):
+        return tuple((flow["name"], flow["count"]) for flow in flows)
+    file = folder / "flows.parquet"
+    if not file.is_file():
+        raise ValueError(
+            f"{folder}: was interrupted, so that nobody knows how many of its flows arrived; measure the files in "
+            "pcap/ one by one, or run it again"
+        )
+    rows = pq.read_table(file, columns=["point", "replicate", "flow"])
+    own = rows.filter((pc.field("point") == key[0]) & (pc.field("replicate") == key[1]))["flow"].to_pylist()
+    return tuple((flow["name"], own.count(flow["name"])) for flow in flows)

@@ -72,7 +72,10 @@ def check(
         print_json([{"assignments": assigned, "scenario": tree} for assigned, tree in points])
         return
     tree, replicates = points[0][1], points[0][1]["replicates"]
-    path = f"{_count(len(tree['hops']), 'hop')}, {_count(sum(flow['count'] for flow in tree['flows']), 'flow')}"
+    arriving = sum("arrivals" in flow for flow in tree["flows"])
+    flows = _count(sum(flow.get("count", 0) for flow in tree["flows"]), "flow")
+    flows += f" and {arriving} whose instances arrive" if arriving else ""
+    path = f"{_count(len(tree['hops']), 'hop')}, {flows}"
     runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
     total = f"{_count(len(points) * replicates, 'run')} of {tree['duration']}"
     click.echo(f"{scenario}: fine. {path}; {runs}: {total}")
@@ -424,8 +427,8 @@ def doctor(as_json: bool) -> int:
 
 
 _SHOWN = (
-    "controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "models",
-    "metrics", "causes", "experiments", "presets", "schema",
+    "controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "sizes",
+    "models", "metrics", "causes", "experiments", "presets", "schema",
 )  # fmt: skip
 
 

@@ -14,12 +14,12 @@ class Flow(NamedTuple):
     """A flow group.
 
     Attributes:
-        instances: How many there are of it.
+        instances: How many there are of it; None if they arrive, as many as are drawn.
         control: Name of the congestion or rate control, `udp` for UDP without one; empty if not known.
         mss_bytes: Payload of a full segment.
     """
 
-    instances: int
+    instances: int | None
     control: str
     mss_bytes: float
 
@@ -48,7 +48,8 @@ def described(result: Result, point: int) -> Described:
     flows: dict[str, Flow] = {}
     ends = [0.0]
     for row in largest(result, columns=names, point=point):
-        instances = max(row["instance"] + 1, flows[row["flow"]].instances if row["flow"] in flows else 0)
+        known = flows.get(row["flow"])
+        instances = max(row["instance"] + 1, (known.instances or 0) if known else 0)
         own = Flow(instances, "", float(row["mss_bytes"] or row["largest_payload_bytes"]))
         flows[row["flow"]] = of_scenario.get(row["flow"], own)
         ends.append(row["end_s"])
@@ -56,4 +57,4 @@ def described(result: Result, point: int) -> Described:
 
 
 def _flow(flow: dict[str, Any]) -> Flow:
-    return Flow(flow["count"], control_of(flow), quantity.data_bytes(flow["transport"]["mss"]))
+    return Flow(flow.get("count"), control_of(flow), quantity.data_bytes(flow["transport"]["mss"]))

@@ -84,6 +84,13 @@ KINDS = {
         "Written in the list `impairments` of a hop, in the order in which a packet meets them.",
     ),
     "traffic": Kind("Traffic", "source", "traffic = {}", "Written as `traffic` in a flow."),
+    "sizes": Kind(
+        "Size laws",
+        "size law",
+        "size = {}",
+        "Of which each instance of a flow draws how much it sends. Written as `size` in traffic of kind `transfer`, in "
+        "the place of an amount.",
+    ),
 }
 
 

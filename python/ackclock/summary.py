@@ -10,6 +10,7 @@ from ackclock.metrics import Interval, metric, summarise
 from ackclock.result import Result
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "drops", "timeouts")
+ARRIVAL_METRICS = ("active", "completion_time")
 HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
 # What a narrow terminal goes without, the first of them first; then what models say, the last of them first.
@@ -32,27 +33,30 @@ def averaging(result: Result) -> str:
 def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
     """One row for each point and flow.
 
-    Each has `point`, `assignments`, `flow`, `count`, `control`, each metric's interval (instances taken together), the
+    Each has `point`, `assignments`, `flow`, `count` (None if instances arrive), `control`, each metric's interval
+    (instances taken together), of arrivals how many are `active` and their `completion_time` (None of others), the
     utilisation of the busiest shared hop on the flow's route, `fairness` among all instances of the point under a
     control (None for less than two), and `predicted`, model's label to goodput in bit/s.
     """
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
+    of_arrivals = {name: _by_subject(result, name) for name in ARRIVAL_METRICS}
     utilisation = _by_subject(result, "utilisation")
     fairness = {point: interval for (point, _), interval in _by_subject(result, "fairness").items()}
     says = _predictions(predicted)
     rows = []
     for index, point in enumerate(result.points):
         flows = point["scenario"]["flows"]
-        rivals = sum(flow["count"] for flow in flows if is_controlled(flow))
+        rivals = sum(flow.get("count", 0) for flow in flows if is_controlled(flow))
         for flow in flows:
             key = (index, flow["name"])
             if key not in by_metric["goodput"]:
                 continue  # interrupted before
             route = [utilisation[index, hop] for hop in flow["route"] if (index, hop) in utilisation]
             rows.append(
-                {"point": index, "assignments": point["assignments"], "flow": flow["name"], "count": flow["count"]}
+                {"point": index, "assignments": point["assignments"], "flow": flow["name"], "count": flow.get("count")}
                 | {"control": control_of(flow)}
                 | {name: by_metric[name][key] for name in FLOW_METRICS}
+                | {name: of_arrivals[name][key] if "arrivals" in flow else None for name in ARRIVAL_METRICS}
                 | {"utilisation": max(route, key=lambda one: one.mean, default=None)}
                 | {"fairness": fairness.get(index) if rivals > 1 else None, "predicted": says.get(key, {})}
             )
@@ -131,6 +135,8 @@ def flow_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     names |= {"timeouts": "timeouts"}
     if any(row["fairness"] is not None for row in rows):
         names["fairness"] = "Jain's index"
+    if any(row["active"] is not None for row in rows):
+        names |= {"active": "active", "completion_time": "completion s"}
     head += names.values()
     cells = [
         [
@@ -230,7 +236,9 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return head, cells
 
 
-def _named(flow: str, instances: int) -> str:
+def _named(flow: str, instances: int | None) -> str:
+    if instances is None:
+        return f"{flow} (arriving)"
     return flow if instances == 1 else f"{flow} ×{instances}"
 
 

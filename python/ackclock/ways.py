@@ -21,7 +21,7 @@ from ackclock.scenario import Point, Scenario
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ackclock.captures import Source
+    from ackclock.captures import Capture, Source
     from ackclock.estimators import Estimators
     from ackclock.models import Model
     from ackclock.result import Result
@@ -240,7 +240,7 @@ def measure(
     with GrowingResult(folder, run, "nothing yet; run ackclock measure again", with_first_rows=True) as growing:
         outcome = _native.measure(
             [(list(one.files), one.point, one.replicate) for one in found.captures],
-            [_flows_and_warmup(point["scenario"]) for point in (found.run or {"points": []})["points"]],
+            [] if found.run is None else [_flows_and_warmup(found.run, one) for one in found.captures],
             "" if found.run is None else found.run["way"],
             interval_s=interval_s,
             segments=segments,
@@ -320,11 +320,11 @@ def _of_connections(measured: "Result", models: "tuple[Model, ...]", top: int) -
     return {"estimates": estimates.table(found), "predictions": _prediction_table(columns)}
 
 
-def _flows_and_warmup(scenario: dict[str, Any]) -> tuple[list[tuple[str, int]], float]:
-    """What of a resolved scenario is needed to name what its run's captures hold."""
+def _flows_and_warmup(run: dict[str, Any], capture: "Capture") -> tuple[list[tuple[str, int]], float]:
+    """What is needed to name what a capture of a run holds."""
     from ackclock import quantity
 
-    return [(flow["name"], flow["count"]) for flow in scenario["flows"]], quantity.seconds(scenario["warmup"])
+    return list(capture.flows), quantity.seconds(run["points"][capture.point]["scenario"]["warmup"])
 
 
 def _refuse_own_place(found: "Source", folder: Path) -> None:

@@ -52,6 +52,7 @@ REGISTERED = {
     "feedback": [],
     "impairments": [],
     "traffic": [],
+    "sizes": [],
     "tables": [
         {"name": "flows", "summary": "A row is a flow.", "columns": [{"name": "rtt_s", "summary": "Round trip."}]}
     ],

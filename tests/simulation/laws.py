@@ -81,16 +81,18 @@ def _flows(result: Result, point: int, replicate: int) -> None:
     for flow in described["flows"]:
         rows = {name: column(result, "flows", name, **at, flow=flow["name"]) for name in _FLOW}
         mss = quantity.data_bytes(flow["transport"]["mss"])
-        assert len(rows["delivered_bytes"]) == flow["count"]
+        assert "arrivals" in flow or len(rows["delivered_bytes"]) == flow["count"]
         assert (rows["delivered_bytes"] <= rows["sent_packets"] * mss).all(), "only what was sent arrives"
         assert not (rows["retransmitted_packets"] > rows["sent_packets"]).any()
         assert not (rows["goodput_bit_per_s"] > rows["throughput_bit_per_s"] * (1 + 1e-12)).any() or _warm(described)
         assert not (rows["rtt_min_s"] > rows["rtt_max_s"]).any()
         assert (np.isnan(rows["goodput_bit_per_s"]) == (rows["measured_s"] == 0)).all()
         if flow["traffic"]["kind"] == "transfer":
-            size = quantity.data_bytes(flow["traffic"]["size"])
-            assert (rows["delivered_bytes"] <= size).all()
-            assert (np.isnan(rows["completion_time_s"]) == (rows["delivered_bytes"] < size)).all()
+            size = flow["traffic"]["size"]
+            if isinstance(size, str):
+                whole = quantity.data_bytes(size)
+                assert (rows["delivered_bytes"] <= whole).all()
+                assert (np.isnan(rows["completion_time_s"]) == (rows["delivered_bytes"] < whole)).all()
 
 
 _FLOW = (

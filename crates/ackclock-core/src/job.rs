@@ -1,6 +1,6 @@
 //! Runs to be done, whatever does them.
 
-use crate::network::{self, Network};
+use crate::network::{self, Instance, Network};
 use crate::scenario::Scenario;
 use crate::streams::Streams;
 
@@ -38,6 +38,11 @@ impl Job<'_> {
     /// The scenario's network with these streams.
     pub fn network(&self) -> Network {
         network::build(self.scenario, &self.streams())
+    }
+
+    /// The instances of its flows with these streams, as the network has them.
+    pub fn instances(&self) -> Vec<Instance> {
+        network::instances(self.scenario, &self.streams())
     }
 
     /// How its rows are labelled in every table: number of the point and of the replicate.

@@ -7,9 +7,10 @@
 //! | [`packet`] | the packet, the pool it lives in, FIFO lists of packets |
 //! | [`observe`] | who is told of drops and marks |
 //! | [`hop`] | impairments, queue, link, propagation delay: one element driven by any clock |
-//! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`], [`rate_control`], [`estimator`], [`feedback`] | one file per kind of element, one registry per folder |
+//! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`], [`rate_control`], [`estimator`], [`feedback`], [`size`] | one file per kind of element, one registry per folder |
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
 //! | [`datagram`] | UDP's, which may be under rate control, in the same way |
+//! | [`arrivals`] | when instances of a flow come that are not all there from the beginning |
 //! | [`network`], [`routes`] | from a scenario to hops, and the ways through them |
 //! | [`scenario`] | from text to checked, resolved values |
 //! | [`job`] | runs to be done: replicates of the points of a sweep |
@@ -20,6 +21,7 @@
 //! Nothing here reads a clock, a file, an environment variable or a global.
 
 pub mod activity;
+pub mod arrivals;
 pub mod congestion;
 pub mod datagram;
 pub mod endpoint;
@@ -40,6 +42,7 @@ pub mod result;
 pub mod routes;
 pub mod sampling;
 pub mod scenario;
+pub mod size;
 pub mod streams;
 pub mod traffic;
 pub mod units;

@@ -7,7 +7,7 @@ use crate::queue::droptail::DropTail;
 use crate::registry::{Place, Recipe};
 use crate::routes::{Routes, Stop};
 use crate::scenario::quantity::Limit;
-use crate::scenario::{FlowDescription, HopDescription, Range, Scenario, Scope};
+use crate::scenario::{FlowDescription, HopDescription, Instances, Range, Scenario, Scope};
 use crate::streams::{Stream, Streams};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -77,16 +77,44 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         index_of: &index_of,
     };
     for (group, description) in scenario.flows.iter().enumerate() {
-        for number in 0..description.count {
-            let start = builder.add(description, number, &mut network);
-            network.instances.push(Instance {
-                group: group as u32,
-                number,
-                start,
-            });
+        let first = network.instances.len();
+        network.instances.extend(instances_of(scenario, group, streams));
+        for number in 0..(network.instances.len() - first) as u32 {
+            builder.add_routes(description, number, &mut network);
         }
     }
     network
+}
+
+/// The instances of all flows in the scenario's order, with the streams of one replicate: those of the [`Network`] that is built of them.
+pub fn instances(scenario: &Scenario, streams: &Streams) -> Vec<Instance> {
+    (0..scenario.flows.len())
+        .flat_map(|group| instances_of(scenario, group, streams))
+        .collect()
+}
+
+/// The instances of one group of flows.
+fn instances_of(scenario: &Scenario, group: usize, streams: &Streams) -> Vec<Instance> {
+    let description = &scenario.flows[group];
+    let start = |name: &str| Time::ZERO + uniform(description.start, &mut streams.stream(name));
+    let instance = |(number, start)| Instance {
+        group: group as u32,
+        number,
+        start,
+    };
+    match description.instances {
+        Instances::Count(count) => (0..count)
+            .map(|number| (number, start(&format!("{}/start", place_of(description, number)))))
+            .map(instance)
+            .collect(),
+        Instances::Arriving(arrivals) => {
+            let place = format!("flow/{}", description.name);
+            let end = description.stop.min(Time::ZERO + scenario.duration);
+            let mut stream = streams.stream(&format!("{place}/arrivals"));
+            let times = arrivals.times(start(&format!("{place}/start")), end, &mut stream);
+            (0..).zip(times).map(instance).collect()
+        }
+    }
 }
 
 /// A hop's link. One that measures another hop's gets an instance of that of its own, which draws the same numbers.
@@ -165,10 +193,16 @@ struct RouteBuilder<'a> {
 }
 
 impl RouteBuilder<'_> {
-    /// Adds the routes of a flow's instance, and the hops on them that are its own; when it starts.
-    fn add(&self, description: &FlowDescription, number: u32, network: &mut Network) -> Time {
+    /// Adds the routes of a flow's instance, and the hops on them that are its own.
+    fn add_routes(&self, description: &FlowDescription, number: u32, network: &mut Network) {
         let name = place_of(description, number);
-        let extra = spread(description.extra_delay, number, description.count);
+        let extra = match description.instances {
+            Instances::Count(count) => spread(description.extra_delay, number, count),
+            Instances::Arriving(_) => {
+                let mut stream = self.streams.stream(&format!("{name}/extra_delay"));
+                uniform(description.extra_delay, &mut stream)
+            }
+        };
         let forward = self.route(&description.route, extra, &format!("{name}/route"), network);
         let back = self.route(
             &description.return_route,
@@ -177,8 +211,6 @@ impl RouteBuilder<'_> {
             network,
         );
         network.routes.push(&forward, &back);
-        let mut stream = self.streams.stream(&format!("{name}/start"));
-        Time::ZERO + uniform(description.start, &mut stream)
     }
 
     /// Where packets stop on the way. A hop of scope `per_flow` is built for each place in the route. An extra delay is a hop of the
@@ -299,6 +331,48 @@ extra_delay = "10 ms"
         // An extra delay in front of a shared hop is a hop.
         assert_eq!((way(2, true), way(2, false)), (vec![3, 0], vec![0, 4]));
         assert_eq!(network.hops.len(), 5);
+    }
+
+    #[test]
+    fn arrivals_are_the_flows_own_draws_and_end_with_it() {
+        let arriving = TWO_GROUPS.replacen(
+            "count = 2\n",
+            "arrivals = { kind = \"poisson\", mean_interval = \"20 ms\" }\nstop = \"9 s\"\n",
+            1,
+        );
+        let built = |text: &str, replicate| {
+            let scenario = Scenario::from_tree(&tree::from_toml(text).unwrap(), &NoFiles).unwrap();
+            let built = build(&scenario, &Streams::new(scenario.seed, replicate));
+            (scenario, built)
+        };
+        let (scenario, network) = built(&arriving, 0);
+        let (far, near) = network.instances.split_last().unwrap();
+        assert_eq!(far.place(&scenario), "flow/far/0");
+        assert!(near.is_sorted_by_key(|one| one.start));
+        assert!(near.iter().all(|one| one.start < Time::from_seconds(9.0)));
+        // They begin somewhere in the first second: 400 to 450 on average, give or take 4·√450.
+        assert!((310..540).contains(&near.len()), "{}", near.len());
+        assert_eq!(
+            instances(&scenario, &Streams::new(scenario.seed, 0)),
+            network.instances
+        );
+        let (again, other) = (built(&arriving, 0).1, built(&arriving, 1).1);
+        assert_eq!(again.instances, network.instances);
+        assert_ne!(other.instances[..10], network.instances[..10]);
+        // Another flow, or another seed of it, moves no arrival.
+        let alone = arriving.replace("extra_delay = \"10 ms\"", "count = 3");
+        assert_eq!(built(&alone, 0).1.instances[..near.len()], *near);
+        // Each has the hop of its own on its route, and a delay of its own in that.
+        let delays: Vec<Span> = (0..near.len())
+            .filter_map(|flow| network.routes.first(flow, true).as_hop())
+            .map(|hop| network.hops[hop].delay())
+            .collect();
+        assert!(
+            delays
+                .iter()
+                .all(|delay| (Span::from_millis(4)..=Span::from_millis(8)).contains(delay))
+        );
+        assert_ne!(delays[0], delays[1]);
     }
 
     #[test]

@@ -58,6 +58,11 @@ impl Stream {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log(1.0 - self.uniform()) * mean
     }
+    /// Normal with mean 0 and variance 1: one of the two of Box and Muller (1958), Annals of Mathematical Statistics 29(2).
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
+        radius * libm::cos(std::f64::consts::TAU * self.uniform())
+    }
     /// Pareto with the given mean and shape > 1, in the mean's unit: P(X > x) = (m/x)^shape for x ≥ m = mean (shape − 1)/shape.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         let minimum = mean * (shape - 1.0) / shape;
@@ -88,5 +93,7 @@ mod tests {
         assert!((mean(&mut || stream.uniform()) - 0.5).abs() < 0.005);
         assert!((mean(&mut || stream.exponential(3.0)) - 3.0).abs() < 0.05);
         assert!((mean(&mut || stream.pareto(2.0, 3.0)) - 2.0).abs() < 0.05);
+        assert!(mean(&mut || stream.normal()).abs() < 0.01);
+        assert!((mean(&mut || stream.normal().powi(2)) - 1.0).abs() < 0.015);
     }
 }

@@ -12,6 +12,7 @@ use ackclock_core::queue::{Discipline, Occupancy, QueueKind};
 use ackclock_core::rate_control::RateControlKind;
 use ackclock_core::registry::{Chosen, Kind, Place, choose};
 use ackclock_core::scenario::files::Files;
+use ackclock_core::size::SizeKind;
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::{Suits, Traffic, TrafficContext, TrafficKind, Write};
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
@@ -23,7 +24,9 @@ use std::collections::VecDeque;
 struct Traces;
 impl Files for Traces {
     fn read(&self, name: &str) -> Result<String, String> {
-        Ok(if name.ends_with(".csv") {
+        Ok(if name.contains("sizes") {
+            "size\n1 kB\n20 kB\n".into()
+        } else if name.ends_with(".csv") {
             "time,rate\n0 s,10 Mbit/s\n500 ms,0 bit/s\n700 ms,2 Mbit/s\n".into()
         } else {
             "0\n3\n3\n4\n9\n".into()
@@ -137,6 +140,7 @@ fn registries_are_complete() {
     check_registry::<QueueKind>();
     check_registry::<ImpairmentKind>();
     check_registry::<TrafficKind>();
+    check_registry::<SizeKind>();
 }
 
 fn at_place<R>(seed: u64, build: impl FnOnce(Place<'_>) -> R) -> R {

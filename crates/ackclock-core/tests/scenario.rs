@@ -5,7 +5,7 @@ use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
 use ackclock_core::scenario::error::Error;
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::tree::{Point, expand, from_toml, set};
-use ackclock_core::scenario::{Scenario, Scope, Transport, schema};
+use ackclock_core::scenario::{Instances, Scenario, Scope, Transport, schema};
 use ackclock_core::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -109,7 +109,10 @@ fn the_example_is_read() {
     assert_eq!(*tcp(&scenario, 0), expected);
 
     assert_eq!(cross.route, [0, 1, 0], "the same hop twice");
-    assert_eq!((cross.count, cross.stop), (3, Time::from_seconds(50.0)));
+    assert_eq!(
+        (cross.instances, cross.stop),
+        (Instances::Count(3), Time::from_seconds(50.0))
+    );
     assert_eq!(cross.start.low, Span::from_seconds(1.0));
     assert_eq!(cross.extra_delay.high, Span::from_millis(10));
     let Transport::Udp { mss, header } = cross.transport else {
@@ -585,6 +588,56 @@ fn mistakes_at_the_top_name_field_value_and_remedy() {
 }
 
 #[test]
+fn arrivals_stand_in_the_place_of_a_count() {
+    let with = |changes: &[(&str, Value)]| {
+        let mut tree = sample();
+        tree["flows"][0].as_object_mut().unwrap().remove("count");
+        for (path, value) in changes {
+            set(&mut tree, path, value.clone()).unwrap();
+        }
+        read(&tree)
+    };
+    let every = |interval: &str| json!({ "kind": "poisson", "mean_interval": interval });
+    let arriving = ("flows.abse.arrivals", every("200 ms"));
+    let scenario = with(&[
+        arriving.clone(),
+        ("flows.abse.stop", json!("61 s")),
+        ("flows.abse.start", json!("1 s")),
+    ])
+    .unwrap();
+    assert!(matches!(scenario.flows[0].instances, Instances::Arriving(_)));
+    assert_eq!(scenario.flows[0].expected_instances(scenario.duration), 300.0);
+    assert_eq!(scenario.resolved["flows"][0]["arrivals"], every("200 ms"));
+    assert!(scenario.resolved["flows"][0].get("count").is_none());
+    assert_eq!(read(&scenario.resolved).unwrap().resolved, scenario.resolved);
+
+    let error = |changes: &[(&str, Value)]| with(changes).unwrap_err().to_string();
+    assert_eq!(
+        error(&[arriving, ("flows.abse.count", json!(3))]),
+        "flows.abse.count: 3 says how many there are, though how many arrive is drawn; leave out count or arrivals"
+    );
+    assert_eq!(
+        error(&[("flows.abse.arrivals", every("0 s"))]),
+        "flows.abse.arrivals.mean_interval: \"0 s\" is no time; write for example \"200 ms\""
+    );
+    assert_eq!(
+        error(&[("flows.abse.arrivals", every("1 us"))]),
+        "flows.abse.arrivals.mean_interval: \"1 us\" lets more than 10000000 flows arrive; lengthen it"
+    );
+    assert_eq!(
+        error(&[(
+            "flows.abse.arrivals",
+            json!({ "kind": "poison", "mean_interval": "1 s" })
+        )]),
+        "flows.abse.arrivals.kind: \"poison\" is no choice; did you mean \"poisson\"?"
+    );
+    assert_eq!(
+        error(&[("flows.abse.arrivals", json!({ "kind": "fixed" }))]),
+        "flows.abse.arrivals.mean_interval: is missing; write for example mean_interval = \"200 ms\""
+    );
+}
+
+#[test]
 fn every_example_is_a_scenario() {
     for (text, points, flows) in [
         (include_str!("../../../examples/first.toml"), 1, 1),
@@ -593,12 +646,17 @@ fn every_example_is_a_scenario() {
         (include_str!("../../../examples/dumbbell.toml"), 1, 10),
         (include_str!("../../../examples/markov-link.toml"), 5, 1),
         (include_str!("../../../examples/on-off-udp.toml"), 1, 2),
+        (include_str!("../../../examples/arrivals.toml"), 1, 481), // on average
     ] {
         let all = expand(&from_toml(text).unwrap()).unwrap();
         assert_eq!(all.len(), points);
         for point in all {
             let scenario = read(&point.tree).unwrap();
-            assert_eq!(scenario.flows.iter().map(|flow| flow.count).sum::<u32>(), flows);
+            let instances = scenario
+                .flows
+                .iter()
+                .map(|flow| flow.expected_instances(scenario.duration));
+            assert_eq!(instances.sum::<f64>(), f64::from(flows));
             assert_eq!(read(&scenario.resolved).unwrap().resolved, scenario.resolved);
         }
     }

@@ -38,17 +38,17 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Files, point, replicate.
 type Asked = (Vec<String>, u32, u32);
 
-/// Name and count of each flow in the order of the scenario, and the warm-up in seconds.
-type Point = (Vec<(String, i64)>, f64);
+/// Of the run that wrote a capture: name and number of instances of each flow in the order of the scenario, and the warm-up in seconds.
+type Written = (Vec<(String, i64)>, f64);
 
 /// Measures captures, one after the other. Ctrl-C ends the reading and returns what there is, `complete` false.
 #[pyfunction]
-#[pyo3(signature = (captures, points, way, *, interval_s, segments, estimators, progress, take))]
+#[pyo3(signature = (captures, runs, way, *, interval_s, segments, estimators, progress, take))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn measure<'py>(
     py: Python<'py>,
     captures: Vec<Asked>,
-    points: Vec<Point>,
+    runs: Vec<Written>,
     way: &str,
     interval_s: f64,
     segments: bool,
@@ -76,11 +76,11 @@ pub fn measure<'py>(
     };
     let work = || {
         let mut found = Vec::new();
-        for asked in &captures {
+        for (number, asked) in captures.iter().enumerate() {
             if !state.is_stopped() {
-                let point = points.get(asked.1 as usize);
-                let parameters = parameters_of(asked, point, interval_s, segments);
-                let naming = point.and_then(|(flows, _)| naming_of(flows, way));
+                let written = runs.get(number);
+                let parameters = parameters_of(asked, written, interval_s, segments);
+                let naming = written.and_then(|(flows, _)| naming_of(flows, way));
                 let measurement = match naming {
                     Some(naming) => Measurement::with_names(parameters, naming),
                     None => Measurement::new(parameters),
@@ -123,15 +123,15 @@ fn cannot_open(error: &io::Error) -> String {
     }
 }
 
-fn parameters_of(asked: &Asked, point: Option<&Point>, interval_s: f64, segments: bool) -> Parameters {
+fn parameters_of(asked: &Asked, written: Option<&Written>, interval_s: f64, segments: bool) -> Parameters {
     let span = |seconds: f64| Span::from_nanos((seconds * 1e9).round() as u64);
     Parameters {
         labels: (i64::from(asked.1), i64::from(asked.2)),
-        origin_ns: point.map(|_| 0),
-        warmup: point.map_or(Span::ZERO, |(_, warmup_s)| span(*warmup_s)),
+        origin_ns: written.map(|_| 0),
+        warmup: written.map_or(Span::ZERO, |(_, warmup_s)| span(*warmup_s)),
         sample_interval: span(interval_s),
         // Of a run of ours only the captures at the senders are measured.
-        at_senders: point.is_some(),
+        at_senders: written.is_some(),
         segments,
         ..Parameters::default()
     }

@@ -11,6 +11,7 @@ use ackclock_core::job::Job;
 use ackclock_core::observe::FlowLosses;
 use ackclock_core::result::{EventRow, FlowRow, SampleRow, Table};
 use ackclock_core::sampling::HopSeries;
+use ackclock_core::scenario::Instances;
 use ackclock_core::units::{Bytes, Span, Time};
 
 /// See the module.
@@ -21,6 +22,8 @@ pub struct Sampler {
     hops: HopSeries,
     /// Name and control of each group of flows.
     groups: Vec<(String, &'static str)>,
+    /// Whether the group's instances arrive: those have samples only while they are there.
+    arriving: Vec<bool>,
     interval: Span,
     warmup: Time,
     warm: bool,
@@ -54,6 +57,11 @@ impl Sampler {
                 .flows
                 .iter()
                 .map(|flow| (flow.name.clone(), flow.transport.control_name()))
+                .collect(),
+            arriving: scenario
+                .flows
+                .iter()
+                .map(|flow| matches!(flow.instances, Instances::Arriving(_)))
                 .collect(),
             interval: scenario.sample_interval,
             warmup: Time::ZERO + scenario.warmup,
@@ -106,9 +114,12 @@ impl Sampler {
 
     fn write_samples<T: Trace>(&mut self, now: Time, run: &mut Run<T>) {
         self.last = Some(now);
+        let next = now + self.interval;
         for flow in run.flows_mut() {
             self.write_events(flow);
-            self.write_flow(now, flow);
+            if !self.arriving[flow.group as usize] || flow.is_there(next) {
+                self.write_flow(now, flow);
+            }
         }
         for number in 0..self.hops.hops() {
             self.hops

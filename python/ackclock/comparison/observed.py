@@ -80,7 +80,7 @@ class Observations:
                 subjects = [(hop["name"], self._crossing(point, hop["name"])) for hop in scenario["hops"]]
             elif name in _OF_ALL_FLOWS:
                 controlled = [flow for flow in scenario["flows"] if is_controlled(flow)]
-                rivals = sum(flow["count"] for flow in controlled)
+                rivals = sum(flow.get("count", 0) for flow in controlled)
                 subjects = [(ALL_FLOWS, controlled)] if rivals > 1 else []
             else:
                 subjects = [(flow["name"], [flow]) for flow in scenario["flows"]]

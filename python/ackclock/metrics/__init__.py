@@ -6,7 +6,7 @@ Of the time after the warm-up, unless they say otherwise.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ackclock.metrics import estimates, flows, hops, sharing, smoothness
+from ackclock.metrics import arrivals, estimates, flows, hops, sharing, smoothness
 from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
@@ -20,6 +20,7 @@ from ackclock.metrics.response import (
     response,
     response_to,
 )  # fmt: skip
+from ackclock.metrics.self_similarity import Hurst, arrivals_per_interval, hurst_variance_time, hurst_wavelet
 from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, closeness, rate_ratio
 from ackclock.metrics.smoothness import (
     TIME_SCALES_S,
@@ -37,18 +38,22 @@ __all__ = [
     "METRICS",
     "TIME_SCALES_S",
     "WITH_PARAMETERS",
+    "Hurst",
     "Interval",
     "Metric",
     "Outage",
     "Response",
     "Summary",
     "Value",
+    "arrivals_per_interval",
     "by_replicate",
     "closeness",
     "coefficient_of_variation",
     "difference",
     "equivalence_of",
     "equivalence_ratio",
+    "hurst_variance_time",
+    "hurst_wavelet",
     "interval",
     "jain",
     "metric",
@@ -66,12 +71,14 @@ __all__ = [
 
 METRICS: tuple[Metric, ...] = (
     Metric(
-        "goodput", "goodput", "Payload handed to the application in order, each byte once; sum over instances.",
-        "bit/s", "Mbit/s", 1e-6, flows.total("goodput_bit_per_s"),
+        "goodput", "goodput", "Payload handed to the application in order, each byte once; sum over instances, of "
+        "arrivals each for the part of the measured time for which it was there.",
+        "bit/s", "Mbit/s", 1e-6, flows.total_rate("goodput_bit_per_s"),
     ),
     Metric(
-        "throughput", "throughput", "All that arrived at the receiver, headers and duplicates too; sum over instances.",
-        "bit/s", "Mbit/s", 1e-6, flows.total("throughput_bit_per_s"),
+        "throughput", "throughput", "All that arrived at the receiver, headers and duplicates too; sum over instances, "
+        "of arrivals as with the goodput.",
+        "bit/s", "Mbit/s", 1e-6, flows.total_rate("throughput_bit_per_s"),
     ),
     Metric(
         "rtt", "mean RTT", "Round-trip time as the sender measures it.", "s", "ms", 1e3, flows.mean("rtt_mean_s")
@@ -113,12 +120,22 @@ METRICS: tuple[Metric, ...] = (
         "", "%", 100, flows.early,
     ),
     Metric(
-        "completion_time", "completion time", "From the start to the last byte's arrival, of transfers of a size.",
-        "s", "s", 1, flows.mean("completion_time_s"),
+        "completion_time", "completion time", "From the start to the last byte's arrival, of transfers that have "
+        "ended; of arrivals, those after the warm-up.",
+        "s", "s", 1, arrivals.completion_time,
     ),
     Metric(
-        "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share: 1 if "
-        "equally, 1/n if one of n has everything.",
+        "unfinished", "not ended", "Share of the transfers that had not ended when the run did, of arrivals of those "
+        "after the warm-up. They are not in the completion time, which is so much too small.",
+        "", "%", 100, arrivals.unfinished,
+    ),
+    Metric(
+        "active", "active", "How many of the flow's instances are active at a time, mean over time.",
+        "", "", 1, arrivals.active,
+    ),
+    Metric(
+        "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share, "
+        "arrivals aside: 1 if equally, 1/n if one of n has everything.",
         "", "", 1, fairness,
     ),
     Metric("utilisation", "utilisation", "Share of time the link is busy.", "", "%", 100, hops.utilisation),
@@ -145,7 +162,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "friendliness", "friendliness", "Goodput of the flow's instances over that of all instances under a control, "
-        "means: 1 if they get an equal share.",
+        "arrivals aside, means: 1 if they get an equal share.",
         "", "", 1, sharing.friendliness,
     ),
     Metric(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.control import UNCONTROLLED
+from ackclock.metrics.arrivals import arriving
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import grouped
 from ackclock.result import Result
@@ -21,14 +22,15 @@ def jain(shares: ArrayLike) -> float:
 def fairness(result: Result) -> list[Value]:
     """Jain's index of the goodput of all instances under a control whose goodput is known.
 
-    That is TCP's control or a rate control's, and of those that were active after the warm-up.
+    That is TCP's control or a rate control's, and of those that were active after the warm-up. Those that arrive and
+    end are left aside: they are many, and what one gets in its short time is no share.
     """
-    return [
-        Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["control"] != UNCONTROLLED])))
-        for (point, replicate), rows in grouped(
-            result.tables["flows"], ("point", "replicate"), ("goodput_bit_per_s", "control")
-        )
-    ]
+    found = []
+    keys, names = ("point", "replicate"), ("flow", "goodput_bit_per_s", "control")
+    for (point, replicate), rows in grouped(result.tables["flows"], keys, names):
+        share = (rows["control"] != UNCONTROLLED) & ~np.isin(rows["flow"].astype(str), list(arriving(result, point)))
+        found.append(Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][share]))))
+    return found
 
 
 def _known(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import quantity
+from ackclock.metrics.arrivals import arriving, measured_s
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped, mean_of_known
 from ackclock.result import Result
@@ -30,6 +31,22 @@ def per_flow(names: tuple[str, ...], combine: Callable[[Columns], float]) -> Cal
 def total(name: str) -> Callable[[Result], list[Value]]:
     """The sum over instances; unknown if all are."""
     return per_flow((name,), lambda rows: math.nan if np.isnan(rows[name]).all() else float(np.nansum(rows[name])))
+
+
+def total_rate(name: str) -> Callable[[Result], list[Value]]:
+    """The sum of a rate over instances, unknown if all are; of arrivals, each for its part of the measured time."""
+    all_there = total(name)
+
+    def values(result: Result) -> list[Value]:
+        partly = per_flow((name, "measured_s"), lambda rows: float(np.nansum(rows[name] * rows["measured_s"])))
+        return [
+            Value(*whole[:3], part.value / measured_s(result, whole.point))
+            if whole.subject in arriving(result, whole.point)
+            else whole
+            for whole, part in zip(all_there(result), partly(result), strict=True)
+        ]
+
+    return values
 
 
 def mean(name: str) -> Callable[[Result], list[Value]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ackclock import quantity
 from ackclock.control import UNCONTROLLED
+from ackclock.metrics.arrivals import arriving
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import refuse_unknown
 from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
@@ -40,12 +41,12 @@ class Instance(NamedTuple):
 
 
 def friendliness(result: Result) -> list[Value]:
-    """The goodput of a flow's instances over that of all instances under a control, both means."""
+    """The goodput of a flow's instances over that of all instances under a control, both means; arrivals aside."""
     found = []
     keys, names = ("point", "replicate"), ("flow", "control", "goodput_bit_per_s")
     for (point, replicate), rows in grouped(result.tables["flows"], keys, names):
-        controlled = rows["control"] != UNCONTROLLED
-        goodput = np.where(controlled, rows["goodput_bit_per_s"], math.nan)
+        share = (rows["control"] != UNCONTROLLED) & ~np.isin(rows["flow"].astype(str), list(arriving(result, point)))
+        goodput = np.where(share, rows["goodput_bit_per_s"], math.nan)
         everybody = mean_of_known(goodput)
         for flow in dict.fromkeys(rows["flow"]):
             own = mean_of_known(goodput[rows["flow"] == flow])
@@ -169,14 +170,15 @@ def _equivalence(rates: list[Array]) -> float:
 
 
 def _instances(result: Result) -> dict[tuple[int, int], list[Instance]]:
-    """The instances under a control of each point and replicate that have samples."""
+    """The instances under a control of each point and replicate that have samples and do not arrive and end."""
     keys = ("point", "replicate", "flow", "instance")
     series = dict(grouped(result.tables["samples"], keys, ("time_s", "delivered_bytes")))
     found: dict[tuple[int, int], list[Instance]] = {}
     names = ("control", "start_s", "end_s")
     for key, rows in grouped(result.tables["flows"], keys, names):
         told = found.setdefault(key[:2], [])
-        if rows["control"][0] != UNCONTROLLED and key in series and not math.isnan(rows["start_s"][0]):
+        lasting = rows["control"][0] != UNCONTROLLED and key[2] not in arriving(result, key[0])
+        if lasting and key in series and not math.isnan(rows["start_s"][0]):
             of = series[key]
             end_s = rows["end_s"][0]
             last = of["time_s"][-1] if math.isnan(end_s) else end_s

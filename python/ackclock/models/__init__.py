@@ -145,5 +145,6 @@ def answer(model: Model, path: FlowPath) -> dict[str, Any]:
     if limit != "model":
         says["note"] = "; ".join(filter(None, (f"capped by the {limit}", verdict.note)))
     capped = min(alone, path.link_bit_per_s, path.window_bit_per_s)
-    total = {"goodput_bit_per_s": capped * path.instances, "model_bit_per_s": alone * path.instances}
+    instances = path.instances or 0
+    total = {"goodput_bit_per_s": capped * instances, "model_bit_per_s": alone * instances}
     return says | total | {"limit": limit, "inputs": inputs, "outputs": outputs}

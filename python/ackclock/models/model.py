@@ -264,6 +264,8 @@ class Model:
     def applies(self, path: FlowPath) -> Verdict:
         """Whether it can be asked about a flow, and which of its assumptions the flow violates."""
         why_not = self.refusal(path)
+        if path.instances is None:
+            why_not = "its instances arrive one after the other, and what each gets depends on how many are there"
         if why_not:
             return Verdict(why_not)
         try:

@@ -20,8 +20,9 @@ Everything is of one flow instance, and what it shares with others is said so.
   stays at each.
 - **Feedback**: If a hop of the data's way has a link that follows the bottleneck's: with which algorithm, how long
   after the beginning of a measurement, and which share of it.
-- **Competing flows**: All instances that cross the bottleneck, this one included. They are alike if all have the
-  same transport with the same control and the same base round-trip time.
+- **Competing flows**: All instances that cross the bottleneck, this one included; of a flow whose instances arrive one
+  after the other, one. They are alike if all have the same transport with the same control and the same base round-trip
+  time, and none arrive. Of arriving instances themselves no model speaks: what they get depends on how many are there.
 - **Segments per ACK, b**: How many round trips the window needs to grow by one segment. With growth per ACK it is
   how often the receiver acknowledges; with byte counting an ACK of two segments counts two, and b is one.
 - **First timeout, T0**: What RFC 6298 (or the variant chosen) gives when the round-trip time is steady, so that the
@@ -90,7 +91,8 @@ class FlowPath:
 
     Attributes:
         flow: Its name.
-        instances: How many there are of it; everything else is about one of them.
+        instances: How many there are of it; none if they arrive, as many as are drawn. Everything else is about one of
+            them.
         transport: `tcp` or `udp`.
         control: Name of the congestion control, or of the rate control over UDP; empty for plain UDP.
         is_aimd: Whether the control is additive increase, multiplicative decrease.
@@ -129,7 +131,7 @@ class FlowPath:
     """
 
     flow: str
-    instances: int
+    instances: int | None
     transport: str
     control: str
     is_aimd: bool
@@ -193,7 +195,8 @@ class _Crowd(NamedTuple):
 
     Attributes:
         crossings: How many times flow instances do.
-        traits: What makes them alike: transport, control and base round-trip time of each.
+        traits: What makes them alike: transport, control (and whether they arrive one after the other) and base
+            round-trip time of each.
     """
 
     crossings: int
@@ -217,7 +220,11 @@ def _crowds(scenario: dict[str, Any]) -> dict[str, _Crowd]:
     traits: dict[str, set[tuple[str, str, float]]] = {}
     for flow in scenario.get("flows", []):
         transport = flow["transport"]
-        trait = (transport["kind"], repr(transport.get("control")), _base_round_trip(scenario, flow))
+        trait = (
+            transport["kind"],
+            repr((transport.get("control"), flow.get("arrivals"))),
+            _base_round_trip(scenario, flow),
+        )
         for name in flow["route"]:
             crossings[name] = crossings.get(name, 0) + int(flow.get("count", 1))
             traits.setdefault(name, set()).add(trait)
@@ -235,14 +242,16 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
     on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
     return FlowPath(
         flow=flow["name"],
-        instances=flow["count"],
+        instances=flow.get("count"),
         transport=transport["kind"],
         mss_bytes=mss,
         round_trip_s=round_trip,
         propagation_s=_propagation(flow, route + back),
         loss=_loss(route, "data", measured),
         is_greedy=flow["traffic"]["kind"] == "bulk",
-        is_always_active=flow["stop"] == "end" and _latest(flow["start"]) <= _latest(scenario["warmup"]),
+        is_always_active="arrivals" not in flow
+        and flow["stop"] == "end"
+        and _latest(flow["start"]) <= _latest(scenario["warmup"]),
         link_varies=any(hop["link"]["kind"] != "constant" for hop in route),
         loss_is_bursty="gilbert_elliott" in on_data,
         loss_changes="scheduled_loss" in on_data,
@@ -305,7 +314,9 @@ def _of_timers(transport: dict[str, Any], round_trip: float) -> dict[str, Any]:
 
 
 def _transfer(traffic: dict[str, Any], mss: float) -> float:
-    return float(ceil(quantity.data_bytes(traffic["size"]) / mss)) if traffic["kind"] == "transfer" else inf
+    """Of a size of its own; one that is drawn is not given."""
+    given = traffic["kind"] == "transfer" and isinstance(traffic["size"], str)
+    return float(ceil(quantity.data_bytes(traffic["size"]) / mss)) if given else inf
 
 
 def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: float, header: float) -> dict[str, Any]:

@@ -226,8 +226,11 @@ def _finish(
     rows[-1].set_xlabel("time (s)")
     rows[-1].set_xlim(*between(span, 0, shown.duration_s))
     was_run = _of(result, "flows" if result.run["way"] == "measure" else "hops", point, replicate).num_rows > 0
-    instances = sum(flow.instances for flow in shown.flows.values())
-    some = f"{_MOST_LINES} of {instances} flows" if instances > _MOST_LINES and what != _QUEUE else None
+    instances = [flow.instances for flow in shown.flows.values()]
+    known = [number for number in instances if number is not None]
+    some = f"{_MOST_LINES} of {sum(known)} flows" if sum(known) > _MOST_LINES and what != _QUEUE else None
+    if len(known) < len(instances):
+        some = f"{_MOST_LINES} flows at most; others arrive"
     for axes in rows:
         axes.set_ylim(bottom=0)
         handles, labels = axes.get_legend_handles_labels()

@@ -104,7 +104,7 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
             for name, column in columns:
                 _draw_series(axes, name, column, what, flow, (point, replicate))
             unit = "Mbit/s" if what == "throughput" else "segments"
-            named = flow["name"] if flow["count"] == 1 else f"{flow['name']}/0"
+            named = flow["name"] if flow.get("count") == 1 else f"{flow['name']}/0"
             axes.set_ylabel(f"{named}\n({unit})")
             axes.set_ylim(bottom=0)
         all_axes[-1].set_xlabel("time (s)")
@@ -170,7 +170,7 @@ def _draw_level(axes: Axes, comparison: Comparison, what: str, flow: dict[str, A
         told = row.cells.get("predict")
         if (row.metric, row.point, row.subject) == (of, point, flow["name"]) and told is not None and told.is_known:
             mss = quantity.data_bytes(flow["transport"]["mss"])
-            level = told.interval.mean * 1e-6 / flow["count"] if of == "goodput" else told.interval.mean / mss
+            level = told.interval.mean * 1e-6 / flow.get("count", 1) if of == "goodput" else told.interval.mean / mss
             looked = _style("predict")
             axes.axhline(level, color=looked.color, linestyle=looked.linestyle, linewidth=1.1, label="predict")
 

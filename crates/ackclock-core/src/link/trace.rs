@@ -30,7 +30,7 @@ use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::{Error, Result};
-use crate::scenario::files::Files;
+use crate::scenario::files::{Files, read_checked};
 use crate::units::{BitRate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -99,24 +99,8 @@ impl Element<LinkKind> for Trace {
     const REFERENCE: &'static str = "Mahimahi, mm-link(1): Netravali et al., USENIX ATC 2015";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
-        let text = files.read(&self.file).map_err(|why| {
-            let remedy = format!(
-                "cannot be read ({why}); name a file of format \"{}\"",
-                self.format.name()
-            );
-            Error::new("file", &json!(self.file), &remedy)
-        })?;
-        let digest = format!("{:016x}", fnv1a(text.as_bytes()));
-        if let Some(expected) = &self.digest
-            && *expected != digest
-        {
-            let remedy = format!(
-                "is not the digest of {}, which is \"{digest}\"; leave it out to accept the file as it is now",
-                self.file
-            );
-            return Err(Error::new("digest", &json!(expected), &remedy));
-        }
-        self.digest = Some(digest);
+        let remedy = format!("name a file of format \"{}\"", self.format.name());
+        let text = read_checked(files, &self.file, &mut self.digest, &remedy)?;
         self.schedule = match self.format {
             Format::Mahimahi => Schedule::Deliveries(self.read_deliveries(&text)?),
             Format::Csv => Schedule::Rates(self.read_rows(&text)?),
@@ -138,13 +122,6 @@ impl Format {
             Format::Csv => "csv",
         }
     }
-}
-
-/// The hash of Fowler, Noll and Vo: tells a changed file, not a forged one.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 const NANOS_PER_MS: u64 = 1_000_000;

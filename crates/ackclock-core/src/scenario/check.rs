@@ -2,7 +2,7 @@
 
 use super::error::{Error, Result};
 use super::resolve::{no_hop, value_of};
-use super::{FlowDescription, Scenario, Scope, Transport};
+use super::{FlowDescription, Instances, Scenario, Scope, Transport};
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
@@ -61,13 +61,20 @@ impl Scenario {
         }
         self.check_samples()?;
         self.check_measured()?;
+        let mut instances = 0.0;
         for flow in &self.flows {
-            flow.check()
-                .map_err(|error| error.within(&format!("flows.{}", flow.name)))?;
+            let within = |error: Error| error.within(&format!("flows.{}", flow.name));
+            flow.check().map_err(within)?;
+            instances += flow.expected_instances(self.duration);
+            if let Instances::Arriving(arrivals) = flow.instances
+                && instances > MOST_FLOWS as f64
+            {
+                let remedy = format!("lets more than {MOST_FLOWS} flows arrive; lengthen it");
+                return refuse("arrivals.mean_interval", &arrivals.mean_interval, &remedy).map_err(within);
+            }
         }
-        let instances: u64 = self.flows.iter().map(|flow| u64::from(flow.count)).sum();
-        if instances > MOST_FLOWS {
-            let message = format!("are {instances} with their counts; write {MOST_FLOWS} at most");
+        if instances > MOST_FLOWS as f64 {
+            let message = format!("are {instances:.0} with their counts; write {MOST_FLOWS} at most");
             return Err(Error::message("flows", message));
         }
         Ok(())
@@ -118,9 +125,13 @@ impl Scenario {
 
 impl FlowDescription {
     fn check(&self) -> Result<()> {
-        if self.count == 0 || u64::from(self.count) > MOST_FLOWS {
-            let remedy = format!("is no number of flows; write one from 1 to {MOST_FLOWS}");
-            return refuse("count", &self.count, &remedy);
+        match self.instances {
+            Instances::Count(count) if count == 0 || u64::from(count) > MOST_FLOWS => {
+                let remedy = format!("is no number of flows; write one from 1 to {MOST_FLOWS}");
+                return refuse("count", &count, &remedy);
+            }
+            Instances::Count(_) => {}
+            Instances::Arriving(arrivals) => arrivals.check().map_err(|error| error.within("arrivals"))?,
         }
         for (field, route) in [("route", &self.route), ("return", &self.return_route)] {
             if route.len() > LONGEST_ROUTE {

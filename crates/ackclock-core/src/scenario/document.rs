@@ -6,6 +6,7 @@
 use super::error::{Error, Result};
 use super::parse;
 use super::{Range, Scope};
+use crate::arrivals::Arrivals;
 use crate::units::{Bytes, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -98,10 +99,14 @@ pub(super) struct FlowDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,
-    /// How many instances.
-    #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 10_000_000))]
-    pub count: u32,
+    /// How many instances; one, unless there are `arrivals`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 10_000_000), extend("default" = 1))]
+    pub count: Option<u32>,
+    /// Instead of a `count`: instances that arrive one after the other, from `start` on and until `stop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Arrivals")]
+    pub arrivals: Option<Arrivals>,
     /// Names of the hops on the data's way, in order; the same hop may appear twice.
     #[schemars(length(min = 1, max = 255), extend("examples" = [["bottleneck"]]))]
     pub route: Vec<String>,
@@ -116,13 +121,15 @@ pub(super) struct FlowDocument {
     #[serde(default = "bulk")]
     #[schemars(schema_with = "super::schema::traffic")]
     pub traffic: Value,
-    /// When instances start: a time, or two between which each draws its own.
+    /// When instances start: a time, or two between which each draws its own. With `arrivals`, from when on they arrive: a time, or two between
+    /// which one is drawn.
     #[serde(default)]
     pub start: Range,
-    /// When they stop sending.
+    /// When they stop sending; nobody arrives after that.
     #[serde(default)]
     pub stop: Stop,
-    /// One-way delay of an instance's own, before its first hop: a time, or two between which instances are spread evenly.
+    /// One-way delay of an instance's own, before its first hop: a time, or two between which instances are spread evenly; who arrives draws
+    /// its own between them.
     #[serde(default)]
     pub extra_delay: Range,
 }
@@ -144,9 +151,6 @@ fn unnamed() -> String {
 }
 fn replicates() -> u32 {
     REPLICATES
-}
-fn one() -> u32 {
-    1
 }
 fn bulk() -> Value {
     json!({ "kind": "bulk" })

@@ -4,6 +4,7 @@
 //! [`Scenario`] ([`Scenario::from_tree`]), every element through its registry. The tree with all defaults filled in is
 //! [`Scenario::resolved`]; reading it back gives the same scenario. What may be written is [`schema::schema`].
 
+use crate::arrivals::Arrivals;
 use crate::congestion::ControlKind;
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
@@ -49,7 +50,7 @@ pub struct Scenario {
     pub sample_interval: Span,
     /// The hops.
     pub hops: Vec<HopDescription>,
-    /// The flows, `count` not yet expanded.
+    /// The flows, instances not yet expanded.
     pub flows: Vec<FlowDescription>,
     /// Everything above as a tree, defaults filled in.
     pub resolved: Value,
@@ -103,8 +104,8 @@ pub enum Scope {
 pub struct FlowDescription {
     /// Its name, unique; instances are `name/0`, `name/1`, …
     pub name: String,
-    /// How many instances.
-    pub count: u32,
+    /// Which instances there are.
+    pub instances: Instances,
     /// Hops of the data's way, as indices into [`Scenario::hops`].
     pub route: Vec<usize>,
     /// Hops of the ACKs' way.
@@ -117,8 +118,31 @@ pub struct FlowDescription {
     pub start: Range,
     /// When they stop sending, [`Time::NEVER`] for the end of the run.
     pub stop: Time,
-    /// One-way delay of an instance's own, before its first hop: from `low` for the first instance in even steps to `high` for the last.
+    /// One-way delay of an instance's own, before its first hop: from `low` for the first instance in even steps to `high` for the last; of
+    /// arrivals drawn.
     pub extra_delay: Range,
+}
+
+/// The instances of a group of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// So many.
+    Count(u32),
+    /// One after the other; how many is drawn.
+    Arriving(Arrivals),
+}
+
+impl FlowDescription {
+    /// How many instances there are in a run that lasts so long, of arrivals on average.
+    pub fn expected_instances(&self, duration: Span) -> f64 {
+        match self.instances {
+            Instances::Count(count) => count.into(),
+            Instances::Arriving(arrivals) => {
+                let last = self.stop.min(Time::ZERO + duration);
+                arrivals.expected(last.since(Time::ZERO + self.start.low))
+            }
+        }
+    }
 }
 
 /// From `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra delay is spread evenly.

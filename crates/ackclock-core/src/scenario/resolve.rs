@@ -3,7 +3,8 @@
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Error, Result, nearest};
 use super::files::Files;
-use super::{FlowDescription, HopDescription, Scenario, parse, transport};
+use super::{FlowDescription, HopDescription, Instances, Scenario, parse, transport};
+use crate::arrivals::Arrivals;
 use crate::registry::{self, Chosen, Kind};
 use crate::units::Span;
 use serde::Serialize;
@@ -12,6 +13,9 @@ use serde_json::Value;
 /// How many samples the time series of all flows together have at most by default, and one flow's at most and at least.
 const SAMPLES_OF_ALL_FLOWS: u64 = 1_000_000;
 const SAMPLES_OF_A_FLOW: std::ops::RangeInclusive<u64> = 10..=1000;
+/// The share of the run for which an instance that arrives is taken to be there, and have samples. A guess on the side of memory: where transfers
+/// end before they pile up it is far less.
+const PRESENT_SHARE: f64 = 0.1;
 
 impl Scenario {
     /// Reads and checks a tree whose sweep has been expanded ([`expand`](super::tree::expand)).
@@ -70,7 +74,14 @@ impl Scenario {
         let names = |route: &[usize]| route.iter().map(|&at| self.hops[at].name.clone()).collect();
         let flow = |(flow, transport): (&FlowDescription, Value)| FlowDocument {
             name: Some(flow.name.clone()),
-            count: flow.count,
+            count: match flow.instances {
+                Instances::Count(count) => Some(count),
+                Instances::Arriving(_) => None,
+            },
+            arrivals: match flow.instances {
+                Instances::Count(_) => None,
+                Instances::Arriving(arrivals) => Some(arrivals),
+            },
             route: names(&flow.route),
             return_route: names(&flow.return_route),
             transport,
@@ -177,7 +188,7 @@ fn flow(
         transport::read(&document.transport, files).map_err(|error| error.within("transport"))?;
     let flow = FlowDescription {
         name,
-        count: document.count,
+        instances: instances(document.count, document.arrivals)?,
         route: route(&document.route, "route", hops)?,
         return_route: route(&document.return_route, "return", hops)?,
         transport,
@@ -187,6 +198,19 @@ fn flow(
         extra_delay: document.extra_delay,
     };
     Ok((flow, written))
+}
+
+/// A number of instances, or arrivals; one if nothing is said.
+fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances> {
+    match (count, arrivals) {
+        (count, None) => Ok(Instances::Count(count.unwrap_or(1))),
+        (None, Some(arrivals)) => Ok(Instances::Arriving(arrivals)),
+        (Some(count), Some(_)) => {
+            let remedy =
+                "says how many there are, though how many arrive is drawn; leave out count or arrivals";
+            Err(Error::new("count", &count.into(), remedy))
+        }
+    }
 }
 
 /// The name of the flow at that position of the list if it has none of its own: "flow-1" is the first.
@@ -225,8 +249,15 @@ fn route(names: &[String], field: &str, hops: &[HopDescription]) -> Result<Vec<u
 
 /// The default spacing of the time series.
 fn sample_interval(duration: Span, flows: &[FlowDescription]) -> Span {
-    let instances: u64 = flows.iter().map(|flow| u64::from(flow.count)).sum();
-    let samples =
-        (SAMPLES_OF_ALL_FLOWS / instances.max(1)).clamp(*SAMPLES_OF_A_FLOW.start(), *SAMPLES_OF_A_FLOW.end());
+    let weight = |flow: &FlowDescription| match flow.instances {
+        Instances::Count(_) => 1.0,
+        Instances::Arriving(_) => PRESENT_SHARE,
+    };
+    let instances: f64 = flows
+        .iter()
+        .map(|flow| weight(flow) * flow.expected_instances(duration))
+        .sum();
+    let samples = (SAMPLES_OF_ALL_FLOWS / (instances as u64).max(1))
+        .clamp(*SAMPLES_OF_A_FLOW.start(), *SAMPLES_OF_A_FLOW.end());
     Span::from_nanos((duration / samples).as_nanos().max(1))
 }

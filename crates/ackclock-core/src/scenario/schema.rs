@@ -15,7 +15,9 @@ use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
 use crate::registry::{Entry, Kind};
 use crate::result::{ColumnDescription, TABLES};
+use crate::size::SizeKind;
 use crate::traffic::TrafficKind;
+use crate::units::Bytes;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
@@ -46,6 +48,7 @@ pub fn registry() -> Value {
         "feedback": catalogue::<FeedbackKind>(),
         "impairments": catalogue::<ImpairmentKind>(),
         "traffic": catalogue::<TrafficKind>(),
+        "sizes": catalogue::<SizeKind>(),
         "presets": PRESETS.iter().map(preset).collect::<Map<_, _>>(),
         "tables": TABLES.iter().map(table).collect::<Vec<_>>(),
     })
@@ -120,6 +123,10 @@ pub(super) fn queue(generator: &mut SchemaGenerator) -> Schema {
 }
 pub(super) fn traffic(generator: &mut SchemaGenerator) -> Schema {
     one_of::<TrafficKind>(generator)
+}
+pub(crate) fn size(generator: &mut SchemaGenerator) -> Schema {
+    let (plain, law) = (generator.subschema_for::<Bytes>(), one_of::<SizeKind>(generator));
+    json_schema!({ "anyOf": [plain, law] })
 }
 pub(super) fn impairments(generator: &mut SchemaGenerator) -> Schema {
     let items = one_of::<ImpairmentKind>(generator);

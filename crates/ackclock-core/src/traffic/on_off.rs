@@ -37,6 +37,11 @@ pub struct OnOff {
     /// Whether it begins with an on period.
     #[serde(default = "yes")]
     pub starts_on: bool,
+    /// Whether it begins as if it had been there for ever, whatever `starts_on` says: on as often as it is on in the long run, in the midst of a period,
+    /// and of a packet. Many sources that all begin anew take very long to forget it if their periods have a heavy tail: what is left of it falls no
+    /// faster than the time to the power of 1 - shape.
+    #[serde(default)]
+    pub stationary: bool,
 }
 
 /// A distribution of lengths with a given mean.
@@ -118,6 +123,10 @@ impl Recipe<TrafficKind> for OnOff {
             at: Time::ZERO,
             parameters: self.clone(),
         };
+        if self.stationary {
+            traffic.begin_in_the_midst();
+            return Box::new(traffic);
+        }
         if !self.starts_on {
             traffic.began = Time::ZERO + traffic.draw_off();
         }
@@ -161,6 +170,41 @@ impl OnOffTraffic {
         Self::draw(&mut self.stream, p.off_distribution, p.mean_off, p.shape)
     }
 
+    /// What is left of a period that is met at random: longer ones are met more often. The rest of a length X is uniform in X drawn with a density
+    /// that is X times as large (Feller, volume II, XI.4), which for Pareto is Pareto with a shape of one less.
+    fn draw_rest(&mut self, lengths: Lengths, mean: Span) -> Span {
+        let nanos = mean.as_nanos() as f64;
+        let rest = match lengths {
+            Lengths::Constant => self.stream.uniform() * nanos,
+            Lengths::Exponential => self.stream.exponential(nanos),
+            Lengths::Pareto => {
+                let shape = self.parameters.shape;
+                let minimum = nanos * (shape - 1.0) / shape;
+                let length = minimum * libm::pow(1.0 - self.stream.uniform(), -1.0 / (shape - 1.0));
+                self.stream.uniform() * length
+            }
+        };
+        Span::from_nanos(libm::round(rest) as u64)
+    }
+
+    fn begin_in_the_midst(&mut self) {
+        let p = self.parameters.clone();
+        let (on, off) = (p.mean_on.as_seconds(), p.mean_off.as_seconds());
+        let is_on = self.stream.uniform() * (on + off) < on;
+        if !self.clock.at().is_never() {
+            self.on_time = Time::ZERO + self.stream.uniform_span(p.rate.serialization(self.clock.size()));
+            self.clock.tick(); // the packet that the midst is in
+        }
+        let left = if is_on {
+            self.draw_rest(p.on_distribution, p.mean_on)
+        } else {
+            self.began = Time::ZERO + self.draw_rest(p.off_distribution, p.mean_off);
+            self.draw_on()
+        };
+        self.on_until = self.on_time + left;
+        self.find();
+    }
+
     /// Goes on to the on period in which the clock ticks next, and finds that moment.
     fn find(&mut self) {
         let tick = self.clock.at();
@@ -200,8 +244,10 @@ impl Traffic for OnOffTraffic {
 
 #[cfg(test)]
 mod tests {
-    use crate::traffic::{Traffic, Write, tests};
-    use crate::units::{Bytes, Time};
+    use crate::registry::Place;
+    use crate::streams::Streams;
+    use crate::traffic::{Traffic, TrafficContext, Write, tests};
+    use crate::units::{Bytes, Span, Time};
     use serde_json::{Value, json};
 
     const RATE: f64 = 1e6;
@@ -280,6 +326,79 @@ mod tests {
         };
         assert!(longest("pareto") > 2.0 * longest("exponential"));
         assert!(longest("exponential") > 2.0 * longest("constant"));
+    }
+
+    /// The share of on time in the second that begins then, over many sources, and its standard deviation.
+    fn share_at(second: u64, tree: &Value) -> (f64, f64) {
+        let n = 4000;
+        let chosen = tests::choose(tree.clone()).unwrap();
+        let shares: Vec<f64> = (0..n)
+            .map(|seed| {
+                let streams = Streams::new(seed, 0);
+                let place = Place {
+                    streams: &streams,
+                    name: "flow/test/traffic",
+                };
+                let mut source = chosen.build(TrafficContext {
+                    place,
+                    mss: tests::MSS,
+                });
+                let (from, until) = (
+                    Time::from_seconds(second as f64),
+                    Time::from_seconds(second as f64 + 1.0),
+                );
+                let mut packets = 0.0;
+                while source.poll_timeout() < until {
+                    packets += f64::from(source.poll_timeout() >= from);
+                    source.poll_write();
+                }
+                packets / 100.0
+            })
+            .collect();
+        let mean = shares.iter().sum::<f64>() / n as f64;
+        let variance = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / n as f64;
+        (mean, libm::sqrt(variance / n as f64))
+    }
+
+    #[test]
+    fn a_stationary_source_is_on_as_often_at_first_as_ever_after() {
+        // 100 packets a second while it is on, which is a third of the time.
+        for (on, off) in [
+            ("pareto", "pareto"),
+            ("exponential", "constant"),
+            ("constant", "pareto"),
+            ("pareto", "exponential"),
+        ] {
+            let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "2 s",
+                "shape": 1.2, "on_distribution": on, "off_distribution": off, "stationary": true });
+            for second in [0, 1, 30] {
+                let (share, sigma) = share_at(second, &tree);
+                assert!(
+                    (share - 1.0 / 3.0).abs() < 4.0 * sigma,
+                    "{on} {off} {second}: {share} ± {sigma}"
+                );
+            }
+        }
+        // What begins anew is not: with tails so heavy it is on too often for long.
+        let anew = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "2 s",
+            "shape": 1.2, "on_distribution": "pareto", "off_distribution": "pareto" });
+        let (share, sigma) = share_at(0, &anew);
+        assert!(share - 1.0 / 3.0 > 10.0 * sigma);
+    }
+
+    #[test]
+    fn a_stationary_source_without_off_periods_is_a_clock_of_any_phase() {
+        let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "0 s",
+            "stationary": true });
+        let mut source = tests::build(tree);
+        let first = source.poll_timeout();
+        assert!(first <= Time::from_seconds(0.01));
+        for k in 0..1000 {
+            assert_eq!(source.poll_timeout(), first + Span::from_millis(10) * k);
+            source.poll_write();
+        }
+        let silent = json!({ "kind": "on_off", "rate": "0 bit/s", "mean_on": "1 s", "mean_off": "1 s", "stationary": true });
+        assert!(tests::build(silent).poll_timeout().is_never());
     }
 
     #[test]

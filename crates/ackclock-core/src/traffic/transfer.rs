@@ -1,20 +1,48 @@
 //! Transfer: one amount of data, handed over at once.
 
 use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Chosen, Element, Recipe, choose};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
+use crate::size::SizeKind;
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "size": "20 kB" }))]
+#[schemars(example = json!({ "size": { "kind": "pareto", "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" } }))]
 pub struct Transfer {
-    /// How much payload.
-    pub size: Bytes,
+    /// How much payload: an amount, or a law of which each instance of the flow draws its own.
+    #[schemars(schema_with = "crate::scenario::schema::size", extend("examples" = ["20 kB"]))]
+    pub size: Value,
+    #[serde(skip)]
+    chosen: Option<Size>,
+}
+
+/// What `size` says.
+#[derive(Clone, Debug)]
+enum Size {
+    Plain(Bytes),
+    Law(Chosen<SizeKind>),
+}
+
+impl Size {
+    fn read(tree: &Value, files: &dyn Files) -> Result<Self> {
+        if tree.is_object() {
+            return choose(tree, files).map(Size::Law);
+        }
+        let size: Bytes =
+            serde_json::from_value(tree.clone()).map_err(|error| Error::message("", error.to_string()))?;
+        if size == Bytes::ZERO {
+            let remedy = "is nothing to transfer; write at least \"1 byte\"";
+            return Err(Error::new("", &json!(size), remedy));
+        }
+        Ok(Size::Plain(size))
+    }
 }
 
 impl Element<TrafficKind> for Transfer {
@@ -23,21 +51,25 @@ impl Element<TrafficKind> for Transfer {
     const SUMMARY: &'static str = "Sends one file as fast as the transport takes it, then ends. TCP only.";
     const REFERENCE: &'static str = "flow completion time: Dukkipati, McKeown 2006, ACM CCR 36(1)";
 
-    fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if self.size == Bytes::ZERO {
-            let remedy = "is nothing to transfer; write at least \"1 byte\"";
-            return Err(Error::new("size", &json!(self.size), remedy));
-        }
+    fn check(&mut self, files: &dyn Files) -> Result<()> {
+        let size = Size::read(&self.size, files).map_err(|error| error.within("size"))?;
+        self.size = match &size {
+            Size::Plain(size) => json!(size),
+            Size::Law(law) => law.resolved.clone(),
+        };
+        self.chosen = Some(size);
         Ok(())
     }
 }
 
 impl Recipe<TrafficKind> for Transfer {
-    fn build(&self, _: TrafficContext<'_>) -> Box<dyn Traffic> {
-        Box::new(TransferTraffic {
-            size: self.size,
-            written: false,
-        })
+    fn build(&self, context: TrafficContext<'_>) -> Box<dyn Traffic> {
+        let size = match &self.chosen {
+            Some(Size::Plain(size)) => *size,
+            Some(Size::Law(law)) => law.build(&mut context.place.stream()),
+            None => unreachable!("the check reads the size"),
+        };
+        Box::new(TransferTraffic { size, written: false })
     }
 }
 
@@ -66,7 +98,9 @@ impl Traffic for TransferTraffic {
 
 #[cfg(test)]
 mod tests {
-    use crate::traffic::{Write, tests};
+    use crate::registry::Place;
+    use crate::streams::Streams;
+    use crate::traffic::{TrafficContext, Write, tests};
     use crate::units::Bytes;
     use serde_json::json;
 
@@ -76,6 +110,54 @@ mod tests {
         assert_eq!(transfer.total(), Some(Bytes(3_000_000)));
         assert_eq!(transfer.poll_write(), Some(Write::Bytes(Bytes(3_000_000))));
         assert!(transfer.poll_timeout().is_never() && transfer.poll_write().is_none());
+    }
+
+    #[test]
+    fn each_instance_draws_a_size_of_its_own_and_keeps_it() {
+        let law = json!({ "kind": "uniform", "low": "1 kB", "high": "1 MB" });
+        let chosen = tests::choose(json!({ "kind": "transfer", "size": law })).unwrap();
+        let size = |replicate, name| {
+            let streams = Streams::new(1, replicate);
+            let place = Place {
+                streams: &streams,
+                name,
+            };
+            let mut transfer = chosen.build(TrafficContext {
+                place,
+                mss: tests::MSS,
+            });
+            let size = transfer.total().unwrap();
+            assert_eq!(transfer.poll_write(), Some(Write::Bytes(size)));
+            size
+        };
+        assert_eq!(size(0, "flow/a/0/traffic"), size(0, "flow/a/0/traffic"));
+        assert_ne!(size(0, "flow/a/0/traffic"), size(0, "flow/a/1/traffic"));
+        assert_ne!(size(0, "flow/a/0/traffic"), size(1, "flow/a/0/traffic"));
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused_where_it_stands() {
+        let refused = |size| {
+            let error = tests::choose(json!({ "kind": "transfer", "size": size })).unwrap_err();
+            error.to_string()
+        };
+        assert_eq!(
+            refused(json!("5")),
+            "size: \"5\" has no unit; write for example \"1000 bytes\""
+        );
+        assert_eq!(
+            refused(json!({ "kind": "unifrom" })),
+            "size.kind: \"unifrom\" is no size law; did you mean \"uniform\"?"
+        );
+        assert_eq!(
+            refused(json!({ "kind": "uniform", "low": "2 kB", "high": "1 kB" })),
+            "size.high: \"1000 bytes\" is less than low; write the larger size here"
+        );
+        let missing = tests::choose(json!({ "kind": "transfer" })).unwrap_err();
+        assert_eq!(
+            missing.to_string(),
+            "size: is missing; write for example size = \"20 kB\""
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{
     DelayedAck, IdleRestart, LossRecovery, Pacing, Preset, RttSampling,
 };
+use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
 use ackclock_core::registry;
 use ackclock_core::scenario::error::Error;
@@ -52,25 +53,22 @@ pub struct Different {
 }
 
 impl Description {
-    /// For a scenario, one address at either end for every instance of its flows.
+    /// For a scenario, one address at either end for every instance of its flows in a run.
     ///
     /// # Errors
     /// What no host on any machine can do.
-    pub fn of(scenario: &Scenario) -> Result<Self, Error> {
-        let all: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
-        if all > MOST_FLOWS.into() {
-            let remedy = format!("are too many for an emulation; have at most {MOST_FLOWS} in all");
-            return Err(Error::new("flows.count", &json!(all), &remedy));
+    pub fn of(scenario: &Scenario, instances: &[Instance]) -> Result<Self, Error> {
+        if instances.len() > MOST_FLOWS as usize {
+            let remedy = format!("instances are too many for an emulation; have at most {MOST_FLOWS} in all");
+            return Err(Error::new("flows", &json!(instances.len()), &remedy));
         }
         let mut mtu = LEAST_MTU;
         for flow in &scenario.flows {
             mtu = mtu.max(largest_packet(flow)?);
         }
         let settings = settings_of(scenario);
-        let flows = scenario.flows.iter();
-        let instances = flows.flat_map(|flow| (0..flow.count).map(move |_| flow));
-        let sides = (0..).map(FlowId).zip(instances).map(|(flow, description)| {
-            let (metrics, back) = metrics_of(description);
+        let sides = (0..).map(FlowId).zip(instances).map(|(flow, instance)| {
+            let (metrics, back) = metrics_of(&scenario.flows[instance.group as usize]);
             let (sender, receiver) = (addresses::sender(flow), addresses::receiver(flow));
             (route(receiver, sender, metrics), route(sender, receiver, back))
         });
@@ -349,7 +347,9 @@ pub(super) fn base_rtt(scenario: &Scenario) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ackclock_core::network::instances;
     use ackclock_core::scenario::tree;
+    use ackclock_core::streams::Streams;
 
     fn scenario(flows: &str) -> Scenario {
         let text = format!(
@@ -389,6 +389,10 @@ extra_delay = ["1 ms", "5 ms"]
 transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial_window = "4 segments" }
 "#;
 
+    fn of(scenario: &Scenario) -> Result<Description, Error> {
+        Description::of(scenario, &instances(scenario, &Streams::new(1, 0)))
+    }
+
     #[test]
     fn a_round_trip_has_two_ways() {
         let both = scenario(&format!("{ONE_WAY}{BOTH_WAYS}"));
@@ -400,7 +404,7 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
     #[test]
     fn each_instance_has_its_addresses_and_metrics() {
         let scenario = scenario(&format!("{ONE_WAY}{BOTH_WAYS}"));
-        let description = Description::of(&scenario).unwrap();
+        let description = of(&scenario).unwrap();
         assert_eq!(description.mtu, 1500);
         let sender = &description.senders;
         assert_eq!(sender.addresses.len(), 3);
@@ -426,7 +430,7 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
             r#"preset = "rfc", initial_window = "4 segments""#,
             r#"preset = "jacobson1988""#,
         );
-        let description = Description::of(&scenario(&text)).unwrap();
+        let description = of(&scenario(&text)).unwrap();
         let settings = &description.senders.settings;
         let reordering = settings
             .iter()
@@ -441,7 +445,7 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
     fn westwood_of_linux_is_what_the_kernel_does_and_that_of_the_papers_is_not() {
         let different = |control: &str| {
             let text = BOTH_WAYS.replace(r#"{ kind = "reno" }"#, control);
-            let description = Description::of(&scenario(&text)).unwrap();
+            let description = of(&scenario(&text)).unwrap();
             let names = description.different.into_iter().map(|one| one.name);
             names
                 .filter_map(|name| {
@@ -460,18 +464,18 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
 
     #[test]
     fn more_flows_than_addresses_are_refused() {
-        let of = |count: u32| {
-            Description::of(&scenario(
+        let many = |count: u32| {
+            of(&scenario(
                 &BOTH_WAYS.replace("count = 2", &format!("count = {count}")),
             ))
         };
         assert_eq!(
-            of(MOST_FLOWS).unwrap().senders.addresses.len(),
+            many(MOST_FLOWS).unwrap().senders.addresses.len(),
             MOST_FLOWS as usize
         );
         assert_eq!(
-            of(MOST_FLOWS + 1).unwrap_err().to_string(),
-            "flows.count: 65535 are too many for an emulation; have at most 65534 in all"
+            many(MOST_FLOWS + 1).unwrap_err().to_string(),
+            "flows: 65535 instances are too many for an emulation; have at most 65534 in all"
         );
     }
 }

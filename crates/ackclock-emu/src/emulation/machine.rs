@@ -7,6 +7,7 @@ use crate::device::DeviceKind;
 use crate::doctor::kernel;
 use crate::schedule::try_real_time;
 use crate::workload::linux_name;
+use ackclock_core::job::jobs;
 use ackclock_core::scenario::{Scenario, Transport};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -31,8 +32,8 @@ pub struct Machine {
 /// # Errors
 /// What no machine can do, and what this one lacks.
 pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure> {
-    for scenario in points {
-        Description::of(scenario)?;
+    for job in jobs(points) {
+        Description::of(job.scenario, &job.instances())?;
     }
     let mut pair = Pair::start(options)?;
     let controls: BTreeSet<String> = points.iter().flat_map(controls_of).collect();

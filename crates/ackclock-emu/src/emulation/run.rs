@@ -69,7 +69,7 @@ pub struct Started {
 /// # Errors
 /// Why there are none.
 pub fn start(job: &Job<'_>, options: &Options) -> Result<Started, Failure> {
-    let description = Description::of(job.scenario)?;
+    let description = Description::of(job.scenario, &job.instances())?;
     let mut pair = Pair::start(options)?;
     pair.configure(&description)?;
     Ok(Started { pair, description })

@@ -3,14 +3,15 @@
 use super::schedule::Schedule;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
-use ackclock_core::registry::{self, Place};
+use ackclock_core::registry::{self, Element, Place};
 use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::streams::Streams;
+use ackclock_core::traffic::transfer::Transfer;
 use ackclock_core::traffic::{Suits, TrafficContext, TrafficKind};
 use ackclock_core::units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 use std::net::SocketAddrV4;
 
@@ -201,17 +202,35 @@ impl Plan {
             }
             Transport::Controlled { .. } => unreachable!("refused when the hosts are described"),
         };
+        let place = format!("flow/{}/{instance}", description.name);
         self.flows.push(FlowPlan {
             number: self.flows.len() as u32,
-            place: format!("flow/{}/{instance}", description.name),
             sender,
             receiver,
             transport,
-            traffic: description.traffic.resolved.clone(),
+            traffic: self.traffic_of(description, &place, mss),
+            place,
             mss_bytes: mss.0,
             start_ns: start.as_nanos(),
             stop_ns: (!description.stop.is_never()).then(|| description.stop.as_nanos()),
         });
+    }
+
+    /// What a flow's instance sends, as in a resolved scenario. The size of a transfer is drawn here: its law may be in a file, and hosts read none.
+    fn traffic_of(&self, description: &FlowDescription, place: &str, mss: Bytes) -> Value {
+        let mut tree = description.traffic.resolved.clone();
+        if description.traffic.name == Transfer::NAME {
+            let streams = Streams::new(self.seed, self.replicate);
+            let traffic = description.traffic.build(TrafficContext {
+                place: Place {
+                    streams: &streams,
+                    name: &traffic_place(place),
+                },
+                mss,
+            });
+            tree["size"] = json!(traffic.total());
+        }
+        tree
     }
 
     /// When the run ends.
@@ -238,7 +257,7 @@ impl Plan {
             .build(TrafficContext {
                 place: Place {
                     streams: &Streams::new(self.seed, self.replicate),
-                    name: &format!("{}/traffic", flow.place),
+                    name: &traffic_place(&flow.place),
                 },
                 mss: Bytes(flow.mss_bytes),
             });
@@ -256,6 +275,11 @@ impl Plan {
             self.end(),
         ))
     }
+}
+
+/// The name of the stream of a flow's traffic.
+fn traffic_place(flow: &str) -> String {
+    format!("{flow}/traffic")
 }
 
 /// Why a run cannot be.
@@ -328,5 +352,61 @@ mod tests {
         assert_eq!(socket.receive_window_bytes, Some(20 * 1460));
         // All ones would switch it off.
         assert!(socket.pacing_byte_per_s.is_some_and(|rate| rate < u64::MAX));
+    }
+
+    #[test]
+    fn hosts_are_told_the_size_that_the_engine_draws_and_need_no_file() {
+        use ackclock_core::job::Job;
+        use ackclock_core::scenario::tree;
+        let text = r#"
+schema = 1
+duration = "10 s"
+[[hops]]
+name = "both"
+link = { kind = "constant", rate = "1 Mbit/s" }
+queue = { kind = "droptail", limit = "10 packets" }
+[[flows]]
+name = "short"
+arrivals = { kind = "poisson", mean_interval = "1 s" }
+route = ["both"]
+return = ["both"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+traffic = { kind = "transfer", size = { kind = "empirical", file = "sizes" } }
+"#;
+        let files = std::collections::BTreeMap::from([(
+            "sizes".to_string(),
+            "size\n1 kB\n20 kB\n3 MB\n".to_string(),
+        )]);
+        let scenario = Scenario::from_tree(&tree::from_toml(text).unwrap(), &files).unwrap();
+        let job = Job {
+            scenario: &scenario,
+            point: 0,
+            replicate: 3,
+        };
+        let mut plan = Plan::of(&scenario, job.replicate, 0);
+        let address = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
+        for instance in job.instances() {
+            plan.add(
+                &scenario,
+                (0, instance.number),
+                instance.start,
+                (address, address),
+            );
+        }
+        assert!(plan.flows.len() > 2);
+        for flow in &plan.flows {
+            let streams = job.streams();
+            let place = format!("{}/traffic", flow.place);
+            let place = Place {
+                streams: &streams,
+                name: &place,
+            };
+            let context = TrafficContext {
+                place,
+                mss: Bytes(flow.mss_bytes),
+            };
+            let engines = scenario.flows[0].traffic.build(context).total();
+            assert_eq!(plan.schedule(flow).unwrap().total(), engines);
+        }
     }
 }

@@ -145,7 +145,15 @@ impl Receiving {
         let deadline = plan.deadline();
         let mut buffer = vec![0; READING];
         waiting.wait_for_begin()?;
-        while !flows.iter().all(Flow::has_ended) && !waiting.is_told() && waiting.now() < deadline {
+        let mut running = 0; // the first flow that has not ended
+        loop {
+            running += flows[running..]
+                .iter()
+                .take_while(|flow| flow.has_ended())
+                .count();
+            if running == flows.len() || waiting.is_told() || waiting.now() >= deadline {
+                break;
+            }
             waiting.wait(deadline)?;
             for ready in waiting.take_ready() {
                 flows[ready.0 as usize].handle_ready(ready, &waiting, &mut buffer)?;

@@ -142,6 +142,7 @@ impl Sending {
         let mut samples = Samples::new(take);
         let mut sampler = Sampler::new(plan.sample_interval_ns);
         let mut due: BinaryHeap<_> = flows.iter().enumerate().map(wake_up).collect();
+        let mut running = 0; // the first flow that has not ended
         waiting.wait_for_begin()?;
         loop {
             let now = waiting.now();
@@ -159,7 +160,11 @@ impl Sending {
                 };
                 end_all(&mut flows, &ending, &mut context)?;
             }
-            if flows.iter().all(Flow::has_ended) {
+            running += flows[running..]
+                .iter()
+                .take_while(|flow| flow.has_ended())
+                .count();
+            if running == flows.len() {
                 break;
             }
             let next_sample = sampler.poll(now, &flows, &mut samples)?;

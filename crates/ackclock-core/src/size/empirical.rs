@@ -1,0 +1,149 @@
+//! Sizes as they were found: a list of them with weights, in the scenario or in a file.
+//!
+//! The first line of a file is `size,weight`, and every size has its unit (`20 kB,3`), or it is `size_bytes,weight`, and sizes are numbers. Without
+//! `,weight`, all weigh the same: a size to a line, as it was measured.
+
+use super::{SizeKind, check_size};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::{Files, read_checked};
+use crate::streams::Stream;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Parameters. Either `values` or `file`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "values": [["10 kB", 3], ["1 MB", 1]] }))]
+#[schemars(example = json!({ "file": "traces/sizes.csv" }))]
+pub struct Empirical {
+    /// Sizes with their weights: how often each is found beside the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [[["10 kB", 3], ["1 MB", 1]]]))]
+    pub values: Option<Vec<(Bytes, f64)>>,
+    /// The name of a file of sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// A digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If it is given, the file must still have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Each size with the sum of the weights up to it.
+    #[serde(skip)]
+    cumulative: Arc<[(Bytes, f64)]>,
+}
+
+impl Element<SizeKind> for Empirical {
+    const NAME: &'static str = "empirical";
+    const LABEL: &'static str = "empirical";
+    const SUMMARY: &'static str = "Sizes of a list or a file, as often as their weights say.";
+    const REFERENCE: &'static str =
+        "Danzig, Jamin (1991), tcplib: traffic by the tables of what was measured";
+
+    fn check(&mut self, files: &dyn Files) -> Result<()> {
+        let values = match (&self.values, &self.file) {
+            (Some(values), None) => {
+                for (number, (size, weight)) in values.iter().enumerate() {
+                    check(*size, *weight).map_err(|error| error.within(&format!("values.{number}")))?;
+                }
+                values.clone()
+            }
+            (None, Some(file)) => {
+                let text = read_checked(files, file, &mut self.digest, "name a file of sizes")?;
+                read(&text).map_err(|(line, problem)| {
+                    Error::message("file", format!("{file} line {line}: {problem}"))
+                })?
+            }
+            (None, None) => {
+                let remedy =
+                    "write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the name of a file";
+                return Err(Error::missing("values", remedy));
+            }
+            (Some(_), Some(file)) => {
+                return Err(Error::new(
+                    "file",
+                    &json!(file),
+                    "is one list too many; leave out values or file",
+                ));
+            }
+        };
+        let mut sum = 0.0;
+        let cumulative = values.into_iter().map(|(size, weight)| {
+            sum += weight;
+            (size, sum)
+        });
+        self.cumulative = cumulative.collect();
+        if sum > 0.0 && sum.is_finite() {
+            return Ok(());
+        }
+        let field = if self.file.is_some() { "file" } else { "values" };
+        let problem = "there is no size with a weight above 0; write one for example as [\"10 kB\", 1]";
+        Err(Error::message(field, problem))
+    }
+}
+
+/// Refuses what is no size or no weight.
+fn check(size: Bytes, weight: f64) -> Result<()> {
+    check_size("", size)?;
+    if weight >= 0.0 && weight.is_finite() {
+        return Ok(());
+    }
+    let remedy = "is no weight; write 0 or more, for example 1";
+    Err(Error::new("", &json!(weight), remedy))
+}
+
+/// The sizes and weights of a file, or the line in which something is wrong, counted from 1.
+fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
+    let mut lines = (1..).zip(text.lines());
+    let header = lines.next().map_or("", |(_, line)| line.trim());
+    let (unit, weighed) = match header {
+        "size" => ("", false),
+        "size,weight" => ("", true),
+        "size_bytes" => (" bytes", false),
+        "size_bytes,weight" => (" bytes", true),
+        other => {
+            let other = json!(other);
+            let problem = format!(
+                "{other} is no known header; write size, size,weight, size_bytes or size_bytes,weight"
+            );
+            return Err((1, problem));
+        }
+    };
+    let row = |(line, row): (usize, &str)| {
+        let (size, weight) = match row.split_once(',') {
+            Some((size, weight)) if weighed => (size, weight.trim()),
+            None if !weighed => (row, "1"),
+            _ => {
+                return Err((
+                    line,
+                    format!("{} has not the columns of the header, {header}", json!(row)),
+                ));
+            }
+        };
+        let size: Bytes = serde_json::from_value(Value::String(format!("{}{unit}", size.trim())))
+            .map_err(|error| (line, error.to_string()))?;
+        let number = weight.parse::<f64>().ok().filter(|number| number.is_finite());
+        let weight = number.ok_or_else(|| {
+            (
+                line,
+                format!("{} is no weight; write for example 1", json!(weight)),
+            )
+        })?;
+        check(size, weight).map_err(|error| (line, error.to_string()))?;
+        Ok((size, weight))
+    };
+    lines.map(row).collect()
+}
+
+impl Recipe<SizeKind> for Empirical {
+    fn build(&self, stream: &mut Stream) -> Bytes {
+        let [.., (last, sum)] = &*self.cumulative else {
+            unreachable!("the check wants one");
+        };
+        let drawn = stream.uniform() * sum;
+        let at = self.cumulative.partition_point(|(_, sum)| *sum <= drawn);
+        self.cumulative.get(at).map_or(*last, |(size, _)| *size)
+    }
+}

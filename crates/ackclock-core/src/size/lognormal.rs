@@ -1,0 +1,44 @@
+//! Sizes whose logarithm is normal: the body of what is found on file servers and in web traffic.
+
+use super::{SizeKind, check_positive, check_size, whole};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::Result;
+use crate::scenario::files::Files;
+use crate::streams::Stream;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters. The median is mean · exp(−sigma²/2); a law given by its mu and sigma has the mean exp(mu + sigma²/2).
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "mean": "20 kB", "sigma": 1.3 }))]
+pub struct Lognormal {
+    /// The mean of the sizes themselves, not of their logarithms.
+    #[schemars(extend("examples" = ["20 kB"]))]
+    pub mean: Bytes,
+    /// The standard deviation of the natural logarithm of the size.
+    #[schemars(extend("exclusiveMinimum" = 0, "examples" = [1.3]))]
+    pub sigma: f64,
+}
+
+impl Element<SizeKind> for Lognormal {
+    const NAME: &'static str = "lognormal";
+    const LABEL: &'static str = "lognormal";
+    const SUMMARY: &'static str = "The logarithm of the size is normal.";
+    const REFERENCE: &'static str =
+        "Barford, Crovella (1998), SIGMETRICS: the body of the sizes of web files";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_size("mean", self.mean)?;
+        check_positive("sigma", self.sigma, "1.3")
+    }
+}
+
+impl Recipe<SizeKind> for Lognormal {
+    fn build(&self, stream: &mut Stream) -> Bytes {
+        let exponent = self.sigma * stream.normal() - self.sigma * self.sigma / 2.0;
+        whole(self.mean.as_f64() * libm::exp(exponent))
+    }
+}

@@ -1,0 +1,112 @@
+//! Sizes with a heavy tail, bounded on request.
+//!
+//! With shape a and smallest size k, P(X > x) = (k/x)^a; cut off at a largest size p (the bounded Pareto law),
+//! P(X > x) = ((k/x)^a − (k/p)^a) / (1 − (k/p)^a). The mean is what is given, so that laws can be exchanged under the same load, and k follows from
+//! it: k = mean (a − 1)/a, and with a bound by bisection of a mean that grows with k.
+
+use super::{SizeKind, check_positive, check_size, whole};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::streams::Stream;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "mean": "20 kB", "shape": 1.2 }))]
+#[schemars(example = json!({ "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" }))]
+pub struct Pareto {
+    /// The mean size, of the bounded law if there is a bound. Up to a shape of 2 the mean of a run is mostly less: it is made by few very large sizes.
+    #[schemars(extend("examples" = ["20 kB"]))]
+    pub mean: Bytes,
+    /// The shape, above 1 unless there is a bound; up to 2 the variance is infinite without one.
+    #[serde(default = "usual_shape")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub shape: f64,
+    /// The largest size; none if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<Bytes>,
+    /// The smallest size, in bytes.
+    #[serde(skip)]
+    minimum: f64,
+}
+
+/// That of the tail of web files in Crovella and Bestavros (1997) is 1.1 to 1.3; in the middle.
+fn usual_shape() -> f64 {
+    1.2
+}
+
+impl Element<SizeKind> for Pareto {
+    const NAME: &'static str = "pareto";
+    const LABEL: &'static str = "Pareto";
+    const SUMMARY: &'static str =
+        "Most sizes are small, and few make up most of the data; bounded on request.";
+    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_size("mean", self.mean)?;
+        check_positive("shape", self.shape, "1.2")?;
+        match self.maximum {
+            None if self.shape <= 1.0 => {
+                let remedy = "has no mean; write a shape above 1, for example 1.2, or give a maximum";
+                return Err(Error::new("shape", &json!(self.shape), remedy));
+            }
+            Some(maximum) if maximum <= self.mean => {
+                let remedy = "is not above the mean; write a larger size";
+                return Err(Error::new("maximum", &json!(maximum), remedy));
+            }
+            _ => {}
+        }
+        self.minimum = self.find_minimum();
+        Ok(())
+    }
+}
+
+/// Halvings of an interval until its ends are neighbours in floating point.
+const BISECTIONS: u32 = 200;
+
+impl Pareto {
+    fn find_minimum(&self) -> f64 {
+        let (mean, shape) = (self.mean.as_f64(), self.shape);
+        let Some(maximum) = self.maximum else {
+            return mean * (shape - 1.0) / shape;
+        };
+        let (mut low, mut high) = (0.0, mean);
+        for _ in 0..BISECTIONS {
+            let middle = f64::midpoint(low, high);
+            if bounded_mean(middle, maximum.as_f64(), shape) < mean {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high
+    }
+}
+
+/// The mean of the law bounded by k and p: the integral of P(X > x), from 0 on.
+fn bounded_mean(k: f64, p: f64, a: f64) -> f64 {
+    let cut = libm::pow(k / p, a);
+    // ∫ (k/x)^a dx from k to p
+    let tail = if (a - 1.0).abs() < 1e-9 {
+        k * libm::log(p / k)
+    } else {
+        (k - p * cut) / (a - 1.0)
+    };
+    k + (tail - cut * (p - k)) / (1.0 - cut)
+}
+
+impl Recipe<SizeKind> for Pareto {
+    fn build(&self, stream: &mut Stream) -> Bytes {
+        let cut = self.maximum.map_or(0.0, |maximum| {
+            libm::pow(self.minimum / maximum.as_f64(), self.shape)
+        });
+        let tail = 1.0 - stream.uniform() * (1.0 - cut);
+        let size = whole(self.minimum * libm::pow(tail, -1.0 / self.shape));
+        self.maximum.map_or(size, |maximum| size.min(maximum))
+    }
+}

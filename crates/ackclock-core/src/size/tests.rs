@@ -1,0 +1,233 @@
+use super::*;
+use crate::registry::{self, Chosen};
+use crate::scenario::files::{Files, NoFiles};
+use crate::streams::Streams;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+fn law(tree: Value) -> Chosen<SizeKind> {
+    registry::choose(&tree, &NoFiles).unwrap()
+}
+
+fn refused(tree: Value, files: &dyn Files) -> String {
+    registry::choose::<SizeKind>(&tree, files)
+        .unwrap_err()
+        .to_string()
+}
+
+/// So many sizes of one stream, in bytes.
+fn draws(law: &Chosen<SizeKind>, seed: u64, number: usize) -> Vec<f64> {
+    let mut stream = Streams::new(seed, 0).stream("sizes");
+    (0..number).map(|_| law.build(&mut stream).as_f64()).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The share of sizes up to that many bytes.
+fn share_up_to(values: &[f64], size: f64) -> f64 {
+    values.iter().filter(|value| **value <= size).count() as f64 / values.len() as f64
+}
+
+const NUMBER: usize = 200_000;
+
+/// Four standard deviations of a share.
+fn within(share: f64, expected: f64) -> bool {
+    (share - expected).abs() < 4.0 * libm::sqrt(expected * (1.0 - expected) / NUMBER as f64)
+}
+
+#[test]
+fn uniform_sizes_have_their_bounds_and_their_mean() {
+    let sizes = draws(
+        &law(json!({ "kind": "uniform", "low": "10 kB", "high": "30 kB" })),
+        1,
+        NUMBER,
+    );
+    assert!(sizes.iter().all(|size| (10_000.0..=30_000.0).contains(size)));
+    let sigma = 20_000.0 / libm::sqrt(12.0 * NUMBER as f64);
+    assert!((mean(&sizes) - 20_000.0).abs() < 4.0 * sigma);
+    // Two sizes, both bounds, as likely.
+    let two = draws(
+        &law(json!({ "kind": "uniform", "low": "1 byte", "high": "2 bytes" })),
+        2,
+        NUMBER,
+    );
+    assert!(within(share_up_to(&two, 1.0), 0.5));
+    let one = draws(
+        &law(json!({ "kind": "uniform", "low": "7 bytes", "high": "7 bytes" })),
+        2,
+        100,
+    );
+    assert!(one.iter().all(|size| *size == 7.0));
+}
+
+#[test]
+fn lognormal_sizes_have_their_mean_and_their_median() {
+    let sigma: f64 = 1.3;
+    let sizes = draws(
+        &law(json!({ "kind": "lognormal", "mean": "1 MB", "sigma": sigma })),
+        3,
+        NUMBER,
+    );
+    let deviation = 1e6 * libm::sqrt(libm::expm1(sigma * sigma));
+    assert!((mean(&sizes) - 1e6).abs() < 4.0 * deviation / libm::sqrt(NUMBER as f64));
+    let median = 1e6 * libm::exp(-sigma * sigma / 2.0);
+    assert!(within(share_up_to(&sizes, median), 0.5));
+    // One sigma up: Φ(1) = 0.841 344 746.
+    assert!(within(
+        share_up_to(&sizes, median * libm::exp(sigma)),
+        0.841_344_746
+    ));
+}
+
+#[test]
+fn pareto_sizes_have_the_tail_of_their_shape() {
+    let sizes = draws(
+        &law(json!({ "kind": "pareto", "mean": "6 MB", "shape": 1.2 })),
+        4,
+        NUMBER,
+    );
+    // k = 6 MB · 0.2/1.2 = 1 MB.
+    assert!(sizes.iter().all(|size| *size >= 1e6));
+    for multiple in [2.0, 10.0, 100.0] {
+        assert!(within(
+            1.0 - share_up_to(&sizes, multiple * 1e6),
+            libm::pow(multiple, -1.2)
+        ));
+    }
+}
+
+#[test]
+fn a_bound_is_kept_and_the_mean_too() {
+    for shape in [0.8, 1.0, 1.2, 2.5] {
+        let tree = json!({ "kind": "pareto", "mean": "20 kB", "shape": shape, "maximum": "1 MB" });
+        let sizes = draws(&law(tree), 5, NUMBER);
+        assert!(sizes.iter().all(|size| *size <= 1e6));
+        let own = mean(&sizes);
+        let squares: Vec<f64> = sizes.iter().map(|size| (size - own).powi(2)).collect();
+        let sigma = libm::sqrt(mean(&squares) / NUMBER as f64);
+        // Rounding to whole bytes, and up to one, moves the mean by less than a byte.
+        assert!(
+            (own - 20_000.0).abs() < 4.0 * sigma + 1.0,
+            "shape {shape}: {own}, sigma {sigma}"
+        );
+    }
+}
+
+#[test]
+fn empirical_sizes_come_as_often_as_their_weights_say() {
+    let tree = json!({ "kind": "empirical", "values": [["10 kB", 3], ["5 kB", 0], ["1 MB", 1]] });
+    let sizes = draws(&law(tree), 6, NUMBER);
+    assert!(sizes.iter().all(|size| [1e4, 1e6].contains(size)));
+    assert!(within(share_up_to(&sizes, 1e4), 0.75));
+}
+
+#[test]
+fn a_file_says_what_a_list_says() {
+    let listed = law(json!({ "kind": "empirical", "values": [["10 kB", 3], ["1 MB", 0.5]] }));
+    for text in [
+        "size,weight\n10 kB, 3\n1 MB,0.5\n",
+        "size_bytes,weight\r\n10000,3\r\n1000000,0.5\r\n",
+    ] {
+        let files = BTreeMap::from([("sizes.csv".to_string(), text.to_string())]);
+        let read: Chosen<SizeKind> =
+            registry::choose(&json!({ "kind": "empirical", "file": "sizes.csv" }), &files).unwrap();
+        assert_eq!(draws(&read, 7, 1000), draws(&listed, 7, 1000));
+        // What is resolved has the digest, and is refused with another file.
+        let again = registry::choose::<SizeKind>(&read.resolved, &files).unwrap();
+        assert_eq!(again.resolved, read.resolved);
+        let other = BTreeMap::from([("sizes.csv".to_string(), "size\n1 kB\n".to_string())]);
+        assert!(refused(read.resolved, &other).starts_with("digest: "));
+    }
+    let files = BTreeMap::from([("measured".to_string(), "size_bytes\n700\n700\n9\n".to_string())]);
+    let measured: Chosen<SizeKind> =
+        registry::choose(&json!({ "kind": "empirical", "file": "measured" }), &files).unwrap();
+    assert!(within(share_up_to(&draws(&measured, 8, NUMBER), 9.0), 1.0 / 3.0));
+}
+
+#[test]
+fn what_is_no_law_is_refused_in_a_line() {
+    for (tree, expected) in [
+        (
+            json!({ "kind": "uniform", "low": "0 bytes", "high": "1 kB" }),
+            "low: \"0 bytes\" is nothing to transfer; write at least \"1 byte\"",
+        ),
+        (
+            json!({ "kind": "lognormal", "mean": "1 kB", "sigma": 0 }),
+            "sigma: 0.0 is no positive number; write for example 1.3",
+        ),
+        (
+            json!({ "kind": "pareto", "mean": "1 kB", "shape": 1.0 }),
+            "shape: 1.0 has no mean; write a shape above 1, for example 1.2, or give a maximum",
+        ),
+        (
+            json!({ "kind": "pareto", "mean": "1 kB", "maximum": "1 kB" }),
+            "maximum: \"1000 bytes\" is not above the mean; write a larger size",
+        ),
+        (
+            json!({ "kind": "empirical" }),
+            "values: is missing; write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the name of a file",
+        ),
+        (
+            json!({ "kind": "empirical", "values": [["1 kB", 1], ["1 kB", -1]] }),
+            "values.1: -1.0 is no weight; write 0 or more, for example 1",
+        ),
+        (
+            json!({ "kind": "empirical", "values": [["1 kB", 0]] }),
+            "values: there is no size with a weight above 0; write one for example as [\"10 kB\", 1]",
+        ),
+        (
+            json!({ "kind": "empirical", "values": [["1 kB", 1]], "file": "x" }),
+            "file: \"x\" is one list too many; leave out values or file",
+        ),
+    ] {
+        assert_eq!(refused(tree, &NoFiles), expected);
+    }
+    for (text, expected) in [
+        (
+            "sizes\n",
+            "file: f line 1: \"sizes\" is no known header; write size, size,weight, size_bytes or size_bytes,weight",
+        ),
+        (
+            "size\n1 kB,2\n",
+            "file: f line 2: \"1 kB,2\" has not the columns of the header, size",
+        ),
+        (
+            "size_bytes,weight\n10,1\n20,x\n",
+            "file: f line 3: \"x\" is no weight; write for example 1",
+        ),
+        (
+            "size_bytes\n0\n",
+            "file: f line 2: \"0 bytes\" is nothing to transfer; write at least \"1 byte\"",
+        ),
+        (
+            "size\n",
+            "file: there is no size with a weight above 0; write one for example as [\"10 kB\", 1]",
+        ),
+    ] {
+        let files = BTreeMap::from([("f".to_string(), text.to_string())]);
+        assert_eq!(
+            refused(json!({ "kind": "empirical", "file": "f" }), &files),
+            expected
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_law_draws_a_size(seed: u64, mean in 1_u64..1 << 40, shape in 0.05_f64..20.0, multiple in 2_u64..1000) {
+        let bytes = |amount: u64| format!("{amount} bytes");
+        for tree in [
+            json!({ "kind": "uniform", "low": bytes(mean), "high": bytes(mean * multiple) }),
+            json!({ "kind": "lognormal", "mean": bytes(mean), "sigma": shape }),
+            json!({ "kind": "pareto", "mean": bytes(mean), "shape": 1.0 + shape }),
+            json!({ "kind": "pareto", "mean": bytes(mean), "shape": shape, "maximum": bytes(mean * multiple) }),
+        ] {
+            for size in draws(&law(tree), seed, 20) {
+                prop_assert!((1.0..=LARGEST).contains(&size));
+            }
+        }
+    }
+}

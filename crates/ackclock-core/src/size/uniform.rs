@@ -1,0 +1,48 @@
+//! Sizes that are equally likely within bounds.
+
+use super::{SizeKind, check_size};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::streams::Stream;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters. Each whole number of bytes is as likely, the bounds among them.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "low": "10 kB", "high": "30 kB" }))]
+pub struct Uniform {
+    /// The smallest size.
+    #[schemars(extend("examples" = ["10 kB"]))]
+    pub low: Bytes,
+    /// The largest.
+    #[schemars(extend("examples" = ["30 kB"]))]
+    pub high: Bytes,
+}
+
+impl Element<SizeKind> for Uniform {
+    const NAME: &'static str = "uniform";
+    const LABEL: &'static str = "uniform";
+    const SUMMARY: &'static str = "Every size between two bounds is as likely.";
+    const REFERENCE: &'static str =
+        "the medium-sized transfers of Padhye, Kurose, Towsley, Koodli (1999), NOSSDAV";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_size("low", self.low)?;
+        if self.high < self.low {
+            let remedy = "is less than low; write the larger size here";
+            return Err(Error::new("high", &json!(self.high), remedy));
+        }
+        Ok(())
+    }
+}
+
+impl Recipe<SizeKind> for Uniform {
+    fn build(&self, stream: &mut Stream) -> Bytes {
+        let choices = (self.high - self.low).as_f64() + 1.0;
+        (self.low + Bytes((stream.uniform() * choices) as u64)).min(self.high)
+    }
+}
