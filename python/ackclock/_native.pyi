@@ -148,3 +148,27 @@ def climbing_chain_with_channel(
 
 def epoch_chain(offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> bytes:
     """The stationary law of a chain with sparse rows; row k is `offsets[k]` to `offsets[k + 1]`."""
+
+def send(
+    options: str,
+    listen: str,
+    *,
+    key: bytes | None,
+    data: str | None,
+    pcap: str | None,
+    duration_s: float | None,
+    seed: int,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """One session as its sender: `outcome`, JSON, and `tables`, as for `simulate`."""
+
+def receive(
+    options: str,
+    *,
+    key: bytes | None,
+    data: str | None,
+    pcap: str | None,
+    duration_s: float | None,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """One session as its receiver; see `send`."""

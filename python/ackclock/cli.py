@@ -28,6 +28,7 @@ from ackclock.options import (
 from ackclock.running import emulate, replay, simulate
 from ackclock.suggestion import suggestion
 from ackclock.terminal import print_json, print_table
+from ackclock.transporting import receive, send
 
 # Everything heavy (pyarrow, matplotlib, scipy, jinja2, rich) is imported by the command that needs it, when it needs
 # it.
@@ -50,7 +51,7 @@ def cli() -> None:
     """
 
 
-for _command in (simulate, emulate, measure, compare, replay, advise):
+for _command in (simulate, emulate, measure, compare, replay, advise, send, receive):
     cli.add_command(_command)
 
 

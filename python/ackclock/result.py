@@ -30,6 +30,8 @@ _RUN = frozenset({"way", "name", "seed", "replicates", "versions", "warnings", "
 _MORE: dict[str, frozenset[str]] = {
     "emulate": frozenset({"machine", "folder"}),
     "measure": frozenset({"source", "captures"}),
+    "send": frozenset({"session"}),
+    "receive": frozenset({"session"}),
 }
 _OF_PACKETS = ("flows", "samples", "hops", "events")
 _TABLES: dict[str, tuple[str, ...]] = {
@@ -37,6 +39,8 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "emulate": (*_OF_PACKETS, "fidelity", "lateness", "settings"),
     "measure": ("flows", "samples", "connections", "stretches", "rtt_law"),
     "predict": ("predictions",),
+    "send": ("flows", "samples", "bursts"),
+    "receive": ("flows", "samples"),
 }
 # Of a long capture these may be larger than memory: they are read when somebody asks for them.
 _LARGE: dict[str, frozenset[str]] = {"measure": frozenset({"samples", "stretches", "rtt_law"})}

@@ -90,7 +90,7 @@ def simulate(
 
     run = _describe("simulate", scenario, points, resolved)
     _conclude(run, complete=outcome["complete"])
-    return Result(run, {name: _table(columns) for name, columns in outcome["tables"].items()})
+    return Result(run, {name: table_of(columns) for name, columns in outcome["tables"].items()})
 
 
 def emulate(
@@ -147,9 +147,9 @@ def emulate(
             pcap=pcap,
             side_by_side=side_by_side,
             progress=None if progress is None else lambda text: progress(json.loads(text)),
-            take=lambda name, columns: growing.append(name, _table(columns)),
+            take=lambda name, columns: growing.append(name, table_of(columns)),
         )
-        tables = {name: _table(columns) for name, columns in outcome["tables"].items()}
+        tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
         _conclude(run, complete=outcome["complete"], failure=outcome["failure"])
         run["failed"] = outcome["failure"] is not None
         run["warnings"] += [*dict.fromkeys(outcome["warnings"]), *_reservations(Result(run, tables))]
@@ -246,14 +246,14 @@ def measure(
             segments=segments,
             estimators=running,
             progress=None if progress is None else lambda text: progress(json.loads(text)),
-            take=lambda name, columns: growing.append(name, _table(columns)),
+            take=lambda name, columns: growing.append(name, table_of(columns)),
         )
         run["captures"] = json.loads(outcome["captures"])
         run["partial"] = run["partial"] or not outcome["complete"]
         if not growing.begun:
             raise _nothing(run, complete=outcome["complete"])
         for name, columns in outcome["tables"].items():
-            growing.append(name, _table(columns))
+            growing.append(name, table_of(columns))
         growing.settle()
         growing.finish(run, _concluded(run, found, folder, asked, top))
     from ackclock.result import Result
@@ -442,7 +442,7 @@ def _reservations(result: "Result") -> list[str]:
     return warnings
 
 
-def _table(columns: dict[str, tuple[Any, ...]]) -> "pa.Table":
+def table_of(columns: dict[str, tuple[Any, ...]]) -> "pa.Table":
     import pyarrow as pa
 
     return pa.table({name: _array(column) for name, column in columns.items()})

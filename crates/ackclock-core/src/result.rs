@@ -229,6 +229,24 @@ rows! {
 }
 
 rows! {
+    /// How often so many packets left together.
+    BurstRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the flow group.
+        flow: &'a str,
+        /// Number of the instance in its group.
+        instance: i64,
+        /// Packets that left together, between two looks at the clock; 4096 stands for more, too.
+        packets: i64,
+        /// How often.
+        bursts: i64,
+    }
+}
+
+rows! {
     /// One shared hop at one sampling time. Counts are since the start.
     HopRow<'a> {
         /// Number of the sweep's point.
@@ -329,6 +347,11 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "samples",
         "One flow at one sampling time. Counts are since the start.",
         SampleRow::COLUMNS,
+    ),
+    (
+        "bursts",
+        "How often so many packets left together; of `ackclock send`.",
+        BurstRow::COLUMNS,
     ),
     (
         "hops",

@@ -24,10 +24,7 @@
 //! Linux only: elsewhere there is [`doctor`], which says so, and what needs no kernel.
 
 pub mod addresses;
-pub mod background;
 pub mod capture;
-#[cfg(target_os = "linux")]
-pub mod clock;
 pub mod decision;
 #[cfg(target_os = "linux")]
 pub mod device;
@@ -67,9 +64,11 @@ pub mod timing;
 #[cfg(target_os = "linux")]
 mod tun;
 #[cfg(target_os = "linux")]
-pub mod wait;
-#[cfg(target_os = "linux")]
 pub mod workload;
+
+pub use ackclock_transport::background;
+#[cfg(target_os = "linux")]
+pub use ackclock_transport::{clock, wait};
 
 #[cfg(test)]
 mod testing;

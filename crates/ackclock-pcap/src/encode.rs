@@ -124,7 +124,7 @@ impl PacketEncoder {
     }
 }
 
-const fn ip_ecn(ecn: Ecn) -> IpEcn {
+pub(crate) const fn ip_ecn(ecn: Ecn) -> IpEcn {
     match ecn {
         Ecn::NotCapable => IpEcn::NotEct,
         Ecn::Capable => IpEcn::Ect0,

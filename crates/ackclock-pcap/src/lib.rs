@@ -17,6 +17,7 @@
 
 pub mod addresses;
 pub mod capture;
+pub mod datagram;
 pub mod decode;
 pub mod encode;
 pub mod labels;
@@ -27,6 +28,7 @@ pub mod write;
 
 pub use addresses::FlowAddresses;
 pub use capture::Capture;
+pub use datagram::encode_datagram;
 pub use encode::PacketEncoder;
 pub use labels::{Label, Labels};
 pub use packet::CapturedPacket;

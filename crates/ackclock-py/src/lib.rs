@@ -9,6 +9,8 @@ mod replay;
 mod simulate;
 mod tables;
 mod traces;
+#[cfg(target_os = "linux")]
+mod transport;
 mod watch;
 
 use ackclock_core::scenario::files::Files;
@@ -144,6 +146,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(estimators::check_estimators, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::rate_estimates, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_rates, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_function(wrap_pyfunction!(transport::send, module)?)?;
+        module.add_function(wrap_pyfunction!(transport::receive, module)?)?;
+    }
     module.add_function(wrap_pyfunction!(markov::climbing_chains, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chain_with_channel, module)?)?;
     module.add_function(wrap_pyfunction!(markov::epoch_chain, module)?)?;

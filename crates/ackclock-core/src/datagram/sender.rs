@@ -5,7 +5,7 @@ use super::{Datagram, DatagramParameters};
 use crate::rate_control::{Feedback, RateControl, RateState, Sent};
 use crate::streams::Stream;
 use crate::traffic::Write;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// Holds what the application has written until the control's clock lets it go, in packets of one size; only the last one, after the
 /// close, may be shorter.
@@ -16,6 +16,8 @@ pub struct DatagramSender {
     mss: u64,
     /// What the application has written and not been sent, in bytes; `u64::MAX` without end.
     waiting: u64,
+    /// Whether the next packet leaves even if it is not full.
+    push: bool,
     phase: Phase,
     next_sequence: u64,
     statistics: DatagramSenderStatistics,
@@ -59,6 +61,7 @@ impl DatagramSender {
             clock: SendClock::new(*parameters, jitter),
             mss: parameters.mss.0.max(1),
             waiting: 0,
+            push: false,
             phase: Phase::Idle,
             next_sequence: 0,
             statistics: DatagramSenderStatistics {
@@ -87,6 +90,10 @@ impl DatagramSender {
             Write::Bytes(bytes) => self.waiting.saturating_add(bytes.0),
         };
     }
+    /// The next packet need not be full: what waits is not to wait for more, and if nothing does, an empty one tells the receiver that the sender is there.
+    pub fn push(&mut self) {
+        self.push = true;
+    }
     /// The application will write no more: what remains is sent.
     pub fn close(&mut self) {
         if self.phase != Phase::Stopped {
@@ -104,6 +111,7 @@ impl DatagramSender {
             Phase::Idle | Phase::Stopped => None,
             _ if self.waiting >= self.mss => Some(self.mss),
             Phase::Closed if self.waiting > 0 => Some(self.waiting),
+            Phase::Open if self.push => Some(self.waiting),
             Phase::Open | Phase::Closed => None,
         }
     }
@@ -152,6 +160,7 @@ impl DatagramSender {
         if self.waiting != u64::MAX {
             self.waiting -= length;
         }
+        self.push = false;
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         self.clock.on_sent(now);
@@ -174,6 +183,10 @@ impl DatagramSender {
         })
     }
 
+    /// How long the control's round is; see [`RateControl::round`].
+    pub fn round(&self) -> Span {
+        self.control.round()
+    }
     /// What the control shows of itself.
     pub fn state(&self) -> RateState {
         self.control.state()

@@ -149,6 +149,11 @@ pub trait RateControl: Debug + Send {
     fn carried_rtt(&self) -> Option<Span> {
         None
     }
+    /// How long it takes to notice that something has changed and to react: its round where it has one, else a round-trip time; zero before
+    /// it knows. Who must decide that the other side is gone waits for several.
+    fn round(&self) -> Span {
+        self.state().smoothed_rtt.unwrap_or(Span::ZERO)
+    }
     /// For tables.
     fn state(&self) -> RateState;
 }

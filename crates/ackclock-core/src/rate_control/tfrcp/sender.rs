@@ -271,6 +271,10 @@ impl RateControl for TfrcpSender {
         }
     }
 
+    fn round(&self) -> Span {
+        self.round.end.since(self.round.start)
+    }
+
     fn state(&self) -> RateState {
         RateState {
             rate: self.round.rate * self.mss.as_f64(),

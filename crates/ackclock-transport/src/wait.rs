@@ -53,6 +53,19 @@ pub fn wait<const N: usize>(descriptors: [BorrowedFd<'_>; N], most: Span) -> io:
     }
 }
 
+/// Whether reading would not wait: there is something, or the end.
+///
+/// # Errors
+/// What poll(2) says.
+pub fn is_ready(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut ready = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+    match poll(&mut ready, Some(&Timespec::default())) {
+        Ok(count) => Ok(count > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 impl AsFd for Stop {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.1.as_fd()

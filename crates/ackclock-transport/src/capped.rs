@@ -1,0 +1,60 @@
+//! A rate control that is never faster than somebody has allowed.
+
+use ackclock_core::rate_control::{Clocking, Feedback, RateControl, RateState, Sent};
+use ackclock_core::units::{BitRate, Bytes, Span, Time};
+
+/// Keeps a control below a rate. The control is not told: to it the application has no more.
+#[derive(Debug)]
+pub struct Capped {
+    control: Box<dyn RateControl>,
+    packets_per_s: f64,
+}
+
+impl Capped {
+    /// At most `most`, of packets that have `on_wire` bytes with all headers.
+    pub fn new(control: Box<dyn RateControl>, most: BitRate, on_wire: Bytes) -> Self {
+        Capped {
+            control,
+            packets_per_s: most.as_byte_per_s() / on_wire.as_f64(),
+        }
+    }
+}
+
+impl RateControl for Capped {
+    fn start(&mut self, now: Time) {
+        self.control.start(now);
+    }
+    fn on_sent(&mut self, now: Time, sent: &Sent) {
+        let data_limited = sent.data_limited || self.control.clocking().packets_per_s > self.packets_per_s;
+        let sent = Sent {
+            data_limited,
+            ..*sent
+        };
+        self.control.on_sent(now, &sent);
+    }
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.control.on_feedback(now, feedback);
+    }
+    fn poll_timeout(&self) -> Time {
+        self.control.poll_timeout()
+    }
+    fn handle_timeout(&mut self, now: Time) {
+        self.control.handle_timeout(now);
+    }
+    fn clocking(&self) -> Clocking {
+        let clocking = self.control.clocking();
+        Clocking {
+            packets_per_s: clocking.packets_per_s.min(self.packets_per_s),
+            ..clocking
+        }
+    }
+    fn carried_rtt(&self) -> Option<Span> {
+        self.control.carried_rtt()
+    }
+    fn round(&self) -> Span {
+        self.control.round()
+    }
+    fn state(&self) -> RateState {
+        self.control.state()
+    }
+}

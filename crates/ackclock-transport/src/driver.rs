@@ -1,0 +1,223 @@
+//! Sessions in real time, on real sockets: a loop that waits, reads, asks and writes. Linux only.
+
+use crate::clock::Clock;
+use crate::session::{
+    Ending, Ignored, Receiver, ReceiverReport, ReceiverSettings, Sender, SenderReport, SenderSettings, Source,
+};
+use crate::wait::{Stop, wait};
+use crate::wire::Nonce;
+use ackclock_core::result::Table;
+use ackclock_core::units::{Span, Time};
+use input::Input;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Mutex, PoisonError};
+
+mod input;
+mod port;
+mod tables;
+
+pub use port::Port;
+use tables::Samples;
+pub use tables::{Told, receiver_tables, sender_tables};
+
+/// What another thread sees of a session, and how it ends it.
+#[derive(Debug)]
+pub struct Live {
+    /// Ends the session in good order.
+    pub stop: Stop,
+    /// Ends it likewise so long after it was opened.
+    pub duration: Span,
+    latest: Mutex<Option<Told>>,
+}
+
+impl Live {
+    /// Of a session that is to begin, and to last so long.
+    ///
+    /// # Errors
+    /// Those of [`Stop::new`].
+    pub fn new(duration: Option<Span>) -> io::Result<Self> {
+        Ok(Live {
+            stop: Stop::new()?,
+            duration: duration.unwrap_or(Span::FOREVER),
+            latest: Mutex::default(),
+        })
+    }
+
+    /// How things stand; `None` while there is no session.
+    pub fn latest(&self) -> Option<Told> {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, told: Option<Told>) {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = told;
+    }
+
+    /// What wakes the loop to be stopped: once it has, nothing more.
+    fn descriptor<'a>(&'a self, instead: BorrowedFd<'a>) -> BorrowedFd<'a> {
+        if self.stop.is_given() {
+            instead
+        } else {
+            self.stop.as_fd()
+        }
+    }
+}
+
+/// What came of a session on this side.
+#[derive(Debug)]
+pub struct Outcome<R> {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it came to.
+    pub report: R,
+    /// Datagrams without influence.
+    pub ignored: Ignored,
+    /// Datagrams that this host did not take for sending, and what it said of the last of them.
+    pub unsent: (u64, Option<io::Error>),
+    /// Table `samples`.
+    pub samples: Table,
+    /// How long it all lasted.
+    pub lasted: Time,
+}
+
+/// Waits on `port` for a receiver, and sends it what there is: what is read from `data`, or what `source` makes up. Without a session there is no
+/// report.
+///
+/// # Errors
+/// Those of reading the data, of waiting, and of a capture. A datagram that cannot be sent is none.
+pub fn send(
+    mut port: Port,
+    settings: SenderSettings,
+    source: Source,
+    data: Option<File>,
+    secret: &[u8; 32],
+    live: &Live,
+) -> io::Result<Outcome<Option<SenderReport>>> {
+    let clock = Clock::start();
+    let mut sender = Sender::new(settings, source, secret);
+    let mut input = Input::new(data);
+    let mut samples = Samples::default();
+    let mut answer = Vec::new();
+    loop {
+        let now = clock.now();
+        let ends = sender
+            .opened()
+            .map_or(Time::NEVER, |opened| opened + live.duration);
+        if live.stop.is_given() || ends <= now {
+            sender.stop(now);
+        }
+        port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
+        if samples.is_due(now) {
+            live.tell(samples.take_sender(now, &sender));
+        }
+        if let Some(ending) = sender.ending() {
+            // A refusal may still be to be sent.
+            port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
+            return Ok(Outcome {
+                ending,
+                report: sender.report(),
+                ignored: *sender.ignored(),
+                unsent: port.finish()?,
+                samples: samples.finish(),
+                lasted: now,
+            });
+        }
+        let end = if ends > now { ends } else { Time::NEVER };
+        let due = sender.poll_timeout().min(samples.next()).min(end);
+        let data = input.descriptor(&sender).unwrap_or(port.as_fd());
+        wait(
+            [port.as_fd(), live.descriptor(port.as_fd()), data],
+            due.since(clock.now()),
+        )?;
+        let now = clock.now();
+        port.receive(
+            || clock.now(),
+            |port, from, _marked, datagram| {
+                sender.handle_datagram(now, from, datagram, &mut answer);
+                if answer.is_empty() {
+                    Ok(())
+                } else {
+                    port.send(now, from, false, &answer)
+                }
+            },
+        )?;
+        input.read(now, &mut sender)?;
+    }
+}
+
+/// Opens a session with the sender that `settings` name, and writes what arrives to `data`, if anybody wants it.
+///
+/// # Errors
+/// Those of writing the data, of waiting, and of a capture. A datagram that cannot be sent is none, and somebody who wants no more data ends the
+/// session in good order.
+pub fn receive(
+    mut port: Port,
+    settings: ReceiverSettings,
+    mut data: Option<Box<dyn Write + Send>>,
+    client: Nonce,
+    live: &Live,
+) -> io::Result<Outcome<ReceiverReport>> {
+    let clock = Clock::start();
+    let mut receiver = Receiver::new(clock.now(), settings, client);
+    let mut samples = Samples::default();
+    let mut payload = Vec::new();
+    loop {
+        let now = clock.now();
+        let ends = receiver
+            .report()
+            .begun
+            .map_or(Time::NEVER, |begun| begun + live.duration);
+        if live.stop.is_given() || ends <= now {
+            receiver.stop(now);
+        }
+        port.send_all(now, false, |output| receiver.poll_transmit(now, output))?;
+        if samples.is_due(now) {
+            live.tell(samples.take_receiver(now, &receiver));
+        }
+        if let Some(ending) = receiver.ending() {
+            return Ok(Outcome {
+                ending,
+                report: receiver.report(),
+                ignored: *receiver.ignored(),
+                unsent: port.finish()?,
+                samples: samples.finish(),
+                lasted: now,
+            });
+        }
+        let end = if ends > now { ends } else { Time::NEVER };
+        let due = receiver.poll_timeout().min(samples.next()).min(end);
+        wait(
+            [port.as_fd(), live.descriptor(port.as_fd())],
+            due.since(clock.now()),
+        )?;
+        // Each datagram is answered at its own moment, as far as there is one: what waited in the socket was there before.
+        port.receive(
+            || clock.now(),
+            |port, _from, marked, datagram| {
+                let now = clock.now();
+                receiver.handle_datagram(now, datagram, marked, &mut payload);
+                port.send_all(now, false, |output| receiver.poll_transmit(now, output))
+            },
+        )?;
+        if hand_over(&mut payload, &mut data)? {
+            live.stop.give();
+        }
+    }
+}
+
+/// Writes what has arrived; whether nobody reads it any more.
+fn hand_over(payload: &mut Vec<u8>, data: &mut Option<Box<dyn Write + Send>>) -> io::Result<bool> {
+    let written = match data {
+        Some(data) if !payload.is_empty() => data.write_all(payload).and_then(|()| data.flush()),
+        _ => Ok(()),
+    };
+    payload.clear();
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            *data = None;
+            Ok(true)
+        }
+        written => written.map(|()| false),
+    }
+}

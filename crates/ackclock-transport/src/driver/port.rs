@@ -1,0 +1,242 @@
+//! A UDP socket that takes and gives many datagrams at once (GSO, GRO, recvmmsg), never cut by IP, with their ECN bits.
+
+use crate::background::Background;
+use ackclock_core::packet::Ecn;
+use ackclock_core::units::Time;
+use ackclock_pcap::{PcapWriter, encode_datagram};
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Asked for, so that what arrives while something else runs is kept; the system gives less if it must (`net.core.rmem_max`).
+const BUFFER: usize = 1 << 22;
+/// The largest datagram there is, and so what the system may put together (GRO).
+const LARGEST: usize = 1 << 16;
+
+/// See the module.
+pub struct Port {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+    capture: Option<PcapWriter<Background>>,
+    packet: Vec<u8>,
+    batch: Batch,
+    buffers: Vec<Vec<u8>>,
+    unsent: (u64, Option<io::Error>),
+}
+
+/// Datagrams that go to one address, all of one length but the last.
+#[derive(Debug, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    to: Option<SocketAddr>,
+    /// Length of the first one.
+    segment: usize,
+    count: usize,
+}
+
+impl fmt::Debug for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Port({})", self.local)
+    }
+}
+
+impl Port {
+    /// A socket at that address; port 0 for any. Keeps a capture of all that is sent and received there, if `capture` is a file.
+    ///
+    /// # Errors
+    /// Those of making the socket and writing to the file.
+    pub fn bind(address: SocketAddr, capture: Option<File>) -> io::Result<Self> {
+        let socket = UdpSocket::bind(address)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        // More is better and less will do.
+        let _ = state.set_recv_buffer_size((&socket).into(), BUFFER);
+        let _ = state.set_send_buffer_size((&socket).into(), BUFFER);
+        let capture = match capture {
+            Some(file) => Some(PcapWriter::new(Background::new(file)?, 0)?),
+            None => None,
+        };
+        Ok(Port {
+            local: socket.local_addr()?,
+            socket,
+            state,
+            capture,
+            packet: Vec::new(),
+            batch: Batch::default(),
+            buffers: (0..BATCH_SIZE).map(|_| vec![0; LARGEST]).collect(),
+            unsent: (0, None),
+        })
+    }
+
+    /// Where it is. The host is the one that was last written to, once somebody has.
+    pub const fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Sends what `poll` appends to what it is given, until it has no more. What goes to one address leaves in as few calls as can be.
+    pub fn send_all(
+        &mut self,
+        now: Time,
+        ecn: bool,
+        mut poll: impl FnMut(&mut Vec<u8>) -> Option<SocketAddr>,
+    ) -> io::Result<()> {
+        loop {
+            let begin = self.batch.bytes.len();
+            let Some(to) = poll(&mut self.batch.bytes) else {
+                return self.send_batch(now, ecn);
+            };
+            let length = self.batch.bytes.len() - begin;
+            if self.batch.count > 0 && (self.batch.to != Some(to) || length > self.batch.segment) {
+                let last = self.batch.bytes.split_off(begin);
+                self.send_batch(now, ecn)?;
+                self.batch.bytes.extend_from_slice(&last);
+            }
+            if self.batch.count == 0 {
+                (self.batch.to, self.batch.segment) = (Some(to), length);
+            }
+            self.batch.count += 1;
+            let is_full = self.batch.count >= self.state.max_gso_segments()
+                || self.batch.bytes.len() + self.batch.segment > LARGEST - 100; // headers
+            if length < self.batch.segment || is_full {
+                self.send_batch(now, ecn)?;
+            }
+        }
+    }
+
+    fn send_batch(&mut self, now: Time, ecn: bool) -> io::Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        if let Some(to) = batch.to {
+            self.put(now, to, ecn, &batch.bytes, batch.segment)?;
+        }
+        self.batch.bytes = batch.bytes;
+        self.batch.bytes.clear();
+        Ok(())
+    }
+
+    /// Sends one datagram.
+    pub fn send(&mut self, now: Time, to: SocketAddr, ecn: bool, datagram: &[u8]) -> io::Result<()> {
+        self.put(now, to, ecn, datagram, datagram.len())
+    }
+
+    /// What the system does not take is lost, as if on the way: only a count tells.
+    fn put(&mut self, now: Time, to: SocketAddr, ecn: bool, bytes: &[u8], segment: usize) -> io::Result<()> {
+        let source = Some(self.local.ip()).filter(|ip| !ip.is_unspecified());
+        let transmit = Transmit {
+            destination: to,
+            ecn: ecn.then_some(EcnCodepoint::Ect0),
+            contents: bytes,
+            segment_size: (segment < bytes.len()).then_some(segment),
+            src_ip: source,
+        };
+        let sent = loop {
+            match self.state.try_send((&self.socket).into(), &transmit) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                sent => break sent,
+            }
+        };
+        if let Err(error) = sent {
+            self.unsent.0 += bytes.len().div_ceil(segment) as u64;
+            self.unsent.1 = Some(error);
+            return Ok(());
+        }
+        let ecn = if ecn { Ecn::Capable } else { Ecn::NotCapable };
+        let local = self.local;
+        bytes
+            .chunks(segment)
+            .try_for_each(|datagram| self.keep(now, local, to, ecn, datagram))
+    }
+
+    /// Hands on all datagrams that are there: where each came from, whether it is marked (CE), its bytes.
+    pub fn receive(
+        &mut self,
+        now: impl Fn() -> Time,
+        mut handle: impl FnMut(&mut Self, SocketAddr, bool, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut buffers = std::mem::take(&mut self.buffers);
+        let result = self.receive_into(&mut buffers, now, &mut handle);
+        self.buffers = buffers;
+        result
+    }
+
+    fn receive_into(
+        &mut self,
+        buffers: &mut [Vec<u8>],
+        now: impl Fn() -> Time,
+        handle: &mut impl FnMut(&mut Self, SocketAddr, bool, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut metas = [RecvMeta::default(); BATCH_SIZE];
+        let count = {
+            let mut slices: Vec<IoSliceMut<'_>> =
+                buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            match self.state.recv((&self.socket).into(), &mut slices, &mut metas) {
+                Ok(count) => count,
+                // Nothing is there; or an ICMP message has come, which anybody can send.
+                Err(_) => return Ok(()),
+            }
+        };
+        for (buffer, meta) in buffers.iter().zip(&metas[..count]) {
+            if let Some(ip) = meta.dst_ip {
+                self.local.set_ip(ip);
+            }
+            let ecn = match meta.ecn {
+                Some(EcnCodepoint::Ce) => Ecn::Marked,
+                Some(EcnCodepoint::Ect0) => Ecn::Capable,
+                Some(EcnCodepoint::Ect1) => Ecn::CapableL4s,
+                None => Ecn::NotCapable,
+            };
+            let from = canonical(meta.addr);
+            for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                if self.capture.is_some() {
+                    self.keep(now(), from, self.local, ecn, datagram)?;
+                }
+                handle(self, from, ecn == Ecn::Marked, datagram)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        to: SocketAddr,
+        ecn: Ecn,
+        datagram: &[u8],
+    ) -> io::Result<()> {
+        let Some(capture) = &mut self.capture else {
+            return Ok(());
+        };
+        if encode_datagram(from, to, ecn, datagram, &mut self.packet) {
+            capture.write(now, &self.packet, self.packet.len() as u32)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the capture. What could not be sent: how many datagrams, and the system's last word on them.
+    ///
+    /// # Errors
+    /// Those of writing the capture.
+    pub fn finish(mut self) -> io::Result<(u64, Option<io::Error>)> {
+        if let Some(capture) = self.capture.take() {
+            capture.finish()?;
+        }
+        Ok(self.unsent)
+    }
+}
+
+/// An IPv4 address as itself, whatever the socket shows it as.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match (address, address.ip().to_canonical()) {
+        (SocketAddr::V6(_), IpAddr::V4(ip)) => SocketAddr::from((ip, address.port())),
+        _ => address,
+    }
+}
+
+impl AsFd for Port {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

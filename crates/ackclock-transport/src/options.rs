@@ -1,0 +1,241 @@
+//! What the commands `send` and `receive` are told, as they write it; what is wrong is said in the names of the command line.
+
+use crate::keys::SharedKey;
+use crate::session::{ReceiverSettings, SenderSettings, Source, Written};
+use crate::wire::LONGEST_PAYLOAD;
+use ackclock_core::datagram::DatagramParameters;
+use ackclock_core::rate_control::RateControlKind;
+use ackclock_core::registry::{Chosen, Kind, choose};
+use ackclock_core::scenario::error::{Error, Result};
+use ackclock_core::scenario::files::NoFiles;
+use ackclock_core::scenario::parse::from_tree;
+use ackclock_core::scenario::quantity::Segments;
+use ackclock_core::streams::Streams;
+use ackclock_core::units::{BitRate, Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+
+/// Of `ackclock send`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendOptions {
+    /// The rate controls that are offered; all with their defaults if none is named.
+    #[serde(rename = "--control", default)]
+    controls: Vec<Value>,
+    /// Highest rate.
+    #[serde(rename = "--max-rate", default)]
+    most: Option<BitRate>,
+    /// Payload of a packet.
+    #[serde(rename = "--payload")]
+    payload: Bytes,
+    /// Tick of the timer.
+    #[serde(rename = "--tick")]
+    tick: Span,
+    /// Packets that may leave together.
+    #[serde(rename = "--burst")]
+    burst: Segments,
+    /// Most that a packet is late by chance.
+    #[serde(rename = "--jitter", default)]
+    jitter: Span,
+    /// How late a packet may be without losing its turn.
+    #[serde(rename = "--catch-up")]
+    catch_up: Span,
+    /// Made-up data: so much; without end if there is none.
+    #[serde(rename = "--bytes", default)]
+    bytes: Option<Bytes>,
+    /// Whether data comes from somebody who writes.
+    #[serde(rename = "DATA", default)]
+    is_written: bool,
+    /// Whether receivers anywhere are served, not only near ones.
+    anywhere: bool,
+}
+
+/// Of `ackclock receive`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReceiveOptions {
+    /// Where the sender waits.
+    #[serde(rename = "SENDER")]
+    sender: String,
+    /// The rate control.
+    #[serde(rename = "--control")]
+    control: Value,
+    /// Highest rate.
+    #[serde(rename = "--max-rate", default)]
+    most: Option<BitRate>,
+    /// Payload of a packet.
+    #[serde(rename = "--payload")]
+    payload: Bytes,
+    /// How long to try.
+    #[serde(rename = "--wait")]
+    wait: Span,
+}
+
+impl SendOptions {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Bad input: option, value, remedy.
+    pub fn read(tree: Value) -> Result<Self> {
+        let options: SendOptions = from_tree(tree)?;
+        check_payload(options.payload)?;
+        for control in &options.controls {
+            chosen(control)?;
+        }
+        Ok(options)
+    }
+
+    /// What a sender is told.
+    ///
+    /// # Errors
+    /// A control that cannot be.
+    pub fn settings(&self, key: SharedKey, seed: u64) -> Result<(SenderSettings, Source)> {
+        let default = || {
+            RateControlKind::entries()
+                .iter()
+                .map(|entry| json!({ "kind": entry.name }))
+                .collect()
+        };
+        let controls = if self.controls.is_empty() {
+            default()
+        } else {
+            self.controls.clone()
+        };
+        let settings = SenderSettings {
+            key,
+            controls: controls.iter().map(chosen).collect::<Result<_>>()?,
+            most: self.most,
+            datagrams: DatagramParameters {
+                mss: self.payload,
+                granularity: self.tick,
+                burst: self.burst,
+                send_jitter: self.jitter,
+                ..DatagramParameters::default()
+            },
+            catch_up: self.catch_up,
+            streams: Streams::new(seed, 0),
+            anywhere: self.anywhere,
+        };
+        let source = if self.is_written {
+            Source::Written(Written::default())
+        } else {
+            Source::Synthetic(self.bytes)
+        };
+        Ok((settings, source))
+    }
+}
+
+impl ReceiveOptions {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Bad input: option, value, remedy.
+    pub fn read(tree: Value) -> Result<Self> {
+        let options: ReceiveOptions = from_tree(tree)?;
+        check_payload(options.payload)?;
+        chosen(&options.control)?;
+        options.sender()?;
+        Ok(options)
+    }
+
+    /// Where the sender waits.
+    ///
+    /// # Errors
+    /// It is no address.
+    pub fn sender(&self) -> Result<SocketAddr> {
+        let wrong = |_| {
+            let remedy = "is no address; write for example 127.0.0.1:7400 or [::1]:7400";
+            Error::new("SENDER", &json!(self.sender), remedy)
+        };
+        self.sender.parse().map_err(wrong)
+    }
+
+    /// The registered name of the control.
+    ///
+    /// # Errors
+    /// There is no such control.
+    pub fn control(&self) -> Result<&'static str> {
+        chosen(&self.control).map(|control| control.name)
+    }
+
+    /// What a receiver is told.
+    ///
+    /// # Errors
+    /// A control that cannot be.
+    pub fn settings(&self, key: SharedKey) -> Result<ReceiverSettings> {
+        Ok(ReceiverSettings {
+            key,
+            sender: self.sender()?,
+            control: chosen(&self.control)?,
+            payload: self.payload,
+            most: self.most,
+            wait: self.wait,
+        })
+    }
+}
+
+fn chosen(control: &Value) -> Result<Chosen<RateControlKind>> {
+    choose(control, &NoFiles).map_err(|error| error.within("--control"))
+}
+
+fn check_payload(payload: Bytes) -> Result<()> {
+    if (1..=LONGEST_PAYLOAD as u64).contains(&payload.0) {
+        return Ok(());
+    }
+    let remedy = format!("does not fit into a datagram; write 1 to {LONGEST_PAYLOAD} bytes");
+    Err(Error::new("--payload", &json!(payload), &remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(field: &str, value: Value) -> Value {
+        let mut tree = json!({
+            "--payload": "1000 bytes", "--tick": "1 ms", "--burst": "2 packets", "--catch-up": "10 ms", "anywhere": false,
+        });
+        tree[field] = value;
+        tree
+    }
+
+    fn refusal(field: &str, value: Value) -> String {
+        SendOptions::read(with(field, value)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_the_words_of_the_command_line() {
+        assert!(refusal("--max-rate", json!("45")).starts_with("--max-rate: \"45\" has no unit"));
+        assert!(refusal("--payload", json!("1500 bytes")).starts_with("--payload: "));
+        assert!(refusal("--control", json!([{ "kind": "tfrcq" }])).starts_with("--control.kind: "));
+        assert!(
+            refusal("--control", json!([{ "kind": "gaimd", "decrease": 2.0 }]))
+                .starts_with("--control.decrease: ")
+        );
+    }
+
+    #[test]
+    fn all_controls_are_offered_unless_some_are_named() {
+        let offered = |tree| {
+            let (settings, _) = SendOptions::read(tree)
+                .unwrap()
+                .settings(SharedKey::public(), 1)
+                .unwrap();
+            settings
+                .controls
+                .iter()
+                .map(|control| control.name)
+                .collect::<Vec<_>>()
+        };
+        let all: Vec<_> = RateControlKind::entries()
+            .iter()
+            .map(|entry| entry.name)
+            .collect();
+        assert_eq!(offered(with("--burst", json!("3 packets"))), all);
+        assert_eq!(
+            offered(with("--control", json!([{ "kind": "gaimd" }]))),
+            ["gaimd"]
+        );
+    }
+}

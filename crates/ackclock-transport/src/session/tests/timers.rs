@@ -1,0 +1,149 @@
+//! Real timers are late. The rate is kept all the same, and bursts are no larger than the lateness explains.
+
+use crate::bursts::Bursts;
+use crate::keys::SharedKey;
+use crate::session::{Sender, SenderSettings, Source};
+use crate::wire::{self, ControlName, Envelope, FIRST_OF_OTHERS, Hello, Message, Start};
+use ackclock_core::datagram::DatagramParameters;
+use ackclock_core::registry::choose;
+use ackclock_core::scenario::files::NoFiles;
+use ackclock_core::streams::Streams;
+use ackclock_core::units::{BitRate, Bytes, Span, Time};
+use serde_json::json;
+use std::net::SocketAddr;
+
+const CATCH_UP: Span = Span::from_millis(10);
+
+/// A sender with a session, that has the rate of its cap for a long time: nobody answers, which is noticed later.
+fn opened(most: BitRate, tick: Span) -> Sender {
+    let settings = SenderSettings {
+        key: SharedKey::public(),
+        // Its first round is longer than the test, at a rate above every cap.
+        controls: vec![
+            choose(
+                &json!({ "kind": "tfrcp", "initial_rate": "100000 packets/s", "round": "100 s" }),
+                &NoFiles,
+            )
+            .unwrap(),
+        ],
+        most: Some(most),
+        datagrams: DatagramParameters {
+            granularity: tick,
+            ..DatagramParameters::default()
+        },
+        catch_up: CATCH_UP,
+        streams: Streams::new(1, 0),
+        anywhere: false,
+    };
+    let mut sender = Sender::new(settings, Source::Synthetic(None), &[1; 32]);
+    let from = SocketAddr::from(([127, 0, 0, 1], 7001));
+    let (key, mut bytes, mut answer) = (SharedKey::public(), Vec::new(), Vec::new());
+    wire::write(
+        &Message::Hello(Hello { client: [1; 16] }),
+        0,
+        FIRST_OF_OTHERS,
+        key.opening(),
+        &mut bytes,
+    );
+    sender.handle_datagram(Time::ZERO, from, &bytes, &mut answer);
+    let envelope = Envelope::open(&answer).unwrap();
+    let Ok(Message::Cookie(cookie)) = envelope.message() else {
+        panic!("COOKIE")
+    };
+    let start = Message::Start(Start {
+        client: cookie.client,
+        server: cookie.server,
+        cookie: cookie.cookie,
+        control: ControlName::new("tfrcp").unwrap(),
+        most_bit_per_s: u64::MAX,
+    });
+    bytes.clear();
+    wire::write(
+        &start,
+        envelope.connection,
+        FIRST_OF_OTHERS,
+        key.opening(),
+        &mut bytes,
+    );
+    sender.handle_datagram(Time::ZERO, from, &bytes, &mut answer);
+    sender
+}
+
+/// What leaves within nine seconds, before the silence is noticed, from a program that is woken as late as `late` says.
+fn leaving(sender: &mut Sender, mut late: impl FnMut() -> Span) -> (u64, Bursts) {
+    let mut output = Vec::new();
+    let mut now = Time::ZERO;
+    while now < Time::from_seconds(9.0) {
+        output.clear();
+        while sender.poll_transmit(now, &mut output).is_some() {
+            output.clear();
+        }
+        let due = sender.poll_timeout().max(now);
+        now = due + late();
+    }
+    let report = sender.report().unwrap();
+    (report.statistics.sent, report.bursts)
+}
+
+/// In packets per second, of a cap in packets of this length.
+fn cap(packets_per_s: f64) -> BitRate {
+    let on_wire = (wire::Data::length(1000) + 48) as f64;
+    BitRate::from_bit_per_s((packets_per_s * on_wire * 8.0).ceil() as u64)
+}
+
+#[test]
+fn the_mean_rate_is_kept_by_coarse_and_late_timers() {
+    let mut late = Streams::new(3, 0).stream("late");
+    for milliseconds in [1, 10, 20] {
+        let tick = Span::from_millis(milliseconds);
+        for rate in [49.0, 50.0, 333.0, 12_345.6] {
+            // On time; late by up to half a tick; and once in a while by as much as is caught up.
+            for most in [Span::ZERO, tick / 2, CATCH_UP] {
+                let mut sender = opened(cap(rate), tick);
+                let mut count = 0;
+                let (sent, bursts) = leaving(&mut sender, || {
+                    count += 1;
+                    if most < CATCH_UP || count % 20 == 0 {
+                        late.uniform_span(most)
+                    } else {
+                        Span::ZERO
+                    }
+                });
+                let error = sent as f64 / (rate * 9.0) - 1.0;
+                // A packet more or less at the ends, where there are few.
+                let allowed = 0.01_f64.max(1.5 / (rate * 9.0));
+                assert!(
+                    error.abs() < allowed,
+                    "{milliseconds} ms, {rate}, late by {most:?}: {error}"
+                );
+                let explained = rate * (tick + most).as_seconds();
+                let largest = bursts.largest() as f64;
+                assert!(
+                    largest <= 2.0 * explained.ceil() + 2.0,
+                    "{milliseconds} ms, {rate}, {most:?}: {largest}"
+                );
+            }
+        }
+    }
+}
+
+/// What a pause of the program would have sent is not sent afterwards.
+#[test]
+fn a_long_pause_is_not_made_up_for() {
+    let rate = 1000.0;
+    let mut sender = opened(cap(rate), Span::from_millis(1));
+    let mut count = 0;
+    let (sent, bursts) = leaving(&mut sender, || {
+        count += 1;
+        if count == 1000 {
+            Span::from_millis(3000)
+        } else {
+            Span::ZERO
+        }
+    });
+    assert!(sent as f64 <= rate * (9.0 - 3.0 + 0.02), "{sent}");
+    assert!(sent as f64 >= rate * (9.0 - 3.0) * 0.99, "{sent}");
+    let most = rate * (CATCH_UP.as_seconds() + 0.002) * 2.0;
+    assert!(bursts.largest() as f64 <= most, "{}", bursts.largest());
+    assert!(sender.report().unwrap().statistics.sent_bytes == Bytes(sent * 1000));
+}

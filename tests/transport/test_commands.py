@@ -1,0 +1,258 @@
+"""`ackclock send` and `ackclock receive` on this machine's loopback, two processes each time.
+
+How fast they are depends on what else the machine does, so no test demands a rate: what is demanded holds however late
+everything is.
+"""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ackclock import Result
+from ackclock.registry import registry
+
+# A busy machine is late to everything.
+PATIENCE_S = 90
+
+KEY = ("--key-file", "key")
+CONTROLS = [entry["name"] for entry in registry()["rate_controls"]]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sessions on sockets need Linux")
+
+
+class Side:
+    """A command that runs."""
+
+    def __init__(self, place: Path, *arguments: str, **streams: object) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ackclock", *arguments], cwd=place, stderr=subprocess.PIPE,
+            **({"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE} | streams),
+        )  # fmt: skip
+
+    def finish(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, (out or b"").decode(), err.decode()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+class Sending(Side):
+    """A sender that waits."""
+
+    def __init__(self, place: Path, *arguments: str, host: str = "127.0.0.1", **streams: object) -> None:
+        super().__init__(place, "send", *arguments, "--listen", f"{host}:0", "-o", "sent", **streams)
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline().decode()
+        found = re.fullmatch(r"waiting on (\S+)\n", line)
+        assert found, line
+        self.address = found[1]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "key").write_text("a key that both sides have\n")
+    (tmp_path / "other").write_text("a key that nobody else has\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(place: Path) -> Iterator[contextlib.ExitStack]:
+    """Ends whatever still runs."""
+    with contextlib.ExitStack() as stack:
+        yield stack
+    assert not [path for path in place.iterdir() if path.name.startswith(".ackclock")]
+
+
+def sending(stack: contextlib.ExitStack, place: Path, *arguments: str, **more: object) -> Sending:
+    side = Sending(place, *arguments, **more)  # type: ignore[arg-type]
+    stack.callback(side.end)
+    return side
+
+
+def receiving(stack: contextlib.ExitStack, place: Path, *arguments: str, **more: object) -> Side:
+    side = Side(place, "receive", *arguments, "-o", "received", **more)
+    stack.callback(side.end)
+    return side
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_made_up_data_arrives(place: Path, run: contextlib.ExitStack, control: str) -> None:
+    sender = sending(run, place, *KEY, "--bytes", "200 kB", "--json", "--pcap", "--max-rate", "5 Mbit/s")
+    receiver = receiving(run, place, sender.address, *KEY, "--control", control, "--json", "--pcap")
+    ends = receiver.finish(), sender.finish()
+    assert [end[0] for end in ends] == [0, 0], ends
+    there, here = (json.loads(end[1]) for end in ends)
+    assert here["session"]["ending"] == there["session"]["ending"] == "finished"
+    assert here["session"]["control"] == there["session"]["control"] == control
+    sent, received = Result.load(place / "sent"), Result.load(place / "received")
+    flow, arrived = (result.tables["flows"].to_pylist()[0] for result in (sent, received))
+    assert flow["sent_packets"] == 200
+    assert arrived["delivered_bytes"] <= 200_000
+    assert flow["delivered_bytes"] <= arrived["delivered_bytes"]  # the last feedback may be lost
+    assert arrived["lost_packets"] + arrived["delivered_bytes"] / 1000 <= 200
+    assert arrived["throughput_bit_per_s"] > arrived["goodput_bit_per_s"]
+    assert 0 < flow["rtt_min_s"] <= flow["rtt_mean_s"] <= flow["rtt_max_s"]
+    bursts = sent.tables["bursts"].to_pylist()
+    assert sum(row["packets"] * row["bursts"] for row in bursts) == 200
+    samples = sent.tables["samples"].to_pydict()
+    assert samples["sent_packets"] == sorted(samples["sent_packets"])
+    assert not sent.partial
+    assert not received.partial
+    data = [packet for packet in datagrams(place / "sent" / "pcap" / "session.pcap") if packet[3] == 4]
+    assert len(data) == 200
+    assert all(packet[:3] == b"AC\x01" for packet in data)
+
+
+def datagrams(capture: Path) -> Iterator[bytes]:
+    """The UDP payloads of a capture of IPv4 packets."""
+    octets = capture.read_bytes()
+    position = 24
+    while position < len(octets):
+        length = struct.unpack_from("<I", octets, position + 8)[0]
+        packet = octets[position + 16 : position + 16 + length]
+        assert (packet[0], packet[9]) == (0x45, 17)
+        yield packet[28:]
+        position += 16 + length
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_a_file_goes_through_pipes(place: Path, run: contextlib.ExitStack, host: str) -> None:
+    if host == "[::1]" and not has_ipv6():
+        pytest.skip("no IPv6 here")
+    text = b"".join(b"%07d\n" % number for number in range(20_000))
+    (place / "in").write_bytes(text)
+    with (place / "in").open("rb") as source, (place / "out").open("wb") as sink:
+        sender = sending(run, place, "-", *KEY, "--max-rate", "20 Mbit/s", host=host, stdin=source)
+        receiver = receiving(run, place, sender.address, "-", *KEY, stdout=sink)
+        ends = receiver.finish(), sender.finish()
+    assert [end[0] for end in ends] == [0, 0], ends
+    arrived = (place / "out").read_bytes()
+    flow = Result.load(place / "received").tables["flows"].to_pylist()[0]
+    assert len(arrived) == flow["delivered_bytes"]
+    # Datagrams may be lost, if the machine is so busy that its buffers run over; whole ones, and no other bytes.
+    assert set(arrived.split(b"\n")) <= set(text.split(b"\n"))
+    if len(arrived) == len(text):
+        assert arrived == text
+
+
+def test_another_key_is_none(place: Path, run: contextlib.ExitStack) -> None:
+    sender = sending(run, place, *KEY, "--bytes", "20 kB", "--json")
+    code, _, err = receiving(run, place, sender.address, "--key-file", "other", "--wait", "1 s").finish()
+    assert code == 3
+    assert err.splitlines()[-1].startswith(f"ackclock: no answer from {sender.address}")
+    assert receiving(run, place, sender.address, *KEY, "--wait", "60 s").finish()[0] == 0
+    code, out, err = sender.finish()
+    assert code == 0, err
+    assert json.loads(out)["session"]["ignored"]["unauthenticated"] > 0
+
+
+@pytest.mark.parametrize("killed", ["sender", "receiver"])
+def test_who_is_left_alone_stops_and_says_why(place: Path, run: contextlib.ExitStack, killed: str) -> None:
+    sender = sending(run, place, *KEY)
+    receiver = receiving(run, place, sender.address, "-", *KEY)
+    assert receiver.process.stdout is not None
+    assert receiver.process.stdout.read(5000)  # they are at it
+    gone, left = (sender, receiver) if killed == "sender" else (receiver, sender)
+    gone.process.kill()
+    code, _, err = left.finish()
+    assert code == 4, err
+    said = re.search(r"ackclock: nothing was heard from \S+ for ([\d.]+) s; the session was given up\n", err)
+    assert said, err
+    assert 10 <= float(said[1]) < 20
+    assert Result.load(place / ("received" if killed == "sender" else "sent")).run["session"]["ending"] == "silence"
+
+
+@pytest.mark.parametrize("interrupted", ["sender", "receiver"])
+def test_ctrl_c_ends_both_in_good_order(place: Path, run: contextlib.ExitStack, interrupted: str) -> None:
+    sender = sending(run, place, *KEY)
+    receiver = receiving(run, place, sender.address, "-", *KEY)
+    assert receiver.process.stdout is not None
+    assert receiver.process.stdout.read(5000)
+    (sender if interrupted == "sender" else receiver).process.send_signal(signal.SIGINT)
+    ends = receiver.finish(), sender.finish()
+    assert [end[0] for end in ends] == [0, 0], ends
+    here, there = (Result.load(place / name).run["session"]["ending"] for name in ("sent", "received"))
+    assert {here, there} == {"stopped", "peer_stopped"}
+    assert (here == "stopped") == (interrupted == "sender")
+
+
+def test_who_wants_no_more_ends_the_session(place: Path, run: contextlib.ExitStack) -> None:
+    sender = sending(run, place, *KEY)
+    reader, writer = os.pipe()
+    receiver = receiving(run, place, sender.address, "-", *KEY, stdout=writer)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        assert pipe.read(1000)
+    assert receiver.finish()[0] == 0
+    assert sender.finish()[0] == 0
+
+
+def test_a_sender_that_is_interrupted_before_its_end_says_so(place: Path, run: contextlib.ExitStack) -> None:
+    sender = sending(run, place, *KEY, "--bytes", "1 GB", "--max-rate", "1 Mbit/s")
+    receiver = receiving(run, place, sender.address, "-", *KEY)
+    assert receiver.process.stdout is not None
+    assert receiver.process.stdout.read(2000)
+    sender.process.send_signal(signal.SIGINT)
+    assert sender.finish()[0] == 130
+    assert Result.load(place / "sent").partial
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("send",), "--key-file: is missing"),
+        (("send", "--insecure", "--listen", "8.8.8.8:1"), "--listen 8.8.8.8:1: is no private address"),
+        (("receive", "8.8.8.8:1", "--insecure"), "SENDER 8.8.8.8:1: is no private address"),
+        (("receive", "127.0.0.1", "--insecure"), 'SENDER: "127.0.0.1" is no address with a port'),
+        (("receive", "::1:5", "--insecure"), 'SENDER: "::1:5" is no address with a port'),
+        (("send", "--insecure", "--control", "reno"), "--control.kind: "),
+        (("send", "--insecure", "--control", "{ kind = 'gaimd', decrease = 2 }"), "--control.decrease: "),
+        (("send", "--insecure", "--payload", "1300 bytes"), "--payload: "),
+        (("send", "--insecure", "--max-rate", "5"), '--max-rate: "5" has no unit'),
+        (("send", "--insecure", "--tick", "soon"), "--tick: "),
+        (("send", "--insecure", "--bytes", "1 MB", "-"), "--bytes 1 MB: is of no use"),
+        (("send", "--insecure", "--key-file", "key"), "--insecure: is of no use"),
+        (("send", "--key-file", "short"), "--key-file: holds a key of 5 bytes"),
+        (("receive", "127.0.0.1:1", "-", "--insecure", "--json"), "--json: is of no use"),
+    ],
+)
+def test_bad_input_is_one_line(place: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    (place / "short").write_text("short\n")
+    before = sorted(path.name for path in place.rglob("*"))
+    side = Side(place, *arguments)
+    code, out, err = side.finish()
+    assert (code, out) == (2, ""), err
+    assert err.startswith(f"ackclock: {complaint}"), err
+    assert len(err.splitlines()) == 1
+    assert sorted(path.name for path in place.rglob("*") if path.name != "out") == before
+
+
+def test_the_receiver_may_ask_for_what_is_offered_alone(place: Path, run: contextlib.ExitStack) -> None:
+    sender = sending(run, place, *KEY, "--control", "gaimd")
+    code, _, err = receiving(run, place, sender.address, *KEY, "--control", "tfrcp").finish()
+    assert code == 2
+    assert err.splitlines()[-1].startswith(f"ackclock: --control: {sender.address} does not offer it")
