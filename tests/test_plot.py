@@ -96,7 +96,7 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
 # Of flows that end, that are more than one, that last longer, whose control allows or estimates a rate.
 OF_OTHER_FLOWS = (
     "completion_time", "equivalence", "spread", "rate_variation", "allowed_rate", "loss_event_rate", "rate_estimate",
-    "estimate_bias", "estimate_settling_time",
+    "estimate_bias", "estimate_settling_time", "unfinished",
 )  # fmt: skip
 
 

@@ -36,14 +36,17 @@ def total(name: str) -> Callable[[Result], list[Value]]:
 def total_rate(name: str) -> Callable[[Result], list[Value]]:
     """The sum of a rate over instances, unknown if all are; of arrivals, each for its part of the measured time."""
     all_there = total(name)
+    each_for_its_time = per_flow((name, "measured_s"), lambda rows: float(np.nansum(rows[name] * rows["measured_s"])))
 
     def values(result: Result) -> list[Value]:
-        partly = per_flow((name, "measured_s"), lambda rows: float(np.nansum(rows[name] * rows["measured_s"])))
+        found = all_there(result)
+        if not any(one.subject in arriving(result, one.point) for one in found):
+            return found
         return [
-            Value(*whole[:3], part.value / measured_s(result, whole.point))
+            whole._replace(value=part.value / measured_s(result, whole.point))
             if whole.subject in arriving(result, whole.point)
             else whole
-            for whole, part in zip(all_there(result), partly(result), strict=True)
+            for whole, part in zip(found, each_for_its_time(result), strict=True)
         ]
 
     return values
