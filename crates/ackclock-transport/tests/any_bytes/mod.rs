@@ -116,7 +116,7 @@ impl Pair {
         }
     }
 
-    fn to_sender(&mut self, from: SocketAddr, datagram: &[u8]) {
+    fn tell_sender(&mut self, from: SocketAddr, datagram: &[u8]) {
         let mut answer = Vec::new();
         self.sender.handle_datagram(self.now, from, datagram, &mut answer);
         assert!(
@@ -128,7 +128,7 @@ impl Pair {
         }
     }
 
-    fn to_receiver(&mut self, datagram: &[u8]) {
+    fn tell_receiver(&mut self, datagram: &[u8]) {
         let before = self.payload.len();
         self.receiver
             .handle_datagram(self.now, datagram, false, &mut self.payload);
@@ -174,9 +174,9 @@ impl Pair {
             }
             for datagram in all {
                 if side == 0 {
-                    self.to_sender(address(7001), &datagram)
+                    self.tell_sender(address(7001), &datagram)
                 } else {
-                    self.to_receiver(&datagram)
+                    self.tell_receiver(&datagram)
                 }
             }
         }
@@ -206,17 +206,17 @@ pub fn session(mut data: &[u8]) {
             1 => pair.now = pair.now + Span::from_millis(u64::from(amount) * 100),
             2 | 3 => pair.deliver(what == 3),
             4 => pair.under_way = Default::default(),
-            5 => pair.to_sender(from, take(&mut data, usize::from(amount) * 6)),
-            6 => pair.to_receiver(take(&mut data, usize::from(amount) * 6)),
+            5 => pair.tell_sender(from, take(&mut data, usize::from(amount) * 6)),
+            6 => pair.tell_receiver(take(&mut data, usize::from(amount) * 6)),
             7 | 8 => {
                 let (kind, number) = (byte(&mut data) % 10, byte(&mut data));
                 let top = if matches!(kind, 4..=6) { 0 } else { 1 << 63 };
                 let body = take(&mut data, usize::from(amount));
                 let datagram = pair.sealed(kind, u64::from(number) | top, body);
                 if what == 7 {
-                    pair.to_sender(from, &datagram)
+                    pair.tell_sender(from, &datagram)
                 } else {
-                    pair.to_receiver(&datagram)
+                    pair.tell_receiver(&datagram)
                 }
             }
             9 => pair
