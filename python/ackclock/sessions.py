@@ -147,7 +147,7 @@ def receive(
     data: Data,
     sender: str,
     *,
-    control: str = "tfrcp",
+    control: str = "tfrc",
     max_rate: str | None = None,
     payload: str = "1000 bytes",
     wait: str = "10 s",
