@@ -131,7 +131,8 @@ def send(
     }
     options |= {} if max_rate is None else {"--max-rate": max_rate}
     options |= {} if data.amount is None else {"--bytes": data.amount}
-    finite = data.place is not None or data.amount is not None
+    # Whether an end before its time leaves something unsent that was to be sent.
+    finite = (data.place is not None or data.amount is not None) and duration_s is None
     return _run(
         "send", Path(folder), str(seed), finite=finite, pcap=pcap, options=options,
         work=lambda capture: _native.send(
@@ -147,7 +148,7 @@ def receive(
     data: Data,
     sender: str,
     *,
-    control: str = "tfrcp",
+    control: str = "tfrc",
     max_rate: str | None = None,
     payload: str = "1000 bytes",
     wait: str = "10 s",
@@ -197,7 +198,10 @@ def _run(
     work: Callable[[str | None], dict[str, Any]],
 ) -> Result:  # fmt: skip
     """A session, and its result in the folder."""
-    from ackclock.ways import table_of, version
+    from ackclock.ways import LackingError, table_of, version
+
+    if not hasattr(_native, "send"):
+        raise LackingError("sessions on real sockets need Linux; use a machine that runs it")
 
     with _scratch(folder) if pcap else contextlib.nullcontext() as captures:
         answer = work(None if captures is None else str(captures / "session.pcap"))

@@ -141,7 +141,7 @@ def send(
 @click.argument("sender")
 @click.argument("data", required=False)
 @click.option(
-    "--control", default="tfrcp", show_default=True, metavar="CONTROL",
+    "--control", default="tfrc", show_default=True, metavar="CONTROL",
     help="The rate control to ask for, by name or as a table with parameters; see: ackclock show rate_controls.",
 )  # fmt: skip
 @click.option(

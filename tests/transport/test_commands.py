@@ -127,6 +127,15 @@ def test_made_up_data_arrives(place: Path, run: contextlib.ExitStack, control: s
     assert all(packet[:3] == b"AC\x01" for packet in data)
 
 
+def test_figures_are_refused_in_one_line(place: Path, run: contextlib.ExitStack) -> None:
+    sender = sending(run, place, *KEY, "--bytes", "10 kB")
+    assert receiving(run, place, sender.address, *KEY).finish()[0] == sender.finish()[0] == 0
+    for command in ("plot", "report"):
+        code, _, err = Side(place, command, "sent").finish()
+        assert (code, len(err.splitlines())) == (2, 1)
+        assert err.startswith("ackclock: sent: is of a session on real sockets")
+
+
 def datagrams(capture: Path) -> Iterator[bytes]:
     """The UDP payloads of a capture of IPv4 packets."""
     octets = capture.read_bytes()

@@ -191,13 +191,13 @@ pub fn receive(
             [port.as_fd(), live.descriptor(port.as_fd())],
             due.since(clock.now()),
         )?;
-        // Each datagram is answered at its own moment, as far as there is one: what waited in the socket was there before.
+        // Each datagram is taken and answered at its own moment, and the answers leave together with the next turn of the loop, which is at once.
         port.receive(
             || clock.now(),
             |port, _from, marked, datagram| {
                 let now = clock.now();
                 receiver.handle_datagram(now, datagram, marked, &mut payload);
-                port.send_all(now, false, |output| receiver.poll_transmit(now, output))
+                port.gather(now, false, |output| receiver.poll_transmit(now, output))
             },
         )?;
         if hand_over(&mut payload, &mut data)? {

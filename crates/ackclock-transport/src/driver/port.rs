@@ -15,6 +15,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 const BUFFER: usize = 1 << 22;
 /// The largest datagram there is, and so what the system may put together (GRO).
 const LARGEST: usize = 1 << 16;
+/// IP and UDP headers, which count for the largest.
+const ROOM_FOR_HEADERS: usize = 100;
 
 /// See the module.
 pub struct Port {
@@ -76,8 +78,19 @@ impl Port {
         self.local
     }
 
-    /// Sends what `poll` appends to what it is given, until it has no more. What goes to one address leaves in as few calls as can be.
+    /// Sends what `poll` appends to what it is given, until it has no more.
     pub fn send_all(
+        &mut self,
+        now: Time,
+        ecn: bool,
+        poll: impl FnMut(&mut Vec<u8>) -> Option<SocketAddr>,
+    ) -> io::Result<()> {
+        self.gather(now, ecn, poll)?;
+        self.send_batch(now, ecn)
+    }
+
+    /// As [`Port::send_all`], but the last of it may wait for what comes next, or for [`Port::send_all`], to leave in one call with it.
+    pub fn gather(
         &mut self,
         now: Time,
         ecn: bool,
@@ -86,7 +99,7 @@ impl Port {
         loop {
             let begin = self.batch.bytes.len();
             let Some(to) = poll(&mut self.batch.bytes) else {
-                return self.send_batch(now, ecn);
+                return Ok(());
             };
             let length = self.batch.bytes.len() - begin;
             if self.batch.count > 0 && (self.batch.to != Some(to) || length > self.batch.segment) {
@@ -99,7 +112,7 @@ impl Port {
             }
             self.batch.count += 1;
             let is_full = self.batch.count >= self.state.max_gso_segments()
-                || self.batch.bytes.len() + self.batch.segment > LARGEST - 100; // headers
+                || self.batch.bytes.len() + self.batch.segment > LARGEST - ROOM_FOR_HEADERS;
             if length < self.batch.segment || is_full {
                 self.send_batch(now, ecn)?;
             }

@@ -1,0 +1,127 @@
+//! What strangers send is forgotten: not a byte more is held after a flood than before.
+#![expect(unsafe_code, reason = "an allocator that counts is one")]
+
+use ackclock_core::datagram::DatagramParameters;
+use ackclock_core::rate_control::RateControlKind;
+use ackclock_core::registry::choose;
+use ackclock_core::scenario::files::NoFiles;
+use ackclock_core::streams::Streams;
+use ackclock_core::units::{Span, Time};
+use ackclock_transport::keys::SharedKey;
+use ackclock_transport::session::{Sender, SenderSettings, Source};
+use ackclock_transport::wire::{self, ControlName, Envelope, FIRST_OF_OTHERS, Hello, Message, Start};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Counts the bytes that are held.
+struct Counting;
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: all is left to the system's allocator; only counts are kept.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn sealed(message: &Message<'_>, connection: u64, key: &SharedKey) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    wire::write(message, connection, FIRST_OF_OTHERS, key.opening(), &mut bytes);
+    bytes
+}
+
+/// From everywhere, by somebody with the key and by somebody without: HELLO, and START with a cookie of somebody else.
+fn flood(sender: &mut Sender, now: Time, answer: &mut Vec<u8>) {
+    let keys = [SharedKey::public(), SharedKey::new(&[9; 32]).unwrap()];
+    for count in 0..50_000_u32 {
+        let [a, b, c, d] = count.to_be_bytes();
+        let from = SocketAddr::from(([10, b, c, d], 1000 + u16::from(a)));
+        let key = &keys[count as usize % 2];
+        let client = std::array::from_fn(|index| (count >> (index % 4 * 8)) as u8);
+        sender.handle_datagram(
+            now,
+            from,
+            &sealed(&Message::Hello(Hello { client }), 0, key),
+            answer,
+        );
+        assert_eq!(
+            answer.is_empty(),
+            count % 2 == 1,
+            "an answer to who has the key alone"
+        );
+        let control = ControlName::new("gaimd").unwrap();
+        let start = Start {
+            client,
+            server: [1; 16],
+            cookie: [2; 16],
+            control,
+            most_bit_per_s: 1,
+        };
+        sender.handle_datagram(
+            now,
+            from,
+            &sealed(&Message::Start(start), u64::from(count) | 1, key),
+            answer,
+        );
+        assert!(answer.is_empty());
+    }
+}
+
+#[test]
+fn a_flood_leaves_nothing_behind() {
+    let control = choose::<RateControlKind>(&serde_json::json!({ "kind": "gaimd" }), &NoFiles).unwrap();
+    let settings = SenderSettings {
+        key: SharedKey::public(),
+        controls: vec![control],
+        most: None,
+        datagrams: DatagramParameters {
+            granularity: Span::from_millis(1),
+            ..DatagramParameters::default()
+        },
+        catch_up: Span::from_millis(10),
+        streams: Streams::new(1, 0),
+        anywhere: false,
+    };
+    let mut sender = Sender::new(settings, Source::Synthetic(None), &[1; 32]);
+    let mut answer = Vec::with_capacity(4096);
+    let before = HELD.load(Ordering::Relaxed);
+    flood(&mut sender, Time::ZERO, &mut answer);
+    assert_eq!(HELD.load(Ordering::Relaxed), before);
+
+    // And while there is a session.
+    let from = SocketAddr::from(([127, 0, 0, 1], 7001));
+    let hello = sealed(
+        &Message::Hello(Hello { client: [7; 16] }),
+        0,
+        &SharedKey::public(),
+    );
+    sender.handle_datagram(Time::ZERO, from, &hello, &mut answer);
+    let envelope = Envelope::open(&answer).unwrap();
+    let Ok(Message::Cookie(cookie)) = envelope.message() else {
+        panic!("COOKIE")
+    };
+    let start = Message::Start(Start {
+        client: cookie.client,
+        server: cookie.server,
+        cookie: cookie.cookie,
+        control: ControlName::new("gaimd").unwrap(),
+        most_bit_per_s: u64::MAX,
+    });
+    let start = sealed(&start, envelope.connection, &SharedKey::public());
+    sender.handle_datagram(Time::ZERO, from, &start, &mut answer);
+    assert!(sender.opened().is_some());
+    let before = HELD.load(Ordering::Relaxed);
+    flood(&mut sender, Time::ZERO, &mut answer);
+    assert_eq!(HELD.load(Ordering::Relaxed), before);
+}
