@@ -22,9 +22,6 @@ pub(super) fn halves(tree: &Value) -> Halves {
     choose::<RateControlKind>(tree, &NoFiles).unwrap().build(context)
 }
 
-/// What becomes of a packet on its way, by the moment at which it is sent and its number.
-pub(super) type Fate = fn(Time, u64) -> Way;
-
 /// What may become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
@@ -34,13 +31,15 @@ pub(super) enum Way {
 }
 
 /// An endless transfer over a path whose delay never changes, and which loses and marks what it is told to.
-#[derive(Debug)]
 pub(super) struct Dialogue {
     pub sender: DatagramSender,
     pub receiver: DatagramReceiver,
     pub now: Time,
     one_way: Span,
-    fate: Fate,
+    /// What becomes of a packet on its way, by the moment at which it is sent and its number.
+    fate: Box<dyn FnMut(Time, u64) -> Way>,
+    /// Whether an answer is lost, by the moment at which it is sent.
+    pub loses_answer: Box<dyn FnMut(Time) -> bool>,
     data: VecDeque<(Time, Datagram, Way)>,
     answers: VecDeque<(Time, Feedback)>,
     /// Every moment at which the allowed rate changed, and what the control showed from then on.
@@ -50,7 +49,12 @@ pub(super) struct Dialogue {
 }
 
 impl Dialogue {
-    pub fn new(tree: &Value, rtt: Span, granularity: Span, fate: Fate) -> Self {
+    pub fn new(
+        tree: &Value,
+        rtt: Span,
+        granularity: Span,
+        fate: impl FnMut(Time, u64) -> Way + 'static,
+    ) -> Self {
         let Halves { sender, receiver } = halves(tree);
         let parameters = DatagramParameters {
             granularity,
@@ -62,7 +66,8 @@ impl Dialogue {
             receiver: DatagramReceiver::new(receiver),
             now: Time::ZERO,
             one_way: rtt / 2,
-            fate,
+            fate: Box::new(fate),
+            loses_answer: Box::new(|_| false),
             data: VecDeque::new(),
             answers: VecDeque::new(),
             states: Vec::new(),
@@ -105,7 +110,9 @@ impl Dialogue {
 
     fn answer(&mut self) {
         while let Some(feedback) = self.receiver.poll_feedback(self.now) {
-            self.answers.push_back((self.now + self.one_way, feedback));
+            if !(self.loses_answer)(self.now) {
+                self.answers.push_back((self.now + self.one_way, feedback));
+            }
         }
     }
 

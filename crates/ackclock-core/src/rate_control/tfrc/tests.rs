@@ -2,7 +2,6 @@
 
 use crate::units::{Bytes, Span, Time};
 
-mod path;
 mod section_4_feedback;
 mod section_4_sender;
 mod section_5;

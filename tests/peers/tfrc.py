@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""TFRC in ns-2 and in ackclock.
+
+As a program it runs all cases in ns-2 and writes what it found beside itself, for machines without ns-2:
+
+    python -m tests.peers.tfrc            # writes reference-tfrc.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ackclock
+
+from . import ns2, ours
+
+HERE = Path(__file__).parent
+SCRIPT = HERE / "tfrc.tcl"
+REFERENCE = HERE / "reference-tfrc.json"
+COMMAND = "python -m tests.peers.tfrc"
+#: Payload of a packet in bits.
+PAYLOAD_BITS = 8000.0
+#: Seconds between two counts of what has been delivered.
+INTERVAL = 0.5
+
+Series = NDArray[np.float64]
+Quantities = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario in both programs."""
+
+    scenario: str
+    #: Of ackclock's scenario, by path.
+    changes: dict[str, object]
+    #: Of tfrc.tcl.
+    options: dict[str, object]
+    runs: int
+    warmup_s: float
+    duration_s: float
+    #: How many of the flows are TFRC's; they come first.
+    tfrc: int = 1
+
+
+def cases() -> dict[str, Case]:
+    """By name."""
+    # ns-2's t_RTO is that of a TCP, RTT + 4 of its deviation; minrto_ makes it 4 R.
+    loss = {
+        f"loss {percent:g} %": Case(
+            "tfrc-loss",
+            {"hops.bottleneck.impairments": [{"kind": "iid_loss", "probability": f"{percent:g} %"}]},
+            {"loss": f"0 {percent / 100:g}", "minrto": 0.28},
+            20,
+            20.0,
+            200.0,
+        )
+        for percent in (0.5, 2, 5)
+    }
+    return loss | {
+        "with tcp": Case(
+            "tfrc-tcp",
+            {},
+            {"tfrc": 4, "tcp": 4, "rate": 8e6, "limit": 84, "start": 2, "minrto": 0.4, "duration": 150},
+            20,
+            30.0,
+            150.0,
+            tfrc=4,
+        ),
+        "step of loss": Case(
+            "tfrc-step",
+            {},
+            {"loss": "0 0.005 60 0.04 120 0.005", "minrto": 0.28, "duration": 240},
+            40,
+            20.0,
+            240.0,
+        ),
+    }
+
+
+def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -> Quantities:
+    """What is compared of one run, from the packets that each flow has delivered by each time (a row per time)."""
+
+    def rate(flows: Series, start: float, end: float) -> float:
+        """Mean over flows, bit/s."""
+        at = [np.searchsorted(times, moment - 1e-6) for moment in (start, end)]
+        return float((flows[at[1]] - flows[at[0]]).mean()) * PAYLOAD_BITS / (end - start)
+
+    def variation(flows: Series, scale: float) -> float:
+        """Coefficient of variation of the rate over intervals of that length, mean over flows."""
+        since = flows[times >= case.warmup_s - 1e-6]
+        bins = np.diff(since[:: round(scale / INTERVAL)], axis=0)
+        return float((bins.std(axis=0) / bins.mean(axis=0)).mean())
+
+    tfrc, tcp = delivered[:, : case.tfrc], delivered[:, case.tfrc :]
+    found = {"rate": rate(tfrc, case.warmup_s, case.duration_s)}
+    if case.scenario == "tfrc-step":
+        before, late, after = rate(tfrc, 20, 60), rate(tfrc, 80, 120), rate(tfrc, 160, 240)
+        return {
+            "rate before": before,
+            "rate in the loss": late,
+            "rate after": after,
+            "rate in the first 5 s of the loss": rate(tfrc, 60, 65),
+            "rate in the first 10 s after it": rate(tfrc, 120, 130),
+        }
+    found |= {f"variation over {scale:g} s": variation(tfrc, scale) for scale in (0.5, 1, 2)}
+    if tcp.shape[1]:
+        found["rate of tcp"] = rate(tcp, case.warmup_s, case.duration_s)
+        found["ratio to tcp"] = found["rate"] / found["rate of tcp"]
+        found["variation of tcp over 1 s"] = variation(tcp, 1)
+        found["drop rate"] = drop_rate
+    return found
+
+
+def theirs(name: str) -> list[Quantities]:
+    """What ns-2 gives, one record per run."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda seed: run(cases()[name], seed), range(1, cases()[name].runs + 1)))
+
+
+def run(case: Case, seed: int) -> Quantities:
+    """One run of tfrc.tcl."""
+    options = {**case.options, "seed": seed, "interval": INTERVAL}
+    command = ["ns", str(SCRIPT), *(f"{name}={value}" for name, value in options.items())]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return read(case, done.stdout.splitlines())
+
+
+def read(case: Case, lines: Iterable[str]) -> Quantities:
+    """What tfrc.tcl printed."""
+    counts: list[Sequence[float]] = []
+    drop_rate = 0.0
+    for line in lines:
+        kind, *words = line.split()
+        if kind == "count":
+            counts.append([float(word) for word in words])
+        else:
+            drop_rate = float(words[3]) / float(words[1])
+    table = np.array(counts)
+    return quantities(case, table[:, 0], table[:, 1:], drop_rate)
+
+
+def mine(name: str) -> list[Quantities]:
+    """What ackclock gives."""
+    case = cases()[name]
+    scenario = ackclock.load(ours.SCENARIOS / f"{case.scenario}.toml").replace(case.changes)
+    result = ackclock.simulate(scenario.replace(replicates=case.runs))
+    return [of_replicate(case, result, replicate) for replicate in range(case.runs)]
+
+
+def of_replicate(case: Case, result: ackclock.Result, replicate: int) -> Quantities:
+    """What is compared of one of our runs."""
+    samples = ours.rows(result.tables["samples"], replicate=replicate)
+    columns = []
+    for flow in ("tfrc", "tcp"):
+        of_flow = ours.rows(samples, flow=flow)
+        for instance in sorted(set(of_flow["instance"].to_pylist())):
+            one = ours.rows(of_flow, instance=instance).sort_by("time_s")
+            times = one["time_s"].to_numpy()
+            columns.append(one["delivered_bytes"].to_numpy() / 1000.0)
+    hop = ours.rows(result.tables["hops"], replicate=replicate, hop="bottleneck").sort_by("time_s")
+    drops, arrivals = (hop[column].to_numpy()[-1] for column in ("drops_queue", "arrivals"))
+    return quantities(case, times, np.stack(columns, axis=1), float(drops) / float(arrivals))
+
+
+def recorded() -> dict[str, list[Quantities]]:
+    """What `main` wrote, by case."""
+    found: dict[str, list[Quantities]] = json.loads(REFERENCE.read_text())["cases"]
+    return found
+
+
+def main() -> int:
+    """Records ns-2 anew."""
+    if not ns2.installed():
+        print("ns is not installed (Debian and Ubuntu: apt-get install ns2)", file=sys.stderr)
+        return 3
+    measured = {
+        name: [{key: float(f"{value:.6g}") for key, value in one.items()} for one in theirs(name)] for name in cases()
+    }
+    text = json.dumps({"simulator": "ns-2.35", "command": COMMAND, "cases": measured}, indent=1)
+    REFERENCE.write_text(text + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""TFRC on whole paths: the laws that RFC 5348 and its paper (Floyd, Handley, Padhye, Widmer 2000) state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ackclock import Result, simulate
+from ackclock.metrics import coefficient_of_variation, outage
+from ackclock.models import tfrc as equation
+
+from .paths import Tree, flow, loss, path, scenario, tcp
+from .rows import column, goodput
+
+PAYLOAD_BITS = 8000.0
+
+both_sides = pytest.mark.parametrize("side", ["receiver", "sender"])
+
+
+def tfrc(side: str = "receiver", **parameters: object) -> Tree:
+    """TFRC over UDP, with packets as TCP's are here."""
+    control = {"kind": "tfrc", "loss_measured_by": side} | parameters
+    return {"kind": "udp", "control": control, "mss": "1000 bytes", "header": "40 bytes"}
+
+
+def delivered(result: Result, flow: str = "main", **equal: object) -> tuple[NDArray, NDArray]:
+    """Times, and packets delivered by then."""
+    of = {"flow": flow} | equal
+    return column(result, "samples", "time_s", **of), column(result, "samples", "delivered_bytes", **of) / 1000
+
+
+def rate(result: Result, start: float, end: float, **equal: object) -> float:
+    """Packets delivered per second."""
+    times, packets = delivered(result, **equal)
+    at = np.searchsorted(times, [start - 1e-6, end - 1e-6])
+    return float((packets[at[1]] - packets[at[0]]) / (end - start))
+
+
+def variation(result: Result, start: float, **equal: object) -> float:
+    """Of the rate over intervals of one second."""
+    times, packets = delivered(result, **equal)
+    return coefficient_of_variation(np.diff(packets[times >= start - 1e-6]))
+
+
+@both_sides
+def test_throughput_falls_with_loss_and_with_the_round_trip_time(side: str) -> None:
+    lossy = scenario(
+        path("100 Mbit/s", "25 ms", "1000 packets", loss("0 %")), [flow(tfrc(side))], "120 s", warmup="20 s"
+    )
+    by_loss = simulate(
+        lossy.replace(sweep={"hops.out.impairments.0.probability": ["0.2 %", "0.5 %", "1 %", "2 %", "5 %", "10 %"]})
+    )
+    assert (np.diff(goodput(by_loss)) < 0).all()
+    delays = ["5 ms", "10 ms", "25 ms", "50 ms", "100 ms"]
+    by_delay = simulate(
+        lossy.replace({"hops.out.impairments.0.probability": "1 %"}).replace(
+            sweep={"hops.out.delay,hops.back.delay": [[delay, delay] for delay in delays]}
+        )
+    )
+    assert (np.diff(goodput(by_delay)) < 0).all()
+
+
+@both_sides
+@pytest.mark.parametrize("percent", [0.2, 1.0])
+def test_the_rate_is_that_of_the_equation(side: str, percent: float) -> None:
+    # Random losses are seldom in one round trip here: nearly each is a loss event.
+    hops = path("100 Mbit/s", "25 ms", "1000 packets", loss(f"{percent} %"))
+    result = simulate(scenario(hops, [flow(tfrc(side))], "500 s", warmup="50 s", replicates=5))
+    expected = float(equation.rate(percent / 100, 0.05)) * PAYLOAD_BITS
+    assert goodput(result).mean() == pytest.approx(expected, rel=0.25)
+
+
+def test_the_rate_is_smoother_than_reno_s_with_random_loss() -> None:
+    hops = path("100 Mbit/s", "50 ms", "1000 packets", loss("1 %"))
+    runs = {"main": tfrc(), "reno": tcp("reno")}
+    smooth, rough = (
+        simulate(scenario(hops, [flow(transport)], "200 s", sample_interval="1 s", replicates=5))
+        for transport in runs.values()
+    )
+    for replicate in range(5):
+        assert variation(smooth, 20, replicate=replicate) < 0.8 * variation(rough, 20, replicate=replicate)
+
+
+def test_the_rate_is_smoother_than_reno_s_beside_it() -> None:
+    flows = [flow(tfrc(), name="tfrc", count=4), flow(tcp("reno"), name="reno", count=4)]
+    result = simulate(
+        scenario(path("8 Mbit/s", "35 ms", "80 packets"), flows, "200 s", sample_interval="1 s", replicates=3)
+    )
+    for replicate in range(3):
+        tfrc_variation, reno_variation = (
+            np.mean([variation(result, 20, flow=name, instance=i, replicate=replicate) for i in range(4)])
+            for name in ("tfrc", "reno")
+        )
+        assert tfrc_variation < 0.8 * reno_variation
+    # "Reasonably fair": within a factor of two of TCP (RFC 5348 section 1).
+    share = goodput(result, flow="tfrc").sum() / goodput(result, flow="reno").sum()
+    assert 0.5 < share < 2
+
+
+@both_sides
+def test_a_blackout_of_30_s_slows_down_and_is_recovered_from(side: str) -> None:
+    blackout = {
+        "kind": "scheduled_loss",
+        "steps": [
+            {"from": "0 s", "probability": "0.5 %"},
+            {"from": "60 s", "probability": "100 %"},
+            {"from": "90 s", "probability": "0.5 %"},
+        ],
+        "applies": "all",
+    }
+    hops = path("100 Mbit/s", "25 ms", "1000 packets", blackout)
+    times = {"warmup": "20 s", "sample_interval": "1 s"}
+    result = simulate(scenario(hops, [flow(tfrc(side))], "240 s", **times, replicates=3))
+    for replicate in range(3):
+        of = {"flow": "main", "replicate": replicate}
+        sent = np.diff(column(result, "samples", "sent_packets", **of))
+        edges = column(result, "samples", "time_s", **of)
+        late = edges >= 20 - 1e-6
+        found = outage(edges[late], sent[late[1:]][-(late.sum() - 1) :], 60.0, 90.0)
+        # Halved each 4 R = 0.2 s at first, later each time that two packets would have taken.
+        assert found.last < 0.02
+        assert found.recovered_s < 60
+
+
+def test_persistent_loss_halves_the_rate_in_about_five_round_trips() -> None:
+    # Appendix C.4 of the RFC: "something like five successive round-trip times with loss".
+    step = {
+        "kind": "scheduled_loss",
+        "steps": [{"from": "0 s", "probability": "0.2 %"}, {"from": "100 s", "probability": "30 %"}],
+    }
+    hops = path("100 Mbit/s", "50 ms", "1000 packets", step)
+    times = {"sample_interval": "100 ms"}
+    result = simulate(scenario(hops, [flow(tfrc(damping=False))], "110 s", **times, replicates=20))
+    halved = []
+    for replicate in range(20):
+        of = {"flow": "main", "replicate": replicate}
+        times_s, allowed = (column(result, "samples", name, **of) for name in ("time_s", "allowed_rate_bit_per_s"))
+        before = allowed[times_s < 100 + 1e-6][-1]
+        after = times_s[(times_s > 100) & (allowed <= before / 2)]
+        halved.append((after[0] - 100) / 0.1)
+    # A loss is known a round trip after the packet was sent.
+    assert 4 <= np.mean(halved) <= 10
