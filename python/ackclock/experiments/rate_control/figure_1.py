@@ -1,0 +1,108 @@
+"""Figure 1: how smooth are rates, over which time?"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.experiments.experiment import Run
+from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
+from ackclock.experiments.rate_control.senders import (
+    AIMD,
+    CUBIC,
+    RENO,
+    SENDERS,
+    TFRC,
+    TFRCP,
+    Sender,
+    entry,
+    flow,
+    hops,
+    scenario,
+    settings,
+)
+from ackclock.experiments.replicates import Rows, curve, measured, quotient
+from ackclock.metrics import TIME_SCALES_S, Interval, by_replicate, equivalence_of, interval, rate_ratio, rate_variation
+from ackclock.metrics.metric import Metric
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+
+BUFFER_PACKETS = 83
+EACH = 4
+DURATION_S, WARMUP_S = 300.0, 60.0
+#: The Reno senders that all are beside of, and those that are looked at.
+BESIDE, OTHER = "beside", "other"
+#: Over which the smoothness is compared in words, in seconds.
+SCALE_S = 1.0
+
+#: Of replicates, by sender and time scale.
+Variations = Mapping[str, Mapping[float, list[float]]]
+
+
+def runs() -> Mapping[str, Run]:
+    """Four of each kind beside four Reno senders."""
+    return {one.label: Run(_scenario(one)) for one in SENDERS}
+
+
+def _scenario(sender: Sender) -> Scenario:
+    flows = [flow(RENO, name=BESIDE, count=EACH), flow(sender, name=OTHER, count=EACH)]
+    return scenario(f"{sender.label} beside Reno", hops(BUFFER_PACKETS), flows, DURATION_S, WARMUP_S, 0.1)
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """The coefficient of variation, by time scale; and who gets how much."""
+    variations: Variations = {
+        label: {scale: _values(result, rate_variation(scale), OTHER) for scale in TIME_SCALES_S}
+        for label, result in results.items()
+    }
+    rows: Rows = {
+        (label,): {f"{scale:g} s": interval(values) for scale, values in of.items()} for label, of in variations.items()
+    }
+    shares: Rows = {
+        (label,): {
+            "F over Reno": interval(_values(result, rate_ratio(OTHER, BESIDE), OTHER)),
+            f"equivalence to Reno, {SCALE_S:g} s": _equivalence(result, BESIDE),
+            f"equivalence among themselves, {SCALE_S:g} s": _equivalence(result, OTHER),
+        }
+        for label, result in results.items()
+    }
+    tables = (
+        measured("Coefficient of variation of what is sent, by time scale", ("sender",), rows),
+        measured("Shares beside Reno", ("sender",), shares),
+    )
+    own = {"buffer": f"{BUFFER_PACKETS} packets", "senders": f"{EACH} of a kind beside {EACH} Reno senders"}
+    return Outcome(Verdict(Kind.REPRODUCED), (), partial(_draw, variations), _claims(variations), settings(own), tables)
+
+
+def _values(result: Result, what: Metric, subject: str) -> list[float]:
+    return list(by_replicate(result, what)[0, subject].values())
+
+
+def _equivalence(result: Result, beside: str) -> Interval:
+    return interval(_values(result, equivalence_of(OTHER, beside, SCALE_S), f"{OTHER} and {beside}"))
+
+
+def _claims(variations: Variations) -> tuple[Claim, ...]:
+    def less(one: Sender, other: Sender) -> Claim:
+        said = f"{one.label} is smoother than {other.label} over {SCALE_S:g} s: CoV over CoV"
+        ratio = quotient(variations[one.label][SCALE_S], variations[other.label][SCALE_S])
+        return Claim.of(said, ratio, Band(most=1.0), "times", origin=Origin.STATED)
+
+    return (less(TFRC, RENO), less(TFRC, AIMD), less(TFRC, TFRCP), less(TFRC, CUBIC))
+
+
+def _draw(variations: Variations) -> Figure:
+    curves = [curve(label, list(of), [interval(values) for values in of.values()]) for label, of in variations.items()]
+    title = f"{EACH} of a kind beside {EACH} Reno senders, 10 Mbit/s, 100 ms"
+    return plot.curves(curves, "time scale (s)", "coefficient of variation (ratio)", title, log_x=True)
+
+
+EXPERIMENT = entry(
+    "1",
+    "How smooth are rates, over which time?",
+    "TODO.",
+    20.0,
+    conclude,
+    runs,
+)

@@ -1,0 +1,121 @@
+"""Figure 5: what does the equation promise that Reno does not send, and what do those send that follow it?"""
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.experiments.experiment import Run
+from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
+from ackclock.experiments.rate_control.senders import Sender, Tree, entry, flow, hops, scenario, settings
+from ackclock.experiments.replicates import Rows, curve, measured
+from ackclock.metrics import Interval, interval
+from ackclock.models import pftk, tfrc
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+
+#: As written.
+LOSSES = ("0.1 %", "0.5 %", "1 %", "2 %", "5 %", "10 %")
+PERCENT = [float(one.removesuffix(" %")) for one in LOSSES]
+DURATION_S = 2000.0
+ROUND_TRIP_S, TIMEOUT_S = 0.1, 1.0
+#: What is accepted of the equation, said before anything was run.
+NEAR = Band(0.6, 1.6)
+
+
+def _tcp(label: str, recovery: str) -> Sender:
+    # As in the figures of the paper: an ACK for each packet, timeouts of a second at least.
+    tree = {"kind": "tcp", "preset": "ns2-2002", "control": {"kind": "reno"}, "recovery": recovery}
+    return Sender(label, tree | {"mss": "1460 bytes"})
+
+
+def _controlled(label: str, **control: str) -> Sender:
+    return Sender(label, {"kind": "udp", "control": control, "mss": "1460 bytes", "header": "40 bytes"})
+
+
+RENO = _tcp("Reno", "reno")
+OTHER_TCPS = (_tcp("NewReno", "newreno"), _tcp("SACK", "sack"))
+FOLLOWERS = (
+    _controlled("TFRCP sends", kind="tfrcp"),
+    _controlled("TFRC sends", kind="tfrc"),
+    _controlled("AIMD on a rate sends", kind="gaimd", rto_minimum="1 s"),
+)
+#: Packets per second by what is said to be lost.
+EQUATIONS = {
+    "PFTK promises": lambda p: pftk.full(p, ROUND_TRIP_S, TIMEOUT_S, b=1),
+    "TFRC's equation promises": lambda p: tfrc.rate(p, ROUND_TRIP_S),
+}
+
+#: Packets sent per second by each replicate, by sender and loss.
+Sent = Mapping[str, list[np.ndarray]]
+
+
+def runs() -> Mapping[str, Run]:
+    """Each sender alone, by the loss probability."""
+    return {one.label: Run(_scenario(one)) for one in (RENO, *OTHER_TCPS, *FOLLOWERS)}
+
+
+def _scenario(sender: Sender) -> Scenario:
+    fast: Tree = {"kind": "constant", "rate": "1 Gbit/s"}
+    lossy: Tree = {"kind": "iid_loss", "probability": LOSSES[0]}
+    tree = scenario(
+        sender.label, hops(100_000, link=fast, impairments=[lossy]), [flow(sender)], DURATION_S, 0, DURATION_S / 10
+    ).tree
+    return Scenario(tree | {"sweep": {"hops.bottleneck.impairments.0.probability": list(LOSSES)}})
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Rates over Reno's, by loss."""
+    sent = {label: [_sent(result, point) for point in range(len(LOSSES))] for label, result in results.items()}
+    promised = {name: [float(rate(percent / 100)) for percent in PERCENT] for name, rate in EQUATIONS.items()}
+    others = promised | {label: of for label, of in sent.items() if label != RENO.label}
+    ratios = {
+        name: [interval(one / reno) for one, reno in zip(of, sent[RENO.label], strict=True)]
+        for name, of in others.items()
+    }  # fmt: skip
+    rows: Rows = {(name,): dict(zip(LOSSES, of, strict=True)) for name, of in ratios.items()}
+    reno: Rows = {(RENO.label,): dict(zip(LOSSES, map(interval, sent[RENO.label]), strict=True))}
+    tables = (
+        measured("Over what Reno sends, by loss", ("what",), rows),
+        measured("What Reno sends, packets/s", ("sender",), reno),
+    )
+    own = {
+        "path": "1 Gbit/s, 100 ms there and back, independent loss of data and nothing else",
+        "TCP": "preset ns2-2002 with Reno's recovery, an ACK for each packet, timeouts of 1 s at least",
+        "equation": f"b = 1, R = {ROUND_TRIP_S:g} s, T0 = {TIMEOUT_S:g} s",
+        "runs": f"{DURATION_S:g} s; what is sent in all of it",
+    }
+    return Outcome(Verdict(Kind.REPRODUCED), (), partial(_draw, ratios), _claims(ratios), settings(own), tables)
+
+
+def _sent(result: Result, point: int) -> np.ndarray:
+    return result.rows("flows", point=point)["sent_packets"].to_numpy() / DURATION_S
+
+
+def _claims(ratios: Mapping[str, list[Interval]]) -> tuple[Claim, ...]:
+    return tuple(
+        Claim.of(
+            f"PFTK is about what Reno sends at a loss of {loss}: it promises {100 * (ratio.mean - 1):+.0f} %", ratio,
+            NEAR, "times", origin=Origin.STATED,
+        )
+        for loss, ratio in zip(LOSSES, ratios["PFTK promises"], strict=True)
+    )  # fmt: skip
+
+
+def _draw(ratios: Mapping[str, list[Interval]]) -> Figure:
+    curves = [plot.Curve("Reno sends", [PERCENT[0], PERCENT[-1]], [1, 1], "reference")]
+    curves += [curve(name, PERCENT, of) for name, of in ratios.items()]
+    title = "Beside Reno on a path that does nothing but lose, 100 ms"
+    return plot.curves(curves, "loss probability (%)", "packets sent over Reno's (ratio)", title, log_x=True)
+
+
+EXPERIMENT = entry(
+    "5",
+    "How far is the equation from what Reno sends, and what do they send that follow it?",
+    "Within a factor of 1.6 from 0.1 to 10 % of loss.",
+    40.0,
+    conclude,
+    runs,
+)

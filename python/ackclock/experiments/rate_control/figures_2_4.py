@@ -1,0 +1,148 @@
+"""Figures 2 to 4: how soon is a rate right again after the loss, or the bandwidth, is another, or the link was down?"""
+
+from collections.abc import Mapping
+
+from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
+from ackclock.experiments.rate_control.responses import (
+    DURATION_S,
+    FROM_S,
+    REPLICATES,
+    SCALE_S,
+    UNTIL_S,
+    WARMUP_S,
+    Change,
+    Rates,
+    between,
+    draw,
+    rates,
+)
+from ackclock.experiments.rate_control.senders import (
+    Sender,
+    Tree,
+    entry,
+    hops,
+    settings,
+)
+from ackclock.experiments.replicates import Rows, measured
+from ackclock.metrics import Interval, Response, interval, outage, response
+from ackclock.metrics.rates import Array
+from ackclock.result import Result
+
+AMPLE_PACKETS, BUFFER_PACKETS = 10_000, 83
+RARE, FREQUENT = "0.5 %", "5 %"
+FAST, SLOW = "10 Mbit/s", "2.5 Mbit/s"
+OUTAGE_S = 30.0
+
+
+def _lossy(*steps: tuple[float, str]) -> Tree:
+    told = [{"from": f"{from_s:g} s", "probability": probability} for from_s, probability in steps]
+    return {"kind": "scheduled_loss", "steps": told}
+
+
+def _link(*steps: tuple[float, str]) -> Tree:
+    return {"kind": "scheduled", "steps": [{"from": f"{from_s:g} s", "rate": rate} for from_s, rate in steps]}
+
+
+LOSS = Change(hops(AMPLE_PACKETS, impairments=[_lossy((0, RARE), (FROM_S, FREQUENT), (UNTIL_S, RARE))]))
+BANDWIDTH = Change(hops(BUFFER_PACKETS, link=_link((0, FAST), (FROM_S, SLOW), (UNTIL_S, FAST))))
+BLACKOUT_END_S = FROM_S + OUTAGE_S
+BLACKOUT = Change(
+    hops(AMPLE_PACKETS, impairments=[_lossy((0, RARE), (FROM_S, "100 %"), (BLACKOUT_END_S, RARE))]), BLACKOUT_END_S
+)
+
+#: Of every sender, by what is measured.
+Columns = Mapping[str, Mapping[str, Interval]]
+
+BEFORE, AFTER, HALVED = "before, Mbit/s", "changed, Mbit/s", "time to half the rate, s"
+REACHED, BEYOND, BACK = "time to the new rate, s", "undershoot", "time back, s"
+WORST, LAST, RECOVERED = "highest rate in it, of that before", "last rate in it, of that before", BACK
+
+
+def _responses(found: Rates) -> Columns:
+    """What the change does, and what its end does."""
+    rows = {}
+    for label, of in found.items():
+        worse = _of_replicates(between(of, WARMUP_S, UNTIL_S), FROM_S)
+        better = _of_replicates(between(of, (FROM_S + UNTIL_S) / 2, DURATION_S), UNTIL_S)
+        rows[label] = {
+            BEFORE: interval([one.before for one in worse]),
+            AFTER: interval([one.after for one in worse]),
+            HALVED: interval([one.halved_s for one in worse]),
+            REACHED: interval([one.reached_s for one in worse]),
+            BEYOND: interval([one.beyond for one in worse]),
+            BACK: interval([one.reached_s for one in better]),
+        }
+    return rows
+
+
+def _of_replicates(part: tuple[Array, Array], step_s: float) -> list[Response]:
+    edges_s, of = part
+    return [response(edges_s, one, step_s) for one in of]
+
+
+def _outages(found: Rates) -> Columns:
+    """What the blackout does."""
+    rows = {}
+    for label, of in found.items():
+        edges_s, within = between(of, WARMUP_S, DURATION_S)
+        told = [outage(edges_s, one, FROM_S, BLACKOUT_END_S) for one in within]
+        rows[label] = {
+            BEFORE: interval([one.before for one in told]),
+            WORST: interval([one.worst for one in told]),
+            LAST: interval([one.last for one in told]),
+            RECOVERED: interval([one.recovered_s for one in told]),
+        }
+    return rows
+
+
+def _outcome(
+    title: str, change: Change, found: Rates, columns: Columns, claims: tuple[Claim, ...], own: str
+) -> Outcome:
+    rows: Rows = {(label,): dict(of) for label, of in columns.items()}
+    told = f"Answers, of rates over {SCALE_S:g} s"
+    went_in = settings({
+        "change": own, "senders": "one alone",
+        "runs": f"{DURATION_S:g} s, {REPLICATES} replicates; the rates before are those from {WARMUP_S:g} s on",
+    })  # fmt: skip
+    draw_it = draw(title, found, change)
+    return Outcome(Verdict(Kind.REPRODUCED), (), draw_it, claims, went_in, (measured(told, ("sender",), rows),))
+
+
+def _below(said: str, columns: Columns, column: str, one: Sender, accepted: Band, unit: str = "s") -> Claim:
+    return Claim.of(f"{one.label} {said}", columns[one.label][column], accepted, unit, origin=Origin.STATED)
+
+
+def conclude_loss(results: Mapping[str, Result]) -> Outcome:
+    """Ten times the loss, and back."""
+    found = rates(results)
+    columns = _responses(found)
+    own = f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer never fills"
+    return _outcome("Ten times the loss for a minute", LOSS, found, columns, (), own)
+
+
+def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
+    """A quarter of the bandwidth, and back."""
+    found = rates(results)
+    columns = _responses(found)
+    own = f"{FAST}, but {SLOW} from {FROM_S:g} to {UNTIL_S:g} s; a buffer of {BUFFER_PACKETS} packets"
+    return _outcome("A quarter of the bandwidth for a minute", BANDWIDTH, found, columns, (), own)
+
+
+def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
+    """Nothing arrives for 30 s."""
+    found = rates(results)
+    columns = _outages(found)
+    own = f"independent loss of {RARE}, and of all data for {OUTAGE_S:g} s from {FROM_S:g} s on; the buffer never fills"
+    return _outcome("Nothing arrives for 30 s", BLACKOUT, found, columns, (), own)
+
+
+LOSS_STEP = entry(
+    "2", "How soon does a rate follow a step of loss?", "TODO.", 10.0, conclude_loss, LOSS.runs,
+)  # fmt: skip
+BANDWIDTH_STEP = entry(
+    "3", "How soon does it follow a step of bandwidth?", "TODO.", 10.0, conclude_bandwidth, BANDWIDTH.runs,
+)  # fmt: skip
+OUTAGE = entry(
+    "4", "Does a rate fall while nothing arrives, and how soon is it back?", "TODO.", 10.0, conclude_blackout,
+    BLACKOUT.runs,
+)  # fmt: skip
