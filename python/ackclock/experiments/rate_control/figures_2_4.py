@@ -1,6 +1,6 @@
 """Figures 2 to 4: how soon is a rate right again after the loss, or the bandwidth, is another, or the link was down?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
 from ackclock.experiments.rate_control.responses import (
@@ -17,6 +17,12 @@ from ackclock.experiments.rate_control.responses import (
     rates,
 )
 from ackclock.experiments.rate_control.senders import (
+    AIMD,
+    CUBIC,
+    RENO,
+    SENDERS,
+    TFRC,
+    TFRCP,
     Sender,
     Tree,
     entry,
@@ -32,6 +38,8 @@ AMPLE_PACKETS, BUFFER_PACKETS = 10_000, 83
 RARE, FREQUENT = "0.5 %", "5 %"
 FAST, SLOW = "10 Mbit/s", "2.5 Mbit/s"
 OUTAGE_S = 30.0
+#: TFRCP's M, and how many of them one might grant it.
+ROUND_S, ROUNDS = 2.0, 5
 
 
 def _lossy(*steps: tuple[float, str]) -> Tree:
@@ -108,41 +116,83 @@ def _outcome(
     return Outcome(Verdict(Kind.REPRODUCED), (), draw_it, claims, went_in, (measured(told, ("sender",), rows),))
 
 
-def _below(said: str, columns: Columns, column: str, one: Sender, accepted: Band, unit: str = "s") -> Claim:
-    return Claim.of(f"{one.label} {said}", columns[one.label][column], accepted, unit, origin=Origin.STATED)
+def _stated(
+    said: str, columns: Columns, column: str, of: Sequence[Sender], accepted: Band, unit: str = "s"
+) -> list[Claim]:
+    return [
+        Claim.of(f"{one.label} {said}", columns[one.label][column], accepted, unit, origin=Origin.STATED)
+        for one in of
+    ]  # fmt: skip
 
 
 def conclude_loss(results: Mapping[str, Result]) -> Outcome:
     """Ten times the loss, and back."""
     found = rates(results)
     columns = _responses(found)
+    claims = (
+        *_stated("has halved its rate within four seconds", columns, HALVED, SENDERS, Band(most=4)),
+        *_stated("is at the new rate within five seconds", columns, REACHED, SENDERS, Band(most=5)),
+        *_stated("is back within four seconds", columns, BACK, (AIMD, RENO, CUBIC), Band(most=4)),
+        *_stated("takes four to ten seconds to be back", columns, BACK, (TFRCP, TFRC), Band(4, 10)),
+    )
     own = f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer never fills"
-    return _outcome("Ten times the loss for a minute", LOSS, found, columns, (), own)
+    return _outcome("Ten times the loss for a minute", LOSS, found, columns, claims, own)
 
 
 def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
     """A quarter of the bandwidth, and back."""
     found = rates(results)
     columns = _responses(found)
+    claims = (
+        *_stated("has halved its rate within three seconds", columns, HALVED, SENDERS, Band(most=3)),
+        *_stated("uses the link alone", columns, BEFORE, (TFRC, AIMD, RENO, CUBIC), Band(8), "Mbit/s"),
+        *_stated("leaves more than half of the link unused", columns, BEFORE, (TFRCP,), Band(most=5), "Mbit/s"),
+        *_stated("is back within three seconds", columns, BACK, (RENO, CUBIC), Band(most=3)),
+        *_stated("takes four to twelve seconds to be back", columns, BACK, (TFRCP, TFRC, AIMD), Band(4, 12)),
+    )
     own = f"{FAST}, but {SLOW} from {FROM_S:g} to {UNTIL_S:g} s; a buffer of {BUFFER_PACKETS} packets"
-    return _outcome("A quarter of the bandwidth for a minute", BANDWIDTH, found, columns, (), own)
+    return _outcome("A quarter of the bandwidth for a minute", BANDWIDTH, found, columns, claims, own)
 
 
 def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
     """Nothing arrives for 30 s."""
     found = rates(results)
     columns = _outages(found)
+    claims = (
+        *_stated("never sends faster than before", columns, WORST, SENDERS, Band(most=1), "times"),
+        *_stated("hardly sends any more at its end", columns, LAST, SENDERS, Band(most=0.01), "times"),
+        Claim.of(
+            f"TFRCP is back within {ROUNDS} rounds", columns[TFRCP.label][RECOVERED], Band(most=ROUNDS * ROUND_S), "s",
+            documented=False, origin=Origin.STATED,
+        ),
+        *_stated("is back within half a minute", columns, RECOVERED, SENDERS, Band(most=30)),
+    )  # fmt: skip
     own = f"independent loss of {RARE}, and of all data for {OUTAGE_S:g} s from {FROM_S:g} s on; the buffer never fills"
-    return _outcome("Nothing arrives for 30 s", BLACKOUT, found, columns, (), own)
+    return _outcome("Nothing arrives for 30 s", BLACKOUT, found, columns, claims, own)
 
 
 LOSS_STEP = entry(
-    "2", "How soon does a rate follow a step of loss?", "TODO.", 10.0, conclude_loss, LOSS.runs,
-)  # fmt: skip
+    "2",
+    "How soon does a rate follow a step of loss?",
+    "All have halved within four seconds of ten times the loss; TFRCP and TFRC take longest to be back.",
+    10.0,
+    conclude_loss,
+    LOSS.runs,
+)
 BANDWIDTH_STEP = entry(
-    "3", "How soon does it follow a step of bandwidth?", "TODO.", 10.0, conclude_bandwidth, BANDWIDTH.runs,
-)  # fmt: skip
+    "3",
+    "How soon does it follow a step of bandwidth?",
+    "All have halved within three seconds; TFRCP, TFRC and AIMD take longest to be back; TFRCP alone uses a third.",
+    10.0,
+    conclude_bandwidth,
+    BANDWIDTH.runs,
+)
 OUTAGE = entry(
-    "4", "Does a rate fall while nothing arrives, and how soon is it back?", "TODO.", 10.0, conclude_blackout,
+    "4",
+    "Does a rate fall while nothing arrives, and how soon is it back?",
+    "Every rate falls; after 30 s without news TFRCP is back within ten or eleven rounds, not five, one packet a round "
+    "being where it begins to double.",
+    10.0,
+    conclude_blackout,
     BLACKOUT.runs,
-)  # fmt: skip
+)

@@ -48,8 +48,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         *guessed_of("delay", "packets"),
     )
     exceptions = (
-        "F is 1.41 to 1.47, not up to 1.4, with M = 3 to 5 s, as in Figure 2a, and falls by a fifth to a quarter from 10 "
-        "to 50 senders with M = 4 to 6 s: with 10 the buffer is 20 packets and Reno gets less; with buffers of one "
+        "F is 1.41 to 1.47, not up to 1.4, with M = 3 to 5 s, as in Figure 2a, and falls by a fifth to a quarter from "
+        "10 to 50 senders with M = 4 to 6 s: with 10 the buffer is 20 packets and Reno gets less; with buffers of one "
         "bandwidth-delay product it is up to 3.3"
     )
     verdict = reading("the page with the result is lost, and close to 1 and flat are what is asked of it", exceptions)
@@ -61,7 +61,8 @@ def _flat(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
             f"{one.label}: F does not depend on the number of senders: N = {LOADS[-1]} over N = {LOADS[0]}",
-            quotient(f[one.label][LOADS[-1]], f[one.label][LOADS[0]]), FLAT, documented=one in CONSTANT[:2], origin=Origin.INFERRED,
+            quotient(f[one.label][LOADS[-1]], f[one.label][LOADS[0]]), FLAT,
+            documented=one in CONSTANT[:2], origin=Origin.INFERRED,
         )
         for one in CONSTANT
     )  # fmt: skip

@@ -90,7 +90,9 @@ FIGURE_2B = entry(
     70.0,
     partial(
         _conclude, "Rounds of round-trip times (S2)", S2,
-        missed("F is 1.1 to 1.5, and with most senders it falls with K, to 1.1; tfrcp-readings asks under what it would not"),
+        missed(
+            "F is 1.1 to 1.5, and with most senders it falls with K, to 1.1; tfrcp-readings asks under what it would not"
+        ),
         _of_2b,
     ),
     S2.runs,
@@ -102,7 +104,10 @@ FIGURE_2C = entry(
     70.0,
     partial(
         _conclude, "Rounds of random length (S3)", S3,
-        missed(f"F is 1.45 to 1.49 on the mean over the loads, not up to 1.4, though nowhere above 1.6: {WHY}; {ELSEWHERE}"),
+        missed(
+            "F is 1.45 to 1.49 on the mean over the loads, not up to 1.4, though no point is above 1.6: "
+            f"{WHY}; {ELSEWHERE}"
+        ),
         partial(friendliness.claims, S3, failing=tuple(f"{one.label} mean" for one in RANDOM)),
     ),
     S3.runs,
