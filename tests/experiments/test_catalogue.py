@@ -48,6 +48,10 @@ VERDICTS = {
     **{f"westwood-figure-{number}": Kind.READING for number in (2, 3, 5, 7, 9, 10, 11, 13, 14, 15)},
     "westwood-readings": Kind.READING,
     **{f"abr-figure-{number}": Kind.READING for number in range(8, 24)},
+    **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "4", "6")},
+    **{f"tfrcp-figure-{name}": Kind.NOT for name in ("2b", "2c")},
+    "tfrcp-readings": Kind.READING,
+    **{f"rate-control-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},
     "formulas-figure-1": Kind.REPRODUCED,
     "feedback-figure-1": Kind.REPRODUCED,
     "mechanisms-figure-1": Kind.REPRODUCED,
@@ -61,7 +65,7 @@ SIMULATED = {
     "markov-validation-simulated",
     "mechanisms-figure-2",
     "westwood-validation",
-} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-"))}
+} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-", "tfrcp-", "rate-control-"))}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
 # test_westwood_on_linux.py and test_abr_on_linux.py have them without Linux.
@@ -100,6 +104,10 @@ SAID = [
     ("abr-figure-19", "and so has the other simulation"),
     ("abr-figure-20", "up to psi = 3 it is fair, too"),
     ("abr-figure-22", "not slightly less with ABR at psi = 0.1, 60 and 100, but more"),
+    ("tfrcp-figure-2a", "F is 1.42 and 1.43, not up to 1.4, with M = 3 and 4 s"),
+    ("tfrcp-figure-2b", "with most senders it falls with K"),
+    ("tfrcp-figure-2c", "no point is above 1.6"),
+    ("tfrcp-readings", "none has Figure 2b whole"),
     ("westwood-figure-7", "three patterns of UDP guessed"),
     ("westwood-figure-13", "the packet on the link counts among the buffer's"),
     ("markov-validation-simulated", "guessed"),
@@ -136,6 +144,10 @@ REFUTED = {
     "abr-figure-20": 2,
     "abr-figure-22": 5,
     "abr-figure-23": 5,
+    "tfrcp-figure-2a": 2,
+    "tfrcp-figure-2b": 3,
+    "tfrcp-figure-2c": 3,
+    "tfrcp-readings": 1,
 }
 
 every_record = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
@@ -225,7 +237,7 @@ def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
     experiment, found = concluded.experiment, concluded.outcome
     origins = {one.origin for part in (found.comparisons, found.claims, found.settings) for one in part}
     ours = {Origin.STATED, Origin.CHOSEN}
-    if experiment.group in ("feedback", "formulas", "mechanisms"):
+    if experiment.group in ("feedback", "formulas", "mechanisms", "rate-control"):
         assert origins == ours
     else:
         assert not origins & ours
@@ -296,7 +308,7 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
     names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
-    groups = ["markov", "rfc9438", "westwood", "abr", "mechanisms", "formulas", "feedback"]
+    groups = ["markov", "rfc9438", "westwood", "abr", "tfrcp", "mechanisms", "formulas", "feedback", "rate-control"]
     assert len(chosen(groups, EXPERIMENTS)) == len(EXPERIMENTS)
 
 

@@ -23,8 +23,16 @@ from ackclock.experiments.rate_control.senders import (
     settings,
 )
 from ackclock.experiments.replicates import Rows, curve, measured, quotient
-from ackclock.metrics import TIME_SCALES_S, Interval, by_replicate, equivalence_of, interval, rate_ratio, rate_variation
-from ackclock.metrics.metric import Metric
+from ackclock.metrics import (
+    TIME_SCALES_S,
+    Interval,
+    Metric,
+    by_replicate,
+    equivalence_of,
+    interval,
+    rate_ratio,
+    rate_variation,
+)
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 

@@ -1,20 +1,23 @@
 """Figure 5: what does the equation promise that Reno does not send, and what do those send that follow it?"""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
 from ackclock.experiments.rate_control.senders import Sender, Tree, entry, flow, hops, scenario, settings
-from ackclock.experiments.replicates import Rows, curve, measured
+from ackclock.experiments.replicates import Rows, curve, measured, quotient
 from ackclock.metrics import Interval, interval
 from ackclock.models import pftk, tfrc
 from ackclock.result import Result
 from ackclock.scenario import Scenario
+
+Array = NDArray[np.float64]
 
 #: As written.
 LOSSES = ("0.1 %", "0.5 %", "1 %", "2 %", "5 %", "10 %")
@@ -43,13 +46,13 @@ FOLLOWERS = (
     _controlled("AIMD on a rate sends", kind="gaimd", rto_minimum="1 s"),
 )
 #: Packets per second by what is said to be lost.
-EQUATIONS = {
+EQUATIONS: dict[str, Callable[[float], Array]] = {
     "PFTK promises": lambda p: pftk.full(p, ROUND_TRIP_S, TIMEOUT_S, b=1),
     "TFRC's equation promises": lambda p: tfrc.rate(p, ROUND_TRIP_S),
 }
 
 #: Packets sent per second by each replicate, by sender and loss.
-Sent = Mapping[str, list[np.ndarray]]
+Sent = Mapping[str, list[Array]]
 
 
 def runs() -> Mapping[str, Run]:
@@ -69,10 +72,13 @@ def _scenario(sender: Sender) -> Scenario:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Rates over Reno's, by loss."""
     sent = {label: [_sent(result, point) for point in range(len(LOSSES))] for label, result in results.items()}
-    promised = {name: [float(rate(percent / 100)) for percent in PERCENT] for name, rate in EQUATIONS.items()}
+    promised = {
+        name: [np.full_like(of, rate(percent / 100)) for percent, of in zip(PERCENT, sent[RENO.label], strict=True)]
+        for name, rate in EQUATIONS.items()
+    }
     others = promised | {label: of for label, of in sent.items() if label != RENO.label}
     ratios = {
-        name: [interval(one / reno) for one, reno in zip(of, sent[RENO.label], strict=True)]
+        name: [quotient(one.tolist(), reno.tolist()) for one, reno in zip(of, sent[RENO.label], strict=True)]
         for name, of in others.items()
     }  # fmt: skip
     rows: Rows = {(name,): dict(zip(LOSSES, of, strict=True)) for name, of in ratios.items()}
@@ -90,8 +96,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     return Outcome(Verdict(Kind.REPRODUCED), (), partial(_draw, ratios), _claims(ratios), settings(own), tables)
 
 
-def _sent(result: Result, point: int) -> np.ndarray:
-    return result.rows("flows", point=point)["sent_packets"].to_numpy() / DURATION_S
+def _sent(result: Result, point: int) -> Array:
+    packets: Array = result.rows("flows", point=point)["sent_packets"].to_numpy()
+    return packets / DURATION_S
 
 
 def _claims(ratios: Mapping[str, list[Interval]]) -> tuple[Claim, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from ackclock import metrics
 from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
 from ackclock.experiments.rate_control.responses import (
     DURATION_S,
@@ -10,6 +11,7 @@ from ackclock.experiments.rate_control.responses import (
     SCALE_S,
     UNTIL_S,
     WARMUP_S,
+    Array,
     Change,
     Rates,
     between,
@@ -30,8 +32,7 @@ from ackclock.experiments.rate_control.senders import (
     settings,
 )
 from ackclock.experiments.replicates import Rows, measured
-from ackclock.metrics import Interval, Response, interval, outage, response
-from ackclock.metrics.rates import Array
+from ackclock.metrics import Interval, Response, interval
 from ackclock.result import Result
 
 AMPLE_PACKETS, BUFFER_PACKETS = 10_000, 83
@@ -85,7 +86,7 @@ def _responses(found: Rates) -> Columns:
 
 def _of_replicates(part: tuple[Array, Array], step_s: float) -> list[Response]:
     edges_s, of = part
-    return [response(edges_s, one, step_s) for one in of]
+    return [metrics.response(edges_s, one, step_s) for one in of]
 
 
 def _outages(found: Rates) -> Columns:
@@ -93,7 +94,7 @@ def _outages(found: Rates) -> Columns:
     rows = {}
     for label, of in found.items():
         edges_s, within = between(of, WARMUP_S, DURATION_S)
-        told = [outage(edges_s, one, FROM_S, BLACKOUT_END_S) for one in within]
+        told = [metrics.outage(edges_s, one, FROM_S, BLACKOUT_END_S) for one in within]
         rows[label] = {
             BEFORE: interval([one.before for one in told]),
             WORST: interval([one.worst for one in told]),

@@ -6,12 +6,15 @@ from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.rate_control.senders import SENDERS, Tree, flow, scenario
-from ackclock.metrics.rates import Array, series
+from ackclock.metrics import series
 from ackclock.result import Result
+
+Array = NDArray[np.float64]
 
 #: When the path changes, and when it is again as before.
 FROM_S, UNTIL_S = 100.0, 160.0

@@ -107,4 +107,4 @@ def settings(own: Mapping[str, str]) -> tuple[Setting, ...]:
         "TFRC": "RFC 5348's defaults",
         "AIMD on a rate": "1 and 1/2, as TCP",
     }
-    return tuple(Setting(name, value, Origin.CHOSEN) for name, value in (shared | own).items())
+    return tuple(Setting(name, value, Origin.CHOSEN) for name, value in {**shared, **own}.items())

@@ -5,7 +5,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import metrics, plot
 from ackclock.experiments.outcome import Band, Claim, Outcome
 from ackclock.experiments.replicates import curve
 from ackclock.experiments.tfrcp import friendliness
@@ -13,12 +13,12 @@ from ackclock.experiments.tfrcp.figures_2 import S1
 from ackclock.experiments.tfrcp.friendliness import X_LABEL, ByLoad
 from ackclock.experiments.tfrcp.paper import entry, reading
 from ackclock.experiments.tfrcp.senders import FEW_LOADS, LOADS, TCP, one_path, settings
-from ackclock.metrics import Interval, interval, metric
+from ackclock.metrics import Interval, interval
 from ackclock.result import Result
 
 #: What counts as acceptable, up to so many senders and at the most: said before anything was run.
 MANY, FEW_SHARE, ALL_SHARE = 30, Band(most=2.0), Band(most=3.0)
-EVEN = metric("spread")
+EVEN = metrics.metric("spread")
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
@@ -53,7 +53,7 @@ def _columns(values: ByLoad) -> dict[str, tuple[Interval, Band]]:
 
 def _draw(fc: Mapping[str, ByLoad], beside: Mapping[str, ByLoad]) -> Figure:
     [first] = [label for label in beside if label.endswith(S1.paper[0].label)]
-    drawn = fc | {first: beside[first]}
+    drawn = {**fc, first: beside[first]}
     curves = [plot.Curve("1: all get the same", [LOADS[0], LOADS[-1]], [1, 1], "reference")]
     curves += [curve(label, list(values), [interval(of) for of in values.values()]) for label, values in drawn.items()]
     return plot.curves(curves, X_LABEL, "FC: most over least goodput (ratio)", "Senders of a kind among themselves")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ackclock import metrics
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Claim, Origin, Outcome, Setting
 from ackclock.experiments.replicates import Rows, measured
@@ -11,7 +12,7 @@ from ackclock.experiments.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_loa
 from ackclock.experiments.tfrcp.paper import CLOSE, entry, reading
 from ackclock.experiments.tfrcp.path import BOTTLENECK, CENTRAL, ROUTE, Path, guesses
 from ackclock.experiments.tfrcp.senders import CUBIC, HEADER_BYTES, TFRC, Sender, Tree, one_path, s1, settings
-from ackclock.metrics import interval, metric
+from ackclock.metrics import interval
 from ackclock.result import Result
 
 #: The sources' rate in on periods, on the wire: guessed. With 12 kbit/s a source sends a packet or two at a time, and
@@ -104,7 +105,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def _lost(result: Result, counts: tuple[int, ...]) -> ByLoad:
-    return by_load(result, metric("hop_drops"), counts, BOTTLENECK)
+    return by_load(result, metrics.metric("hop_drops"), counts, BOTTLENECK)
 
 
 def _claims(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:

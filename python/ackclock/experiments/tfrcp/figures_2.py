@@ -90,9 +90,7 @@ FIGURE_2B = entry(
     70.0,
     partial(
         _conclude, "Rounds of round-trip times (S2)", S2,
-        missed(
-            "F is 1.1 to 1.5, and with most senders it falls with K, to 1.1; tfrcp-readings asks under what it would not"
-        ),
+        missed("F is 1.1 to 1.5, and with most senders it falls with K, to 1.1; tfrcp-readings asks where it grows"),
         _of_2b,
     ),
     S2.runs,

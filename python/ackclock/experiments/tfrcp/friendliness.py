@@ -7,15 +7,14 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import metrics, plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Table
 from ackclock.experiments.replicates import Rows, curve, measured
 from ackclock.experiments.tfrcp.paper import CLOSE, EVERY
 from ackclock.experiments.tfrcp.path import BOTTLENECK, CENTRAL, Path, guesses
 from ackclock.experiments.tfrcp.senders import FEW_LOADS, LOADS, OF_TODAY, OTHER, TCP, TFRC, Mix, Sender, always
-from ackclock.metrics import Interval, by_replicate, closeness, interval, metric, rate_ratio
-from ackclock.metrics.metric import Metric
+from ackclock.metrics import Interval, Metric, by_replicate, closeness, interval, rate_ratio
 from ackclock.result import Result
 from ackclock.summary import written_interval
 
@@ -180,7 +179,7 @@ def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
 
 def losses(study: Study, results: Results) -> Table:
     """What the bottleneck dropped of all data that came, by load."""
-    shares = study.drawn(results, metric("hop_drops"), BOTTLENECK)
+    shares = study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK)
     percent = {
         label: {load: [100 * one for one in of] for load, of in values.items()} for label, values in shares.items()
     }

@@ -132,7 +132,13 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     claims = (*_of_r0(alone), *_of_2b(alone | named))
     tables = (_table("One thing at a time", alone), _table("Delay, buffer and b", named))
     went_in = settings(results, *one_path())
-    return Outcome(reading(), (), partial(_draw, grid), claims, went_in, tables)
+    verdict = reading(
+        "48 readings",
+        "none has Figure 2b whole: F grows with load and K only at 5 ms, or at 20 ms with a buffer of one "
+        "bandwidth-delay product, and with M = 2 s it is as large there: what makes it large is a buffer of a few packets, "
+        "and K = 10 is less, its rounds being shorter than a timeout",
+    )
+    return Outcome(verdict, (), partial(_draw, grid), claims, went_in, tables)
 
 
 def _of(one: Reading, results: Mapping[str, Result]) -> Found:

@@ -118,7 +118,7 @@ class Mix:
         """A sweep over the loads."""
         first = self.path(self.loads[0])
         flows = [self._flow(TCP, self.reno, first), self._flow(OTHER, self.other, first)]
-        swept = {
+        swept: dict[str, Callable[[Path, int], Any]] = {
             f"hops.{BOTTLENECK}.link.rate": lambda path, _: path.rate,
             f"hops.{BOTTLENECK}.queue.limit": lambda path, _: path.limit,
             f"flows.{TCP}.transport.send_jitter": lambda path, _: jitter(path),
