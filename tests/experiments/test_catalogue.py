@@ -51,7 +51,7 @@ VERDICTS = {
     **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "4", "6")},
     **{f"tfrcp-figure-{name}": Kind.NOT for name in ("2b", "2c")},
     "tfrcp-readings": Kind.READING,
-    **{f"rate-control-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},
+    **{f"rates-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},
     "formulas-figure-1": Kind.REPRODUCED,
     "feedback-figure-1": Kind.REPRODUCED,
     "mechanisms-figure-1": Kind.REPRODUCED,
@@ -65,7 +65,7 @@ SIMULATED = {
     "markov-validation-simulated",
     "mechanisms-figure-2",
     "westwood-validation",
-} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-", "tfrcp-", "rate-control-"))}
+} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-", "tfrcp-", "rates-"))}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
 # test_westwood_on_linux.py and test_abr_on_linux.py have them without Linux.
@@ -237,7 +237,7 @@ def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
     experiment, found = concluded.experiment, concluded.outcome
     origins = {one.origin for part in (found.comparisons, found.claims, found.settings) for one in part}
     ours = {Origin.STATED, Origin.CHOSEN}
-    if experiment.group in ("feedback", "formulas", "mechanisms", "rate-control"):
+    if experiment.group in ("feedback", "formulas", "mechanisms", "rates"):
         assert origins == ours
     else:
         assert not origins & ours
@@ -308,7 +308,7 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
     names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
-    groups = ["markov", "rfc9438", "westwood", "abr", "tfrcp", "mechanisms", "formulas", "feedback", "rate-control"]
+    groups = ["markov", "rfc9438", "westwood", "abr", "tfrcp", "mechanisms", "formulas", "feedback", "rates"]
     assert len(chosen(groups, EXPERIMENTS)) == len(EXPERIMENTS)
 
 

@@ -8,8 +8,8 @@ from ackclock.experiments.experiment import figure
 from ackclock.experiments.outcome import Origin, Setting
 from ackclock.scenario import Scenario
 
-GROUP = "rate-control"
-SOURCE = "ackclock, guide “Rate control by equation: TFRCP, TFRC and AIMD on a rate”, 2026"
+GROUP = "rates"
+SOURCE = "ackclock, guide “Rate control by equation”, 2026"
 entry = partial(figure, GROUP, SOURCE)
 
 REPLICATES = 6

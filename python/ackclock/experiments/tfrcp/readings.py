@@ -135,8 +135,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     verdict = reading(
         "48 readings",
         "none has Figure 2b whole: F grows with load and K only at 5 ms, or at 20 ms with a buffer of one "
-        "bandwidth-delay product, and with M = 2 s it is as large there: what makes it large is a buffer of a few packets, "
-        "and K = 10 is less, its rounds being shorter than a timeout",
+        "bandwidth-delay product, and with M = 2 s it is as large there: what makes it large is a buffer of a few "
+        "packets, and with K = 10 it is less, rounds being shorter than a timeout",
     )
     return Outcome(verdict, (), partial(_draw, grid), claims, went_in, tables)
 
