@@ -26,6 +26,7 @@ from ackclock.experiments import (
     chosen,
     plain,
     psi_map,
+    rate_control,
     which_formula,
 )  # fmt: skip
 from ackclock.metrics import Interval
@@ -148,6 +149,15 @@ REFUTED = {
     "tfrcp-figure-2b": 3,
     "tfrcp-figure-2c": 3,
     "tfrcp-readings": 1,
+}
+
+# What the guide to rate control has of each of our figures: a picture, and rows of a table.
+RATES = {
+    "Figure 1": ("rate-variation.svg", rate_control.figure_1.SAID),
+    "Figure 2": ("", rate_control.figures_2_4.SAID),
+    "Figure 3": ("", rate_control.figures_2_4.SAID),
+    "Figure 4": ("rate-blackout.svg", rate_control.figures_2_4.SAID),
+    "Figure 5": ("rate-equation.svg", rate_control.figure_5.SAID),
 }
 
 every_record = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
@@ -294,6 +304,16 @@ def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Co
     for sender, rows in psi_map.SAID.items():
         for psi, texts in rows.items():
             assert f"| {' | '.join((sender, psi, *texts))} |" in guide.splitlines()
+
+
+@pytest.mark.parametrize("concluded", rate_control.EXPERIMENTS, indirect=True, ids=lambda one: one.name)
+def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(concluded: Concluded) -> None:
+    name, rows = RATES[concluded.experiment.shows]
+    if name:
+        assert_drawn_alike(concluded, name)
+    guide = (DOCS / "guides" / "rate-control.md").read_text(encoding="utf-8")
+    for key, texts in rows.items():
+        assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
 
 
 def assert_drawn_alike(concluded: Concluded, name: str) -> None:

@@ -1,13 +1,13 @@
 """Figure 1: how smooth are rates, over which time?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.experiments.experiment import Run
-from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
+from ackclock.experiments.outcome import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Verdict
 from ackclock.experiments.rate_control.senders import (
     AIMD,
     CUBIC,
@@ -43,6 +43,19 @@ DURATION_S, WARMUP_S = 300.0, 60.0
 BESIDE, OTHER = "beside", "other"
 #: Over which the smoothness is compared in words, in seconds.
 SCALE_S = 1.0
+F = "F over Reno"
+
+#: What the guide says: the coefficient of variation over these time scales in seconds, and F over Reno.
+SAID_SCALES_S = (0.2, 1.0, 10.0)
+SAID = {
+    "TFRCP": ("0.54", "0.49", "0.23", "0.92"),
+    "TFRC": ("0.16", "0.15", "0.14", "1.46"),
+    "AIMD on a rate": ("0.25", "0.14", "0.07", "1.42"),
+    "Reno": ("0.39", "0.34", "0.21", "1.00"),
+    "CUBIC": ("0.30", "0.27", "0.20", "1.36"),
+}
+#: About the half-width of the intervals.
+NEAR = 0.05
 
 #: Of replicates, by sender and time scale.
 Variations = Mapping[str, Mapping[float, list[float]]]
@@ -69,7 +82,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     shares: Rows = {
         (label,): {
-            "F over Reno": interval(_values(result, rate_ratio(OTHER, BESIDE), OTHER)),
+            F: interval(_values(result, rate_ratio(OTHER, BESIDE), OTHER)),
             f"equivalence to Reno, {SCALE_S:g} s": _equivalence(result, BESIDE),
             f"equivalence among themselves, {SCALE_S:g} s": _equivalence(result, OTHER),
         }
@@ -79,8 +92,19 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         measured("Coefficient of variation of what is sent, by time scale", ("sender",), rows),
         measured("Shares beside Reno", ("sender",), shares),
     )
+    cells = tuple(_cells(rows, shares))
+    comparison = Comparison("Smoothness and shares", Origin.STATED, ("sender",), cells, f"within {NEAR:g}")
     own = {"buffer": f"{BUFFER_PACKETS} packets", "senders": f"{EACH} of a kind beside {EACH} Reno senders"}
-    return Outcome(Verdict(Kind.REPRODUCED), (), partial(_draw, variations), _claims(variations), settings(own), tables)
+    return Outcome(
+        Verdict(Kind.REPRODUCED), (comparison,), partial(_draw, variations), _claims(variations), settings(own), tables
+    )
+
+
+def _cells(rows: Rows, shares: Rows) -> Iterator[Cell]:
+    for label, texts in SAID.items():
+        ours = {f"{scale:g} s": rows[label,][f"{scale:g} s"] for scale in SAID_SCALES_S} | {F: shares[label,][F]}
+        for (name, value), text in zip(ours.items(), texts, strict=True):
+            yield Cell.simulated((label,), name, text, value, NEAR)
 
 
 def _values(result: Result, what: Metric, subject: str) -> list[float]:

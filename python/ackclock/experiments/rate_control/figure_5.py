@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ackclock import plot
 from ackclock.experiments.experiment import Run
-from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
+from ackclock.experiments.outcome import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Verdict
 from ackclock.experiments.rate_control.senders import Sender, Tree, entry, flow, hops, scenario, settings
 from ackclock.experiments.replicates import Rows, curve, measured, quotient
 from ackclock.metrics import Interval, interval
@@ -43,6 +43,7 @@ OTHER_TCPS = (_tcp("NewReno", "newreno"), _tcp("SACK", "sack"))
 FOLLOWERS = (
     _controlled("TFRCP sends", kind="tfrcp"),
     _controlled("TFRC sends", kind="tfrc"),
+    _controlled("TFRC, t_RTO of 1 s at least, sends", kind="tfrc", t_rto="four_rtt_or_a_second"),
     _controlled("AIMD on a rate sends", kind="gaimd", rto_minimum="1 s"),
 )
 #: Packets per second by what is said to be lost.
@@ -50,6 +51,17 @@ EQUATIONS: dict[str, Callable[[float], Array]] = {
     "PFTK promises": lambda p: pftk.full(p, ROUND_TRIP_S, TIMEOUT_S, b=1),
     "TFRC's equation promises": lambda p: tfrc.rate(p, ROUND_TRIP_S),
 }
+
+#: What the guide says, by loss, of what is named in `SAID_OF`: over what Reno sends.
+SAID_OF = (*EQUATIONS, "TFRCP sends", "TFRC sends", "AIMD on a rate sends")
+SAID = {
+    "0.1 %": ("0.98", "1.00", "1.30", "1.04", "1.05"),
+    "1 %": ("1.01", "1.15", "1.15", "1.25", "1.29"),
+    "5 %": ("1.05", "1.48", "1.16", "1.72", "2.25"),
+    "10 %": ("1.18", "1.68", "1.28", "2.03", "3.87"),
+}
+#: About the half-width of the intervals, as a share.
+SHARE = 0.05
 
 #: Packets sent per second by each replicate, by sender and loss.
 Sent = Mapping[str, list[Array]]
@@ -87,13 +99,21 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         measured("Over what Reno sends, by loss", ("what",), rows),
         measured("What Reno sends, packets/s", ("sender",), reno),
     )
+    cells = tuple(
+        Cell.simulated((loss,), name, text, ratios[name][LOSSES.index(loss)], SHARE * float(text))
+        for loss, texts in SAID.items()
+        for name, text in zip(SAID_OF, texts, strict=True)
+    )
+    comparison = Comparison("Over what Reno sends", Origin.STATED, ("loss",), cells, f"within {100 * SHARE:g} %")
     own = {
         "path": "1 Gbit/s, 100 ms there and back, independent loss of data and nothing else",
         "TCP": "preset ns2-2002 with Reno's recovery, an ACK for each packet, timeouts of 1 s at least",
         "equation": f"b = 1, R = {ROUND_TRIP_S:g} s, T0 = {TIMEOUT_S:g} s",
         "runs": f"{DURATION_S:g} s; what is sent in all of it",
     }
-    return Outcome(Verdict(Kind.REPRODUCED), (), partial(_draw, ratios), _claims(ratios), settings(own), tables)
+    return Outcome(
+        Verdict(Kind.REPRODUCED), (comparison,), partial(_draw, ratios), _claims(ratios), settings(own), tables
+    )
 
 
 def _sent(result: Result, point: int) -> Array:

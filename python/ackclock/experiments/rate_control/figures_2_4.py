@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ackclock import metrics
-from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Verdict
+from ackclock.experiments.outcome import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Verdict
 from ackclock.experiments.rate_control.responses import (
     DURATION_S,
     FROM_S,
@@ -67,6 +67,29 @@ REACHED, BEYOND, BACK = "time to the new rate, s", "undershoot", "time back, s"
 WORST, LAST, RECOVERED = "highest rate in it, of that before", "last rate in it, of that before", BACK
 
 
+#: What the guide says, by sender: seconds until the rate is halved after ten times the loss, and until it is back after
+#: that, after a quarter of the bandwidth, and after the blackout.
+SAID = {
+    "TFRCP": ("2.8", "6.4", "9.4", "21"),
+    "TFRC": ("2.6", "6.7", "5.0", "17"),
+    "AIMD on a rate": ("1.9", "2.7", "5.8", "20"),
+    "Reno": ("1.4", "3.9", "2.2", "13"),
+    "CUBIC": ("2.0", "2.8", "1.0", "12"),
+}
+#: About the half-width of the intervals, in seconds.
+NEAR_S = 2.0
+
+
+def _comparison(columns: Columns, said: Mapping[str, int]) -> Comparison:
+    """Of the columns that the guide has: where they are in `SAID`."""
+    cells = tuple(
+        Cell.simulated((label,), name, texts[place], columns[label][name], NEAR_S)
+        for label, texts in SAID.items()
+        for name, place in said.items()
+    )
+    return Comparison("Times, s", Origin.STATED, ("sender",), cells, f"within {NEAR_S:g} s")
+
+
 def _responses(found: Rates) -> Columns:
     """What the change does, and what its end does."""
     rows = {}
@@ -105,8 +128,9 @@ def _outages(found: Rates) -> Columns:
 
 
 def _outcome(
-    title: str, change: Change, found: Rates, columns: Columns, claims: tuple[Claim, ...], own: str
-) -> Outcome:
+    title: str, change: Change, found: Rates, columns: Columns, claims: tuple[Claim, ...], own: str,
+    said: Mapping[str, int],
+) -> Outcome:  # fmt: skip
     rows: Rows = {(label,): dict(of) for label, of in columns.items()}
     told = f"Answers, of rates over {SCALE_S:g} s"
     went_in = settings({
@@ -114,7 +138,14 @@ def _outcome(
         "runs": f"{DURATION_S:g} s, {REPLICATES} replicates; the rates before are those from {WARMUP_S:g} s on",
     })  # fmt: skip
     draw_it = draw(title, found, change)
-    return Outcome(Verdict(Kind.REPRODUCED), (), draw_it, claims, went_in, (measured(told, ("sender",), rows),))
+    return Outcome(
+        Verdict(Kind.REPRODUCED),
+        (_comparison(columns, said),),
+        draw_it,
+        claims,
+        went_in,
+        (measured(told, ("sender",), rows),),
+    )
 
 
 def _stated(
@@ -137,7 +168,7 @@ def conclude_loss(results: Mapping[str, Result]) -> Outcome:
         *_stated("takes four to ten seconds to be back", columns, BACK, (TFRCP, TFRC), Band(4, 10)),
     )
     own = f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer never fills"
-    return _outcome("Ten times the loss for a minute", LOSS, found, columns, claims, own)
+    return _outcome("Ten times the loss for a minute", LOSS, found, columns, claims, own, {HALVED: 0, BACK: 1})
 
 
 def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
@@ -152,7 +183,7 @@ def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
         *_stated("takes four to twelve seconds to be back", columns, BACK, (TFRCP, TFRC, AIMD), Band(4, 12)),
     )
     own = f"{FAST}, but {SLOW} from {FROM_S:g} to {UNTIL_S:g} s; a buffer of {BUFFER_PACKETS} packets"
-    return _outcome("A quarter of the bandwidth for a minute", BANDWIDTH, found, columns, claims, own)
+    return _outcome("A quarter of the bandwidth for a minute", BANDWIDTH, found, columns, claims, own, {BACK: 2})
 
 
 def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
@@ -169,7 +200,7 @@ def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
         *_stated("is back within half a minute", columns, RECOVERED, SENDERS, Band(most=30)),
     )  # fmt: skip
     own = f"independent loss of {RARE}, and of all data for {OUTAGE_S:g} s from {FROM_S:g} s on; the buffer never fills"
-    return _outcome("Nothing arrives for 30 s", BLACKOUT, found, columns, claims, own)
+    return _outcome("Nothing arrives for 30 s", BLACKOUT, found, columns, claims, own, {RECOVERED: 3})
 
 
 LOSS_STEP = entry(

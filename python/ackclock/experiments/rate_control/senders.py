@@ -12,7 +12,7 @@ GROUP = "rates"
 SOURCE = "ackclock, guide “Rate control by equation”, 2026"
 entry = partial(figure, GROUP, SOURCE)
 
-REPLICATES = 6
+REPLICATES = 5
 #: Of packets on the wire, in all, and one way.
 PACKET_BYTES, HEADER_BYTES = 1500, 40
 DELAY_S = 0.050

@@ -15,7 +15,7 @@ from ackclock.result import Result
 from ackclock.scenario import Scenario
 
 HEADER_BYTES = 40
-REPLICATES = 6
+REPLICATES = 5
 DURATION_S = 1000.0
 #: Senders in all, half of them TCP: the marks on the paper's axes, every other of them.
 LOADS = (10, 20, 30, 40, 50)
