@@ -43,7 +43,7 @@ OTHER_TCPS = (_tcp("NewReno", "newreno"), _tcp("SACK", "sack"))
 FOLLOWERS = (
     _controlled("TFRCP sends", kind="tfrcp"),
     _controlled("TFRC sends", kind="tfrc"),
-    _controlled("TFRC, t_RTO of 1 s at least, sends", kind="tfrc", t_rto="four_rtt_or_a_second"),
+    _controlled("TFRC with t_RTO of 1 s sends", kind="tfrc", t_rto="four_rtt_or_a_second"),
     _controlled("AIMD on a rate sends", kind="gaimd", rto_minimum="1 s"),
 )
 #: Packets per second by what is said to be lost.
