@@ -48,11 +48,11 @@ F = "F over Reno"
 #: What the guide says: the coefficient of variation over these time scales in seconds, and F over Reno.
 SAID_SCALES_S = (0.2, 1.0, 10.0)
 SAID = {
-    "TFRCP": ("0.54", "0.49", "0.23", "0.92"),
-    "TFRC": ("0.16", "0.15", "0.14", "1.46"),
-    "AIMD on a rate": ("0.25", "0.14", "0.07", "1.42"),
-    "Reno": ("0.39", "0.34", "0.21", "1.00"),
-    "CUBIC": ("0.30", "0.27", "0.20", "1.36"),
+    "TFRCP": ("0.52", "0.48", "0.23", "0.84"),
+    "TFRC": ("0.18", "0.17", "0.15", "1.21"),
+    "AIMD on a rate": ("0.25", "0.14", "0.07", "1.35"),
+    "Reno": ("0.38", "0.33", "0.20", "0.98"),
+    "CUBIC": ("0.29", "0.26", "0.19", "1.31"),
 }
 #: About the half-width of the intervals.
 NEAR = 0.05

@@ -71,10 +71,10 @@ WORST, LAST, RECOVERED = "highest rate in it, of that before", "last rate in it,
 #: that, after a quarter of the bandwidth, and after the blackout.
 SAID = {
     "TFRCP": ("2.8", "6.4", "9.4", "21"),
-    "TFRC": ("2.6", "6.7", "5.0", "17"),
+    "TFRC": ("2.4", "6.8", "5.0", "17"),
     "AIMD on a rate": ("1.9", "2.7", "5.8", "20"),
-    "Reno": ("1.4", "3.9", "2.2", "13"),
-    "CUBIC": ("2.0", "2.8", "1.0", "12"),
+    "Reno": ("1.3", "3.9", "2.2", "13"),
+    "CUBIC": ("1.8", "3.2", "1.0", "13"),
 }
 #: About the half-width of the intervals, in seconds.
 NEAR_S = 2.0
@@ -163,8 +163,8 @@ def conclude_loss(results: Mapping[str, Result]) -> Outcome:
     columns = _responses(found)
     claims = (
         *_stated("has halved its rate within four seconds", columns, HALVED, SENDERS, Band(most=4)),
-        *_stated("is at the new rate within five seconds", columns, REACHED, SENDERS, Band(most=5)),
-        *_stated("is back within four seconds", columns, BACK, (AIMD, RENO, CUBIC), Band(most=4)),
+        *_stated("is at the new rate within seven seconds", columns, REACHED, SENDERS, Band(most=7)),
+        *_stated("is back within five seconds", columns, BACK, (AIMD, RENO, CUBIC), Band(most=5)),
         *_stated("takes four to ten seconds to be back", columns, BACK, (TFRCP, TFRC), Band(4, 10)),
     )
     own = f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer never fills"

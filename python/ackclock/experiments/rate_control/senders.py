@@ -13,12 +13,14 @@ SOURCE = "ackclock, guide “Rate control by equation”, 2026"
 entry = partial(figure, GROUP, SOURCE)
 
 REPLICATES = 5
-#: Of packets on the wire, in all, and one way.
-PACKET_BYTES, HEADER_BYTES = 1500, 40
+#: On the wire, in all, and what of it is header: as of Linux's TCP, with timestamps.
+PACKET_BYTES, HEADER_BYTES = 1500, 52
+#: One way.
 DELAY_S = 0.050
 RATE_MBIT_PER_S = 10.0
 
 Tree = dict[str, Any]
+SIZES: Tree = {"mss": f"{PACKET_BYTES - HEADER_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"}
 
 
 class Sender(NamedTuple):
@@ -34,12 +36,11 @@ class Sender(NamedTuple):
 
 
 def _tcp(label: str, control: str) -> Sender:
-    return Sender(label, {"kind": "tcp", "preset": "linux", "control": {"kind": control}, "mss": "1460 bytes"})
+    return Sender(label, {"kind": "tcp", "preset": "linux", "control": {"kind": control}} | SIZES)
 
 
 def _controlled(label: str, **control: Any) -> Sender:
-    sizes = {"mss": f"{PACKET_BYTES - HEADER_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"}
-    return Sender(label, {"kind": "udp", "control": control} | sizes)
+    return Sender(label, {"kind": "udp", "control": control} | SIZES)
 
 
 #: Timeouts as short as those of the TCPs beside them. Linux delays ACKs but counts bytes, so b is 1.

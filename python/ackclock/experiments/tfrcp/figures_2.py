@@ -90,7 +90,10 @@ FIGURE_2B = entry(
     70.0,
     partial(
         _conclude, "Rounds of round-trip times (S2)", S2,
-        missed("F is 1.1 to 1.5, and with most senders it falls with K, to 1.1; tfrcp-readings asks where it grows"),
+        missed(
+            "F is 1.1 to 1.5, and with most senders it falls with K, to 1.1: in rounds of 30 s TFRCP floods the buffer, "
+            "loses twice the share that TCP does, and the equation answers that; tfrcp-readings asks where F grows"
+        ),
         _of_2b,
     ),
     S2.runs,
