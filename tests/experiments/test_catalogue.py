@@ -49,7 +49,7 @@ VERDICTS = {
     **{f"westwood-figure-{number}": Kind.READING for number in (2, 3, 5, 7, 9, 10, 11, 13, 14, 15)},
     "westwood-readings": Kind.READING,
     **{f"abr-figure-{number}": Kind.READING for number in range(8, 24)},
-    **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "4", "6")},
+    **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "4", "5a", "5b", "6")},
     **{f"tfrcp-figure-{name}": Kind.NOT for name in ("2b", "2c")},
     "tfrcp-readings": Kind.READING,
     **{f"rates-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},

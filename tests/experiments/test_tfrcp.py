@@ -7,7 +7,7 @@ import pytest
 
 from ackclock import metrics, simulate
 from ackclock.experiments.outcome import Band
-from ackclock.experiments.tfrcp import causes, figure_4, figure_6, friendliness, readings
+from ackclock.experiments.tfrcp import causes, figure_4, figure_6, figures_5, friendliness, readings
 from ackclock.experiments.tfrcp.friendliness import FRIENDLINESS, by_load
 from ackclock.experiments.tfrcp.path import BOTTLENECK, CENTRAL, Path, guesses
 from ackclock.experiments.tfrcp.senders import (
@@ -146,3 +146,33 @@ def test_every_reading_is_another() -> None:
 def test_settings_say_what_was_run() -> None:
     [run] = [one.value for one in settings({"short": short(s1(2))}) if one.name == "run"]
     assert run.startswith("40 s, 2 replicates")
+
+
+@pytest.mark.parametrize(("step", "falls"), [(-0.05, True), (0.05, False)])
+def test_f_falls_with_m_if_ranks_say_so(step: float, falls: bool) -> None:
+    chance = np.random.default_rng(1)
+    f = {
+        one.label: {point: list(1 + step * m + 0.02 * chance.standard_normal(5)) for point in range(5)}
+        for m, one in enumerate(figures_5.CONSTANT)
+    }
+    claim = figures_5.falls(f, documented=falls)
+    assert claim.holds is falls
+    assert not claim.fails
+
+
+@pytest.mark.parametrize("transfers", [figures_5.SMALL, figures_5.LARGE], ids=lambda one: one.number)
+def test_transfers_of_figure_5_leave_half_of_the_bottleneck(transfers: figures_5.Transfers) -> None:
+    mean_kbit = 8 * (transfers.low_kb + transfers.high_kb) / 2
+    offered = [mean_kbit / one for one in transfers.intervals_s]
+    assert offered == sorted(offered)
+    assert offered[-1] <= 0.5 * CENTRAL.rate_mbit_per_s * 1000
+    scenario = transfers.beside(s1(2), CENTRAL).scenario.replace({"duration": "60 s", "replicates": 1})
+    result = simulate(scenario)
+    sizes = [
+        one["delivered_bytes"]
+        for one in result.tables["flows"].to_pylist()
+        if one["flow"] == "background" and one["completion_time_s"] is not None
+    ]
+    assert len(sizes) > 20
+    assert min(sizes) >= 1000 * transfers.low_kb
+    assert max(sizes) <= 1000 * transfers.high_kb

@@ -5,7 +5,7 @@ One file for each figure, or for figures that differ in one thing. `path` and `s
 """
 
 from ackclock.experiments.experiment import Experiment
-from ackclock.experiments.tfrcp import figure_3, figure_4, figure_6, figures_2, readings
+from ackclock.experiments.tfrcp import figure_3, figure_4, figure_6, figures_2, figures_5, readings
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     figures_2.FIGURE_2A,
@@ -13,6 +13,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_2.FIGURE_2C,
     figure_3.EXPERIMENT,
     figure_4.EXPERIMENT,
+    figures_5.FIGURE_5A,
+    figures_5.FIGURE_5B,
     figure_6.EXPERIMENT,
     readings.EXPERIMENT,
 )

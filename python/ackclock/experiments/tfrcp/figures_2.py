@@ -91,8 +91,8 @@ FIGURE_2B = entry(
     partial(
         _conclude, "Rounds of round-trip times (S2)", S2,
         missed(
-            "F is 1.1 to 1.5, and with most senders it falls with K, to 1.1: in rounds of 30 s TFRCP floods the buffer, "
-            "loses twice the share that TCP does, and the equation answers that; tfrcp-readings asks where F grows"
+            "F is 1.1 to 1.5, and with most senders it falls with K, to 1.1: in rounds of 30 s TFRCP floods the "
+            "buffer, loses twice the share that TCP does, and the equation answers that (tfrcp-readings: where F grows)"
         ),
         _of_2b,
     ),

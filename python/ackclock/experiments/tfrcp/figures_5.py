@@ -133,11 +133,11 @@ def _claims(f: Mapping[str, ByLoad], failing: Sequence[str]) -> tuple[Claim, ...
     return (
         Claim.of("F is about 1 with the smallest M: the least", least, CLOSE, documented="least" not in failing),
         Claim.of("F is about 1 with the smallest M: the largest", most, CLOSE, documented="most" not in failing),
-        _falls(f, "falls" not in failing),
+        falls(f, "falls" not in failing),
     )
 
 
-def _falls(f: Mapping[str, ByLoad], documented: bool) -> Claim:
+def falls(f: Mapping[str, ByLoad], documented: bool) -> Claim:
     """That F falls as M grows, by Page's test over points and replicates: they are blocks, and M orders in them."""
     by_m = [np.concatenate([f[one.label][point] for point in f[one.label]]) for one in CONSTANT]
     blocks = np.array(by_m).T
