@@ -132,8 +132,11 @@ def _claims(ratios: Mapping[str, list[Interval]]) -> tuple[Claim, ...]:
 
 
 def _draw(ratios: Mapping[str, list[Interval]]) -> Figure:
+    others = {one.label for one in OTHER_TCPS}
     curves = [plot.Curve("Reno sends", [PERCENT[0], PERCENT[-1]], [1, 1], "reference")]
-    curves += [curve(name, PERCENT, of) for name, of in ratios.items()]
+    # Points come last: lines have the first looks, of which no two are alike.
+    curves += [curve(name, PERCENT, of) for name, of in ratios.items() if name not in others]
+    curves += [curve(name, PERCENT, ratios[name], "points") for name in sorted(others)]
     title = "Beside Reno on a path that does nothing but lose, 100 ms"
     return plot.curves(curves, "loss probability (%)", "packets sent over Reno's (ratio)", title, log_x=True)
 

@@ -8,11 +8,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ackclock import plot
-from ackclock.experiments.replicates import curve
-from ackclock.experiments.tfrcp.friendliness import F_LABEL, ByLoad
+from ackclock.experiments.tfrcp.friendliness import F_LABEL, ByLoad, by_label
 from ackclock.experiments.tfrcp.path import CENTRAL, Path
 from ackclock.experiments.tfrcp.senders import OTHER, RENO, TCP, Sender, Tree, flow, scenario
-from ackclock.metrics import interval
 from ackclock.scenario import Scenario
 
 #: How many of either kind are monitored. Guessed.
@@ -58,5 +56,5 @@ def _draw(title: str, x_label: str, found: Mapping[str, ByLoad]) -> Figure:
     [first, *_] = found.values()
     ends = [min(first), max(first)]
     curves = [plot.Curve("1: as much as TCP", ends, [1, 1], "reference")]
-    curves += [curve(label, list(values), [interval(of) for of in values.values()]) for label, values in found.items()]
+    curves += [by_label(label, list(values), values) for label, values in found.items()]
     return plot.curves(curves, x_label, F_LABEL, title)

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from ackclock import metrics, plot
 from ackclock.experiments.outcome import Band, Claim, Outcome
-from ackclock.experiments.replicates import curve
 from ackclock.experiments.tfrcp import friendliness
 from ackclock.experiments.tfrcp.figures_2 import S1
 from ackclock.experiments.tfrcp.friendliness import X_LABEL, ByLoad
@@ -53,9 +52,11 @@ def _columns(values: ByLoad) -> dict[str, tuple[Interval, Band]]:
 
 def _draw(fc: Mapping[str, ByLoad], beside: Mapping[str, ByLoad]) -> Figure:
     [first] = [label for label in beside if label.endswith(S1.paper[0].label)]
-    drawn = {**fc, first: beside[first]}
+    lines = {one.label: fc[one.label] for one in S1.paper}
+    # Points come last: lines have the first looks, of which no two are alike.
+    drawn = {**lines, first: beside[first], **fc}
     curves = [plot.Curve("1: all get the same", [LOADS[0], LOADS[-1]], [1, 1], "reference")]
-    curves += [curve(label, list(values), [interval(of) for of in values.values()]) for label, values in drawn.items()]
+    curves += [friendliness.by_label(label, list(values), values) for label, values in drawn.items()]
     return plot.curves(curves, X_LABEL, "FC: most over least goodput (ratio)", "Senders of a kind among themselves")
 
 
@@ -63,7 +64,7 @@ EXPERIMENT = entry(
     "3",
     "Do TFRCP senders share evenly among themselves?",
     "Acceptably, in most cases.",
-    100.0,
+    65.0,
     conclude,
     S1.runs,
 )

@@ -72,7 +72,7 @@ EXPERIMENT = entry(
     "4",
     "Does TFRCP leave TCP its share where the bottleneck grows with the number of senders?",
     "The page with the result is lost; the scenario says what it is for.",
-    100.0,
+    60.0,
     conclude,
     STUDY.runs,
 )

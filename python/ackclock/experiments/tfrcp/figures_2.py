@@ -75,7 +75,7 @@ FIGURE_2A = entry(
     "2a",
     "Does TFRCP leave TCP its share if its rounds are all equally long?",
     "Yes: F is close to 1 for every M and any number of senders.",
-    70.0,
+    65.0,
     partial(
         _conclude, "Rounds of constant length (S1)", S1,
         reading("b = 1", f"F is 1.42 and 1.43, not up to 1.4, with M = 3 and 4 s: {WHY}; {ELSEWHERE}"),
@@ -87,7 +87,7 @@ FIGURE_2B = entry(
     "2b",
     "Does it if they are as long as so many round trips?",
     "The less the more senders there are, and the larger K is: F grows to about 7.",
-    70.0,
+    65.0,
     partial(
         _conclude, "Rounds of round-trip times (S2)", S2,
         missed(
@@ -102,7 +102,7 @@ FIGURE_2C = entry(
     "2c",
     "Does it if their length is random, where all senders start at once?",
     "Yes: F is close to 1.",
-    70.0,
+    65.0,
     partial(
         _conclude, "Rounds of random length (S3)", S3,
         missed(

@@ -193,7 +193,11 @@ def draw(title: str, found: Mapping[str, ByLoad], y_label: str = F_LABEL) -> Cal
 
 def _draw(title: str, found: Mapping[str, ByLoad], y_label: str) -> Figure:
     curves = [plot.Curve("1: as much as TCP", [LOADS[0], LOADS[-1]], [1, 1], "reference")]
-    curves += [
-        curve(label, list(values), [interval(of) for of in values.values()], "line") for label, values in found.items()
-    ]
+    curves += [by_label(label, list(values), values) for label, values in found.items()]
     return plot.curves(curves, X_LABEL, y_label, title)
+
+
+def by_label(label: str, x: Sequence[float], values: ByLoad) -> plot.Curve:
+    """Means with their intervals: a line, or points for those who are not in the paper."""
+    drawn = "points" if label in {one.label for one in OF_TODAY} else "line"
+    return curve(label, x, [interval(of) for of in values.values()], drawn)
