@@ -26,6 +26,7 @@ from ackclock.experiments import (
     chosen,
     plain,
     psi_map,
+    rate_control,
     which_formula,
 )  # fmt: skip
 from ackclock.metrics import Interval
@@ -48,6 +49,10 @@ VERDICTS = {
     **{f"westwood-figure-{number}": Kind.READING for number in (2, 3, 5, 7, 9, 10, 11, 13, 14, 15)},
     "westwood-readings": Kind.READING,
     **{f"abr-figure-{number}": Kind.READING for number in range(8, 24)},
+    **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "4", "5a", "5b", "6")},
+    **{f"tfrcp-figure-{name}": Kind.NOT for name in ("2b", "2c")},
+    "tfrcp-readings": Kind.READING,
+    **{f"rates-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},
     "formulas-figure-1": Kind.REPRODUCED,
     "feedback-figure-1": Kind.REPRODUCED,
     "mechanisms-figure-1": Kind.REPRODUCED,
@@ -61,7 +66,7 @@ SIMULATED = {
     "markov-validation-simulated",
     "mechanisms-figure-2",
     "westwood-validation",
-} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-"))}
+} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-", "tfrcp-", "rates-"))}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
 # test_westwood_on_linux.py and test_abr_on_linux.py have them without Linux.
@@ -100,6 +105,10 @@ SAID = [
     ("abr-figure-19", "and so has the other simulation"),
     ("abr-figure-20", "up to psi = 3 it is fair, too"),
     ("abr-figure-22", "not slightly less with ABR at psi = 0.1, 60 and 100, but more"),
+    ("tfrcp-figure-2a", "F is 1.42 and 1.43, not up to 1.4, with M = 3 and 4 s"),
+    ("tfrcp-figure-2b", "with most senders it falls with K"),
+    ("tfrcp-figure-2c", "no point is above 1.6"),
+    ("tfrcp-readings", "none has Figure 2b whole"),
     ("westwood-figure-7", "three patterns of UDP guessed"),
     ("westwood-figure-13", "the packet on the link counts among the buffer's"),
     ("markov-validation-simulated", "guessed"),
@@ -136,6 +145,19 @@ REFUTED = {
     "abr-figure-20": 2,
     "abr-figure-22": 5,
     "abr-figure-23": 5,
+    "tfrcp-figure-2a": 2,
+    "tfrcp-figure-2b": 3,
+    "tfrcp-figure-2c": 3,
+    "tfrcp-readings": 1,
+}
+
+# What the guide to rate control has of each of our figures: a picture, and rows of a table.
+RATES = {
+    "Figure 1": ("rate-variation.svg", rate_control.figure_1.SAID),
+    "Figure 2": ("", rate_control.figures_2_4.SAID),
+    "Figure 3": ("", rate_control.figures_2_4.SAID),
+    "Figure 4": ("rate-blackout.svg", rate_control.figures_2_4.SAID),
+    "Figure 5": ("rate-equation.svg", rate_control.figure_5.SAID),
 }
 
 every_record = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
@@ -225,7 +247,7 @@ def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
     experiment, found = concluded.experiment, concluded.outcome
     origins = {one.origin for part in (found.comparisons, found.claims, found.settings) for one in part}
     ours = {Origin.STATED, Origin.CHOSEN}
-    if experiment.group in ("feedback", "formulas", "mechanisms"):
+    if experiment.group in ("feedback", "formulas", "mechanisms", "rates"):
         assert origins == ours
     else:
         assert not origins & ours
@@ -284,6 +306,16 @@ def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Co
             assert f"| {' | '.join((sender, psi, *texts))} |" in guide.splitlines()
 
 
+@pytest.mark.parametrize("concluded", rate_control.EXPERIMENTS, indirect=True, ids=lambda one: one.name)
+def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(concluded: Concluded) -> None:
+    name, rows = RATES[concluded.experiment.shows]
+    if name:
+        assert_drawn_alike(concluded, name)
+    guide = (DOCS / "guides" / "rate-control.md").read_text(encoding="utf-8")
+    for key, texts in rows.items():
+        assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
+
+
 def assert_drawn_alike(concluded: Concluded, name: str) -> None:
     """That a guide's picture is what would be drawn now."""
     shown = (DOCS / "images" / name).read_text(encoding="utf-8")
@@ -296,7 +328,7 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
     names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
-    groups = ["markov", "rfc9438", "westwood", "abr", "mechanisms", "formulas", "feedback"]
+    groups = ["markov", "rfc9438", "westwood", "abr", "tfrcp", "mechanisms", "formulas", "feedback", "rates"]
     assert len(chosen(groups, EXPERIMENTS)) == len(EXPERIMENTS)
 
 

@@ -5,7 +5,7 @@ One record for each table or figure. Append new ones to `EXPERIMENTS`; the order
 
 from collections.abc import Iterable
 
-from ackclock.experiments import abr, psi_map, rfc9438, westwood, which_formula
+from ackclock.experiments import abr, psi_map, rate_control, rfc9438, tfrcp, westwood, which_formula
 from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
     mean_throughput,
@@ -72,8 +72,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *westwood.EXPERIMENTS,
     *mechanisms.EXPERIMENTS,
     *abr.EXPERIMENTS,
+    *tfrcp.EXPERIMENTS,
     which_formula.EXPERIMENT,
     psi_map.EXPERIMENT,
+    *rate_control.EXPERIMENTS,
 )
 
 

@@ -11,6 +11,7 @@ from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
+from ackclock.metrics.rates import Series, series
 from ackclock.metrics.response import (
     Outage,
     Response,
@@ -43,6 +44,7 @@ __all__ = [
     "Metric",
     "Outage",
     "Response",
+    "Series",
     "Summary",
     "Value",
     "arrivals_per_interval",
@@ -64,6 +66,7 @@ __all__ = [
     "recovery_rounds",
     "response",
     "response_to",
+    "series",
     "settling_time",
     "shown_time_scales",
     "summarise",

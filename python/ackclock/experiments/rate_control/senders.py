@@ -1,0 +1,111 @@
+"""Who is compared in our own pictures of rate controls: those of a rate beside today's TCPs, on one path."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ackclock.experiments.experiment import figure
+from ackclock.experiments.outcome import Origin, Setting
+from ackclock.scenario import Scenario
+
+GROUP = "rates"
+SOURCE = "ackclock, guide “Rate control by equation”, 2026"
+entry = partial(figure, GROUP, SOURCE)
+
+REPLICATES = 5
+#: On the wire, in all, and what of it is header: as of Linux's TCP, with timestamps.
+PACKET_BYTES, HEADER_BYTES = 1500, 52
+#: One way.
+DELAY_S = 0.050
+RATE_MBIT_PER_S = 10.0
+
+Tree = dict[str, Any]
+SIZES: Tree = {"mss": f"{PACKET_BYTES - HEADER_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"}
+
+
+class Sender(NamedTuple):
+    """Who sends.
+
+    Attributes:
+        label: In figures and tables; the name of the flow.
+        transport: As in a scenario.
+    """
+
+    label: str
+    transport: Tree
+
+
+def _tcp(label: str, control: str) -> Sender:
+    return Sender(label, {"kind": "tcp", "preset": "linux", "control": {"kind": control}} | SIZES)
+
+
+def _controlled(label: str, **control: Any) -> Sender:
+    return Sender(label, {"kind": "udp", "control": control} | SIZES)
+
+
+#: Timeouts as short as those of the TCPs beside them. Linux delays ACKs but counts bytes, so b is 1.
+TFRCP = _controlled("TFRCP", kind="tfrcp", rto_minimum="200 ms")
+TFRC = _controlled("TFRC", kind="tfrc")
+AIMD = _controlled("AIMD on a rate", kind="gaimd")
+RENO, CUBIC = _tcp("Reno", "reno"), _tcp("CUBIC", "cubic")
+SENDERS = (TFRCP, TFRC, AIMD, RENO, CUBIC)
+
+
+def hops(buffer_packets: int, *, link: Tree | None = None, impairments: Sequence[Tree] = ()) -> list[Tree]:
+    """There and back."""
+    constant = {"kind": "constant", "rate": f"{RATE_MBIT_PER_S:g} Mbit/s"}
+    delay = f"{DELAY_S * 1000:g} ms"
+    return [
+        {
+            "name": "bottleneck",
+            "link": link or constant,
+            "queue": {"kind": "droptail", "limit": f"{buffer_packets} packets"},
+            "delay": delay,
+            "impairments": list(impairments),
+        },
+        {
+            "name": "return",
+            "link": {"kind": "constant", "rate": "100 Mbit/s"},
+            "queue": {"kind": "droptail", "limit": "unlimited"},
+            "delay": delay,
+        },
+    ]
+
+
+def flow(sender: Sender, *, name: str = "", count: int = 1) -> Tree:
+    """A flow group from end to end; packets leave up to the bottleneck's time of one later."""
+    jitter = {"send_jitter": f"{PACKET_BYTES * 8 / RATE_MBIT_PER_S:.0f} us"}
+    route = {"route": ["bottleneck"], "return": ["return"]}
+    named = {"name": name or sender.label, "count": count, "start": ["0 s", "1 s"]}
+    return named | {"transport": sender.transport | jitter} | route
+
+
+def scenario(
+    name: str, at: list[Tree], flows: Sequence[Tree], duration_s: float, warmup_s: float, sampled_s: float,
+    replicates: int = REPLICATES,
+) -> Scenario:  # fmt: skip
+    """Flows over a path."""
+    tree = {
+        "schema": 1,
+        "name": name,
+        "duration": f"{duration_s:g} s",
+        "warmup": f"{warmup_s:g} s",
+        "replicates": replicates,
+        "sample_interval": f"{sampled_s:g} s",
+        "hops": at,
+        "flows": list(flows),
+    }
+    return Scenario(tree)
+
+
+def settings(own: Mapping[str, str]) -> tuple[Setting, ...]:
+    """What went in: all of it our choice."""
+    shared = {
+        "path": f"{RATE_MBIT_PER_S:g} Mbit/s, {DELAY_S * 1000:g} ms one way, drop-tail",
+        "packets": f"{PACKET_BYTES} bytes",
+        "TCP": "preset linux",
+        "TFRCP": "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate acknowledged",
+        "TFRC": "RFC 5348's defaults",
+        "AIMD on a rate": "1 and 1/2, as TCP",
+    }
+    return tuple(Setting(name, value, Origin.CHOSEN) for name, value in {**shared, **own}.items())
