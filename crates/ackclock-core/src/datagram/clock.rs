@@ -21,6 +21,8 @@ pub(super) struct SendClock {
     not_before: Time,
     /// At which tick packets left last, and how many.
     tick: (Time, u32),
+    /// The round-trip time, if the control wants no more than that to leave together.
+    round_trip: Option<Span>,
 }
 
 impl SendClock {
@@ -37,6 +39,7 @@ impl SendClock {
             late: Span::ZERO,
             not_before: Time::ZERO,
             tick: (Time::NEVER, 0),
+            round_trip: None,
         };
         clock.draw();
         clock
@@ -89,12 +92,22 @@ impl SendClock {
         due
     }
 
+    /// No more than a round trip's worth of packets leaves together, but one may (RFC 5348 section 4.6).
+    pub fn keep_bursts_within(&mut self, round_trip: Option<Span>) {
+        self.round_trip = round_trip;
+    }
+
     /// How many packets may leave at one tick: what it owes, and a beginning of the next, but at least the burst.
     fn most_at_once(&self) -> u32 {
         let owed = self.clocking.packets_per_s * self.parameters.granularity.as_seconds();
-        (libm::ceil(owed) as u32)
+        let most = (libm::ceil(owed) as u32)
             .saturating_add(1)
-            .max(self.parameters.burst.0)
+            .max(self.parameters.burst.0);
+        let Some(round_trip) = self.round_trip else {
+            return most;
+        };
+        let worth = self.clocking.packets_per_s * round_trip.as_seconds();
+        most.min((worth as u32).max(1))
     }
 
     /// A packet leaves at `now`.
@@ -226,6 +239,27 @@ mod tests {
             together += 1;
         }
         assert_eq!((together, clock.together(now)), (11, 11));
+    }
+
+    #[test]
+    fn a_tick_longer_than_a_round_trip_slows_down_where_bursts_are_kept_within_one() {
+        let parameters = DatagramParameters {
+            granularity: Span::from_millis(10),
+            ..DatagramParameters::default()
+        };
+        for (round_trip, at_once) in [(20, 11), (5, 5), (1, 1), (0, 1)] {
+            let mut clock = clock(parameters, 1000.0);
+            clock.keep_bursts_within(Some(Span::from_millis(round_trip)));
+            let left = leaving(&mut clock, 10.0);
+            let largest = left.chunk_by(|a, b| a == b).map(<[Time]>::len).max().unwrap();
+            assert!(largest <= at_once, "{round_trip} ms: {largest}");
+            let expected = 1000.0_f64.min(at_once as f64 * 100.0) * 10.0;
+            assert!(
+                (left.len() as f64 / expected - 1.0).abs() < 0.01,
+                "{}",
+                left.len()
+            );
+        }
     }
 
     #[test]

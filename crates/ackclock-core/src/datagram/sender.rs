@@ -81,7 +81,7 @@ impl DatagramSender {
     pub fn open(&mut self, now: Time) {
         self.phase = Phase::Open;
         self.control.start(now);
-        self.clock.follow(self.control.clocking());
+        self.follow_control();
     }
     /// The application writes.
     pub fn write(&mut self, write: Write) {
@@ -103,6 +103,11 @@ impl DatagramSender {
     /// Nothing more is sent.
     pub fn stop(&mut self) {
         self.phase = Phase::Stopped;
+    }
+
+    fn follow_control(&mut self) {
+        self.clock.follow(self.control.clocking());
+        self.clock.keep_bursts_within(self.control.carried_rtt());
     }
 
     /// The payload of the next packet, if there is one to be sent.
@@ -137,7 +142,7 @@ impl DatagramSender {
     pub fn handle_timeout(&mut self, now: Time) {
         if self.control.poll_timeout() <= now && !self.is_over() {
             self.control.handle_timeout(now);
-            self.clock.follow(self.control.clocking());
+            self.follow_control();
         }
     }
 
@@ -151,7 +156,7 @@ impl DatagramSender {
         counts.rtt_min_s = counts.rtt_min_s.min(rtt);
         counts.rtt_max_s = counts.rtt_max_s.max(rtt);
         self.control.on_feedback(now, feedback);
-        self.clock.follow(self.control.clocking());
+        self.follow_control();
     }
 
     /// The next packet that leaves at `now`, if there is one.
@@ -174,7 +179,7 @@ impl DatagramSender {
             data_limited: self.ready().is_none(),
         };
         self.control.on_sent(now, &sent);
-        self.clock.follow(self.control.clocking());
+        self.follow_control();
         Some(Datagram {
             sequence,
             length: Bytes(length),

@@ -145,7 +145,7 @@ pub trait RateControl: Debug + Send {
     fn handle_timeout(&mut self, now: Time);
     /// When packets may leave. It changes only in the calls that take `&mut self`.
     fn clocking(&self) -> Clocking;
-    /// The estimate of the round-trip time that packets carry to the receiver, if it needs one.
+    /// The estimate of the round-trip time that packets carry to the receiver, if it needs one; no more than a round trip's worth of packets leaves together then.
     fn carried_rtt(&self) -> Option<Span> {
         None
     }

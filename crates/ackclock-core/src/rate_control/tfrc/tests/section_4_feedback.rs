@@ -183,7 +183,7 @@ fn section_4_5_the_rate_falls_as_the_round_trip_time_rises_above_its_mean() {
     assert!((0.70..0.75).contains(&(sending.rate() / equation_rate(0.11, 0.01))));
 }
 
-/// Section 4.6 forbids bursts of more than a round trip's worth. The clock gathers no credit at all; a coarse tick is the user's own.
+/// Section 4.6 forbids bursts of more than a round trip's worth. The clock gathers no credit at all.
 #[test]
 fn section_4_6_no_burst_after_idleness() {
     let mut sending = Sending::started();
@@ -206,6 +206,25 @@ fn section_4_6_no_burst_after_idleness() {
         "80 packets in a second"
     );
     assert!(left.len() > 90);
+}
+
+#[test]
+fn section_4_6_a_tick_longer_than_a_round_trip_lets_no_more_than_a_round_trip_s_worth_leave() {
+    let mut sending = Sending::started();
+    sending.answer(200, 1000.0, 0.0);
+    let jitter = Streams::new(1, 0).stream("jitter");
+    let parameters = DatagramParameters {
+        granularity: Span::from_millis(1000),
+        ..DatagramParameters::default()
+    };
+    let mut sender = DatagramSender::new(Box::new(sending.sender), &parameters, jitter);
+    sender.open(ms(200));
+    sender.write(Write::Unlimited);
+    for tick in 1..5 {
+        let left = (0..100).filter(|_| sender.poll_transmit(ms(1000 * tick)).is_some());
+        assert!(left.count() <= 8, "80 packets in a second, 8 in a round trip");
+    }
+    assert!(sender.statistics().sent >= 25);
 }
 
 #[test]
