@@ -42,7 +42,7 @@ def test_a_blackout_slows_it_down_and_five_rounds_get_over_it() -> None:
         # The round in which it began, and one more: everything since is lost, and one packet is left to each round.
         within = allowed[:, at(FROM_S + 2 * ROUND_S + 0.5) : at(UNTIL_S)]
         np.testing.assert_allclose(within, 8 * PACKET_BYTES / ROUND_S)
-        # The first round in the light begins within a round's time; from a packet in it, five make 16 a second
+        # The first round in the light begins within a round's time; from one packet, five make 16 a second and more.
         after = UNTIL_S + 6 * ROUND_S + 0.2
         assert allowed[:, at(after)].sum() >= 0.9 * RATE_BIT_PER_S
         goodput = (delivered[:, at(after + 10)] - delivered[:, at(after)]).sum() / 10
