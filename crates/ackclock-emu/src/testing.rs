@@ -127,6 +127,9 @@ pub mod networks {
                 r#"{ kind = "feedback", from = "elsewhere", algorithm = { kind = "instcap" }, delay = "5 ms", period = "3 ms" }"#,
                 r#"{ kind = "feedback", from = "elsewhere", algorithm = { kind = "effcap", m = 2, n = 9 }, delay = "20 ms", period = "2 ms", sessions = 2 }"#,
             ],
+            "scheduled" => vec![
+                r#"{ kind = "scheduled", steps = [{ from = "0 s", rate = "20 Mbit/s" }, { from = "15 ms", rate = "0 bit/s" }, { from = "40 ms", rate = "3 Mbit/s" }] }"#,
+            ],
             other => panic!("say how link \"{other}\" is to be tested"),
         }
     }
@@ -160,6 +163,10 @@ pub mod networks {
             "duplicate" => vec![
                 r#"{ kind = "duplicate", probability = "30 %" }"#,
                 r#"{ kind = "duplicate", probability = "30 %", side = "before_queue" }"#,
+            ],
+            "scheduled_loss" => vec![
+                r#"{ kind = "scheduled_loss", steps = [{ from = "0 s", probability = "20 %" }, { from = "20 ms", probability = "0 %" }] }"#,
+                r#"{ kind = "scheduled_loss", steps = [{ from = "20 ms", probability = "30 %" }], applies = "all", side = "before_queue" }"#,
             ],
             other => panic!("say how impairment \"{other}\" is to be tested"),
         }
