@@ -2,6 +2,7 @@
 
 mod any_bytes;
 
+use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 
@@ -24,4 +25,19 @@ fn datagrams_that_were_kept_are_read_or_refused() {
 #[test]
 fn sessions_that_were_kept_end() {
     assert!(each("session", any_bytes::session) > 20);
+}
+
+proptest! {
+    /// What fuzzing does for longer, without its compiler.
+    #[test]
+    fn any_bytes_are_a_datagram_or_none(data in prop::collection::vec(any::<u8>(), 0..1500)) {
+        any_bytes::datagram(&data);
+    }
+
+    /// A session that has been opened, and then any story.
+    #[test]
+    fn any_story_of_a_session_ends(control in any::<u8>(), story in prop::collection::vec(any::<u8>(), 0..400)) {
+        let opened = [0, 10, 2, 0].repeat(6);
+        any_bytes::session(&[&[control], &opened[..], &[9, 255], &story].concat());
+    }
 }
