@@ -26,7 +26,7 @@ pub struct SenderSettings {
     pub key: SharedKey,
     /// The rate controls that are offered; the receiver names one.
     pub controls: Vec<Chosen<RateControlKind>>,
-    /// Never faster, all headers counted; by default [`MOST`] to anywhere but this host.
+    /// Never faster, all headers counted; by default [`MOST`](super::MOST) to anywhere but this host.
     pub most: Option<BitRate>,
     /// Payload of a full packet, at most [`wire::LONGEST_PAYLOAD`]; timers, bursts and chance delays. Sizes of headers and answers are those of the format.
     pub datagrams: DatagramParameters,
