@@ -30,6 +30,7 @@ def made_up(
     other = {
         "rtt_mean_s": 0.08, "cwnd_mean_bytes": 1e4, "retransmitted_packets": 10.0, "sent_packets": 1000,
         "dropped_packets": 10, "dropped_acks": 0, "timeouts": 0.0, "completion_time_s": None,
+        "start_s": 0.0,
     } | columns  # fmt: skip
     keys = [(point, run) for point, values in enumerate(goodputs) for run in range(len(values))]
     flows = [

@@ -229,6 +229,7 @@ def change(tree: dict, what: str) -> None:
     match what:
         case "udp":
             flow["transport"]["kind"] = "udp"
+            del flow["transport"]["control"]
         case "cubic":
             flow["transport"]["control"] = {"kind": "cubic", "c": 0.4}
         case "two":
