@@ -113,6 +113,7 @@ pub fn kind(packet: &[u8], direction: Direction) -> PacketKind {
         Direction::Forward if protocol == Some(UDP) => PacketKind::Datagram,
         Direction::Forward if opens && flags & ACK == 0 => PacketKind::Syn,
         Direction::Forward => PacketKind::Data,
+        Direction::Back if protocol == Some(UDP) => PacketKind::Feedback,
         Direction::Back if opens => PacketKind::SynAck,
         Direction::Back => PacketKind::Ack,
     }
@@ -227,6 +228,6 @@ mod tests {
         assert_eq!(kind(&udp, Forward), PacketKind::Datagram);
         assert_eq!(kind(&tcp(SYN | ACK, 0), Back), PacketKind::SynAck);
         assert_eq!(kind(&tcp(ACK, 0), Back), PacketKind::Ack);
-        assert_eq!(kind(&udp, Back), PacketKind::Ack);
+        assert_eq!(kind(&udp, Back), PacketKind::Feedback);
     }
 }

@@ -73,6 +73,7 @@ fn from_traits(traits: u8) -> Option<(PacketKind, Ecn)> {
         2 => PacketKind::Syn,
         3 => PacketKind::SynAck,
         4 => PacketKind::Datagram,
+        5 => PacketKind::Feedback,
         _ => return None,
     };
     let ecn = match traits >> 4 {
@@ -395,7 +396,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_chunk() -> impl Strategy<Value = Chunk> {
-        let arrival = (any::<u64>(), any::<u32>(), any::<u16>(), 0..5_u8, 0..4_u8);
+        let arrival = (any::<u64>(), any::<u32>(), any::<u16>(), 0..6_u8, 0..4_u8);
         let decision = (any::<u64>(), any::<u32>(), any::<u64>(), 0..5_u8);
         (
             prop::collection::vec(arrival, 0..50),

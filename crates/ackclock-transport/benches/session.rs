@@ -46,6 +46,7 @@ impl Pair {
             },
             catch_up: Span::from_millis(10),
             streams: Streams::new(1, 0),
+            place: "flow/0".into(),
             anywhere: false,
         };
         let asked = ReceiverSettings {

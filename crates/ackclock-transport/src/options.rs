@@ -116,6 +116,7 @@ impl SendOptions {
             },
             catch_up: self.catch_up,
             streams: Streams::new(seed, 0),
+            place: "flow/0".into(),
             anywhere: self.anywhere,
         };
         let source = if self.is_written {

@@ -98,6 +98,7 @@ fn a_flood_leaves_nothing_behind() {
         },
         catch_up: Span::from_millis(10),
         streams: Streams::new(1, 0),
+        place: "flow/0".into(),
         anywhere: false,
     };
     let mut sender = Sender::new(settings, Source::Synthetic(None), &[1; 32]);

@@ -5,8 +5,9 @@ use crate::addresses::{self, MOST_FLOWS};
 use crate::netlink::{Metrics, Route};
 use crate::protocol::Configuration;
 use crate::settings::{Setting, TcpSettings};
-use crate::workload::{header_bytes, sends_timestamps};
+use crate::workload::{UDP_HEADER_BYTES, header_bytes, sends_timestamps};
 use ackclock_core::congestion::ControlKind;
+use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{
     DelayedAck, IdleRestart, LossRecovery, Pacing, Preset, RttSampling,
@@ -18,6 +19,7 @@ use ackclock_core::scenario::error::Error;
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::units::{Bytes, Span};
+use ackclock_transport::wire::{Acknowledgement, Data, LONGEST_PAYLOAD, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -105,10 +107,14 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
             (parameters.mss, bytes)
         }
         Transport::Udp { mss, header } => (*mss, mss.0.saturating_add(header.0)),
-        Transport::Controlled { control, .. } => {
-            let field = format!("flows.{}.transport.control.kind", flow.name);
-            let remedy = "cannot be emulated yet; simulate, or leave the flow out";
-            return Err(Error::new(&field, &json!(control.name), remedy));
+        Transport::Controlled { parameters, .. } if parameters.mss.0 <= LONGEST_PAYLOAD as u64 => {
+            return Ok(parameters.mss.0 + session_header(parameters.mss).0);
+        }
+        Transport::Controlled { parameters, .. } => {
+            let remedy = format!(
+                "is more than a packet of this transport takes; write at most \"{LONGEST_PAYLOAD} bytes\""
+            );
+            return Err(wrong_mss(flow, parameters.mss, &remedy));
         }
     };
     if bytes <= MOST_MTU {
@@ -117,8 +123,16 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
     let remedy = format!(
         "and its header are more than an IPv4 packet of {MOST_MTU} bytes; write for example \"1448 bytes\""
     );
-    let field = format!("flows.{}.transport.mss", flow.name);
-    Err(Error::new(&field, &json!(payload), &remedy))
+    Err(wrong_mss(flow, payload, &remedy))
+}
+
+fn wrong_mss(flow: &FlowDescription, mss: Bytes, remedy: &str) -> Error {
+    Error::new(&format!("flows.{}.transport.mss", flow.name), &json!(mss), remedy)
+}
+
+/// What is before and behind the payload of a full packet of a session, IP and UDP included.
+fn session_header(mss: Bytes) -> Bytes {
+    Bytes(Data::length(mss.0 as usize) as u64 + UDP_HEADER_BYTES - mss.0)
 }
 
 /// The TCP flows with their parameters.
@@ -236,7 +250,37 @@ fn different(scenario: &Scenario) -> Vec<Different> {
             ));
         }
     }
+    for flow in &scenario.flows {
+        if let Transport::Controlled { parameters, .. } = &flow.transport {
+            found.extend(of_session(&flow.name, parameters));
+        }
+    }
     found.into_iter().collect()
+}
+
+/// Of a session, whose packets are as long as its wire format has them.
+fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
+    let note = |name: &str, Bytes(asked): Bytes, reason: String| Different {
+        name: format!("flows.{flow}.transport.{name}"),
+        asked: format!("{asked} bytes"),
+        reason,
+    };
+    let header = session_header(parameters.mss);
+    let answers = [Acknowledgement::LENGTH, Report::LENGTH].map(|length| length as u64 + UDP_HEADER_BYTES);
+    let mut found = Vec::new();
+    if parameters.header != header {
+        found.push(note(
+            "header",
+            parameters.header,
+            format!("the transport's has {} bytes", header.0),
+        ));
+    }
+    if !answers.contains(&parameters.feedback_size.0) {
+        let [plain, report] = answers;
+        let reason = format!("the transport's answers have {plain} bytes, {report} with a report");
+        found.push(note("feedback_size", parameters.feedback_size, reason));
+    }
+    found
 }
 
 /// Of the parameters of one flow.
@@ -460,6 +504,53 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
         );
         let linux = r#"{ kind = "westwood_plus", estimator = { kind = "westwood_linux" }, cut = "at_recovery_end", growth = "per_window" }"#;
         assert!(different(linux).is_empty());
+    }
+
+    const CONTROLLED: &str = r#"
+[[flows]]
+name = "media"
+route = ["there"]
+return = ["back"]
+transport = { kind = "udp", control = { kind = "tfrc" }, mss = "1000 bytes" }
+traffic = { kind = "bulk" }
+"#;
+
+    #[test]
+    fn sessions_have_the_headers_of_their_wire_format() {
+        let said = |more: &str| {
+            let text = CONTROLLED.replace(r#""1000 bytes" "#, &format!(r#""1000 bytes"{more} "#));
+            let description = of(&scenario(&text)).unwrap();
+            assert_eq!(
+                description.mtu, 1084,
+                "payload, 56 bytes of the format, UDP and IPv4"
+            );
+            let different = description.different.into_iter();
+            different.map(|one| (one.name, one.reason)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            said(""),
+            [
+                (
+                    "flows.media.transport.feedback_size".into(),
+                    "the transport's answers have 116 bytes, 128 with a report".into()
+                ),
+                (
+                    "flows.media.transport.header".into(),
+                    "the transport's has 84 bytes".into()
+                ),
+            ]
+        );
+        assert_eq!(said(r#", header = "84 bytes", feedback_size = "128 bytes""#), []);
+    }
+
+    #[test]
+    fn a_payload_that_fits_no_packet_of_the_transport_is_refused() {
+        let text = CONTROLLED.replace("1000 bytes", "1145 bytes");
+        assert_eq!(
+            of(&scenario(&text)).unwrap_err().to_string(),
+            "flows.media.transport.mss: \"1145 bytes\" is more than a packet of this transport takes; write at most \"1144 bytes\""
+        );
+        assert!(of(&scenario(&CONTROLLED.replace("1000 bytes", "1144 bytes"))).is_ok());
     }
 
     #[test]

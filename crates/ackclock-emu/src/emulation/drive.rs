@@ -8,7 +8,7 @@ use crate::driver::Driver;
 use crate::real_time::{Outputs, RealTime, Report};
 use crate::schedule::{Wakefulness, become_real_time};
 use crate::wait::{Stop, wait};
-use crate::workload::{Plan, ReceivingReport, SendingReport, TcpInfoColumns, WorkloadReport, monotonic_ns};
+use crate::workload::{Plan, Readings, ReceivingReport, SendingReport, WorkloadReport, monotonic_ns};
 use ackclock_core::units::{Span, Time};
 use std::io;
 use std::os::fd::AsFd;
@@ -26,11 +26,11 @@ const ENDING_NS: u64 = 10_000_000_000;
 
 /// Who takes what a run gives while it lasts, and may end it.
 pub(super) trait Supervisor {
-    /// Rows of `tcp_info`, as they come.
+    /// What flows say of themselves, as it comes.
     ///
     /// # Errors
     /// Whoever takes them cannot; the run ends.
-    fn take_samples(&mut self, samples: TcpInfoColumns) -> io::Result<()>;
+    fn take_readings(&mut self, readings: Readings) -> io::Result<()>;
     /// How far the run is, and how many bytes the receivers were given; `false` ends it.
     fn proceed(&mut self, elapsed: Time, delivered_bytes: u64) -> bool;
 }
@@ -140,9 +140,9 @@ impl Work<'_> {
     fn poll(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), Failure> {
         for (worker, report) in [&mut self.senders, &mut self.receivers] {
             if report.is_none() {
-                let (samples, done) = worker.poll()?;
+                let (readings, done) = worker.poll()?;
                 *report = done;
-                supervisor.take_samples(samples)?;
+                supervisor.take_readings(readings)?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use crate::host::{Host, HostError};
 use crate::netlink::Counters;
 use crate::protocol::ReportEntry;
 use crate::settings::Outcome;
-use crate::workload::{Plan, Refused, Role, TcpInfoColumns, WorkloadAnswer, WorkloadReport, WorkloadRequest};
+use crate::workload::{Plan, Readings, Refused, Role, WorkloadAnswer, WorkloadReport, WorkloadRequest};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ impl Worker {
     }
 
     /// What it has read since the last time, and its report if it is over.
-    pub(super) fn poll(&mut self) -> Result<(TcpInfoColumns, Option<WorkloadReport>), Failure> {
+    pub(super) fn poll(&mut self) -> Result<(Readings, Option<WorkloadReport>), Failure> {
         match self.ask(&WorkloadRequest::Poll)? {
             WorkloadAnswer::Running(samples) => Ok((samples, None)),
             WorkloadAnswer::Done(samples, report) => Ok((samples, Some(report))),

@@ -13,7 +13,7 @@ use crate::capture::Captures;
 use crate::driver::Driver;
 use crate::real_time::Outputs;
 use crate::record;
-use crate::workload::{Plan, TcpInfoColumns};
+use crate::workload::{Plan, Readings};
 use ackclock_core::job::Job;
 use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
@@ -121,7 +121,7 @@ impl Started {
         let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
         if driven.sending.missed_samples > 0 {
             warnings.push(format!(
-                "{} readings of tcp_info were left out: there was no time",
+                "{} readings of the flows were left out: there was no time",
                 driven.sending.missed_samples
             ));
         }
@@ -179,18 +179,19 @@ fn outputs(job: &Job<'_>, options: &Options) -> Result<Outputs, Failure> {
     })
 }
 
-/// Turns what the kernel says into rows on its way to whoever watches.
+/// Turns what flows say into rows on its way to whoever watches.
 struct Recording<'a> {
     telemetry: Telemetry,
     watch: &'a mut dyn Watch,
 }
 
 impl Supervisor for Recording<'_> {
-    fn take_samples(&mut self, samples: TcpInfoColumns) -> io::Result<()> {
-        if samples.is_empty() {
+    fn take_readings(&mut self, readings: Readings) -> io::Result<()> {
+        let rows = self.telemetry.take(&readings);
+        if readings.tcp_info.is_empty() {
             return Ok(());
         }
-        self.watch.take_tcp_info(self.telemetry.take(&samples))
+        self.watch.take_tcp_info(rows)
     }
     fn proceed(&mut self, elapsed: Time, delivered_bytes: u64) -> bool {
         self.watch.proceed(elapsed, delivered_bytes)

@@ -8,7 +8,7 @@ use crate::decision::Outcome;
 use crate::driver::Driver;
 use crate::real_time::Outputs;
 use crate::record::Chunks;
-use crate::workload::{FlowPlan, Plan, ReceivedDatagram, TcpInfoColumns, TransportPlan};
+use crate::workload::{FlowPlan, Plan, Readings, ReceivedDatagram, TransportPlan};
 use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, PacketKind};
 use ackclock_core::units::{Span, Time};
@@ -50,7 +50,7 @@ impl SelfTest {
 struct Nobody;
 
 impl Supervisor for Nobody {
-    fn take_samples(&mut self, _samples: TcpInfoColumns) -> io::Result<()> {
+    fn take_readings(&mut self, _readings: Readings) -> io::Result<()> {
         Ok(())
     }
     fn proceed(&mut self, _elapsed: Time, _delivered_bytes: u64) -> bool {

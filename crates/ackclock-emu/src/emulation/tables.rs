@@ -9,7 +9,7 @@ use crate::device::DeviceKind;
 use crate::fidelity::Verdict;
 use crate::protocol::ReportEntry;
 use crate::settings::Outcome;
-use crate::workload::{ReceivedFlow, SentFlow, SocketSetting};
+use crate::workload::{ReceivedFlow, SentFlow, SentSession, SocketSetting};
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::network::Instance;
 use ackclock_core::result::{
@@ -67,6 +67,9 @@ impl Finished<'_> {
         };
         let end = Time::ZERO + self.driven.report.elapsed.min(self.scenario.duration);
         let measured = activity.measured(Time::ZERO + self.scenario.warmup, end);
+        let session = sent.session.as_ref();
+        let of_session =
+            |count: fn(&SentSession) -> u64| session.map_or(f64::NAN, |session| count(session) as f64);
         let payload = received.received_by_end_bytes - received.received_by_warmup_bytes;
         let wire = driver.delivered()[flow];
         let losses = driver.dropped()[flow];
@@ -84,21 +87,25 @@ impl Finished<'_> {
             throughput_bit_per_s: bit_per_s(Bytes(wire.bytes - wire.by_warmup_bytes), measured),
             delivered_bytes: received.received_by_end_bytes.cast_signed(),
             sent_packets: sent_packets(sent),
-            retransmitted_packets: sent.retransmissions.map_or(f64::NAN, f64::from),
+            retransmitted_packets: match session {
+                Some(_) => 0.0,
+                None => sent.retransmissions.map_or(f64::NAN, f64::from),
+            },
             dropped_packets: losses.drops() as f64,
             dropped_acks: losses.acks.into(),
             fast_retransmits: f64::NAN,
-            timeouts: sent
-                .last
-                .as_ref()
-                .and_then(|info| info.timeouts)
-                .map_or(f64::NAN, f64::from),
+            timeouts: match sent.last.as_ref() {
+                Some(info) => info.timeouts.map_or(f64::NAN, f64::from),
+                None => of_session(|session| session.timeouts),
+            },
             ecn_reactions: f64::NAN,
             rtt_mean_s: summary.rtt_mean_s(),
-            rtt_min_s: summary.rtt_min_s(),
-            rtt_max_s: f64::NAN,
-            lost_packets: f64::NAN,
-            spurious_losses: f64::NAN,
+            rtt_min_s: summary
+                .rtt_min_s()
+                .min(seconds(session.and_then(|session| session.rtt_min_ns))),
+            rtt_max_s: seconds(session.and_then(|session| session.rtt_max_ns)),
+            lost_packets: of_session(|session| session.lost_packets),
+            spurious_losses: of_session(|session| session.spurious_losses),
             cwnd_mean_bytes: summary.cwnd_mean_bytes(),
         }
     }
@@ -112,7 +119,7 @@ impl Finished<'_> {
         let verdict = Verdict::of(&measured);
         let lateness = &report.timing.lateness;
         let late = |quantile| lateness.quantile(quantile).as_seconds();
-        let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_seconds);
+        let span_s = |span: Option<Span>| span.map_or(f64::NAN, Span::as_seconds);
         let mut table = FidelityRow::table();
         FidelityRow {
             point: self.labels.0,
@@ -131,8 +138,8 @@ impl Finished<'_> {
             base_rtt_s: measured.base_rtt.as_seconds(),
             probes_sent: test.sent.cast_signed(),
             probes_measured: test.extras.len() as i64,
-            probe_extra_p50_s: seconds(test.median()),
-            probe_extra_max_s: seconds(test.extras.last().copied()),
+            probe_extra_p50_s: span_s(test.median()),
+            probe_extra_max_s: span_s(test.extras.last().copied()),
             device: match device {
                 DeviceKind::Tun => "tun",
                 DeviceKind::PacketSocket => "packet_socket",
@@ -224,6 +231,10 @@ impl Finished<'_> {
         }
         table
     }
+}
+
+fn seconds(nanos: Option<u64>) -> f64 {
+    nanos.map_or(f64::NAN, |nanos| Span::from_nanos(nanos).as_seconds())
 }
 
 /// Packets with payload that a flow has sent.

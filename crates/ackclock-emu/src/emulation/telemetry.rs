@@ -1,6 +1,6 @@
-//! What the kernel says of its connections, as rows of tables while it comes.
+//! What the kernel says of its connections and rate controls of themselves, as rows of tables while it comes.
 
-use crate::workload::{LossState, TcpInfoColumns};
+use crate::workload::{LossState, RateReading, Readings, TcpInfoColumns};
 use ackclock_core::network::Instance;
 use ackclock_core::result::{SampleRow, Table, TcpInfoRow};
 use ackclock_core::scenario::Scenario;
@@ -28,7 +28,7 @@ impl Names {
     }
 }
 
-/// What is summed up of a connection over its readings after the warm-up, and its next row in `samples`.
+/// What is summed up of a flow over its readings after the warm-up, and its next row in `samples`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Summary {
     cwnd_bytes: (f64, u64),
@@ -49,6 +49,21 @@ impl Default for Summary {
 }
 
 impl Summary {
+    /// A smoothed round-trip time after the warm-up, in seconds; NaN if there is none yet.
+    fn add_rtt(&mut self, rtt_s: f64) {
+        if !rtt_s.is_nan() {
+            self.rtt_s.0 += rtt_s;
+            self.rtt_s.1 += 1;
+        }
+    }
+    /// Whether a row of `samples` is due, which are `interval` apart; then the next one is due later.
+    fn is_sample_due(&mut self, now: Time, interval: Span) -> bool {
+        let is_due = self.next_sample <= now;
+        while self.next_sample <= now {
+            self.next_sample = self.next_sample + interval;
+        }
+        is_due
+    }
     /// Mean congestion window after the warm-up, in bytes; NaN without readings, as below.
     pub(super) fn cwnd_mean_bytes(&self) -> f64 {
         self.cwnd_bytes.0 / self.cwnd_bytes.1 as f64
@@ -76,6 +91,9 @@ pub(super) struct Telemetry {
 
 fn seconds(micros: Option<impl Into<u64>>) -> f64 {
     micros.map_or(f64::NAN, |micros| Span::from_micros(micros.into()).as_seconds())
+}
+fn seconds_of(nanos: Option<u64>) -> f64 {
+    nanos.map_or(f64::NAN, |nanos| Span::from_nanos(nanos).as_seconds())
 }
 fn number(value: Option<impl Into<u64>>) -> f64 {
     value.map_or(f64::NAN, |value| value.into() as f64)
@@ -108,12 +126,16 @@ impl Telemetry {
         }
     }
 
-    /// Takes readings in order of time; gives them back as rows of `tcp_info`.
-    pub(super) fn take(&mut self, readings: &TcpInfoColumns) -> Table {
+    /// Takes readings in order of time; gives back those of connections as rows of `tcp_info`.
+    pub(super) fn take(&mut self, readings: &Readings) -> Table {
         let mut rows = TcpInfoRow::table();
-        for index in 0..readings.len() {
-            self.tcp_info_row(readings, index).push(&mut rows);
-            self.sum_up(readings, index);
+        let connections = &readings.tcp_info;
+        for index in 0..connections.len() {
+            self.tcp_info_row(connections, index).push(&mut rows);
+            self.sum_up(connections, index);
+        }
+        for reading in &readings.rates {
+            self.sum_up_rate(reading);
         }
         rows
     }
@@ -166,16 +188,10 @@ impl Telemetry {
         if now >= self.warmup {
             summary.cwnd_bytes.0 += cwnd_bytes;
             summary.cwnd_bytes.1 += 1;
-            if let Some(rtt) = all.smoothed_rtt_us[at] {
-                summary.rtt_s.0 += seconds(Some(rtt));
-                summary.rtt_s.1 += 1;
-            }
+            summary.add_rtt(seconds(all.smoothed_rtt_us[at]));
         }
-        if now < summary.next_sample {
+        if !summary.is_sample_due(now, self.interval) {
             return;
-        }
-        while summary.next_sample <= now {
-            summary.next_sample = summary.next_sample + self.interval;
         }
         let mss = f64::from(all.mss_bytes[at]);
         let outstanding = i64::from(all.unacknowledged_segments[at]) + i64::from(all.resent_segments[at])
@@ -201,6 +217,37 @@ impl Telemetry {
             rate_estimate_bit_per_s: f64::NAN,
             allowed_rate_bit_per_s: f64::NAN,
             loss_event_rate: f64::NAN,
+        }
+        .push(&mut self.samples);
+    }
+
+    fn sum_up_rate(&mut self, reading: &RateReading) {
+        let now = Time::from_nanos(reading.time_ns);
+        let flow = reading.flow as usize;
+        let summary = &mut self.flows[flow];
+        if now >= self.warmup {
+            summary.add_rtt(seconds_of(reading.smoothed_rtt_ns));
+        }
+        if !summary.is_sample_due(now, self.interval) {
+            return;
+        }
+        let (name, instance) = self.names.get(flow);
+        SampleRow {
+            point: self.labels.0,
+            replicate: self.labels.1,
+            flow: name,
+            instance,
+            time_s: now.as_seconds(),
+            rtt_s: seconds_of(reading.rtt_ns),
+            smoothed_rtt_s: seconds_of(reading.smoothed_rtt_ns),
+            rto_s: seconds_of(reading.timeout_ns),
+            delivered_bytes: reading.delivered_bytes.cast_signed(),
+            sent_packets: reading.sent_packets.cast_signed(),
+            retransmitted_packets: 0.0,
+            mode: &reading.mode,
+            allowed_rate_bit_per_s: 8.0 * reading.rate_byte_per_s.unwrap_or(f64::NAN),
+            loss_event_rate: reading.loss_event_rate.unwrap_or(f64::NAN),
+            ..SampleRow::UNKNOWN
         }
         .push(&mut self.samples);
     }

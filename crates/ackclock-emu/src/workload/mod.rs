@@ -5,10 +5,12 @@
 //! count from the run's begin, an instant of CLOCK_MONOTONIC that the plan names, so that the hosts and whoever joins them agree.
 
 mod datagram;
+mod due;
 mod duplicate_acks;
 mod event_loop;
 mod offered;
 mod plan;
+mod readings;
 mod receiving;
 mod report;
 mod schedule;
@@ -18,12 +20,14 @@ mod settings;
 mod tcp_info;
 
 pub use plan::{
-    FlowPlan, Plan, Refused, TcpSocket, TransportPlan, header_bytes, linux_name, sends_timestamps,
+    FlowPlan, Plan, Refused, Session, TcpSocket, TransportPlan, UDP_HEADER_BYTES, header_bytes, linux_name,
+    sends_timestamps,
 };
+pub use readings::{RateReading, Readings};
 pub use receiving::Receiving;
 pub use report::{
     Delays, Ending, ReceivedDatagram, ReceivedDatagrams, ReceivedFlow, ReceivingReport, SendingReport,
-    SentDatagram, SentDatagrams, SentFlow, SocketSetting,
+    SentDatagram, SentDatagrams, SentFlow, SentSession, SocketSetting,
 };
 pub use schedule::Schedule;
 pub use sending::Sending;
@@ -32,8 +36,8 @@ pub use tcp_info::{ConnectionState, LossState, TcpInfo, TcpInfoColumns};
 
 use std::io;
 
-/// Takes blocks of samples as they are filled, so that a long run needs no more memory than a short one.
-pub type SampleSink<'a> = &'a mut dyn FnMut(TcpInfoColumns) -> io::Result<()>;
+/// Takes blocks of readings as they are filled, so that a long run needs no more memory than a short one.
+pub type SampleSink<'a> = &'a mut dyn FnMut(Readings) -> io::Result<()>;
 
 /// The present instant of CLOCK_MONOTONIC, in nanoseconds: what [`Plan::begin_ns`] is counted in.
 pub fn monotonic_ns() -> u64 {

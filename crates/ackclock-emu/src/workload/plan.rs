@@ -1,9 +1,11 @@
 //! What the hosts are to do in a run: plain data that crosses from one process to another.
 
 use super::schedule::Schedule;
+use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
-use ackclock_core::registry::{self, Element, Place};
+use ackclock_core::rate_control::RateControlKind;
+use ackclock_core::registry::{self, Chosen, Element, Place};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::streams::Streams;
@@ -24,7 +26,7 @@ const TIMESTAMPS_BYTES: u64 = 12;
 /// Headers of IPv4 and TCP without options.
 const TCP_HEADER_BYTES: u64 = 40;
 /// Header of every UDP datagram in the kernel: IPv4 without options, and UDP.
-const UDP_HEADER_BYTES: u64 = 28;
+pub const UDP_HEADER_BYTES: u64 = 28;
 
 /// Controls that Linux has by another name than ours.
 const LINUX_NAMES: [(&str, &str); 1] = [("westwood_plus", "westwood")];
@@ -100,6 +102,32 @@ pub enum TransportPlan {
         /// where the scenario's header is shorter than the kernel's 28 bytes.
         padding_bytes: i64,
     },
+    /// In a session of datagrams under rate control.
+    Controlled(Session),
+}
+
+/// A session of datagrams under rate control: what both sides are told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// The rate control, as in a resolved scenario.
+    pub control: Value,
+    /// What else the sender is told. Sizes of headers and answers are those of the wire format.
+    pub parameters: DatagramParameters,
+}
+
+impl Session {
+    /// The rate control.
+    pub(super) fn control(&self, flow: &FlowPlan) -> Result<Chosen<RateControlKind>, Refused> {
+        registry::choose(&self.control, &NoFiles)
+            .map_err(|error| Refused::of_plan(flow, &format!("transport.control.{error}")))
+    }
+
+    /// What nobody else needs to know, of one side: the same in every run, since nobody else is there.
+    pub(super) fn secret(&self, flow: &FlowPlan, streams: &Streams, side: &str) -> [u8; 32] {
+        let mut stream = streams.stream(&format!("{}/{side}/secret", flow.place));
+        std::array::from_fn(|_| (stream.uniform() * 256.0) as u8)
+    }
 }
 
 /// What the sockets of a TCP flow are set to. What is absent is left to the kernel.
@@ -185,7 +213,7 @@ impl Plan {
         scenario: &Scenario,
         (group, instance): (usize, u32),
         start: Time,
-        (sender, receiver): (SocketAddrV4, SocketAddrV4),
+        (mut sender, receiver): (SocketAddrV4, SocketAddrV4),
     ) {
         let description = &scenario.flows[group];
         let (transport, mss) = match &description.transport {
@@ -200,7 +228,15 @@ impl Plan {
                 let padding_bytes = header.0.cast_signed() - UDP_HEADER_BYTES.cast_signed();
                 (TransportPlan::Udp { padding_bytes }, *mss)
             }
-            Transport::Controlled { .. } => unreachable!("refused when the hosts are described"),
+            Transport::Controlled { control, parameters } => {
+                // The receiver asks first, and so must know where the sender waits.
+                sender.set_port(receiver.port());
+                let session = Session {
+                    control: control.resolved.clone(),
+                    parameters: *parameters,
+                };
+                (TransportPlan::Controlled(session), parameters.mss)
+            }
         };
         let place = format!("flow/{}/{instance}", description.name);
         self.flows.push(FlowPlan {
@@ -247,13 +283,8 @@ impl Plan {
     /// # Errors
     /// The traffic is none, or none for this transport.
     pub fn schedule(&self, flow: &FlowPlan) -> Result<Schedule, Refused> {
-        let refused = |reason: String| Refused {
-            flow: Some(flow.number),
-            reason,
-            remedy: "make the plan from a checked scenario".into(),
-        };
         let traffic = registry::choose::<TrafficKind>(&flow.traffic, &NoFiles)
-            .map_err(|error| refused(format!("{}: traffic.{error}", flow.place)))?
+            .map_err(|error| Refused::of_plan(flow, &format!("traffic.{error}")))?
             .build(TrafficContext {
                 place: Place {
                     streams: &Streams::new(self.seed, self.replicate),
@@ -262,10 +293,7 @@ impl Plan {
                 mss: Bytes(flow.mss_bytes),
             });
         if traffic.suits() == Suits::Controlled && matches!(flow.transport, TransportPlan::Udp { .. }) {
-            return Err(refused(format!(
-                "{}: this traffic has no rate for UDP",
-                flow.place
-            )));
+            return Err(Refused::of_plan(flow, "this traffic has no rate for UDP"));
         }
         let stop = flow.stop_ns.map_or(Time::NEVER, Time::from_nanos);
         Ok(Schedule::new(
@@ -292,6 +320,17 @@ pub struct Refused {
     pub reason: String,
     /// What would help, one thing.
     pub remedy: String,
+}
+
+impl Refused {
+    /// A plan that no checked scenario gives.
+    fn of_plan(flow: &FlowPlan, reason: &str) -> Self {
+        Refused {
+            flow: Some(flow.number),
+            reason: format!("{}: {reason}", flow.place),
+            remedy: "make the plan from a checked scenario".into(),
+        }
+    }
 }
 
 impl fmt::Display for Refused {

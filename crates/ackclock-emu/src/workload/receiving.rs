@@ -1,13 +1,16 @@
-//! The receiving host: connections accepted and read, datagrams taken and counted.
+//! The receiving host: connections accepted and read, datagrams taken and counted, sessions opened.
 
+mod session;
 mod sink;
 mod stream;
 
+use super::due::Due;
 use super::event_loop::{Ready, Waiting};
 use super::plan::{Plan, Refused, TransportPlan};
 use super::report::{Ending, ReceivedFlow, ReceivingReport};
 use super::settings::allow_descriptors;
 use ackclock_core::units::{Bytes, Span, Time};
+use session::SessionSink;
 use sink::DatagramSink;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -31,6 +34,7 @@ pub struct Receiving {
 enum Flow {
     Tcp(Box<Stream>),
     Udp(Box<DatagramSink>),
+    Controlled(Box<SessionSink>),
 }
 
 impl Flow {
@@ -38,12 +42,28 @@ impl Flow {
         match self {
             Flow::Tcp(stream) => stream.watch(index, waiting),
             Flow::Udp(sink) => sink.watch(index, waiting),
+            Flow::Controlled(session) => session.watch(index, waiting),
+        }
+    }
+    /// When it wants [`Flow::handle_timeout`].
+    fn poll_timeout(&self) -> Time {
+        match self {
+            Flow::Tcp(_) | Flow::Udp(_) => Time::NEVER,
+            Flow::Controlled(session) => session.poll_timeout(),
+        }
+    }
+    /// Sends what is due.
+    fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
+        match self {
+            Flow::Tcp(_) | Flow::Udp(_) => Ok(()),
+            Flow::Controlled(session) => session.handle_timeout(now),
         }
     }
     fn handle_ready(&mut self, ready: Ready, waiting: &Waiting, buffer: &mut [u8]) -> io::Result<()> {
         match self {
             Flow::Tcp(stream) => stream.handle_ready(ready.0, waiting, buffer),
             Flow::Udp(sink) => sink.handle_ready(waiting),
+            Flow::Controlled(session) => session.handle_ready(waiting),
         }
     }
     fn has_ended(&self) -> bool {
@@ -51,12 +71,14 @@ impl Flow {
             Flow::Tcp(stream) => stream.has_ended(),
             // Another datagram may always come.
             Flow::Udp(_) => false,
+            Flow::Controlled(session) => session.has_ended(),
         }
     }
     fn into_report(self, ending: Ending) -> ReceivedFlow {
         match self {
             Flow::Tcp(stream) => stream.into_report(ending),
             Flow::Udp(sink) => sink.into_report(ending),
+            Flow::Controlled(session) => session.into_report(ending),
         }
     }
 }
@@ -121,6 +143,9 @@ impl Receiving {
                         logged,
                     )?))
                 }
+                TransportPlan::Controlled(session) => {
+                    Flow::Controlled(Box::new(SessionSink::prepare(&plan, flow, session, counting)?))
+                }
             });
         }
         Ok(Receiving { plan, flows })
@@ -139,14 +164,23 @@ impl Receiving {
     pub fn run(self, told: Option<BorrowedFd<'_>>) -> io::Result<ReceivingReport> {
         let Receiving { plan, mut flows } = self;
         let mut waiting = Waiting::new(plan.begin_ns, told)?;
-        for (index, flow) in (0..).zip(&flows) {
-            flow.watch(index, &waiting)?;
+        let mut due = Due::new(flows.len());
+        for (index, flow) in flows.iter().enumerate() {
+            flow.watch(index as u64, &waiting)?;
+            due.set(index, flow.poll_timeout());
         }
         let deadline = plan.deadline();
         let mut buffer = vec![0; READING];
         waiting.wait_for_begin()?;
         let mut running = 0; // the first flow that has not ended
         loop {
+            for _ in 0..flows.len() {
+                let Some(index) = due.pop(waiting.now()) else {
+                    break;
+                };
+                flows[index].handle_timeout(waiting.now())?;
+                due.set(index, flows[index].poll_timeout());
+            }
             running += flows[running..]
                 .iter()
                 .take_while(|flow| flow.has_ended())
@@ -154,9 +188,11 @@ impl Receiving {
             if running == flows.len() || waiting.is_told() || waiting.now() >= deadline {
                 break;
             }
-            waiting.wait(deadline)?;
+            waiting.wait(deadline.min(due.next()))?;
             for ready in waiting.take_ready() {
-                flows[ready.0 as usize].handle_ready(ready, &waiting, &mut buffer)?;
+                let index = ready.0 as usize;
+                flows[index].handle_ready(ready, &waiting, &mut buffer)?;
+                due.set(index, flows[index].poll_timeout());
             }
         }
         // What has arrived counts, although this thread may have had no processor since long before the deadline.

@@ -1,6 +1,9 @@
 //! What the hosts say when a run is over. Times are nanoseconds of the run; what is not known is `None`.
 
 use super::tcp_info::TcpInfo;
+use ackclock_core::units::Span;
+use ackclock_transport::session::{self, SenderReport};
+use ackclock_transport::wire::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 /// What the sending host has done.
@@ -70,19 +73,19 @@ pub struct SentFlow {
     pub number: u32,
     /// How it ended.
     pub ending: Ending,
-    /// The congestion control that the connected socket says it has; `None` for UDP.
+    /// The congestion control that the connected socket says it has, or the rate control of a session; `None` for UDP without one.
     pub control: Option<String>,
     /// What its socket was set to.
     pub settings: Vec<SocketSetting>,
     /// When the connection was asked for, or a source of datagrams began.
     pub started_ns: Option<u64>,
-    /// When it was established.
+    /// When it was established: of a session, when the receiver had asked for it.
     pub connected_ns: Option<u64>,
     /// When it ended.
     pub ended_ns: Option<u64>,
     /// Payload that the socket took, in bytes.
     pub written_bytes: u64,
-    /// Payload that the receiver acknowledged, in bytes; `None` for UDP.
+    /// Payload that the receiver acknowledged, in bytes; `None` for UDP without control.
     pub acknowledged_bytes: Option<u64>,
     /// Segments sent again; `None` for UDP.
     pub retransmissions: Option<u32>,
@@ -90,6 +93,57 @@ pub struct SentFlow {
     pub last: Option<TcpInfo>,
     /// Of a UDP flow.
     pub datagrams: Option<SentDatagrams>,
+    /// Of a UDP flow under rate control.
+    pub session: Option<SentSession>,
+}
+
+/// A session as its sender's control saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SentSession {
+    /// Packets that it holds lost.
+    pub lost_packets: u64,
+    /// Packets that it had held lost when news came that they had arrived.
+    pub spurious_losses: u64,
+    /// Expirations of its timer for want of feedback.
+    pub timeouts: u64,
+    /// The least round-trip time, in nanoseconds.
+    pub rtt_min_ns: Option<u64>,
+    /// The greatest, in nanoseconds.
+    pub rtt_max_ns: Option<u64>,
+}
+
+impl SentSession {
+    pub(super) fn of(report: &SenderReport) -> Self {
+        let (state, counts) = (&report.state, &report.statistics);
+        let nanos = |seconds: f64| (counts.rtt_samples > 0).then(|| Span::from_seconds(seconds).as_nanos());
+        SentSession {
+            lost_packets: state.lost,
+            spurious_losses: state.spurious_losses,
+            timeouts: state.timeouts,
+            rtt_min_ns: nanos(counts.rtt_min_s),
+            rtt_max_ns: nanos(counts.rtt_max_s),
+        }
+    }
+}
+
+impl From<session::Ending> for Ending {
+    fn from(ending: session::Ending) -> Ending {
+        use session::Ending as Of;
+        let reason = match ending {
+            Of::Finished { .. } => return Ending::Finished,
+            Of::Stopped | Of::PeerStopped => return Ending::Stopped,
+            Of::NoAnswer => "nobody answered when the session was to be opened".into(),
+            Of::Silence(span) => format!(
+                "nothing was heard for {} s, which ends a session",
+                span.as_seconds()
+            ),
+            Of::Dishonest => "the receiver claimed what it cannot have".into(),
+            Of::Refused(ErrorCode::Silence) => "the sender had heard nothing for too long".into(),
+            Of::Refused(code) => format!("the other side refused ({code:?})"),
+        };
+        Ending::Failed(reason)
+    }
 }
 
 /// The datagrams of a flow at its sender.

@@ -1,10 +1,12 @@
-//! The sending host: connections opened, written to and stopped, datagrams sent, each at its time.
+//! The sending host: connections opened, written to and stopped, datagrams sent, sessions served, each at its time.
 
 mod connection;
 mod samples;
+mod session;
 mod source;
 
 use super::SampleSink;
+use super::due::Due;
 use super::event_loop::{Ready, Waiting};
 use super::plan::{Plan, Refused, TransportPlan};
 use super::report::{Ending, SendingReport, SentFlow};
@@ -12,9 +14,9 @@ use super::settings::{allow_descriptors, check_controls};
 use ackclock_core::units::Time;
 use connection::Connection;
 use samples::{Sampler, Samples};
+use session::SessionSource;
 use source::DatagramSource;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -32,6 +34,7 @@ pub struct Sending {
 enum Flow {
     Tcp(Box<Connection>),
     Udp(Box<DatagramSource>),
+    Controlled(Box<SessionSource>),
 }
 
 /// What a flow needs to do something.
@@ -42,11 +45,19 @@ struct Context<'a, 'b> {
 }
 
 impl Flow {
+    /// Waits for what its socket may get before the flow has started.
+    fn watch(&self, waiting: &Waiting) -> io::Result<()> {
+        match self {
+            Flow::Controlled(session) => session.watch(waiting),
+            Flow::Tcp(_) | Flow::Udp(_) => Ok(()),
+        }
+    }
     /// When it wants [`Flow::handle_timeout`].
     fn poll_timeout(&self) -> Time {
         match self {
             Flow::Tcp(connection) => connection.poll_timeout(),
             Flow::Udp(source) => source.poll_timeout(),
+            Flow::Controlled(session) => session.poll_timeout(),
         }
     }
     /// Starts, writes, stops, as due.
@@ -57,6 +68,7 @@ impl Flow {
                 source.handle_timeout(context.now, context.waiting);
                 Ok(())
             }
+            Flow::Controlled(session) => session.handle_timeout(context),
         }
     }
     /// The socket is ready.
@@ -64,6 +76,7 @@ impl Flow {
         match self {
             Flow::Tcp(connection) => connection.handle_ready(ready.1, context),
             Flow::Udp(_) => Ok(()),
+            Flow::Controlled(session) => session.handle_ready(context),
         }
     }
     /// Ends it, whatever is left to send.
@@ -74,18 +87,36 @@ impl Flow {
                 source.end(ending, context.now);
                 Ok(())
             }
+            Flow::Controlled(session) => session.end(ending, context),
         }
     }
     fn has_ended(&self) -> bool {
         match self {
             Flow::Tcp(connection) => connection.has_ended(),
             Flow::Udp(source) => source.has_ended(),
+            Flow::Controlled(session) => session.has_ended(),
+        }
+    }
+    /// Reads what it has to show, if there is anything.
+    fn take_reading(&self, now: Time, samples: &mut Samples<'_>) -> io::Result<bool> {
+        match self {
+            Flow::Tcp(connection) => {
+                let info = connection.read_info();
+                let taken = info.map(|info| samples.push(now, connection.number(), &info));
+                taken.transpose().map(|taken| taken.is_some())
+            }
+            Flow::Controlled(session) => {
+                let taken = session.read(now).map(|reading| samples.push_rate(reading));
+                taken.transpose().map(|taken| taken.is_some())
+            }
+            Flow::Udp(_) => Ok(false),
         }
     }
     fn into_report(self) -> SentFlow {
         match self {
             Flow::Tcp(connection) => connection.into_report(),
             Flow::Udp(source) => source.into_report(),
+            Flow::Controlled(session) => session.into_report(),
         }
     }
 }
@@ -121,6 +152,9 @@ impl Sending {
                         logged,
                     )?))
                 }
+                TransportPlan::Controlled(session) => Flow::Controlled(Box::new(SessionSource::prepare(
+                    index, &plan, flow, session, schedule,
+                )?)),
             });
         }
         Ok(Sending { plan, flows })
@@ -141,7 +175,11 @@ impl Sending {
         let mut waiting = Waiting::new(plan.begin_ns, told)?;
         let mut samples = Samples::new(take);
         let mut sampler = Sampler::new(plan.sample_interval_ns);
-        let mut due: BinaryHeap<_> = flows.iter().enumerate().map(wake_up).collect();
+        let mut due = Due::new(flows.len());
+        for (index, flow) in flows.iter().enumerate() {
+            flow.watch(&waiting)?;
+            due.set(index, flow.poll_timeout());
+        }
         let mut running = 0; // the first flow that has not ended
         waiting.wait_for_begin()?;
         loop {
@@ -168,8 +206,7 @@ impl Sending {
                 break;
             }
             let next_sample = sampler.poll(now, &flows, &mut samples)?;
-            let next_wake = due.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
-            waiting.wait(next_wake.min(next_sample).min(plan.end()))?;
+            waiting.wait(due.next().min(next_sample).min(plan.end()))?;
             if waiting.is_told() {
                 // The receiving host may have been told as well: its closing is no failure of a flow.
                 continue;
@@ -180,7 +217,9 @@ impl Sending {
                     waiting: &waiting,
                     samples: &mut samples,
                 };
-                flows[ready.0 as usize].handle_ready(ready, &mut context)?;
+                let index = ready.0 as usize;
+                flows[index].handle_ready(ready, &mut context)?;
+                due.set(index, flows[index].poll_timeout());
             }
         }
         samples.flush()?;
@@ -193,29 +232,15 @@ impl Sending {
     }
 }
 
-type WakeUp = Reverse<(Time, usize)>;
-
-fn wake_up((index, flow): (usize, &Flow)) -> WakeUp {
-    Reverse((flow.poll_timeout(), index))
-}
-
 /// Lets flows do what is due, in the order of their times.
-fn handle_timeouts(
-    flows: &mut [Flow],
-    due: &mut BinaryHeap<WakeUp>,
-    context: &mut Context<'_, '_>,
-) -> io::Result<()> {
+fn handle_timeouts(flows: &mut [Flow], due: &mut Due, context: &mut Context<'_, '_>) -> io::Result<()> {
     // Each flow once at most: one that is far behind must not keep the others waiting.
     for _ in 0..flows.len() {
-        let Some(Reverse((_, index))) = due.peek().filter(|Reverse((at, _))| *at <= context.now).copied()
-        else {
+        let Some(index) = due.pop(context.now) else {
             return Ok(());
         };
-        due.pop();
         flows[index].handle_timeout(context)?;
-        if !flows[index].poll_timeout().is_never() {
-            due.push(wake_up((index, &flows[index])));
-        }
+        due.set(index, flows[index].poll_timeout());
     }
     Ok(())
 }

@@ -2,10 +2,10 @@
 //! host goes on answering meanwhile.
 
 use super::plan::{Plan, Refused};
+use super::readings::Readings;
 use super::receiving::Receiving;
 use super::report::{ReceivingReport, SendingReport};
 use super::sending::Sending;
-use super::tcp_info::TcpInfoColumns;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, PipeReader, PipeWriter};
@@ -48,9 +48,9 @@ pub enum WorkloadAnswer {
     /// It waits for the beginning, or has begun.
     Begun,
     /// It runs; the samples since the last time.
-    Running(TcpInfoColumns),
+    Running(Readings),
     /// It is over; the last samples, and what came of it.
-    Done(TcpInfoColumns, WorkloadReport),
+    Done(Readings, WorkloadReport),
     /// It will end.
     Ending,
 }
@@ -86,7 +86,7 @@ struct Running {
     samples: Samples,
 }
 
-type Samples = Arc<Mutex<TcpInfoColumns>>;
+type Samples = Arc<Mutex<Readings>>;
 
 impl WorkloadService {
     /// Answers a request.
@@ -171,7 +171,7 @@ impl Prepared {
         match self {
             Prepared::Sending(mut sending) => {
                 sending.begin_at(begin_ns);
-                let mut take = |block: TcpInfoColumns| {
+                let mut take = |block: Readings| {
                     samples
                         .lock()
                         .unwrap_or_else(PoisonError::into_inner)

@@ -8,8 +8,7 @@ use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::{Bytes, Time};
 use ackclock_emu::workload::{
-    Ending, Plan, Receiving, ReceivingReport, Sending, SendingReport, TcpInfoColumns, TransportPlan,
-    monotonic_ns,
+    Ending, Plan, Readings, Receiving, ReceivingReport, Sending, SendingReport, TransportPlan, monotonic_ns,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -48,9 +47,9 @@ pub const CASES: &[(&str, fn())] = &[
     ("fifty_flows", fifty_flows),
 ];
 
-const MILLISECOND: u64 = 1_000_000;
+pub(super) const MILLISECOND: u64 = 1_000_000;
 
-fn scenario(duration: &str, flows: &str) -> Scenario {
+pub(super) fn scenario(duration: &str, flows: &str) -> Scenario {
     let text = format!(
         r#"
 schema = 1
@@ -91,14 +90,14 @@ traffic = {traffic}
     )
 }
 
-const BULK: &str = r#"{ kind = "bulk" }"#;
+pub(super) const BULK: &str = r#"{ kind = "bulk" }"#;
 
-fn address(network: u8, number: usize) -> SocketAddrV4 {
+pub(super) fn address(network: u8, number: usize) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::new(127, network, 0, number as u8 + 1), 5001)
 }
 
 /// One instance of every flow, to begin when both hosts had time to get ready.
-fn plan(scenario: &Scenario) -> Plan {
+pub(super) fn plan(scenario: &Scenario) -> Plan {
     let mut plan = Plan::of(scenario, 0, monotonic_ns() + 100 * MILLISECOND);
     for group in 0..scenario.flows.len() {
         let addresses = (address(66, group), address(77, group));
@@ -109,47 +108,47 @@ fn plan(scenario: &Scenario) -> Plan {
 }
 
 /// Runs both hosts. The receiving one is told to end when the sending one has, if `tell`.
-fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, TcpInfoColumns) {
+pub(super) fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, Readings) {
     let receiving = Receiving::prepare(plan.clone()).unwrap();
     let sending = Sending::prepare(plan.clone()).unwrap();
     let (told, teller) = io::pipe().unwrap();
     let receiver = std::thread::spawn(move || receiving.run(Some(told.as_fd())).unwrap());
-    let mut columns = TcpInfoColumns::default();
-    let mut take = |block: TcpInfoColumns| {
-        columns.append(block);
+    let mut readings = Readings::default();
+    let mut take = |block: Readings| {
+        readings.append(block);
         Ok(())
     };
     let sent = sending.run(None, &mut take).unwrap();
     let teller = (!tell).then_some(teller);
     let received = receiver.join().unwrap();
     drop(teller);
-    let text = serde_json::to_string(&(&sent, &received, &columns)).unwrap();
+    let text = serde_json::to_string(&(&sent, &received, &readings)).unwrap();
     assert_eq!(
-        serde_json::from_str::<(SendingReport, ReceivingReport, TcpInfoColumns)>(&text).unwrap(),
-        (sent.clone(), received.clone(), columns.clone()),
+        serde_json::from_str::<(SendingReport, ReceivingReport, Readings)>(&text).unwrap(),
+        (sent.clone(), received.clone(), readings.clone()),
         "reports cross to the supervisor as they are"
     );
-    (sent, received, columns)
+    (sent, received, readings)
 }
 
 /// Runs both hosts until the first block of readings is full, some thousand turns of the sending one; then both are told.
-fn run_for_a_block(plan: &mut Plan) -> (SendingReport, ReceivingReport, TcpInfoColumns) {
+fn run_for_a_block(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings) {
     plan.sample_interval_ns = 50_000;
     let receiving = Receiving::prepare(plan.clone()).unwrap();
     let sending = Sending::prepare(plan.clone()).unwrap();
     let (told, teller) = io::pipe().unwrap();
     let again = told.try_clone().unwrap();
     let receiver = std::thread::spawn(move || receiving.run(Some(again.as_fd())).unwrap());
-    let (mut teller, mut columns) = (Some(teller), TcpInfoColumns::default());
-    let mut take = |block: TcpInfoColumns| {
+    let (mut teller, mut readings) = (Some(teller), Readings::default());
+    let mut take = |block: Readings| {
         drop(teller.take());
-        columns.append(block);
+        readings.append(block);
         Ok(())
     };
     let sent = sending.run(Some(told.as_fd()), &mut take).unwrap();
     let received = receiver.join().unwrap();
     assert!(sent.told && received.told);
-    (sent, received, columns)
+    (sent, received, readings)
 }
 
 fn bulk_moves_data() {
@@ -184,7 +183,7 @@ fn the_end_ends() {
 
 fn a_transfer_completes() {
     let transfer = r#"{ kind = "transfer", size = "3000001 bytes" }"#;
-    let (sent, received, columns) = run(&plan(&scenario("60 s", &tcp("file", "", transfer))), false);
+    let (sent, received, readings) = run(&plan(&scenario("60 s", &tcp("file", "", transfer))), false);
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     assert_eq!(
         (&sent.ending, &received.ending),
@@ -194,8 +193,11 @@ fn a_transfer_completes() {
     assert_eq!(sent.acknowledged_bytes, Some(3_000_001));
     assert_eq!(received.received_bytes, 3_000_001);
     assert!(received.completed_ns.is_some() && received.completed_ns == received.last_ns);
-    // What the columns say of the kernel's count: SYN and FIN are in it.
-    assert_eq!(columns.acknowledged_bytes.last(), Some(&Some(3_000_003)));
+    // What the readings say of the kernel's count: SYN and FIN are in it.
+    assert_eq!(
+        readings.tcp_info.acknowledged_bytes.last(),
+        Some(&Some(3_000_003))
+    );
 }
 
 fn two_controls() {
@@ -288,8 +290,8 @@ fn datagrams_leave_on_time() {
     plan.logged_datagrams = u32::MAX;
     let start = Time::from_nanos(30 * MILLISECOND);
     plan.flows[1].start_ns = start.as_nanos();
-    let (sent, received, columns) = run(&plan, true);
-    assert!(received.told && columns.is_empty());
+    let (sent, received, readings) = run(&plan, true);
+    assert!(received.told && readings.is_empty());
     for (group, start) in [(0, Time::ZERO), (1, start), (2, Time::ZERO)] {
         let expected = times_of_traffic(&scenario, group, start);
         let (flow, arrived) = (&sent.flows[group], &received.flows[group]);
@@ -437,9 +439,9 @@ fn the_deadline() {
 }
 
 fn told() {
-    let (sent, _, columns) = run_for_a_block(&mut plan(&scenario("1 h", &tcp("bulk", "", BULK))));
+    let (sent, _, readings) = run_for_a_block(&mut plan(&scenario("1 h", &tcp("bulk", "", BULK))));
     assert_eq!(sent.flows[0].ending, Ending::Told);
-    assert!(sent.ended_ns < 3_600_000 * MILLISECOND && columns.len() > 1000);
+    assert!(sent.ended_ns < 3_600_000 * MILLISECOND && readings.len() > 1000);
 }
 
 fn nobody_listening() {
@@ -455,10 +457,10 @@ fn nobody_listening() {
 
 fn samples() {
     let flows = tcp("one", "", BULK) + &tcp("two", "", BULK);
-    let (sent, _, columns) = run_for_a_block(&mut plan(&scenario("60 s", &flows)));
-    assert!(columns.time_ns.is_sorted());
+    let (sent, _, readings) = run_for_a_block(&mut plan(&scenario("60 s", &flows)));
+    assert!(readings.tcp_info.time_ns.is_sorted());
     let mut rows: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for (row, flow) in columns.flow.iter().enumerate() {
+    for (row, flow) in readings.tcp_info.flow.iter().enumerate() {
         rows.entry(*flow).or_default().push(row);
     }
     assert_eq!(rows.keys().copied().collect::<Vec<_>>(), [0, 1]);
@@ -470,18 +472,26 @@ fn samples() {
                 "{name} of flow {flow}"
             );
         };
-        grows("acknowledged", &|row| columns.acknowledged_bytes[row].unwrap());
-        grows("sent", &|row| columns.sent_bytes[row].unwrap());
-        grows("retransmissions", &|row| u64::from(columns.retransmissions[row]));
-        grows("retransmitted", &|row| columns.retransmitted_bytes[row].unwrap());
-        grows("busy", &|row| columns.busy_us[row].unwrap());
+        grows("acknowledged", &|row| {
+            readings.tcp_info.acknowledged_bytes[row].unwrap()
+        });
+        grows("sent", &|row| readings.tcp_info.sent_bytes[row].unwrap());
+        grows("retransmissions", &|row| {
+            u64::from(readings.tcp_info.retransmissions[row])
+        });
+        grows("retransmitted", &|row| {
+            readings.tcp_info.retransmitted_bytes[row].unwrap()
+        });
+        grows("busy", &|row| readings.tcp_info.busy_us[row].unwrap());
         let last = *rows.last().unwrap();
-        assert!(columns.cwnd_segments[last] > 0 && columns.smoothed_rtt_us[last].is_some());
-        assert!(columns.min_rtt_us[last] <= columns.smoothed_rtt_us[last]);
-        assert!(columns.delivery_rate_byte_per_s[last] > Some(0));
+        assert!(
+            readings.tcp_info.cwnd_segments[last] > 0 && readings.tcp_info.smoothed_rtt_us[last].is_some()
+        );
+        assert!(readings.tcp_info.min_rtt_us[last] <= readings.tcp_info.smoothed_rtt_us[last]);
+        assert!(readings.tcp_info.delivery_rate_byte_per_s[last] > Some(0));
         let end = sent.flows[flow as usize].last.as_ref().unwrap();
         assert_eq!(
-            columns.acknowledged_bytes[last], end.acknowledged_bytes,
+            readings.tcp_info.acknowledged_bytes[last], end.acknowledged_bytes,
             "the last row is the last sample"
         );
     }
@@ -490,7 +500,7 @@ fn samples() {
 fn settings() {
     let more = r#", receive_window = "4000 bytes", mss = "1000 bytes", pacing = "always""#;
     let transfer = r#"{ kind = "transfer", size = "200 kB" }"#;
-    let (sent, received, columns) = run(&plan(&scenario("60 s", &tcp("small", more, transfer))), false);
+    let (sent, received, readings) = run(&plan(&scenario("60 s", &tcp("small", more, transfer))), false);
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     let outcome = |settings: &[ackclock_emu::workload::SocketSetting]| -> Vec<(String, bool)> {
         settings
@@ -514,7 +524,7 @@ fn settings() {
     );
     assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1000);
     assert_eq!(sent.acknowledged_bytes, Some(200_000), "fifty windows");
-    let widest = columns.receive_window_bytes.iter().flatten().max();
+    let widest = readings.tcp_info.receive_window_bytes.iter().flatten().max();
     // Between two readings the kernel may forget the clamp, as it does where the receiving thread has to wait for the processor. It never
     // forgets the buffer of eight windows, of which it makes twice the size asked for (socket(7)); without that the window would be 65 kB.
     assert!(widest > Some(&2_000) && widest <= Some(&64_000), "{widest:?}");
@@ -548,7 +558,7 @@ fn fifty_flows() {
     let flows: String = (0..50)
         .map(|number| tcp(&format!("file{number}"), "", transfer))
         .collect();
-    let (sent, received, columns) = run(&plan(&scenario("60 s", &flows)), false);
+    let (sent, received, readings) = run(&plan(&scenario("60 s", &flows)), false);
     assert_eq!((sent.flows.len(), received.flows.len()), (50, 50));
     for (sent, received) in sent.flows.iter().zip(&received.flows) {
         assert_eq!(
@@ -560,6 +570,6 @@ fn fifty_flows() {
             (Some(200_000), 200_000)
         );
     }
-    let flows: std::collections::BTreeSet<u32> = columns.flow.into_iter().collect();
+    let flows: std::collections::BTreeSet<u32> = readings.tcp_info.flow.into_iter().collect();
     assert_eq!(flows.len(), 50, "each connection has its last sample at least");
 }

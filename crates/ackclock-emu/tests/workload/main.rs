@@ -5,6 +5,8 @@
 mod cases;
 #[cfg(target_os = "linux")]
 mod namespace;
+#[cfg(target_os = "linux")]
+mod sessions;
 
 /// What a case exits with that cannot run on this machine.
 #[cfg(target_os = "linux")]
@@ -20,7 +22,7 @@ fn main() {
     }
     let wanted: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
     let mut failed = 0;
-    for (name, _) in cases::CASES {
+    for (name, _) in all() {
         if !wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str())) {
             continue;
         }
@@ -42,14 +44,19 @@ fn main() {
     assert_eq!(failed, 0, "cases failed");
 }
 
+/// Every case by its name.
+#[cfg(target_os = "linux")]
+fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
+    cases::CASES.iter().chain(sessions::CASES)
+}
+
 #[cfg(target_os = "linux")]
 fn run_inside(name: &str) {
     if let Err(error) = namespace::enter() {
         eprintln!("skipped {name}: no network namespace is to be had here: {error}");
         std::process::exit(SKIPPED);
     }
-    let (_, case) = cases::CASES
-        .iter()
+    let (_, case) = all()
         .find(|(known, _)| *known == name)
         .expect("the case is in the list");
     case();

@@ -34,6 +34,8 @@ pub struct SenderSettings {
     pub catch_up: Span,
     /// All randomness but that of secrets.
     pub streams: Streams,
+    /// What the names of its streams begin with: `flow/NAME/INSTANCE` of a scenario's flow.
+    pub place: String,
     /// Whether receivers with any address are served; otherwise those of this host and of private networks.
     pub anywhere: bool,
 }

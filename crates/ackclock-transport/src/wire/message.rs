@@ -337,6 +337,9 @@ impl<'a> Data<'a> {
 }
 
 impl Acknowledgement {
+    /// Length of the datagram.
+    pub const LENGTH: usize = ACK_HEADER + TAG;
+
     fn write(&self, output: &mut Vec<u8>) {
         output.extend_from_slice(&self.sequence.to_be_bytes());
         output.extend_from_slice(&self.echo_us.to_be_bytes());
@@ -364,6 +367,11 @@ impl Acknowledgement {
         let plausible = ack.vector & 1 == 1 && !beyond_width && !before_first;
         if plausible { Ok(ack) } else { Err(Malformed::Value) }
     }
+}
+
+impl Report {
+    /// Length of the datagram.
+    pub const LENGTH: usize = REPORT_HEADER + TAG;
 }
 
 /// A width, which three bytes of padding follow.

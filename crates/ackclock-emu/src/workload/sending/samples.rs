@@ -1,8 +1,9 @@
-//! Samples of all connections at even spacing.
+//! Readings of all flows that have something to show, at even spacing.
 
 use super::Flow;
 use crate::workload::SampleSink;
-use crate::workload::tcp_info::{TcpInfo, TcpInfoColumns};
+use crate::workload::readings::{RateReading, Readings};
+use crate::workload::tcp_info::TcpInfo;
 use ackclock_core::units::{Span, Time};
 use std::io;
 
@@ -11,19 +12,26 @@ const BLOCK: usize = 4096;
 
 /// Collects readings and hands them on in blocks.
 pub(super) struct Samples<'a> {
-    block: TcpInfoColumns,
+    block: Readings,
     take: SampleSink<'a>,
 }
 
 impl<'a> Samples<'a> {
     pub(super) fn new(take: SampleSink<'a>) -> Self {
         Samples {
-            block: TcpInfoColumns::default(),
+            block: Readings::default(),
             take,
         }
     }
     pub(super) fn push(&mut self, now: Time, flow: u32, info: &TcpInfo) -> io::Result<()> {
-        self.block.push(now.as_nanos(), flow, info);
+        self.block.tcp_info.push(now.as_nanos(), flow, info);
+        self.flush_if_full()
+    }
+    pub(super) fn push_rate(&mut self, reading: RateReading) -> io::Result<()> {
+        self.block.rates.push(reading);
+        self.flush_if_full()
+    }
+    fn flush_if_full(&mut self) -> io::Result<()> {
         if self.block.len() < BLOCK {
             Ok(())
         } else {
@@ -39,7 +47,7 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// Reads one connection after the other, one a turn: a datagram that falls due meanwhile waits for one reading, not for all.
+/// Reads one flow after the other, one a turn: a datagram that falls due meanwhile waits for one reading, not for all.
 #[derive(Debug)]
 pub(super) struct Sampler {
     interval: Span,
@@ -63,17 +71,14 @@ impl Sampler {
         self.missed
     }
 
-    /// Reads the next connection if that is due, and says when to come again.
+    /// Reads the next flow if that is due, and says when to come again.
     pub(super) fn poll(&mut self, now: Time, flows: &[Flow], samples: &mut Samples<'_>) -> io::Result<Time> {
         if now < self.due {
             return Ok(self.due);
         }
         while let Some(flow) = flows.get(self.next_flow) {
             self.next_flow += 1;
-            if let Flow::Tcp(connection) = flow
-                && let Some(info) = connection.read_info()
-            {
-                samples.push(now, connection.number(), &info)?;
+            if flow.take_reading(now, samples)? {
                 return Ok(now);
             }
         }

@@ -104,11 +104,11 @@ impl Flow {
         let (streams, mss) = (&settings.streams, Bytes(payload as u64));
         let place = Place {
             streams,
-            name: "flow/0/control",
+            name: &format!("{}/control", settings.place),
         };
         let halves = control.build(RateContext { place, mss });
         let capped = Box::new(Capped::new(halves.sender, most, on_wire));
-        let jitter = streams.stream("flow/0/send_jitter");
+        let jitter = streams.stream(&format!("{}/jitter", settings.place));
         let parameters = DatagramParameters {
             mss,
             ..settings.datagrams

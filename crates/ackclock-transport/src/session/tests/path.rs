@@ -102,6 +102,7 @@ impl Path {
             },
             catch_up: Span::from_millis(10),
             streams: Streams::new(1, 0),
+            place: "flow/0".into(),
             anywhere: false,
         };
         Path {

@@ -33,6 +33,7 @@ fn opened(most: BitRate, tick: Span) -> Sender {
         },
         catch_up: CATCH_UP,
         streams: Streams::new(1, 0),
+        place: "flow/0".into(),
         anywhere: false,
     };
     let mut sender = Sender::new(settings, Source::Synthetic(None), &[1; 32]);
