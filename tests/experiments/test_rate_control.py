@@ -6,7 +6,8 @@ import pytest
 from ackclock import simulate
 from ackclock.experiments.rate_control import figures_2_4
 from ackclock.experiments.rate_control.responses import EDGES_S, FROM_S, SCALE_S, UNTIL_S, between, rates
-from ackclock.experiments.rate_control.senders import RENO, SENDERS, Sender, flow, hops, scenario
+from ackclock.experiments.rate_control.senders import RENO, SENDERS, Sender, flow, hops
+from ackclock.experiments.scenarios import scenario
 
 
 def test_a_time_is_cut_out_with_the_rates_in_it() -> None:
@@ -20,7 +21,8 @@ def test_a_time_is_cut_out_with_the_rates_in_it() -> None:
 
 @pytest.mark.parametrize("sender", SENDERS, ids=lambda one: one.label)
 def test_all_packets_are_equally_long(sender: Sender) -> None:
-    result = simulate(scenario("alone", hops(83), [flow(sender)], 20, 0, 5, 1))
+    times = {"duration_s": 20, "warmup_s": 0, "sample_interval_s": 5}
+    result = simulate(scenario("alone", hops(83), [flow(sender)], **times, replicates=1))
     served = result.rows("hops", hop="bottleneck")["served_bytes"].to_pylist()
     # TCP's handshake has none of its own length in front of the first segment's.
     assert served[-1] > 0

@@ -7,7 +7,7 @@ whoever sends over it and whatever is fed back, so that schemes are compared on 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ackclock.experiments.abr.paper import (
     CELLS,
@@ -21,9 +21,8 @@ from ackclock.experiments.abr.paper import (
     TRANSFERS,
     WINDOW_PACKETS,
 )
+from ackclock.experiments.scenarios import Tree, hop, packets
 from ackclock.scenario import Scenario
-
-Tree = dict[str, Any]
 
 BOTTLENECK = "bottleneck"
 #: The name of a session that is alone.
@@ -222,12 +221,12 @@ class Loop:
             "mean_sojourn": sojourn,
             "step": _milliseconds(self._period_s),
         }
-        hops = [_hop(BOTTLENECK, link, f"{self.buffer} packets")]
+        hops = [hop(BOTTLENECK, link, packets(self.buffer))]
         for session in self.sessions:
             if session.feedback.algorithm:
-                hops.append(_hop(_host(session), self._server(session), "unlimited"))
+                hops.append(hop(_host(session), self._server(session), "unlimited"))
             back = {"kind": "constant", "rate": "400 Gbit/s"}
-            hops.append(_hop(_back(session), back, "unlimited", _milliseconds(session.round_trip_s)))
+            hops.append(hop(_back(session), back, "unlimited", session.round_trip_s))
         return hops
 
     def _server(self, session: Session) -> Tree:
@@ -254,10 +253,6 @@ class Loop:
 def alone(feedback: Feedback, buffer: int, sender: Sender = COARSE, *, exact: bool = False) -> Loop:
     """One session with a round trip of 200 ms."""
     return Loop((Session(feedback=feedback),), buffer, sender, exact)
-
-
-def _hop(name: str, link: Tree, limit: str, delay: str = "0 s") -> Tree:
-    return {"name": name, "link": link, "queue": {"kind": "droptail", "limit": limit}, "delay": delay}
 
 
 def _host(session: Session) -> str:

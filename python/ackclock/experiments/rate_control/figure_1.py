@@ -12,6 +12,7 @@ from ackclock.experiments.rate_control.senders import (
     AIMD,
     CUBIC,
     RENO,
+    REPLICATES,
     SENDERS,
     TFRC,
     TFRCP,
@@ -19,10 +20,10 @@ from ackclock.experiments.rate_control.senders import (
     entry,
     flow,
     hops,
-    scenario,
     settings,
 )
 from ackclock.experiments.replicates import Rows, curve, measured, quotient
+from ackclock.experiments.scenarios import scenario
 from ackclock.metrics import (
     TIME_SCALES_S,
     Interval,
@@ -68,7 +69,10 @@ def runs() -> Mapping[str, Run]:
 
 def _scenario(sender: Sender) -> Scenario:
     flows = [flow(RENO, name=BESIDE, count=EACH), flow(sender, name=OTHER, count=EACH)]
-    return scenario(f"{sender.label} beside Reno", hops(BUFFER_PACKETS), flows, DURATION_S, WARMUP_S, 0.1)
+    return scenario(
+        f"{sender.label} beside Reno", hops(BUFFER_PACKETS), flows, duration_s=DURATION_S, warmup_s=WARMUP_S,
+        sample_interval_s=0.1, replicates=REPLICATES,
+    )  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:

@@ -10,8 +10,18 @@ from numpy.typing import NDArray
 from ackclock import plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Verdict
-from ackclock.experiments.rate_control.senders import SIZES, Sender, Tree, entry, flow, hops, scenario, settings
+from ackclock.experiments.rate_control.senders import (
+    REPLICATES,
+    Sender,
+    controlled,
+    entry,
+    flow,
+    hops,
+    settings,
+    tcp,
+)
 from ackclock.experiments.replicates import Rows, curve, measured, quotient
+from ackclock.experiments.scenarios import AMPLE_PACKETS, Tree, constant, scenario
 from ackclock.metrics import Interval, interval
 from ackclock.models import pftk, tfrc
 from ackclock.result import Result
@@ -28,23 +38,15 @@ ROUND_TRIP_S, TIMEOUT_S = 0.1, 1.0
 NEAR = Band(0.6, 1.6)
 
 
-def _tcp(label: str, recovery: str) -> Sender:
-    # As in the figures of the paper: an ACK for each packet, timeouts of a second at least.
-    tree = {"kind": "tcp", "preset": "ns2-2002", "control": {"kind": "reno"}, "recovery": recovery}
-    return Sender(label, tree | SIZES)
-
-
-def _controlled(label: str, **control: str) -> Sender:
-    return Sender(label, {"kind": "udp", "control": control} | SIZES)
-
-
-RENO = _tcp("Reno", "reno")
-OTHER_TCPS = (_tcp("NewReno", "newreno"), _tcp("SACK", "sack"))
+#: As in the figures of the paper: an ACK for each packet, timeouts of a second at least.
+PRESET = "ns2-2002"
+RENO = tcp("Reno", preset=PRESET, recovery="reno")
+OTHER_TCPS = (tcp("NewReno", preset=PRESET, recovery="newreno"), tcp("SACK", preset=PRESET, recovery="sack"))
 FOLLOWERS = (
-    _controlled("TFRCP sends", kind="tfrcp"),
-    _controlled("TFRC sends", kind="tfrc"),
-    _controlled("TFRC with t_RTO of 1 s sends", kind="tfrc", t_rto="four_rtt_or_a_second"),
-    _controlled("AIMD on a rate sends", kind="gaimd", rto_minimum="1 s"),
+    controlled("TFRCP sends", "tfrcp"),
+    controlled("TFRC sends", "tfrc"),
+    controlled("TFRC with t_RTO of 1 s sends", "tfrc", t_rto="four_rtt_or_a_second"),
+    controlled("AIMD on a rate sends", "gaimd", rto_minimum="1 s"),
 )
 #: Packets per second by what is said to be lost.
 EQUATIONS: dict[str, Callable[[float], Array]] = {
@@ -73,12 +75,12 @@ def runs() -> Mapping[str, Run]:
 
 
 def _scenario(sender: Sender) -> Scenario:
-    fast: Tree = {"kind": "constant", "rate": "1 Gbit/s"}
     lossy: Tree = {"kind": "iid_loss", "probability": LOSSES[0]}
-    tree = scenario(
-        sender.label, hops(100_000, link=fast, impairments=[lossy]), [flow(sender)], DURATION_S, 0, DURATION_S / 10
-    ).tree
-    return Scenario(tree | {"sweep": {"hops.bottleneck.impairments.0.probability": list(LOSSES)}})
+    return scenario(
+        sender.label, hops(AMPLE_PACKETS, link=constant(1000), impairments=[lossy]), [flow(sender)],
+        duration_s=DURATION_S, warmup_s=0, sample_interval_s=DURATION_S / 10, replicates=REPLICATES,
+        sweep={"hops.bottleneck.impairments.0.probability": list(LOSSES)},
+    )  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:

@@ -26,12 +26,12 @@ from ackclock.experiments.rate_control.senders import (
     TFRC,
     TFRCP,
     Sender,
-    Tree,
     entry,
     hops,
     settings,
 )
 from ackclock.experiments.replicates import Rows, measured
+from ackclock.experiments.scenarios import Tree
 from ackclock.metrics import Interval, Response, interval
 from ackclock.result import Result
 

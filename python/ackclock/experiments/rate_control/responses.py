@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ackclock import plot
 from ackclock.experiments.experiment import Run
-from ackclock.experiments.rate_control.senders import SENDERS, Tree, flow, scenario
+from ackclock.experiments.rate_control.senders import SENDERS, flow
+from ackclock.experiments.scenarios import Tree, scenario
 from ackclock.metrics import series
 from ackclock.result import Result
 
@@ -45,7 +46,8 @@ class Change:
         return {
             one.label: Run(
                 scenario(
-                    f"{one.label} alone", self.hops, [flow(one)], DURATION_S, WARMUP_S, SCALE_S, REPLICATES
+                    f"{one.label} alone", self.hops, [flow(one)], duration_s=DURATION_S, warmup_s=WARMUP_S,
+                    sample_interval_s=SCALE_S, replicates=REPLICATES,
                 )
             )
             for one in SENDERS

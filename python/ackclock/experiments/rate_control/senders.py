@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ackclock.experiments.experiment import figure
 from ackclock.experiments.outcome import Origin, Setting
-from ackclock.scenario import Scenario
+from ackclock.experiments.scenarios import Tree, constant, hop, packets
 
 GROUP = "rates"
 SOURCE = "ackclock, guide “Rate control by equation”, 2026"
@@ -19,7 +19,6 @@ PACKET_BYTES, HEADER_BYTES = 1500, 52
 DELAY_S = 0.050
 RATE_MBIT_PER_S = 10.0
 
-Tree = dict[str, Any]
 SIZES: Tree = {"mss": f"{PACKET_BYTES - HEADER_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"}
 
 
@@ -35,40 +34,30 @@ class Sender(NamedTuple):
     transport: Tree
 
 
-def _tcp(label: str, control: str) -> Sender:
-    return Sender(label, {"kind": "tcp", "preset": "linux", "control": {"kind": control}} | SIZES)
+def tcp(label: str, control: str = "reno", preset: str = "linux", **more: Any) -> Sender:
+    """A TCP."""
+    return Sender(label, {"kind": "tcp", "preset": preset, "control": {"kind": control}} | SIZES | more)
 
 
-def _controlled(label: str, **control: Any) -> Sender:
-    return Sender(label, {"kind": "udp", "control": control} | SIZES)
+def controlled(label: str, kind: str, **more: Any) -> Sender:
+    """A sender under rate control."""
+    return Sender(label, {"kind": "udp", "control": {"kind": kind} | more} | SIZES)
 
 
 #: Timeouts as short as those of the TCPs beside them. Linux delays ACKs but counts bytes, so b is 1.
-TFRCP = _controlled("TFRCP", kind="tfrcp", rto_minimum="200 ms")
-TFRC = _controlled("TFRC", kind="tfrc")
-AIMD = _controlled("AIMD on a rate", kind="gaimd")
-RENO, CUBIC = _tcp("Reno", "reno"), _tcp("CUBIC", "cubic")
+TFRCP = controlled("TFRCP", "tfrcp", rto_minimum="200 ms")
+TFRC = controlled("TFRC", "tfrc")
+AIMD = controlled("AIMD on a rate", "gaimd")
+RENO, CUBIC = tcp("Reno"), tcp("CUBIC", "cubic")
 SENDERS = (TFRCP, TFRC, AIMD, RENO, CUBIC)
 
 
 def hops(buffer_packets: int, *, link: Tree | None = None, impairments: Sequence[Tree] = ()) -> list[Tree]:
     """There and back."""
-    constant = {"kind": "constant", "rate": f"{RATE_MBIT_PER_S:g} Mbit/s"}
-    delay = f"{DELAY_S * 1000:g} ms"
+    there = link or constant(RATE_MBIT_PER_S)
     return [
-        {
-            "name": "bottleneck",
-            "link": link or constant,
-            "queue": {"kind": "droptail", "limit": f"{buffer_packets} packets"},
-            "delay": delay,
-            "impairments": list(impairments),
-        },
-        {
-            "name": "return",
-            "link": {"kind": "constant", "rate": "100 Mbit/s"},
-            "queue": {"kind": "droptail", "limit": "unlimited"},
-            "delay": delay,
-        },
+        hop("bottleneck", there, packets(buffer_packets), DELAY_S, impairments=list(impairments)),
+        hop("return", constant(100), "unlimited", DELAY_S),
     ]
 
 
@@ -78,24 +67,6 @@ def flow(sender: Sender, *, name: str = "", count: int = 1) -> Tree:
     route = {"route": ["bottleneck"], "return": ["return"]}
     named = {"name": name or sender.label, "count": count, "start": ["0 s", "1 s"]}
     return named | {"transport": sender.transport | jitter} | route
-
-
-def scenario(
-    name: str, at: list[Tree], flows: Sequence[Tree], duration_s: float, warmup_s: float, sampled_s: float,
-    replicates: int = REPLICATES,
-) -> Scenario:  # fmt: skip
-    """Flows over a path."""
-    tree = {
-        "schema": 1,
-        "name": name,
-        "duration": f"{duration_s:g} s",
-        "warmup": f"{warmup_s:g} s",
-        "replicates": replicates,
-        "sample_interval": f"{sampled_s:g} s",
-        "hops": at,
-        "flows": list(flows),
-    }
-    return Scenario(tree)
 
 
 def settings(own: Mapping[str, str]) -> tuple[Setting, ...]:

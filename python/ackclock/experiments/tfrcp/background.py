@@ -8,9 +8,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ackclock import plot
+from ackclock.experiments.scenarios import Tree
 from ackclock.experiments.tfrcp.friendliness import F_LABEL, ByLoad, by_label
 from ackclock.experiments.tfrcp.path import CENTRAL, Path
-from ackclock.experiments.tfrcp.senders import OTHER, RENO, TCP, Sender, Tree, flow, scenario
+from ackclock.experiments.tfrcp.senders import OTHER, RENO, TCP, Sender, flow, scenario
 from ackclock.scenario import Scenario
 
 #: How many of either kind are monitored. Guessed.

@@ -6,12 +6,13 @@ from ackclock import metrics
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Claim, Origin, Outcome, Setting
 from ackclock.experiments.replicates import Rows, measured
+from ackclock.experiments.scenarios import Tree
 from ackclock.experiments.tfrcp import background, friendliness
 from ackclock.experiments.tfrcp.background import BACKGROUND, MONITORED, Beside
 from ackclock.experiments.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_load, over_loads
 from ackclock.experiments.tfrcp.paper import CLOSE, entry, reading
 from ackclock.experiments.tfrcp.path import BOTTLENECK, CENTRAL, ROUTE, Path, guesses
-from ackclock.experiments.tfrcp.senders import CUBIC, HEADER_BYTES, TFRC, Sender, Tree, one_path, s1, settings
+from ackclock.experiments.tfrcp.senders import CUBIC, HEADER_BYTES, TFRC, Sender, one_path, s1, settings
 from ackclock.metrics import interval
 from ackclock.result import Result
 

@@ -12,11 +12,12 @@ from ackclock import metrics, plot
 from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Setting, Table, Verdict
 from ackclock.experiments.replicates import Rows, measured
+from ackclock.experiments.scenarios import Tree
 from ackclock.experiments.tfrcp.background import BACKGROUND, MONITORED, Beside
 from ackclock.experiments.tfrcp.friendliness import F_LABEL, FRIENDLINESS, ByLoad, by_label, by_load, over_loads
 from ackclock.experiments.tfrcp.paper import entry, reading
 from ackclock.experiments.tfrcp.path import CENTRAL, ROUTE, Path, guesses
-from ackclock.experiments.tfrcp.senders import CUBIC, RENO, TFRC, Sender, Tree, one_path, s1, settings
+from ackclock.experiments.tfrcp.senders import CUBIC, RENO, TFRC, Sender, one_path, s1, settings
 from ackclock.metrics import interval
 from ackclock.result import Result
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, replace
 from itertools import product
 from math import floor
-from typing import Any
 
-#: Of a direction in which nothing but answers travels: more than ever wait.
-AMPLE_PACKETS = 100_000
+from ackclock.experiments.scenarios import AMPLE_PACKETS, Tree, constant, hop, packets
+
 BOTTLENECK = "bottleneck"
 
 
@@ -38,22 +37,11 @@ class Path:
         return self.packet_bytes * 8e-6 / self.rate_mbit_per_s
 
     @property
-    def hops(self) -> list[dict[str, Any]]:
+    def hops(self) -> list[Tree]:
         """There and back, as in a scenario."""
-        delay = f"{self.delay_s * 1000:g} ms"
         return [
-            {
-                "name": BOTTLENECK,
-                "link": {"kind": "constant", "rate": self.rate},
-                "queue": {"kind": "droptail", "limit": self.limit},
-                "delay": delay,
-            },
-            {
-                "name": "return",
-                "link": {"kind": "constant", "rate": "100 Mbit/s"},
-                "queue": {"kind": "droptail", "limit": f"{AMPLE_PACKETS} packets"},
-                "delay": delay,
-            },
+            hop(BOTTLENECK, constant(self.rate_mbit_per_s), self.limit, self.delay_s),
+            hop("return", constant(100), packets(AMPLE_PACKETS), self.delay_s),
         ]
 
     @property
@@ -64,7 +52,7 @@ class Path:
     @property
     def limit(self) -> str:
         """Of the queue, as in a scenario."""
-        return f"{self.buffer_packets} packets"
+        return packets(self.buffer_packets)
 
     @property
     def label(self) -> tuple[str, str, str]:

@@ -15,6 +15,7 @@ from ackclock import plot
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Table
 from ackclock.experiments.replicates import curve, quotient
+from ackclock.experiments.scenarios import Tree
 from ackclock.experiments.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_load
 from ackclock.experiments.tfrcp.paper import CLOSE, GROUP, SOURCE, reading
 from ackclock.experiments.tfrcp.path import CENTRAL, Path
@@ -25,7 +26,6 @@ from ackclock.experiments.tfrcp.senders import (
     REPLICATES,
     Mix,
     Sender,
-    Tree,
     always,
     one_path,
     s1,

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ackclock import quantity
+from ackclock.experiments import scenarios
 from ackclock.experiments.outcome import Origin, Setting
+from ackclock.experiments.scenarios import Tree, replicates_run, seconds_run
 from ackclock.experiments.tfrcp.path import BOTTLENECK, CENTRAL, ROUTE, Path
 from ackclock.result import Result
 from ackclock.scenario import Scenario
@@ -24,7 +25,6 @@ FEW_LOADS = (10, 30, 50)
 STAGGERED = ["0 s", "1 s"]
 TOGETHER = "0 s"
 
-Tree = dict[str, Any]
 #: The names of the two groups.
 TCP, OTHER = "TCP", "other"
 
@@ -143,19 +143,11 @@ def scenario(
     name: str, path: Path, flows: Sequence[Tree], sweep: Mapping[str, Sequence[Any]], duration_s: float = DURATION_S,
     replicates: int = REPLICATES,
 ) -> Scenario:  # fmt: skip
-    """Flows over a path, at the points of a sweep."""
-    tree = {
-        "schema": 1,
-        "name": name,
-        "duration": f"{duration_s:g} s",
-        # The paper's throughput is that of the whole run.
-        "warmup": "0 s",
-        "replicates": replicates,
-        "sample_interval": f"{duration_s / 10:g} s",
-        "hops": path.hops,
-        "flows": list(flows),
-    }
-    return Scenario(tree | ({"sweep": dict(sweep)} if sweep else {}))
+    """Flows over a path, at the points of a sweep. The paper's throughput is that of the whole run."""
+    return scenarios.scenario(
+        name, path.hops, flows, duration_s=duration_s, warmup_s=0, sample_interval_s=duration_s / 10,
+        replicates=replicates, sweep=dict(sweep),
+    )  # fmt: skip
 
 
 def always(path: Path) -> Callable[[int], Path]:
@@ -167,9 +159,7 @@ def settings(
     results: Mapping[str, Result], *own: Setting, starts: str = "uniform within the first second"
 ) -> tuple[Setting, ...]:
     """What went in: what all figures have, how long and how often was really run, and what is the figure's own."""
-    scenarios = [one.points[0]["scenario"] for one in results.values()]
-    duration = _listed(quantity.seconds(one["duration"]) for one in scenarios)
-    replicates = _listed(one.run["replicates"] for one in results.values())
+    run = f"{seconds_run(results, 'duration')} s, {replicates_run(results)} replicates (the paper: three)"
     return (
         *own,
         Setting("senders", "half of them TCP; throughput is that of the whole run", Origin.PRINTED),
@@ -182,7 +172,7 @@ def settings(
             Origin.GUESSED,
         ),
         Setting("throughput", "goodput: each byte once, headers left out", Origin.GUESSED),
-        Setting("run", f"{duration} s, {replicates} replicates (the paper: three)", Origin.GUESSED),
+        Setting("run", run, Origin.GUESSED),
         Setting("starts", starts, Origin.GUESSED),
         Setting("send jitter", "uniform up to the bottleneck's time of a packet", Origin.GUESSED),
     )  # fmt: skip
@@ -202,8 +192,3 @@ def one_path(path: Path = CENTRAL) -> tuple[Setting, ...]:
     """Of figures whose bottleneck is the same at every load."""
     bottleneck = Setting("bottleneck", f"{path.rate}, drop-tail, the same at every load (T1)", Origin.INFERRED)
     return (bottleneck, *guessed_of("delay", "buffer", "packets", path=path))
-
-
-def _listed(numbers: Any) -> str:
-    """Each once."""
-    return " or ".join(f"{one:g}" for one in sorted(set(numbers)))

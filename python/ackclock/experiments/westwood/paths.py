@@ -7,14 +7,14 @@ Buffers count packets of 1040 bytes, 40 of them header. What the paper calls the
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from ackclock.experiments import scenarios
+from ackclock.experiments.scenarios import AMPLE_PACKETS, Tree, constant, packets
 
 PAYLOAD_BYTES = 1000
 HEADER_BYTES = 40
 PACKET_BYTES = PAYLOAD_BYTES + HEADER_BYTES
-
-#: Of a direction in which nothing but ACKs travels: more than ever wait.
-AMPLE_PACKETS = 100_000
 
 
 class Hop(NamedTuple):
@@ -35,16 +35,11 @@ class Hop(NamedTuple):
     loss: float = 0.0
 
     @property
-    def tree(self) -> dict[str, Any]:
+    def tree(self) -> Tree:
         """As in a scenario."""
         lossy = [{"kind": "iid_loss", "probability": self.loss}] if self.loss else []
-        return {
-            "name": self.name,
-            "link": {"kind": "constant", "rate": f"{self.rate_mbit_per_s:g} Mbit/s"},
-            "queue": {"kind": "droptail", "limit": f"{self.buffer_packets} packets"},
-            "delay": f"{self.delay_s * 1000:g} ms",
-            "impairments": lossy,
-        }
+        link = constant(self.rate_mbit_per_s)
+        return scenarios.hop(self.name, link, packets(self.buffer_packets), self.delay_s, impairments=lossy)
 
 
 @dataclass(frozen=True)
@@ -60,7 +55,7 @@ class Path:
     back: tuple[Hop, ...]
 
     @property
-    def hops(self) -> list[dict[str, Any]]:
+    def hops(self) -> list[Tree]:
         """All of them, as in a scenario."""
         return [hop.tree for hop in (*self.there, *self.back)]
 

@@ -3,9 +3,10 @@
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+from ackclock.experiments.scenarios import Tree
 from ackclock.experiments.westwood.over_parameter import JITTER_S
 from ackclock.experiments.westwood.paths import Path
-from ackclock.experiments.westwood.senders import REPLICATES, RFC_2582, Control, NewReno, Tree, scenario, tcp
+from ackclock.experiments.westwood.senders import REPLICATES, RFC_2582, Control, NewReno, scenario, tcp
 from ackclock.scenario import Scenario
 
 #: The printed equations, as switches of `abse`: what the preset `abse_literal` sets, so that other switches can join.

@@ -14,6 +14,7 @@ from ackclock import plot
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.outcome import Claim, Kind, Origin, Outcome, Table, Verdict
 from ackclock.experiments.replicates import curve
+from ackclock.experiments.scenarios import Tree
 from ackclock.experiments.westwood.checks import CHECKS, Check
 from ackclock.experiments.westwood.over_parameter import JITTER, JITTER_S
 from ackclock.experiments.westwood.paper import SOURCE
@@ -24,7 +25,6 @@ from ackclock.experiments.westwood.senders import (
     DEFLATING,
     RFC_2582,
     NewReno,
-    Tree,
     settings,
 )
 from ackclock.metrics import Interval

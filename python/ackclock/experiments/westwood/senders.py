@@ -4,12 +4,13 @@ The senders are those of ns-2 in 2002: per-packet ACKs, no SACK, NewReno recover
 does not say is chosen here, once for all figures, and called guessed in each verdict.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ackclock import quantity
+from ackclock.experiments import scenarios
 from ackclock.experiments.outcome import Origin, Setting
+from ackclock.experiments.scenarios import Tree, replicates_run, seconds_run
 from ackclock.experiments.westwood.paths import HEADER_BYTES, PACKET_BYTES, PAYLOAD_BYTES, Path
 from ackclock.result import Result
 from ackclock.scenario import Scenario
@@ -19,8 +20,6 @@ DURATION_S = 100.0
 WARMUP_S = 10.0
 #: Each sender starts at a moment of its own.
 STARTS = ["0 s", "1 s"]
-
-Tree = dict[str, Any]
 
 
 class Control(NamedTuple):
@@ -125,17 +124,10 @@ def scenario(
     sample_interval_s: float = 0.1, replicates: int = REPLICATES, **more: Any,
 ) -> Scenario:  # fmt: skip
     """Flows over a path, several times with other chances."""
-    tree = {
-        "schema": 1,
-        "name": name,
-        "duration": f"{duration_s:g} s",
-        "warmup": f"{warmup_s:g} s",
-        "replicates": replicates,
-        "sample_interval": f"{sample_interval_s:g} s",
-        "hops": path.hops,
-        "flows": list(flows),
-    }
-    return Scenario(tree | more)
+    return scenarios.scenario(
+        name, path.hops, flows, duration_s=duration_s, warmup_s=warmup_s, sample_interval_s=sample_interval_s,
+        replicates=replicates, **more,
+    )  # fmt: skip
 
 
 def settings(
@@ -144,9 +136,8 @@ def settings(
 ) -> tuple[Setting, ...]:  # fmt: skip
     """What went in: what all figures have, how long and how often was really run, and what is the figure's own."""
     rates = ", ".join(f"{hop.rate_mbit_per_s:g}" for hop in path.there)
-    scenarios = [one.points[0]["scenario"] for one in results.values()]
-    duration, warmup = (_listed(quantity.seconds(one[name]) for one in scenarios) for name in ("duration", "warmup"))
-    replicates = _listed(one.run["replicates"] for one in results.values())
+    duration, warmup = (seconds_run(results, name) for name in ("duration", "warmup"))
+    replicates = replicates_run(results)
     return (
         Setting("links", f"{rates} Mbit/s, {path.round_trip_s * 1000:g} ms there and back", Origin.PRINTED),
         *own,
@@ -162,8 +153,3 @@ def settings(
         Setting("starts", "uniform within the first second", Origin.GUESSED),
         Setting("send jitter", jitter, Origin.GUESSED),
     )
-
-
-def _listed(numbers: Iterable[float]) -> str:
-    """Each once."""
-    return " or ".join(f"{one:g}" for one in sorted(set(numbers)))
