@@ -19,7 +19,7 @@ use ackclock_core::scenario::error::Error;
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::units::{Bytes, Span};
-use ackclock_transport::wire::{Acknowledgement, Data, LONGEST_PAYLOAD, Report};
+use ackclock_transport::wire::{Acknowledgement, Data, LONGEST, LONGEST_PAYLOAD, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -108,7 +108,8 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
         }
         Transport::Udp { mss, header } => (*mss, mss.0.saturating_add(header.0)),
         Transport::Controlled { parameters, .. } if parameters.mss.0 <= LONGEST_PAYLOAD as u64 => {
-            return Ok(parameters.mss.0 + session_header(parameters.mss).0);
+            // What opens a session is as long as anything in it (no amplification), whatever its data are.
+            return Ok(LONGEST as u64 + UDP_HEADER_BYTES);
         }
         Transport::Controlled { parameters, .. } => {
             let remedy = format!(
@@ -521,8 +522,8 @@ traffic = { kind = "bulk" }
             let text = CONTROLLED.replace(r#""1000 bytes" "#, &format!(r#""1000 bytes"{more} "#));
             let description = of(&scenario(&text)).unwrap();
             assert_eq!(
-                description.mtu, 1084,
-                "payload, 56 bytes of the format, UDP and IPv4"
+                description.mtu, 1228,
+                "a session is opened by the longest packet there is"
             );
             let different = description.different.into_iter();
             different.map(|one| (one.name, one.reason)).collect::<Vec<_>>()

@@ -151,22 +151,16 @@ impl Finished<'_> {
         table
     }
 
-    /// Datagrams that the kernel did not take from a source, or had no room for at a sink.
+    /// Datagrams that the kernel did not take, or had no room for.
     fn lost_by_sockets(&self) -> u64 {
-        let sources = self
-            .driven
-            .sending
-            .flows
-            .iter()
-            .filter_map(|flow| flow.datagrams.as_ref());
-        let sinks = self
-            .driven
-            .receiving
-            .flows
-            .iter()
-            .filter_map(|flow| flow.datagrams.as_ref());
-        let refused: u64 = sources.map(|datagrams| datagrams.refused).sum();
-        refused + sinks.filter_map(|datagrams| datagrams.overflowed).sum::<u64>()
+        let (sent, received) = (&self.driven.sending.flows, &self.driven.receiving.flows);
+        let sources = sent.iter().filter_map(|flow| flow.datagrams.as_ref());
+        let sinks = received.iter().filter_map(|flow| flow.datagrams.as_ref());
+        let at_sources: u64 = sources.map(|datagrams| datagrams.refused).sum();
+        let at_sinks: u64 = sinks
+            .map(|datagrams| datagrams.overflowed.unwrap_or(0) + datagrams.refused)
+            .sum();
+        at_sources + at_sinks
     }
 
     /// How late the packets were.
@@ -267,17 +261,33 @@ fn of_socket(setting: &SocketSetting) -> (String, &str) {
     (has, refusal)
 }
 
-/// One line for each flow that did not end as it should.
+/// One line for each flow that did not end as it should, or whose datagrams the kernel did not take.
 pub(super) fn complaints(names: &Names, sent: &[SentFlow], received: &[ReceivedFlow]) -> Vec<String> {
     use crate::workload::Ending;
     let endings = sent.iter().map(|flow| &flow.ending).enumerate();
     let others = received.iter().map(|flow| &flow.ending).enumerate();
     let failed = endings.chain(others).filter_map(|(flow, ending)| match ending {
-        Ending::Failed(reason) => {
-            let (name, instance) = names.get(flow);
-            Some(format!("flow {name}/{instance} failed: {reason}"))
-        }
+        Ending::Failed(reason) => Some((flow, format!("failed: {reason}"))),
         _ => None,
     });
-    failed.collect()
+    let refusals = sent.iter().map(|flow| flow.datagrams.as_ref()?.refusal.as_ref());
+    let others = received
+        .iter()
+        .map(|flow| flow.datagrams.as_ref()?.refusal.as_ref());
+    let refused = refusals
+        .enumerate()
+        .chain(others.enumerate())
+        .filter_map(|(flow, refusal)| {
+            refusal.map(|reason| {
+                (
+                    flow,
+                    format!("has datagrams that the kernel did not take: {reason}"),
+                )
+            })
+        });
+    let described = failed.chain(refused).map(|(flow, what)| {
+        let (name, instance) = names.get(flow);
+        format!("flow {name}/{instance} {what}")
+    });
+    described.collect()
 }

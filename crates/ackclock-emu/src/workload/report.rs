@@ -214,6 +214,10 @@ pub struct ReceivedDatagrams {
     pub reordered: u64,
     /// Datagrams that the socket had no room for: lost outside of the model. `None` if the kernel does not say.
     pub overflowed: Option<u64>,
+    /// Answers that the kernel did not take: likewise lost.
+    pub refused: u64,
+    /// Why it did not take the last of these.
+    pub refusal: Option<String>,
     /// One-way delay of the different ones, from the call that sent to the call that received.
     pub delay: Delays,
     /// The first that came, as many as the plan asks for.

@@ -18,6 +18,7 @@ from ackclock import metrics, plot, quantity
 from ackclock.experiments.abr.loop import BOTTLENECK, INSTCAP, NONE, SESSION, Feedback, Point, Sender, alone
 from ackclock.experiments.abr.over_psi import BUFFER, EFFCAP, X_LABEL
 from ackclock.experiments.abr.paper import GROUP, PACKET_BYTES, ROUND_TRIP_S, settings
+from ackclock.experiments.emulated import ENGINE, LINUX, kernel, trust
 from ackclock.experiments.experiment import Experiment, Run
 from ackclock.experiments.experiment import measured as measurement
 from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Setting, Table, Verdict
@@ -75,7 +76,7 @@ SPARE = SIDE_BY_SIDE // 10
 #: Efficiencies this near are the same: what is accepted between the analysis and a simulation of what it assumes.
 AGREE = 0.02
 
-ENGINE, ENGINE_OF_1998, LINUX = "engine", "engine, of 1998", "Linux"
+ENGINE_OF_1998 = "engine, of 1998"
 
 Results = Mapping[str, Result]
 
@@ -158,7 +159,7 @@ def conclude(results: Results) -> Outcome:
     """What Linux gets, beside the engine."""
     psis = [psi for psi in DURATIONS_S if named(LINUX, psi) in results]
     claims = (_timeouts_alone(results), *_of_gains(results, max(psis)), _agreement(results, psis))
-    tables = (_efficiency_table(results, psis), _gain_table(results, psis), _recovery_table(results), _trust(results))
+    tables = (_efficiency_table(results, psis), _gain_table(results, psis), _recovery_table(results), trust(results))
     return Outcome(_verdict(claims), (), partial(_draw, results, psis), claims, _settings(results, psis), tables)
 
 
@@ -303,28 +304,7 @@ def _recovery_table(results: Results) -> Table:
     return measured(f"How losses are repaired at psi = {CAPTURED:g}, by captures, a run", ("sender", "feedback"), rows)
 
 
-def _trust(results: Results) -> Table:
-    """How far the machine kept up with so many runs at once."""
-    rows = []
-    for name, result in results.items():
-        if result.run["way"] != "emulate":
-            continue
-        fidelity = result.tables["fidelity"].to_pylist()
-        rows.append(
-            (
-                name,
-                f"{len(fidelity) - len(result.untrusted)} of {len(fidelity)}",
-                f"{1000 * max(row['lateness_p99_s'] for row in fidelity):.2g}",
-                f"{1000 * max(row['longest_gap_s'] for row in fidelity):.2g}",
-                f"{100 * sum(row['cpu_share'] for row in fidelity):.0f}",
-            )
-        )
-    head = ("runs", "trusted", "99 % of packets late at most, ms", "longest gap, ms", "processor, % in all")
-    return Table("Whether the emulations are to be trusted: the worst of the runs side by side", head, tuple(rows))
-
-
 def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
-    machine = results[named(LINUX, psis[0])].run.get("machine", {}).get("kernel", "the engine")
     lengths = ", ".join(f"{results[named(LINUX, psi)].points[0]['scenario']['duration']} at {psi:g}" for psi in psis)
     replicates = results[named(LINUX, psis[0])].run["replicates"]
     imitated = (
@@ -333,7 +313,7 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
     )
     of_the_paper = [one for one in settings() if one.name not in _OWN]
     own = (
-        Setting("senders and receivers", machine, Origin.CHOSEN),
+        Setting("senders and receivers", kernel(results[named(LINUX, psis[0])]), Origin.CHOSEN),
         Setting("sender of 1998", imitated, Origin.GUESSED),
         Setting("senders of today", "the kernel's own settings, but for the window", Origin.CHOSEN),
         Setting("packets", "500 bytes, 40 of them header, with timestamps 52; headers count", Origin.PRINTED),

@@ -5,7 +5,7 @@ One file for each figure, or for figures that differ in one thing. `path` and `s
 """
 
 from ackclock.experiments.experiment import Experiment
-from ackclock.experiments.tfrcp import figure_3, figure_4, figure_6, figures_2, figures_5, readings
+from ackclock.experiments.tfrcp import figure_3, figure_4, figure_6, figures_2, figures_5, on_linux, readings
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     figures_2.FIGURE_2A,
@@ -17,4 +17,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_5.FIGURE_5B,
     figure_6.EXPERIMENT,
     readings.EXPERIMENT,
+    on_linux.EXPERIMENT,
 )

@@ -18,12 +18,14 @@ class Path:
         delay_s: Of the bottleneck, one way: half of the round trip. Guessed; the paper tried "other delays".
         pipes: How many bandwidth-delay products may wait. Four is printed, of the second scenario.
         packet_bytes: Of all data packets, headers included. Guessed.
+        loss: Share of data packets that the bottleneck loses at random. The paper's loses none.
     """
 
     rate_mbit_per_s: float = 1.5
     delay_s: float = 0.050
     pipes: float = 4.0
     packet_bytes: int = 1000
+    loss: float = 0.0
 
     @property
     def buffer_packets(self) -> int:
@@ -39,8 +41,9 @@ class Path:
     @property
     def hops(self) -> list[Tree]:
         """There and back, as in a scenario."""
+        lossy = {"impairments": [{"kind": "iid_loss", "probability": self.loss}]} if self.loss else {}
         return [
-            hop(BOTTLENECK, constant(self.rate_mbit_per_s), self.limit, self.delay_s),
+            hop(BOTTLENECK, constant(self.rate_mbit_per_s), self.limit, self.delay_s, **lossy),
             hop("return", constant(100), packets(AMPLE_PACKETS), self.delay_s),
         ]
 

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ackclock import plot
+from ackclock.experiments.emulated import ENGINE, LINUX, kernel
 from ackclock.experiments.experiment import Experiment, Run, measured
 from ackclock.experiments.outcome import Band, Claim, Kind, Origin, Outcome, Setting, Verdict
 from ackclock.experiments.replicates import measured as table_of
@@ -23,7 +24,6 @@ from ackclock.result import Result
 from ackclock.scenario import Scenario
 
 SOURCE = "ackclock, guide “Reproducing a paper with ackclock”, 2026"
-ENGINE, LINUX = "engine", "Linux"
 FLOW, REPLICA = "sender", "westwood_linux"
 
 PATH = one_bottleneck(10, buffer_packets=64, round_trip_s=0.04, loss=0.005)
@@ -115,10 +115,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def _settings(run: Result) -> tuple[Setting, ...]:
-    machine = run.run.get("machine", {}).get("kernel", "the engine")
     listed = [
         ("path", f"10 Mbit/s, 40 ms there and back, 64 packets, {PATH.there[0].loss:.1%} of data packets lost"),
-        ("sender and receiver", f"preset linux; {machine}"),
+        ("sender and receiver", f"preset linux; {kernel(run)}"),
         ("ticks per second (HZ)", str(ticks_per_second())),
         ("run", f"{DURATION_S:g} s, measured from {WARMUP_S:g} s on, {REPLICATES} replicates"),
     ]

@@ -65,15 +65,19 @@ impl SessionSink {
         self.receiver.poll_timeout()
     }
 
-    pub(super) fn into_report(mut self, ending: Ending) -> ReceivedFlow {
+    pub(super) fn into_report(self, ending: Ending) -> ReceivedFlow {
         let arrived = self.receiver.report().arrived;
-        self.counting.report.datagrams = Some(ReceivedDatagrams {
+        let overflowed = overflowed(&self.port).ok();
+        let (refused, refusal) = self.port.finish().unwrap_or_default(); // there is no capture to be written
+        let mut report = self.counting.report;
+        report.datagrams = Some(ReceivedDatagrams {
             unique: arrived.packets,
             duplicate: self.receiver.ignored().replayed,
-            overflowed: overflowed(&self.port).ok(),
+            overflowed,
+            refused,
+            refusal: refusal.map(|error| error.to_string()),
             ..ReceivedDatagrams::default()
         });
-        let mut report = self.counting.report;
         if report.connected_ns.is_some() {
             report.ending = self.receiver.ending().map_or(ending, Ending::from);
         }
