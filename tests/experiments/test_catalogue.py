@@ -69,9 +69,9 @@ SIMULATED = {
 } | {name for name in VERDICTS if name.startswith(("westwood-", "abr-", "tfrcp-", "rates-"))}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
-# test_westwood_on_linux.py and test_abr_on_linux.py have them without Linux.
-EMULATED = {"abr-on-linux", "markov-validation", "westwood-validation"}
-SIMULATED |= {"abr-on-linux"}
+# test_westwood_on_linux.py, test_abr_on_linux.py and test_tfrcp_on_linux.py have them without Linux.
+EMULATED = {"abr-on-linux", "markov-validation", "tfrcp-on-linux", "westwood-validation"}
+SIMULATED |= {"abr-on-linux", "tfrcp-on-linux"}
 
 # Words of the verdict that a reader must not miss.
 SAID = [

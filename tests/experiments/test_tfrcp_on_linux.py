@@ -1,0 +1,133 @@
+"""The transport on Linux: what is concluded, from a simulation in Linux's place; and a tiny part of it in real time."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from ackclock import Result, simulate
+from ackclock.experiments import Kind, Outcome, Run
+from ackclock.experiments.emulated import ENGINE, LINUX
+from ackclock.experiments.tfrcp import on_linux
+from ackclock.experiments.tfrcp.friendliness import CLOSENESS, FRIENDLINESS
+from ackclock.experiments.tfrcp.on_linux import MODELLED, PAIRS, PATHS, REPLICATES, named
+from ackclock.experiments.tfrcp.path import Path as NetworkPath
+from ackclock.experiments.tfrcp.senders import OTHER, TCP
+from ackclock.reproduction import prepare, reproduce
+
+#: One where the buffer decides, one where random loss does.
+FEW = (PATHS[0], PATHS[-1])
+
+
+def test_what_is_run() -> None:
+    runs = on_linux.runs()
+    assert len(runs) == 2 * len(PATHS), "no two paths are called alike"
+    for path in PATHS:
+        linux, engine = runs[named(LINUX, path)], runs[named(ENGINE, path)]
+        assert (linux.way, engine.way) == ("emulate", "simulate")
+        assert linux.scenario == engine.scenario
+        assert linux.side_by_side == len(PAIRS) * REPLICATES
+    quick = [run.quickly().scenario.expand()[0].scenario.resolve().tree for run in runs.values()]
+    assert {(tree["duration"], tree["replicates"]) for tree in quick} == {("15 s", 2)}
+
+
+@pytest.mark.parametrize("path", FEW, ids=lambda path: named("", path))
+def test_points_are_the_pairs_and_packets_are_as_long_for_all(path: NetworkPath) -> None:
+    points = [point.scenario.resolve().tree for point in on_linux.scenario(path, 10, 1, 1).expand()]
+    for tree, pair in zip(points, PAIRS, strict=True):
+        transports = {flow["name"]: flow["transport"] for flow in tree["flows"]}
+        assert transports[TCP]["control"]["kind"] == pair.tcp.transport["control"]["kind"]
+        assert transports[OTHER]["control"]["kind"] == pair.other.transport["control"]["kind"]
+        for transport in transports.values():
+            sizes = [int(transport[name].removesuffix(" bytes")) for name in ("mss", "header")]
+            assert sum(sizes) == on_linux.PACKET_BYTES
+        lossy = [one["kind"] for hop in tree["hops"] for one in hop.get("impairments", ())]
+        assert lossy == (["iid_loss"] if path.loss else [])
+
+
+def ran(seed: int) -> Mapping[str, Result]:
+    """All runs of two paths, another simulation in the place of Linux's."""
+    results = {}
+    for name, run in on_linux.runs().items():
+        if any(name == named(way, path) for way in (ENGINE, LINUX) for path in FEW):
+            own = {"seed": seed} if run.way == "emulate" else {}
+            results[name] = simulate(run.scenario.replace({"duration": "40 s", "replicates": 4, **own}))
+    return results
+
+
+def test_the_engine_in_linuxs_place_is_the_engine() -> None:
+    results = ran(seed=1)
+    for path in FEW:
+        for pair in PAIRS:
+            assert on_linux.apart(results, path, pair).mean == 0
+    outcome = on_linux.conclude(results)
+    assert outcome.draw is not None
+    outcome.draw()
+    same = [claim for claim in outcome.claims if "the engine's" in claim.said]
+    assert len(same) == len(PAIRS) + 1
+    assert all(claim.holds for claim in same)
+    titles = [table.title for table in outcome.tables]
+    assert len(titles) == len(set(titles)) == len(PAIRS) + 3
+    assert all(claim.documented is None for claim in outcome.claims)
+
+
+def test_another_seed_is_no_other_law() -> None:
+    """Friendliness is that of the result, E never below 1, and differences are those of the logarithms."""
+    results = ran(seed=2)
+    apart = [on_linux.apart(results, path, pair) for path in FEW for pair in PAIRS]
+    assert all(one.mean != 0 and one.replicates == 4 for one in apart)
+    for pair in MODELLED:
+        f, e = (on_linux.values(results, LINUX, FEW[0], pair, what) for what in (FRIENDLINESS, CLOSENESS))
+        assert e == pytest.approx([max(one, 1 / one) for one in f])
+
+
+def test_what_is_not_to_be_trusted_is_in_no_average() -> None:
+    path, pair = FEW[0], PAIRS[1]
+    result = simulate(on_linux.scenario(path, 20, 2, 3))
+    trusted = [{"point": PAIRS.index(pair), "replicate": one, "trusted": int(one != 1)} for one in range(3)]
+    doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(trusted)})
+    all_of_them = on_linux.values({named(LINUX, path): result}, LINUX, path, pair, FRIENDLINESS)
+    left = on_linux.values({named(LINUX, path): doubtful}, LINUX, path, pair, FRIENDLINESS)
+    assert left == [all_of_them[0], all_of_them[2]]
+
+
+def test_luck_is_counted_as_the_binomial_law_has_it() -> None:
+    # Of 32, more than 4 miss with probability 0.024, more than 3 with 0.083.
+    assert on_linux._by_luck(32) == 4
+    assert on_linux._by_luck(0) == 0
+
+
+@pytest.mark.usefixtures("emulation")
+def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
+    """Four runs side by side, and what is concluded of them: laws alone, nothing that luck or a busy machine moves."""
+
+    def shortened() -> Mapping[str, Run]:
+        brief = {"duration": "8 s", "warmup": "2 s", "replicates": 1}
+        return {
+            name: replace(run, scenario=run.scenario.replace(brief), spare=len(PAIRS))
+            for name, run in on_linux.runs().items()
+            if name in (named(ENGINE, FEW[0]), named(LINUX, FEW[0]))
+        }
+
+    seen: list[Mapping[str, Result]] = []
+
+    def conclude(results: Mapping[str, Result]) -> Outcome:
+        seen.append(results)
+        return on_linux.conclude({name: replace(one, averages_untrusted=True) for name, one in results.items()})
+
+    prepare(tmp_path)
+    record = reproduce(replace(on_linux.EXPERIMENT, runs=shortened, conclude=conclude), tmp_path)
+    [results] = seen
+    assert record["verdict"]["kind"] in (str(Kind.REPRODUCED), str(Kind.NOT))
+    flows = results[named(LINUX, FEW[0])].tables["flows"].to_pylist()
+    for row in flows:
+        pair = PAIRS[row["point"]]
+        sender = pair.tcp if row["flow"] == TCP else pair.other
+        assert row["control"] == sender.transport["control"]["kind"]
+        assert row["delivered_bytes"] > 0
+    # Nobody gets more than the link carries; what waited when measuring began is delivered after.
+    for point in range(len(PAIRS)):
+        rates = [row["throughput_bit_per_s"] for row in flows if row["point"] == point]
+        assert sum(rates) < 1.1 * FEW[0].rate_mbit_per_s * 1e6
