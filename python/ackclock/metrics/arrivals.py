@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ackclock import quantity
 from ackclock.metrics.metric import Value
+from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
 
 _KEYS = ("point", "replicate", "flow")
 
 
-def arriving(result: Result, point: int) -> frozenset[str]:
-    """The flows of a point whose instances arrive one after the other."""
-    return frozenset(name for name, flow in _flows(result, point).items() if "arrivals" in flow)
+def arriving(result: Result) -> frozenset[tuple[int, str]]:
+    """Point and name of each flow whose instances arrive one after the other."""
+    return frozenset(key for key, flow in _flows(result).items() if "arrivals" in flow)
 
 
 def measured_s(result: Result, point: int) -> float:
     """How long a run of a point is measured, in s."""
-    scenario = result.points[point]["scenario"]
-    return quantity.seconds(scenario["duration"]) - quantity.seconds(scenario["warmup"])
+    from_s, until_s = measured_time(result, point)
+    return until_s - from_s
 
 
 def active(result: Result) -> list[Value]:
@@ -46,27 +46,29 @@ def completion_time(result: Result) -> list[Value]:
 
 def unfinished(result: Result) -> list[Value]:
     """The share of instances that have not ended, of transfers; of arrivals, of those that came after the warm-up."""
+    flows = _flows(result)
     found = []
     for (point, replicate, flow), rows in _transfers(result):
-        traffic = _flows(result, point).get(flow, {}).get("traffic", {})
+        traffic = flows.get((point, flow), {}).get("traffic", {})
         over = ~np.isnan(rows["completion_time_s"])
         share = 1 - float(over.mean()) if traffic.get("kind") == "transfer" and over.size else math.nan
         found.append(Value(point, replicate, flow, share))
     return found
 
 
-def _flows(result: Result, point: int) -> dict[str, Any]:
-    """What the scenario says of its flows, by name; of a capture from elsewhere nothing."""
-    scenario = result.points[point]["scenario"] or {}
-    return {flow["name"]: flow for flow in scenario.get("flows", ())}
+def _flows(result: Result) -> dict[tuple[int, str], dict[str, Any]]:
+    """What scenarios say of their flows, by point and name; of a capture from elsewhere nothing."""
+    scenarios = enumerate(point["scenario"] or {} for point in result.points)
+    return {(point, flow["name"]): flow for point, scenario in scenarios for flow in scenario.get("flows", ())}
 
 
 def _transfers(result: Result) -> list[tuple[tuple[int, int, str], dict[str, Any]]]:
     """The completion times of each flow's instances that count."""
+    arrive = arriving(result)
     found = []
-    for key, rows in grouped(result.tables["flows"], _KEYS, ("start_s", "completion_time_s")):
-        if key[2] in arriving(result, key[0]):
-            warm = rows["start_s"] >= quantity.seconds(result.points[key[0]]["scenario"]["warmup"])
+    for (point, replicate, flow), rows in grouped(result.tables["flows"], _KEYS, ("start_s", "completion_time_s")):
+        if (point, flow) in arrive:
+            warm = rows["start_s"] >= measured_time(result, point)[0]
             rows = {name: values[warm] for name, values in rows.items()}
-        found.append((key, rows))
+        found.append(((point, replicate, flow), rows))
     return found

@@ -1,6 +1,7 @@
 """How evenly flows share (Jain, Chiu and Hawe, DEC-TR-301, 1984)."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from ackclock.control import UNCONTROLLED
 from ackclock.metrics.arrivals import arriving
 from ackclock.metrics.metric import Value
-from ackclock.metrics.tables import grouped
+from ackclock.metrics.tables import Columns, grouped
 from ackclock.result import Result
 
 
@@ -20,17 +21,25 @@ def jain(shares: ArrayLike) -> float:
 
 
 def fairness(result: Result) -> list[Value]:
-    """Jain's index of the goodput of all instances under a control whose goodput is known.
+    """Jain's index of the goodput of all instances that share and whose goodput is known: active after the warm-up."""
+    return [
+        Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["shares"]])))
+        for (point, replicate), rows in with_shares(result, "goodput_bit_per_s")
+    ]
 
-    That is TCP's control or a rate control's, and of those that were active after the warm-up. Those that arrive and
-    end are left aside: they are many, and what one gets in its short time is no share.
+
+def with_shares(result: Result, *names: str) -> Iterator[tuple[tuple[int, int], Columns]]:
+    """Of each run the columns `flow` and `names` of all its instances, and which of them share: `shares`.
+
+    Those under a control do, TCP's or a rate control's. Those that arrive and end are left aside: they are many, and
+    what one gets in its short time is no share.
     """
-    found = []
-    keys, names = ("point", "replicate"), ("flow", "goodput_bit_per_s", "control")
-    for (point, replicate), rows in grouped(result.tables["flows"], keys, names):
-        share = (rows["control"] != UNCONTROLLED) & ~np.isin(rows["flow"].astype(str), list(arriving(result, point)))
-        found.append(Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][share]))))
-    return found
+    arrive = arriving(result)
+    keys, columns = ("point", "replicate"), ("flow", "control", *names)
+    for (point, replicate), rows in grouped(result.tables["flows"], keys, columns):
+        passing = [flow for at, flow in arrive if at == point]
+        shares = (rows["control"] != UNCONTROLLED) & ~np.isin(rows["flow"].astype(str), passing)
+        yield (point, replicate), rows | {"shares": shares}
 
 
 def _known(values: NDArray[np.float64]) -> NDArray[np.float64]:

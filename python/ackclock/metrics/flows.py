@@ -15,6 +15,8 @@ from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped, mean_of_known
 from ackclock.result import Result
 
+_KEYS = ("point", "replicate", "flow")
+
 
 def per_flow(names: tuple[str, ...], combine: Callable[[Columns], float]) -> Callable[[Result], list[Value]]:
     """A metric from the columns `names` of the table `flows`, instances combined by `combine`."""
@@ -22,7 +24,7 @@ def per_flow(names: tuple[str, ...], combine: Callable[[Columns], float]) -> Cal
     def values(result: Result) -> list[Value]:
         return [
             Value(point, replicate, flow, combine(rows))
-            for (point, replicate, flow), rows in grouped(result.tables["flows"], ("point", "replicate", "flow"), names)
+            for (point, replicate, flow), rows in grouped(result.tables["flows"], _KEYS, names)
         ]
 
     return values
@@ -30,26 +32,29 @@ def per_flow(names: tuple[str, ...], combine: Callable[[Columns], float]) -> Cal
 
 def total(name: str) -> Callable[[Result], list[Value]]:
     """The sum over instances; unknown if all are."""
-    return per_flow((name,), lambda rows: math.nan if np.isnan(rows[name]).all() else float(np.nansum(rows[name])))
+    return per_flow((name,), lambda rows: _sum_of_known(rows[name]))
 
 
 def total_rate(name: str) -> Callable[[Result], list[Value]]:
     """The sum of a rate over instances, unknown if all are; of arrivals, each for its part of the measured time."""
-    all_there = total(name)
-    each_for_its_time = per_flow((name, "measured_s"), lambda rows: float(np.nansum(rows[name] * rows["measured_s"])))
 
     def values(result: Result) -> list[Value]:
-        found = all_there(result)
-        if not any(one.subject in arriving(result, one.point) for one in found):
-            return found
-        return [
-            whole._replace(value=part.value / measured_s(result, whole.point))
-            if whole.subject in arriving(result, whole.point)
-            else whole
-            for whole, part in zip(found, each_for_its_time(result), strict=True)
-        ]
+        arrive = arriving(result)
+        names = (name, "measured_s") if arrive else (name,)
+        found = []
+        for (point, replicate, flow), rows in grouped(result.tables["flows"], _KEYS, names):
+            if (point, flow) in arrive:
+                rate = float(np.nansum(rows[name] * rows["measured_s"])) / measured_s(result, point)
+            else:
+                rate = _sum_of_known(rows[name])
+            found.append(Value(point, replicate, flow, rate))
+        return found
 
     return values
+
+
+def _sum_of_known(values: NDArray[np.float64]) -> float:
+    return math.nan if np.isnan(values).all() else float(np.nansum(values))
 
 
 def mean(name: str) -> Callable[[Result], list[Value]]:
@@ -61,14 +66,13 @@ def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Resu
     """A metric from the columns `time_s` and `name` of the table `samples` after the warm-up, of all instances."""
 
     def values(result: Result) -> list[Value]:
-        keys = ("point", "replicate", "flow")
         if name not in result.tables["samples"].column_names:  # of a version that had none
-            flows = grouped(result.tables["flows"], keys, ())
+            flows = grouped(result.tables["flows"], _KEYS, ())
             return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
         warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
         return [
             Value(point, replicate, flow, combine(_after(rows, warmups[point])))
-            for (point, replicate, flow), rows in grouped(result.tables["samples"], keys, ("time_s", name))
+            for (point, replicate, flow), rows in grouped(result.tables["samples"], _KEYS, ("time_s", name))
         ]
 
     return values

@@ -46,14 +46,17 @@ class Series(NamedTuple):
     is_rate: bool
 
     def rates(self, edges_s: Array) -> Array:
-        """Mean rate between successive edges in bit/s; a rate that was sampled counts until the next sample."""
+        """Mean rate between successive edges in bit/s; a rate that was sampled counts until the next sample.
+
+        Nothing is counted before the first sample.
+        """
         if edges_s.size < 2:
             return np.empty(0)
         reached = self.values
         if self.is_rate:
             known = np.nan_to_num(self.values)
             reached = np.concatenate([[0.0], np.cumsum(known[:-1] * np.diff(self.time_s))])
-        return np.asarray(np.diff(np.interp(edges_s, self.time_s, reached)) / np.diff(edges_s))
+        return np.asarray(np.diff(np.interp(edges_s, self.time_s, reached, left=0.0)) / np.diff(edges_s))
 
     def edges(self, time_scale_s: float, from_s: float, until_s: float) -> Array:
         """The ends of intervals of that length within the time given and that in which the instance was active.

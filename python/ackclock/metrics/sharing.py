@@ -4,21 +4,15 @@ They are about flows under a congestion control: TCP's, or a rate control's over
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ackclock import quantity
-from ackclock.control import UNCONTROLLED
-from ackclock.metrics.arrivals import arriving
+from ackclock.metrics.fairness import with_shares
 from ackclock.metrics.metric import Metric, Value
-from ackclock.metrics.rates import refuse_unknown
+from ackclock.metrics.rates import Array, Series, measured_time, refuse_unknown, series
 from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
-
-Array = NDArray[np.float64]
 
 #: Which part of an equal share a newcomer must have got, and over how long a time. Chosen here: a share moves by a
 #: third with each saw-tooth, and over a few seconds some are averaged.
@@ -26,27 +20,11 @@ CONVERGED_SHARE = 0.8
 CONVERGENCE_INTERVAL_S = 2.0
 
 
-class Instance(NamedTuple):
-    """One flow instance of one replicate."""
-
-    flow: str
-    start_s: float
-    end_s: float
-    time_s: Array
-    delivered_bytes: Array
-
-    def delivered_by(self, times: Array) -> Array:
-        """Payload delivered by then."""
-        return np.interp(times, self.time_s, self.delivered_bytes, left=0.0)
-
-
 def friendliness(result: Result) -> list[Value]:
     """The goodput of a flow's instances over that of all instances under a control, both means; arrivals aside."""
     found = []
-    keys, names = ("point", "replicate"), ("flow", "control", "goodput_bit_per_s")
-    for (point, replicate), rows in grouped(result.tables["flows"], keys, names):
-        share = (rows["control"] != UNCONTROLLED) & ~np.isin(rows["flow"].astype(str), list(arriving(result, point)))
-        goodput = np.where(share, rows["goodput_bit_per_s"], math.nan)
+    for (point, replicate), rows in with_shares(result, "goodput_bit_per_s"):
+        goodput = np.where(rows["shares"], rows["goodput_bit_per_s"], math.nan)
         everybody = mean_of_known(goodput)
         for flow in dict.fromkeys(rows["flow"]):
             own = mean_of_known(goodput[rows["flow"] == flow])
@@ -124,10 +102,8 @@ def _over(value: float, other: float) -> float:
 def equivalence(result: Result) -> list[Value]:
     """The least rate of an instance over the largest, by flows, in successive intervals; mean after the warm-up."""
     found = []
-    for (point, replicate), instances in _instances(result).items():
-        scenario = result.points[point]["scenario"]
-        warmup_s, duration_s = (quantity.seconds(scenario[name]) for name in ("warmup", "duration"))
-        edges = np.arange(warmup_s, duration_s, USUAL_TIME_SCALE_S)
+    for (point, replicate), instances in _sharing(result).items():
+        edges = np.arange(*measured_time(result, point), USUAL_TIME_SCALE_S)
         flows = dict.fromkeys(one.flow for one in instances)
         rates = [_rate([one for one in instances if one.flow == flow], edges) for flow in flows]
         found.append(Value(point, replicate, "all flows", _equivalence(rates)))
@@ -140,27 +116,27 @@ def convergence_time(result: Result) -> list[Value]:
     One that never has counts with the time that it was there: the true mean is longer then.
     """
     found: dict[tuple[int, int, str], list[float]] = {}
-    for (point, replicate), instances in _instances(result).items():
+    for (point, replicate), instances in _sharing(result).items():
         for one in instances:
             found.setdefault((point, replicate, one.flow), []).append(_joined_after(one, instances))
     return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]
 
 
-def _joined_after(newcomer: Instance, instances: list[Instance]) -> float:
+def _joined_after(newcomer: Series, instances: list[Series]) -> float:
     edges = np.arange(newcomer.start_s, newcomer.end_s, CONVERGENCE_INTERVAL_S)
     if edges.size < 2:
         return math.nan
-    got = np.diff(newcomer.delivered_by(edges))
-    everybody = np.sum([np.diff(one.delivered_by(edges)) for one in instances], axis=0)
+    got = newcomer.rates(edges)
+    everybody = np.sum([one.rates(edges) for one in instances], axis=0)
     there = np.sum([(one.start_s <= edges[:-1]) & (edges[:-1] < one.end_s) for one in instances], axis=0)
     joined = np.flatnonzero((got > 0) & (got >= CONVERGED_SHARE * everybody / there))
     # At the end of the interval it is known.
     return float(edges[joined[0] + 1 if joined.size else -1] - newcomer.start_s)
 
 
-def _rate(instances: list[Instance], edges: Array) -> Array:
+def _rate(instances: list[Series], edges: Array) -> Array:
     """Of one instance, on average, in each interval between edges."""
-    return np.asarray(np.mean([np.diff(one.delivered_by(edges)) for one in instances], axis=0))
+    return np.asarray(np.mean([one.rates(edges) for one in instances], axis=0))
 
 
 def _equivalence(rates: list[Array]) -> float:
@@ -169,18 +145,12 @@ def _equivalence(rates: list[Array]) -> float:
     return equivalence_ratio(np.min(rates, axis=0), np.max(rates, axis=0))
 
 
-def _instances(result: Result) -> dict[tuple[int, int], list[Instance]]:
-    """The instances under a control of each point and replicate that have samples and do not arrive and end."""
-    keys = ("point", "replicate", "flow", "instance")
-    series = dict(grouped(result.tables["samples"], keys, ("time_s", "delivered_bytes")))
-    found: dict[tuple[int, int], list[Instance]] = {}
-    names = ("control", "start_s", "end_s")
-    for key, rows in grouped(result.tables["flows"], keys, names):
-        told = found.setdefault(key[:2], [])
-        lasting = rows["control"][0] != UNCONTROLLED and key[2] not in arriving(result, key[0])
-        if lasting and key in series and not math.isnan(rows["start_s"][0]):
-            of = series[key]
-            end_s = rows["end_s"][0]
-            last = of["time_s"][-1] if math.isnan(end_s) else end_s
-            told.append(Instance(key[2], rows["start_s"][0], last, of["time_s"], of["delivered_bytes"]))
+def _sharing(result: Result) -> dict[tuple[int, int], list[Series]]:
+    """What was delivered to the instances that share, of each point and replicate."""
+    flows = {run: frozenset(rows["flow"][rows["shares"]]) for run, rows in with_shares(result)}
+    found: dict[tuple[int, int], list[Series]] = {run: [] for run in flows}
+    for one in series(result, "delivered"):
+        run = one.point, one.replicate
+        if one.flow in flows[run]:
+            found[run].append(one)
     return found
