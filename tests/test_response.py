@@ -37,12 +37,14 @@ def test_a_rise_by_hand() -> None:
     assert told.beyond == pytest.approx(120 / 98.75 - 1)
 
 
-def test_what_falls_to_nothing_and_what_never_arrives() -> None:
+def test_what_falls_to_nothing_what_stays_and_what_is_not_known() -> None:
     gone = response(edges([5] * 4 + [0] * 4), [5] * 4 + [0] * 4, 4)
     assert (gone.after, gone.reached_s, gone.halved_s, gone.beyond) == (0, 1, 1, 0)
-    # The mean of the last half is 60, of which nothing comes near: up and down by turns, the last one up.
-    never = response(edges([10, 10, 10, 10, 10, 10]), [10, 10, 10, 10, 10, 10], 2, share=0.5)
-    assert (never.reached_s, never.beyond) == (1, 0)
+    same = response(edges([10] * 6), [10] * 6, 2)
+    assert (same.before, same.after, same.reached_s, same.beyond) == (10, 10, 1, 0)
+    unknown = response(edges([10] * 6), [10, 10, 10, 10, math.nan, 10], 2)
+    assert math.isnan(unknown.after)
+    assert math.isnan(unknown.reached_s)
 
 
 def test_what_the_step_cuts_in_two_counts_for_neither_side() -> None:
@@ -53,6 +55,8 @@ def test_what_the_step_cuts_in_two_counts_for_neither_side() -> None:
 @given(st.lists(st.floats(0.1, 100), min_size=2, max_size=30), st.data(), st.floats(0.01, 100), st.floats(-50, 50))
 def test_a_response_knows_no_unit_and_no_zero_of_time(rates: list[float], data, factor: float, shift: float) -> None:
     step = data.draw(st.integers(1, len(rates) - 1))
+    share = data.draw(st.floats(0.01, 0.99))
+    assert response(edges(rates), rates, step, share).reached_s <= len(rates) - step, "it is reached in any case"
     told = response(edges(rates), rates, step)
     other = response(np.array(edges(rates)) + shift, np.array(rates) * factor, step + shift)
     assert tuple(other) == pytest.approx(

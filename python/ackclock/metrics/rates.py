@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 #: What a rate can be of, and the columns of `samples` that it is taken from.
 SOURCES = {"sent": "sent_packets", "delivered": "delivered_bytes", "allowed": "allowed_rate_bit_per_s"}
 
-# Sampling times are written as seconds in floating point.
-_ROUNDING = 1e-6
+#: Sampling times are written as seconds in floating point.
+ROUNDING = 1e-6
 
 
 class Series(NamedTuple):
@@ -64,10 +64,10 @@ class Series(NamedTuple):
         They are the sampling times nearest to multiples of the length, so that no sample is cut in two.
         """
         from_s, until_s = max(from_s, self.start_s), min(until_s, self.end_s)
-        times = self.time_s[(self.time_s >= from_s - _ROUNDING) & (self.time_s <= until_s + _ROUNDING)]
+        times = self.time_s[(self.time_s >= from_s - ROUNDING) & (self.time_s <= until_s + ROUNDING)]
         if times.size < 2:
             return times
-        wanted = np.arange(times[0], times[-1] + time_scale_s * _ROUNDING, time_scale_s)
+        wanted = np.arange(times[0], times[-1] + time_scale_s * ROUNDING, time_scale_s)
         after = np.clip(np.searchsorted(times, wanted), 1, times.size - 1)
         return np.unique(np.where(wanted - times[after - 1] <= times[after] - wanted, times[after - 1], times[after]))
 
@@ -152,4 +152,4 @@ def refuse_finer(result: Result, time_scale_s: float) -> None:
 
 def is_shown(apart_s: float, time_scale_s: float) -> bool:
     """Whether samples that far apart show a time scale."""
-    return not apart_s > time_scale_s * (1 + _ROUNDING)
+    return not apart_s > time_scale_s * (1 + ROUNDING)

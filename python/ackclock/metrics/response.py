@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ackclock.metrics.metric import Metric, Value
-from ackclock.metrics.rates import Array, Series, measured_time, refuse_finer, series
+from ackclock.metrics.rates import ROUNDING, Array, Series, measured_time, refuse_finer, series
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
 
@@ -32,7 +32,7 @@ class Response(NamedTuple):
         before: Mean rate from the end of the warm-up to the step.
         after: Mean rate in the last half (`SETTLED_SHARE`) of the time after the step: the new steady rate.
         reached_s: From the step until the rate first is near the new steady one: for a rise at `share` of it, for a
-            fall at it over `share`. All the time after the step if it never is: the true time is longer then.
+            fall at it over `share`. It always is, in the last half at the latest, of which that is the mean.
         halved_s: From the step until the rate first is no more than half of what it was before, which is what
             responsiveness to persistent congestion is measured by; not a number if it never is.
         beyond: How far it goes beyond the new steady rate at the most, from where it has reached it, over that rate:
@@ -73,28 +73,28 @@ def response(edges_s: ArrayLike, rates: ArrayLike, step_s: float, share: float =
             interval that it cuts counts for neither side.
         rates: Mean rate in each interval.
         step_s: When.
-        share: How near is near, 0 to 1.
+        share: How near is near, above 0 and below 1.
 
     Raises:
         ValueError: There is no whole interval before or after the step.
     """
     edges, rate = np.asarray(edges_s, float), np.asarray(rates, float)
-    earlier, later = edges[1:] <= step_s + _ROUNDING, edges[:-1] >= step_s - _ROUNDING
+    earlier, later = edges[1:] <= step_s + ROUNDING, edges[:-1] >= step_s - ROUNDING
     if not (earlier.any() and later.any()):
         raise ValueError(f"step at {step_s:g} s: there is no whole interval before or after it in the measured time")
     before = float(rate[earlier].mean())
     ends, following = edges[1:][later], rate[later]
     begins = edges[-1] - SETTLED_SHARE * (edges[-1] - step_s)
-    settled = edges[:-1][later] >= min(begins, edges[:-1][later][-1]) - _ROUNDING
+    settled = edges[:-1][later] >= min(begins, edges[:-1][later][-1]) - ROUNDING
     after = float(following[settled].mean())
     rises = after > before
     near = following >= share * after if rises else following * share <= after
     halved = (following <= before / 2) & (before > 0)
-    reached_s = _first(ends, near, step_s, otherwise=float(ends[-1] - step_s))
-    on = following[int(np.argmax(near)) :] if near.any() else following[:0]
-    extreme = (on.max() if rises else on.min()) if on.size else after
-    beyond = abs(extreme / after - 1) if after > 0 and (extreme > after) == rises else 0.0
-    return Response(before, after, reached_s, _first(ends, halved, step_s, otherwise=math.nan), float(beyond))
+    on = following[int(np.argmax(near)) :]
+    extreme = on.max() if rises else on.min()
+    beyond = float(abs(extreme / after - 1)) if after > 0 and (extreme > after) == rises else 0.0
+    reached_s, halved_s = (_first(ends, holds, step_s, otherwise=math.nan) for holds in (near, halved))
+    return Response(before, after, reached_s, halved_s, beyond)
 
 
 def outage(edges_s: ArrayLike, rates: ArrayLike, from_s: float, until_s: float, share: float = REACHED_SHARE) -> Outage:
@@ -111,8 +111,8 @@ def outage(edges_s: ArrayLike, rates: ArrayLike, from_s: float, until_s: float, 
         ValueError: There is no whole interval before, within or after it.
     """
     edges, rate = np.asarray(edges_s, float), np.asarray(rates, float)
-    earlier, later = edges[1:] <= from_s + _ROUNDING, edges[:-1] >= until_s - _ROUNDING
-    within = (edges[:-1] >= from_s - _ROUNDING) & (edges[1:] <= until_s + _ROUNDING)
+    earlier, later = edges[1:] <= from_s + ROUNDING, edges[:-1] >= until_s - ROUNDING
+    within = (edges[:-1] >= from_s - ROUNDING) & (edges[1:] <= until_s + ROUNDING)
     if not (earlier.any() and within.any() and later.any()):
         raise ValueError(
             f"outage from {from_s:g} s to {until_s:g} s: there is no whole interval before, within or after it in the "
@@ -207,10 +207,6 @@ def recovery_rounds(from_s: float, until_s: float, time_scale_s: float, of: str 
     return _metric("recovery_rounds", "round trips to recover", "", values)
 
 
-# Edges are sampling times, which are written as seconds in floating point.
-_ROUNDING = 1e-6
-
-
 def _first(ends: Array, holds: NDArray[np.bool_], since_s: float, otherwise: float) -> float:
     return float(ends[int(np.argmax(holds))] - since_s) if holds.any() else otherwise
 
@@ -241,7 +237,7 @@ def _values(
         for key, instances in flows.items():
             edges = _edges_around(instances, moments_s[0], time_scale_s, *looked_at[key[0]])
             rates = np.mean([one.rates(edges) for one in instances], axis=0)
-            there = edges.size > 1 and edges[1] <= moments_s[0] + _ROUNDING and edges[-2] >= moments_s[-1] - _ROUNDING
+            there = edges.size > 1 and edges[1] <= moments_s[0] + ROUNDING and edges[-2] >= moments_s[-1] - ROUNDING
             found.append(Value(*key, of_flow(edges, rates) if there else math.nan))
         return found
 
@@ -253,5 +249,5 @@ def _edges_around(
 ) -> Array:
     """Ends of intervals of that length to both sides of a moment, in the time given, while all are active."""
     begin_s = max(from_s, *(one.start_s for one in instances))
-    earliest_s = anchor_s - math.floor((anchor_s - begin_s) / time_scale_s + _ROUNDING) * time_scale_s
+    earliest_s = anchor_s - math.floor((anchor_s - begin_s) / time_scale_s + ROUNDING) * time_scale_s
     return instances[0].edges(time_scale_s, earliest_s, min(until_s, *(one.end_s for one in instances)))
