@@ -59,19 +59,21 @@ pub struct Progress {
     pub rtt_sum_s: f64,
 }
 
-/// The endpoints.
+/// The endpoints. Which they are is asked several times for each packet, so it is a number of its own to compare with zero, where the compiler
+/// would hide it in the spare values of a field.
 #[derive(Debug)]
+#[repr(u8)]
 pub enum Protocol {
     /// TCP.
     Tcp {
-        /// Sends data.
-        sender: Box<Sender>,
-        /// Acknowledges it.
-        receiver: Receiver,
         /// Headers of every packet; the size of an ACK.
         header: u16,
         /// Whether data is ECN-capable.
         ecn: bool,
+        /// Sends data.
+        sender: Box<Sender>,
+        /// Acknowledges it.
+        receiver: Receiver,
     },
     /// UDP.
     Udp(Datagrams),
