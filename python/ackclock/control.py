@@ -1,6 +1,6 @@
 """What controls a flow: the congestion control of TCP, the rate control of UDP, or nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: In place of a control's name, as in the tables: UDP that nothing controls.
@@ -16,3 +16,8 @@ def control_of(flow: Mapping[str, Any]) -> str:
 def is_controlled(flow: Mapping[str, Any]) -> bool:
     """Whether anything controls it: what shares are compared of."""
     return control_of(flow) != UNCONTROLLED
+
+
+def rivals(flows: Iterable[Mapping[str, Any]]) -> int:
+    """How many instances share: those under a control, but for those that arrive and end."""
+    return sum(flow.get("count", 0) for flow in flows if is_controlled(flow))

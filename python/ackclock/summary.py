@@ -2,10 +2,10 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ackclock.control import control_of, is_controlled
+from ackclock.control import control_of, rivals
 from ackclock.metrics import Interval, metric, summarise
 from ackclock.result import Result
 
@@ -46,7 +46,6 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
     rows = []
     for index, point in enumerate(result.points):
         flows = point["scenario"]["flows"]
-        rivals = sum(flow.get("count", 0) for flow in flows if is_controlled(flow))
         for flow in flows:
             key = (index, flow["name"])
             if key not in by_metric["goodput"]:
@@ -58,7 +57,7 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
                 | {name: by_metric[name][key] for name in FLOW_METRICS}
                 | {name: of_arrivals[name][key] if "arrivals" in flow else None for name in ARRIVAL_METRICS}
                 | {"utilisation": max(route, key=lambda one: one.mean, default=None)}
-                | {"fairness": fairness.get(index) if rivals > 1 else None, "predicted": says.get(key, {})}
+                | {"fairness": fairness.get(index) if rivals(flows) > 1 else None, "predicted": says.get(key, {})}
             )
     return rows
 
@@ -141,7 +140,7 @@ def flow_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     cells = [
         [
             *(str(row["assignments"][path]) for path in swept),
-            _named(row["flow"], row["count"]),
+            named(row["flow"], row["count"]),
             row["control"],
             written(row["goodput"], "goodput"),
             *(number(row["predicted"].get(model), 1e-6) for model in models),
@@ -222,7 +221,7 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     cells = [
         [
             *(str(row["assignments"][path]) for path in swept),
-            _named(row["flow"], row["instances"]),
+            named(row["flow"], row["instances"]),
             row["control"],
             row["label"],
             number(row["goodput_bit_per_s"], 1e-6),
@@ -236,7 +235,8 @@ def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return head, cells
 
 
-def _named(flow: str, instances: int | None) -> str:
+def named(flow: str, instances: int | None) -> str:
+    """A flow and how many instances it has; None if they arrive."""
     if instances is None:
         return f"{flow} (arriving)"
     return flow if instances == 1 else f"{flow} ×{instances}"
@@ -246,6 +246,11 @@ def swept_paths(rows: Rows) -> list[str]:
     """The swept parameters that the row does not say otherwise: a swept control stands in the column of controls."""
     paths = list(rows[0]["assignments"]) if rows else []
     return [path for path in paths if not all(row["assignments"][path] == row.get("control") for row in rows)]
+
+
+def assigned(assignments: Mapping[str, Any]) -> list[str]:
+    """The swept values of a point, each with its name."""
+    return [f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True)]
 
 
 def short(paths: Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from ackclock import quantity
 from ackclock.comparison.column import Column
 from ackclock.comparison.predicted import Prediction, best
-from ackclock.control import control_of, is_controlled
+from ackclock.control import control_of, is_controlled, rivals
 from ackclock.metrics import Metric, metric
 from ackclock.models import FlowPath, flow_paths
 
@@ -80,8 +80,7 @@ class Observations:
                 subjects = [(hop["name"], self._crossing(point, hop["name"])) for hop in scenario["hops"]]
             elif name in _OF_ALL_FLOWS:
                 controlled = [flow for flow in scenario["flows"] if is_controlled(flow)]
-                rivals = sum(flow.get("count", 0) for flow in controlled)
-                subjects = [(ALL_FLOWS, controlled)] if rivals > 1 else []
+                subjects = [(ALL_FLOWS, controlled)] if rivals(controlled) > 1 else []
             else:
                 subjects = [(flow["name"], [flow]) for flow in scenario["flows"]]
             found += [self._topic(point, subject, flows, name) for subject, flows in subjects]

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock.described import described
+from ackclock.described import Described, described
 from ackclock.measured import largest
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks, new
 from ackclock.plot.style import REFERENCE_COLOUR, Style, control_label, control_styles, style
 from ackclock.result import Result
-from ackclock.summary import short
+from ackclock.summary import assigned
 
 # More lines than this hide each other.
 _MOST_LINES = 8
@@ -174,6 +174,15 @@ def _lines(result: Result, point: int, replicate: int, names: tuple[str, ...], s
         yield Line(label, looked._replace(**alone), flow.mss_bytes, {name: rows[name][shown] for name in names})
 
 
+def _some(shown: Described) -> str | None:
+    """How many flows are drawn, if not all."""
+    instances = [flow.instances for flow in shown.flows.values()]
+    known = [number for number in instances if number is not None]
+    if len(known) < len(instances):
+        return f"{_MOST_LINES} flows at most; others arrive"
+    return f"{_MOST_LINES} of {sum(known)} flows" if sum(known) > _MOST_LINES else None
+
+
 def _samples(result: Result, point: int, replicate: int) -> pa.Table:
     """All there are; of a capture, which may have had very many connections, those of the largest."""
     if result.run["way"] != "measure":
@@ -217,20 +226,14 @@ def _finish(
     figure: Figure, rows: list[Axes], result: Result, point: int, replicate: int, what: str, span: Span | None
 ) -> Figure:
     shown = described(result, point)
-    assignments = result.points[point]["assignments"]
-    where = ", ".join(f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True))
-    title = f"{what}: {shown.name}" + (f", {where}" if where else "")
+    title = ", ".join([f"{what}: {shown.name}", *assigned(result.points[point]["assignments"])])
     title += f", replicate {replicate}" if result.points[point]["scenario"] else ""
     title += " (not to be trusted)" if (point, replicate) in result.untrusted else ""
     entitle(rows[0], title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
     rows[-1].set_xlim(*between(span, 0, shown.duration_s))
     was_run = _of(result, "flows" if result.run["way"] == "measure" else "hops", point, replicate).num_rows > 0
-    instances = [flow.instances for flow in shown.flows.values()]
-    known = [number for number in instances if number is not None]
-    some = f"{_MOST_LINES} of {sum(known)} flows" if sum(known) > _MOST_LINES and what != _QUEUE else None
-    if len(known) < len(instances):
-        some = f"{_MOST_LINES} flows at most; others arrive"
+    some = None if what == _QUEUE else _some(shown)
     for axes in rows:
         axes.set_ylim(bottom=0)
         handles, labels = axes.get_legend_handles_labels()

@@ -1,5 +1,6 @@
 """How lines look: told apart by dash and marker as well as by colour, for printers that have none."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ackclock.control import UNCONTROLLED
@@ -39,6 +40,17 @@ def reference_style(position: int) -> Style:
 def control_styles(run: dict[str, Any]) -> dict[str, Style]:
     """One palette record for each control, by its position in the registry of the version that made the run."""
     return {entry["name"]: style(position) for position, entry in enumerate(run["controls"])}
+
+
+def line_styles(run: dict[str, Any], controls: Iterable[str]) -> list[Style]:
+    """The looks of lines whose controls these are: the control's, or others where a line before has them."""
+    of_controls = control_styles(run)
+    taken: list[Style] = []
+    for position, control in enumerate(controls):
+        spare = style(len(of_controls) + position)
+        looked = of_controls.get(control, spare)
+        taken.append(spare if looked in taken else looked)
+    return taken
 
 
 def control_label(run: dict[str, Any], control: str) -> str:

@@ -12,7 +12,7 @@ from ackclock import quantity
 from ackclock.control import control_of
 from ackclock.metrics import Metric, Summary, metric, summarise
 from ackclock.plot.canvas import entitle, looks, new
-from ackclock.plot.style import Style, control_label, control_styles, reference_style, style
+from ackclock.plot.style import Style, control_label, line_styles, reference_style
 from ackclock.result import Result
 from ackclock.summary import averaging
 
@@ -118,18 +118,12 @@ def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
         if not math.isnan(summary.interval.mean):
             others = _others(result.points[summary.point], axis)
             found.setdefault((summary.subject, others), []).append(summary)
-    of_controls = control_styles(result.run)
     subjects = {subject for subject, _ in found}
-    series, taken = [], set()
-    for position, ((subject, _), members) in enumerate(found.items()):
-        control = _control(result.points[members[0].point]["scenario"], subject)
-        looked = of_controls.get(control, style(len(of_controls) + position))
-        if looked in taken:
-            looked = style(len(of_controls) + position)
-        taken.add(looked)
-        label = _label(result, members[0].point, subject, axis, len(subjects) > 1)
-        series.append(_Series(label, looked, members))
-    return series
+    controls = [_control(result.points[one[0].point]["scenario"], subject) for (subject, _), one in found.items()]
+    return [
+        _Series(_label(result, members[0].point, subject, axis, len(subjects) > 1), looked, members)
+        for looked, ((subject, _), members) in zip(line_styles(result.run, controls), found.items(), strict=True)
+    ]
 
 
 def _label(result: Result, point: int, subject: str, axis: Axis, many: bool) -> str:

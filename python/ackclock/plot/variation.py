@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,10 +10,10 @@ from matplotlib.figure import Figure
 from ackclock.described import described
 from ackclock.metrics import Summary, rate_variation, shown_time_scales, summarise
 from ackclock.plot.canvas import entitle, looks, new
-from ackclock.plot.style import control_label, control_styles, style
+from ackclock.plot.style import control_label, line_styles
 from ackclock.plot.sweep import set_scales
 from ackclock.result import Result
-from ackclock.summary import averaging, short
+from ackclock.summary import assigned, averaging, named
 
 #: More lines than this hide each other.
 _MOST_LINES = 8
@@ -41,39 +42,37 @@ def variation(
             "no time scale of 0.2 s to 10 s is shown by the samples and fits five times into the measured time; run it "
             "longer, or with a shorter sample_interval"
         )
+    of_point = _only(result, point)
     lines: dict[str, list[Summary]] = {}
     for scale in scales:
-        for summary in summarise(result, rate_variation(scale, of)):
-            if summary.point == point:
-                lines.setdefault(summary.subject, []).append(summary)
-    known = {flow: told for flow, told in lines.items() if not all(math.isnan(one.interval.mean) for one in told)}
+        for summary in summarise(of_point, rate_variation(scale, of)):
+            lines.setdefault(summary.subject, []).append(summary)
+    known = [entry for entry in lines.items() if not all(math.isnan(one.interval.mean) for one in entry[1])]
+    shown = described(result, point)
+    controls = [shown.flows[flow].control for flow, _ in known[:_MOST_LINES]]
+    drawn = []
     with looks():
         figure, [axes] = new(height=3.8)
-        of_controls = control_styles(result.run)
-        flows, taken, drawn = described(result, point).flows, set(), []
-        for position, (flow, told) in enumerate(list(known.items())[:_MOST_LINES]):
-            control = flows[flow].control
-            looked = of_controls.get(control, style(len(of_controls) + position))
-            looked = style(len(of_controls) + position) if looked in taken else looked
-            taken.add(looked)
+        for (flow, told), control, looked in zip(known, controls, line_styles(result.run, controls), strict=False):
             means, half = (np.array([getattr(one.interval, name) for one in told]) for name in ("mean", "half_width"))
-            label = flow if flows[flow].instances == 1 else f"{flow} ×{flows[flow].instances}"
+            label = f"{named(flow, shown.flows[flow].instances)} ({control_label(result.run, control)})"
             axes.errorbar(
-                scales, means, np.nan_to_num(half), **looked._asdict(), elinewidth=0.8, capsize=2.5,
-                label=f"{label} ({control_label(result.run, control)})",
-            )  # fmt: skip
+                scales, means, np.nan_to_num(half), **looked._asdict(), elinewidth=0.8, capsize=2.5, label=label
+            )
             drawn.append([float(mean) for mean in means])
         axes.set_xlabel("time scale (s)")
         axes.set_ylabel("coefficient of variation of the rate")
-        assignments = result.points[point]["assignments"]
-        where = ", ".join(
-            f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True)
-        )
-        title = f"Variation of the rate: {described(result, point).name}" + (f", {where}" if where else "")
-        entitle(axes, f"{title}, {averaging(result)}")
+        where = assigned(result.points[point]["assignments"])
+        entitle(axes, ", ".join([f"Variation of the rate: {shown.name}", *where, averaging(result)]))
         if drawn:
             set_scales(axes, scales, drawn)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
         else:
             axes.text(0.5, 0.5, "known of no flow", transform=axes.transAxes, horizontalalignment="center")
     return figure
+
+
+def _only(result: Result, point: int) -> Result:
+    """Of a result what a point's rates are taken from: each time scale reads it."""
+    names = [name for name in ("flows", "samples", "fidelity") if name in result.tables]
+    return replace(result, tables={name: result.rows(name, point=point) for name in names})

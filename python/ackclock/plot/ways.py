@@ -17,7 +17,7 @@ from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.style import Style, reference_style, style
 from ackclock.plot.sweep import Axis, set_scales, swept_axis
-from ackclock.summary import short
+from ackclock.summary import assigned
 
 __all__ = ["figures_of_ways", "over_time", "swept"]
 
@@ -110,8 +110,7 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
         all_axes[-1].set_xlabel("time (s)")
         all_axes[-1].set_xlim(0, quantity.seconds(scenario["duration"]))
         _legend(all_axes)
-        assigned = comparison.points[point]["assignments"]
-        where = [f"{name} {value}" for name, value in zip(short(assigned), assigned.values(), strict=True)]
+        where = assigned(comparison.points[point]["assignments"])
         title = "Throughput" if what == "throughput" else "Congestion window"
         entitle(all_axes[0], ", ".join([f"{title}: {comparison.run['name']}", *where, f"replicate {replicate}"]))
     return figure
