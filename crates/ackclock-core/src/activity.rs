@@ -16,8 +16,12 @@ pub struct Activity {
 impl Activity {
     /// The part of `warmup`..`end` in which the flow could send.
     pub fn measured(&self, warmup: Time, end: Time) -> Span {
-        let last = end.min(self.stop).min(self.completed.unwrap_or(Time::NEVER));
-        last.since(warmup.max(self.start))
+        end.min(self.last()).since(warmup.max(self.start))
+    }
+
+    /// Until when it could send, as far as is known.
+    pub fn last(&self) -> Time {
+        self.stop.min(self.completed.unwrap_or(Time::NEVER))
     }
 
     /// When it ended, if it did by `end`.

@@ -42,8 +42,6 @@ pub struct Flow {
     total: Bytes,
     started: bool,
     stopped: bool,
-    /// Whether it had ended when it was sampled last.
-    ended: bool,
 }
 
 /// Counts from which averages over the measured interval are taken.
@@ -231,15 +229,7 @@ impl Flow {
             traffic,
             started: false,
             stopped: false,
-            ended: false,
         }
-    }
-
-    /// Whether it starts before `next`, the sampling time after this one, and had not ended at the one before this.
-    pub fn is_there(&mut self, next: Time) -> bool {
-        let over = self.activity.completed.is_some() || self.stopped;
-        let ended_before = std::mem::replace(&mut self.ended, over);
-        self.activity.start < next && !ended_before
     }
 
     /// When the sending side wants to be woken.

@@ -22,7 +22,7 @@ pub struct Sampler {
     hops: HopSeries,
     /// Name and control of each group of flows.
     groups: Vec<(String, &'static str)>,
-    /// Whether the group's instances arrive: those have samples only while they are there.
+    /// Whether the group's instances arrive: those have samples from the one before they start to the one after they end.
     arriving: Vec<bool>,
     interval: Span,
     warmup: Time,
@@ -113,11 +113,11 @@ impl Sampler {
     }
 
     fn write_samples<T: Trace>(&mut self, now: Time, run: &mut Run<T>) {
-        self.last = Some(now);
-        let next = now + self.interval;
+        let (before, next) = (self.last.replace(now), now + self.interval);
         for flow in run.flows_mut() {
             self.write_events(flow);
-            if !self.arriving[flow.group as usize] || flow.is_there(next) {
+            let over = before.is_some_and(|before| flow.activity.last() <= before);
+            if !self.arriving[flow.group as usize] || (flow.activity.start < next && !over) {
                 self.write_flow(now, flow);
             }
         }
