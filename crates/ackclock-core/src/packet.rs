@@ -222,24 +222,6 @@ pub enum Options {
     RoundTrip(Span),
 }
 
-/// What an endpoint gives a packet to carry: a view of [`Options`], as most packets carry nothing and copying it about would cost all of them.
-#[derive(Clone, Copy, Debug)]
-pub enum Carried<'a> {
-    /// See [`Options::Sack`].
-    Sack(&'a SackBlocks),
-    /// See [`Options::Feedback`].
-    Feedback(&'a Feedback),
-}
-
-impl From<Carried<'_>> for Options {
-    fn from(carried: Carried<'_>) -> Self {
-        match carried {
-            Carried::Sack(blocks) => Options::Sack(*blocks),
-            Carried::Feedback(feedback) => Options::Feedback(*feedback),
-        }
-    }
-}
-
 /// Owns every packet of a run. Freed slots are used again, the last freed first.
 #[derive(Debug)]
 pub struct PacketPool {
@@ -305,14 +287,15 @@ impl PacketPool {
             .push(Packet::new(PacketKind::Data, FlowId(0), 0, 0, Time::ZERO));
     }
 
-    /// Puts an ACK in the place of a packet that has arrived.
+    /// Puts an answer in the place of the packet that has arrived, or in a slot of its own if it answers none.
     #[inline(always)] // so that the packet is built in its slot
-    pub fn replace(&mut self, id: PacketId, ack: Packet, carried: Option<Carried<'_>>) {
+    pub fn answer(&mut self, arrived: Option<PacketId>, answer: Packet) -> PacketId {
+        let Some(id) = arrived else {
+            return self.insert(answer);
+        };
         self.forget_options(id);
-        self[id] = ack;
-        if let Some(carried) = carried {
-            self.set_options(id, carried.into());
-        }
+        self[id] = answer;
+        id
     }
 
     /// Lets a packet go.
@@ -362,7 +345,7 @@ impl PacketPool {
     }
 
     /// Gives options to a packet that has none yet.
-    #[inline]
+    #[inline(never)] // most packets carry none
     pub fn set_options(&mut self, id: PacketId, options: Options) {
         debug_assert_eq!(self[id].options, u32::MAX, "options are set once");
         let slot = self.free_options.pop().unwrap_or_else(|| {

@@ -7,8 +7,8 @@ use ackclock_core::datagram::{DatagramParameters, DatagramReceiver, DatagramSend
 use ackclock_core::endpoint::{
     Acknowledgement, AcknowledgementKind, Receiver, Segment, SegmentKind, Sender, TcpParameters,
 };
-use ackclock_core::packet::{Carried, Ecn, FlowId, Options, Packet, PacketId, PacketKind, PacketPool};
-use ackclock_core::rate_control::{Arrived, Feedback};
+use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketId, PacketKind, PacketPool};
+use ackclock_core::rate_control::Arrived;
 use ackclock_core::traffic::{Traffic, Write};
 use ackclock_core::units::{Bytes, Time};
 
@@ -108,7 +108,6 @@ impl Protocol {
             header: parameters.header.0 as u16,
             feedback_size: parameters.feedback_size.0 as u16,
             ecn: parameters.ecn,
-            feedback: Feedback::default(),
         }))
     }
 }
@@ -132,7 +131,8 @@ impl Datagrams {
     }
 }
 
-/// A UDP sender and receiver under rate control. Its methods are kept out of line, where they do not lengthen the way of a TCP segment.
+/// A UDP sender and receiver under rate control. Its methods are kept out of line and said to be rare, so that they do not lengthen the way of a TCP
+/// segment.
 #[derive(Debug)]
 pub struct Controlled {
     /// Sends datagrams.
@@ -142,11 +142,10 @@ pub struct Controlled {
     header: u16,
     feedback_size: u16,
     ecn: bool,
-    /// The last answer.
-    feedback: Feedback,
 }
 
 impl Controlled {
+    #[cold]
     #[inline(never)]
     fn receive(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
         let packet = &packets[id];
@@ -164,6 +163,7 @@ impl Controlled {
         self.receiver.handle_datagram(now, &data);
     }
 
+    #[cold]
     #[inline(never)]
     fn receive_feedback(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
         if let Some(Options::Feedback(feedback)) = packets.options(id) {
@@ -171,11 +171,13 @@ impl Controlled {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn poll_timeout(&self) -> Time {
         self.sender.poll_timeout()
     }
 
+    #[cold]
     #[inline(never)]
     fn poll_transmit(&mut self, now: Time, flow: FlowId, packets: &mut PacketPool) -> Option<PacketId> {
         let datagram = self.sender.poll_transmit(now)?;
@@ -191,12 +193,21 @@ impl Controlled {
         Some(id)
     }
 
+    #[cold]
     #[inline(never)]
-    fn poll_feedback(&mut self, now: Time, flow: FlowId) -> Option<(Packet, Option<Carried<'_>>)> {
-        self.feedback = self.receiver.poll_feedback(now)?;
-        let (number, echo) = (self.feedback.sequence, self.feedback.echo);
+    fn poll_feedback(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        arrived: Option<PacketId>,
+        packets: &mut PacketPool,
+    ) -> Option<PacketId> {
+        let feedback = self.receiver.poll_feedback(now)?;
+        let (number, echo) = (feedback.sequence, feedback.echo);
         let packet = Packet::new(PacketKind::Feedback, flow, number, self.feedback_size, echo);
-        Some((packet, Some(Carried::Feedback(&self.feedback))))
+        let id = packets.answer(arrived, packet);
+        packets.set_options(id, Options::Feedback(feedback));
+        Some(id)
     }
 }
 
@@ -357,6 +368,7 @@ impl Flow {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn poll_datagram(&mut self, now: Time) -> Option<Packet> {
         if self.stopped || !self.started || self.next_write() > now {
@@ -406,13 +418,20 @@ impl Flow {
         }
     }
 
-    /// The receiver's next ACK, to be put on the first hop of the way back, and its options.
+    /// The receiver's next ACK, to be put on the first hop of the way back; in the place of the packet that has arrived, if one has.
     #[inline(always)] // most calls find nothing to say
-    pub fn poll_acknowledgement(&mut self, now: Time) -> Option<(Packet, Option<Carried<'_>>)> {
+    pub fn poll_acknowledgement(
+        &mut self,
+        now: Time,
+        arrived: Option<PacketId>,
+        packets: &mut PacketPool,
+    ) -> Option<PacketId> {
         let (receiver, header) = match &mut self.protocol {
             Protocol::Tcp { receiver, header, .. } => (receiver, *header),
             Protocol::Udp(_) => return None,
-            Protocol::Controlled(controlled) => return controlled.poll_feedback(now, self.id),
+            Protocol::Controlled(controlled) => {
+                return controlled.poll_feedback(now, self.id, arrived, packets);
+            }
         };
         let ack = receiver.poll_transmit(now)?;
         let kind = match ack.kind {
@@ -421,7 +440,11 @@ impl Flow {
         };
         let mut packet = Packet::new(kind, self.id, ack.cumulative, header, ack.echo);
         packet.set_ecn_echo(ack.ecn_echo);
-        Some((packet, ack.sacks.map(Carried::Sack)))
+        let id = packets.answer(arrived, packet);
+        if let Some(blocks) = ack.sacks {
+            packets.set_options(id, Options::Sack(*blocks));
+        }
+        Some(id)
     }
 
     /// An ACK has come back.

@@ -418,13 +418,7 @@ impl<T: Trace> Run<T> {
         let (target, packets) = (self.receiver_target(flow), &mut self.packets);
         let flow = &mut self.flows[flow];
         flow.receive_data(at, id, packets);
-        let answered = match flow.poll_acknowledgement(at) {
-            Some((ack, carried)) => {
-                packets.replace(id, ack, carried);
-                true
-            }
-            None => false,
-        };
+        let answered = flow.poll_acknowledgement(at, Some(id), packets).is_some();
         flow.arm_receiver(target, &mut self.events);
         if answered {
             self.record_endpoint(at, Step::Send, id);
@@ -490,11 +484,7 @@ impl<T: Trace> Run<T> {
 
     /// Lets the receiving side say what it has to at `at`, and asks when it wants to be woken.
     fn pump_receiver(&mut self, flow: usize, at: Time) {
-        if let Some((ack, carried)) = self.flows[flow].poll_acknowledgement(at) {
-            let id = self.packets.insert(ack);
-            if let Some(carried) = carried {
-                self.packets.set_options(id, carried.into());
-            }
+        if let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
             self.record_endpoint(at, Step::Send, id);
             self.travel(at, id, Leg::of(&self.packets[id]));
         }
