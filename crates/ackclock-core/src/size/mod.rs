@@ -40,7 +40,7 @@ fn whole(bytes: f64) -> Bytes {
 }
 
 /// Refuses a size that is nothing.
-fn check_size(field: &str, size: Bytes) -> Result<()> {
+pub(crate) fn check_size(field: &str, size: Bytes) -> Result<()> {
     if size == Bytes::ZERO {
         let remedy = "is nothing to transfer; write at least \"1 byte\"";
         return Err(Error::new(field, &json!(size), remedy));

@@ -4,7 +4,7 @@ use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
 use crate::registry::{Chosen, Element, Recipe, choose};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
-use crate::size::SizeKind;
+use crate::size::{SizeKind, check_size};
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,18 +37,15 @@ impl Size {
         }
         let size: Bytes =
             serde_json::from_value(tree.clone()).map_err(|error| Error::message("", error.to_string()))?;
-        if size == Bytes::ZERO {
-            let remedy = "is nothing to transfer; write at least \"1 byte\"";
-            return Err(Error::new("", &json!(size), remedy));
-        }
-        Ok(Size::Plain(size))
+        check_size("", size).map(|()| Size::Plain(size))
     }
 }
 
 impl Element<TrafficKind> for Transfer {
     const NAME: &'static str = "transfer";
     const LABEL: &'static str = "transfer";
-    const SUMMARY: &'static str = "Sends one file as fast as the transport takes it, then ends. TCP only.";
+    const SUMMARY: &'static str =
+        "Sends one file as fast as the transport takes it, then ends. Not over UDP without control.";
     const REFERENCE: &'static str = "flow completion time: Dukkipati, McKeown 2006, ACM CCR 36(1)";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
