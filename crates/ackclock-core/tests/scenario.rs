@@ -490,8 +490,18 @@ fn mistakes_in_transports_name_field_value_and_remedy() {
         ),
         (
             "flows.cross.transport",
-            json!({ "kind": "udp", "control": { "kind": "gaimd" }, "feedback_size": "0 bytes" }),
+            json!({ "kind": "udp", "control": { "kind": "gaimd" } }),
             r#"flows.cross.return: [] has no hop for the ACKs; write for example ["return"]"#,
+        ),
+        (
+            "flows.abse.transport",
+            json!({ "kind": "udp", "control": { "kind": "gaimd" }, "feedback_size": "0 bytes" }),
+            r#"flows.abse.transport.feedback_size: "0 bytes" is no packet; write 1 to 65535 bytes, for example "40 bytes""#,
+        ),
+        (
+            "flows.abse.transport",
+            json!({ "kind": "udp", "control": { "kind": "gaimd" }, "burst": "0 packets" }),
+            r#"flows.abse.transport.burst: "0 packets" lets nothing leave; write "1 packets" or more"#,
         ),
         (
             "flows.abse.transport.delayed_ack.every",

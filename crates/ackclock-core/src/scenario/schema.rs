@@ -135,41 +135,41 @@ pub(super) fn impairments(generator: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
     let [tcp, udp] = KINDS;
-    let mut of_tcp = adopt(generator, tcp, optional(schema_of::<TcpParameters>()));
-    let control = one_of::<ControlKind>(generator);
+    let of_tcp = adopt(generator, tcp, optional(schema_of::<TcpParameters>()));
+    let control = described(
+        one_of::<ControlKind>(generator),
+        "What decides how much may be in flight: the congestion control.",
+    );
     let preset = generator.subschema_for::<Preset>();
-    if let Some(properties) = of_tcp.get_mut("properties").and_then(Value::as_object_mut) {
-        let mut all = Map::new();
-        all.insert(
-            "control".into(),
-            described(
-                control,
-                "What decides how much may be in flight: the congestion control.",
-            ),
-        );
-        let mut preset = described(preset, "Where the parameters come from that are not given.");
-        preset["default"] = value_of(&Preset::default());
-        all.insert("preset".into(), preset);
-        all.append(properties);
-        *properties = all;
-    }
-    let of_tcp = tagged(of_tcp, tcp, &["control"]);
+    let mut preset = described(preset, "Where the parameters come from that are not given.");
+    preset["default"] = value_of(&Preset::default());
+    let of_tcp = led_by(of_tcp, [("control", control), ("preset", preset)]);
     let of_udp = adopt(generator, udp, schema_of::<UdpDocument>());
-    let mut controlled = adopt(generator, udp, schema_of::<DatagramParameters>());
-    if let Some(properties) = controlled.get_mut("properties").and_then(Value::as_object_mut) {
-        let control = one_of::<RateControlKind>(generator);
-        let mut all = Map::new();
-        all.insert(
-            "control".into(),
-            described(
-                control,
-                "What decides how fast datagrams leave: the rate control.",
-            ),
-        );
+    let controlled = adopt(generator, udp, schema_of::<DatagramParameters>());
+    let control = described(
+        one_of::<RateControlKind>(generator),
+        "What decides how fast datagrams leave: the rate control.",
+    );
+    let controlled = led_by(controlled, [("control", control)]);
+    let [of_tcp, of_udp, controlled] = [
+        tagged(of_tcp, tcp, &["control"]),
+        tagged(of_udp, udp, &[]),
+        tagged(controlled, udp, &["control"]),
+    ];
+    json_schema!({ "oneOf": [of_tcp, of_udp, controlled] })
+}
+
+/// A table that has these fields before its own.
+fn led_by<const N: usize>(mut table: Value, fields: [(&str, Value); N]) -> Value {
+    if let Some(properties) = table.get_mut("properties").and_then(Value::as_object_mut) {
+        let mut all: Map<_, _> = fields
+            .map(|(name, field)| (name.into(), field))
+            .into_iter()
+            .collect();
         all.append(properties);
         *properties = all;
     }
-    json_schema!({ "oneOf": [of_tcp, tagged(of_udp, udp, &[]), tagged(controlled, udp, &["control"])] })
+    table
 }
 
 fn described(schema: Schema, description: &str) -> Value {

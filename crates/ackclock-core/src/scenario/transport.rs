@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// The transports, as written in `kind`.
 pub(super) const KINDS: [&str; 2] = ["tcp", "udp"];
 
-/// Fields that UDP has under rate control only.
-const OF_CONTROL: [&str; 5] = ["feedback_size", "ecn", "send_jitter", "granularity", "burst"];
+/// Fields that UDP has without rate control.
+const OF_UDP: [&str; 2] = ["mss", "header"];
 
 /// Fields of a TCP transport beside [`TcpParameters`]'.
 const OF_TCP: [&str; 3] = ["kind", "control", "preset"];
@@ -42,10 +42,12 @@ pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)
 }
 
 fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
-    if let Some(name) = OF_CONTROL.into_iter().find(|name| rest.contains_key(*name)) {
+    let under_control = value_of(&DatagramParameters::default());
+    let of_control = |name: &str| !OF_UDP.contains(&name) && under_control.get(name).is_some();
+    if let Some((name, value)) = rest.iter().find(|(name, _)| of_control(name)) {
         let remedy =
             "is for UDP under rate control; add for example control = { kind = \"tfrc\" }, or leave it out";
-        return Err(Error::new(name, &rest[name], remedy));
+        return Err(Error::new(name, value, remedy));
     }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
     let written = with_kind("udp", value_of(&udp));
