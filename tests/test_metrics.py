@@ -326,6 +326,8 @@ def test_one_that_gets_nothing_is_infinitely_far() -> None:
     [_, b] = summarise(result, metric("spread"))
     assert (b.interval.mean, math.isnan(b.interval.half_width), b.interval.replicates) == (math.inf, True, 2)
     assert written_interval(b.interval) == "∞"
+    apart = difference([math.inf, 2], [1, 2])
+    assert (apart.mean, math.isnan(apart.half_width), apart.replicates) == (math.inf, True, 2)
     nobody = of_groups({"a": [0.0], "b": [0.0]})
     assert math.isnan(rate_ratio("a", "b").values(nobody)[0].value)
 

@@ -39,10 +39,8 @@ def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     """
     known = _known(values)
     count = known.size
-    if count < 2:
-        return Interval(float(known[0]) if count else math.nan, math.nan, count)
-    if not np.isfinite(known).all():
-        return Interval(float(known.mean()), math.nan, count)  # one over nothing has no spread
+    if count < 2 or not np.isfinite(known).all():  # one over nothing has no spread
+        return Interval(float(known.mean()) if count else math.nan, math.nan, count)
     half_width = _quantile(count - 1, confidence) * float(known.std(ddof=1)) / math.sqrt(count)
     return Interval(float(known.mean()), half_width, count)
 
@@ -60,9 +58,9 @@ def difference(values: ArrayLike, others: ArrayLike, confidence: float = 0.95) -
     fewest = min(sample.size for sample in samples)
     if fewest == 0:
         return Interval(math.nan, math.nan, 0)
-    mean = float(samples[0].mean() - samples[1].mean())
-    if fewest < 2:
-        return Interval(mean, math.nan, fewest)
+    mean = float(samples[0].mean()) - float(samples[1].mean())
+    if fewest < 2 or not all(np.isfinite(sample).all() for sample in samples):
+        return Interval(mean, math.nan, fewest)  # one over nothing has no spread
     # v = s^2/n of each sample; the Welch-Satterthwaite degrees of freedom are (v1 + v2)^2 / sum of v^2/(n - 1).
     v = np.array([sample.var(ddof=1) / sample.size for sample in samples])
     if v.sum() == 0:

@@ -87,6 +87,8 @@ def rate_variation(time_scale_s: float, of: str = "sent", *, each: bool = False)
 def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent") -> Metric:
     """The equivalence of two flows at a time scale, as a metric of both: mean over all pairs of their instances.
 
+    The metric `equivalence` is of all flows at once, of the mean rate that each one's instances were delivered.
+
     Args:
         flow: Name of a flow.
         other: Of another, or the same again, for the pairs of different instances within it.
