@@ -131,6 +131,8 @@ pub fn send(
             due.since(clock.now()),
         )?;
         let now = clock.now();
+        // What is due leaves before answers are heard: the control's time does not run backwards, and what was late would have lost its turn.
+        port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
         port.receive(
             || clock.now(),
             |port, from, _marked, datagram| {

@@ -77,6 +77,14 @@ impl DatagramSender {
         }
     }
 
+    /// Ticks may be nearer to one another than the parameters say: so that a tick longer than a round trip does not slow down a control that lets
+    /// no more than a round trip's worth leave together.
+    #[must_use]
+    pub fn with_fine_timer(mut self) -> Self {
+        self.clock.may_be_finer();
+        self
+    }
+
     /// Starts.
     pub fn open(&mut self, now: Time) {
         self.phase = Phase::Open;

@@ -113,7 +113,7 @@ impl Flow {
             mss,
             ..settings.datagrams
         };
-        let mut datagrams = DatagramSender::new(capped, &parameters, jitter);
+        let mut datagrams = DatagramSender::new(capped, &parameters, jitter).with_fine_timer();
         datagrams.open(now);
         let (write, is_all) = source.opening();
         datagrams.write(write);

@@ -1,5 +1,6 @@
 //! Real timers are late. The rate is kept all the same, and bursts are no larger than the lateness explains.
 
+use super::path::{Path, key};
 use crate::bursts::Bursts;
 use crate::keys::SharedKey;
 use crate::session::{Sender, SenderSettings, Source};
@@ -147,4 +148,28 @@ fn a_long_pause_is_not_made_up_for() {
     let most = rate * (CATCH_UP.as_seconds() + 0.002) * 2.0;
     assert!(bursts.largest() as f64 <= most, "{}", bursts.largest());
     assert!(sender.report().unwrap().statistics.sent_bytes == Bytes(sent * 1000));
+}
+
+/// TFRC lets no more than a round trip's worth leave together (RFC 5348 section 4.6): on a path much shorter than a tick, that would be a packet
+/// or a few per tick, and less and less, since twice what arrives is all that it allows.
+#[test]
+fn a_tick_longer_than_the_round_trip_neither_slows_down_nor_makes_bursts() {
+    for micros in [50, 100, 200, 700] {
+        for packets_per_s in [2_500.0, 100_000.0] {
+            let round_trip = Span::from_micros(micros);
+            let mut path = Path::with("tfrc", Source::Synthetic(None), cap(packets_per_s), key());
+            path.weather.delay = round_trip / 2;
+            // A second, more or less, before there is a round-trip time.
+            path.run_for(1.2);
+            let sent = |path: &Path| path.sender.report().unwrap().statistics.sent as f64;
+            let before = sent(&path);
+            path.run_for(0.1);
+            let rate = (sent(&path) - before) / 0.1;
+            let case = format!("{micros} µs, {packets_per_s}: {rate}");
+            assert!((rate / packets_per_s - 1.0).abs() < 0.02, "{case}");
+            let largest = path.sender.report().unwrap().bursts.largest() as f64;
+            let worth = packets_per_s * round_trip.as_seconds();
+            assert!(largest <= worth.max(1.0), "{case}, {largest}");
+        }
+    }
 }
