@@ -1,24 +1,22 @@
 //! Real timers are late. The rate is kept all the same, and bursts are no larger than the lateness explains.
 
-use super::path::{Path, key};
+use super::path::{Path, address, key};
 use crate::bursts::Bursts;
-use crate::keys::SharedKey;
 use crate::session::{Sender, SenderSettings, Source};
-use crate::wire::{self, ControlName, Envelope, FIRST_OF_OTHERS, Hello, Message, Start};
+use crate::wire;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::registry::choose;
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use serde_json::json;
-use std::net::SocketAddr;
 
 const CATCH_UP: Span = Span::from_millis(10);
 
 /// A sender with a session, that has the rate of its cap for a long time: nobody answers, which is noticed later.
 fn opened(most: BitRate, tick: Span) -> Sender {
     let settings = SenderSettings {
-        key: SharedKey::public(),
+        key: key(),
         // Its first round is longer than the test, at a rate above every cap.
         controls: vec![
             choose(
@@ -38,36 +36,15 @@ fn opened(most: BitRate, tick: Span) -> Sender {
         anywhere: false,
     };
     let mut sender = Sender::new(settings, Source::Synthetic(None), &[1; 32]);
-    let from = SocketAddr::from(([127, 0, 0, 1], 7001));
-    let (key, mut bytes, mut answer) = (SharedKey::public(), Vec::new(), Vec::new());
-    wire::write(
-        &Message::Hello(Hello { client: [1; 16] }),
-        0,
-        FIRST_OF_OTHERS,
-        key.opening(),
-        &mut bytes,
-    );
-    sender.handle_datagram(Time::ZERO, from, &bytes, &mut answer);
-    let envelope = Envelope::open(&answer).unwrap();
-    let Ok(Message::Cookie(cookie)) = envelope.message() else {
-        panic!("COOKIE")
-    };
-    let start = Message::Start(Start {
-        client: cookie.client,
-        server: cookie.server,
-        cookie: cookie.cookie,
-        control: ControlName::new("tfrcp").unwrap(),
-        most_bit_per_s: u64::MAX,
-    });
-    bytes.clear();
-    wire::write(
-        &start,
-        envelope.connection,
-        FIRST_OF_OTHERS,
-        key.opening(),
-        &mut bytes,
-    );
-    sender.handle_datagram(Time::ZERO, from, &bytes, &mut answer);
+    let mut receiver = Path::receiver(Time::ZERO, "tfrcp", key());
+    let (mut asked, mut answer) = (Vec::new(), Vec::new());
+    while receiver.poll_transmit(Time::ZERO, &mut asked).is_some() {
+        sender.handle_datagram(Time::ZERO, address(7001), &asked, &mut answer);
+        if !answer.is_empty() {
+            receiver.handle_datagram(Time::ZERO, &answer, false, &mut Vec::new());
+        }
+        asked.clear();
+    }
     sender
 }
 
