@@ -328,11 +328,9 @@ impl Flow {
                 ..
             }) = self.stopping
             {
-                let confirmed = matches!(ending, Ending::Finished { .. });
-                self.end(if confirmed {
-                    Ending::Finished { confirmed }
-                } else {
-                    ending
+                self.end(match ending {
+                    Ending::Finished { .. } => Ending::Finished { confirmed: true },
+                    ending => ending,
                 });
             }
             return;
