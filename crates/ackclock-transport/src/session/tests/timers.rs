@@ -2,8 +2,7 @@
 
 use super::path::{Path, address, key};
 use crate::bursts::Bursts;
-use crate::session::{Sender, SenderSettings, Source};
-use crate::wire;
+use crate::session::{Sender, SenderSettings, Source, on_wire};
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::registry::choose;
 use ackclock_core::scenario::files::NoFiles;
@@ -66,8 +65,7 @@ fn leaving(sender: &mut Sender, mut late: impl FnMut() -> Span) -> (u64, Bursts)
 
 /// In packets per second, of a cap in packets of this length.
 fn cap(packets_per_s: f64) -> BitRate {
-    let on_wire = (wire::Data::length(1000) + 48) as f64;
-    BitRate::from_bit_per_s((packets_per_s * on_wire * 8.0).ceil() as u64)
+    BitRate::from_bit_per_s((packets_per_s * on_wire(1000).as_f64() * 8.0).ceil() as u64)
 }
 
 #[test]
