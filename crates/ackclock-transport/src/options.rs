@@ -116,6 +116,7 @@ impl SendOptions {
                 ..DatagramParameters::default()
             },
             catch_up: self.catch_up,
+            finer_ticks: true,
             streams: Streams::new(seed, 0),
             place: "flow/0".into(),
             anywhere: self.anywhere,

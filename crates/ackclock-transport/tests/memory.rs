@@ -97,6 +97,7 @@ fn a_flood_leaves_nothing_behind() {
             ..DatagramParameters::default()
         },
         catch_up: Span::from_millis(10),
+        finer_ticks: true,
         streams: Streams::new(1, 0),
         place: "flow/0".into(),
         anywhere: false,

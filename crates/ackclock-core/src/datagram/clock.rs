@@ -98,7 +98,7 @@ impl SendClock {
     }
 
     /// The tick is a choice, and the timer can do better where a rate needs it.
-    pub fn may_be_finer(&mut self) {
+    pub fn allow_finer_ticks(&mut self) {
         self.is_fine = true;
     }
 
@@ -270,7 +270,7 @@ mod tests {
         };
         let mut clock = clock(parameters, packets_per_s);
         if is_fine {
-            clock.may_be_finer();
+            clock.allow_finer_ticks();
         }
         clock.keep_bursts_within(Some(Span::from_millis(milliseconds)));
         let left = leaving(&mut clock, 10.0);

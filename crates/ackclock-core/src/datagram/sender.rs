@@ -79,10 +79,8 @@ impl DatagramSender {
 
     /// Ticks may be nearer to one another than the parameters say: so that a tick longer than a round trip does not slow down a control that lets
     /// no more than a round trip's worth leave together.
-    #[must_use]
-    pub fn with_fine_timer(mut self) -> Self {
-        self.clock.may_be_finer();
-        self
+    pub fn allow_finer_ticks(&mut self) {
+        self.clock.allow_finer_ticks();
     }
 
     /// Starts.

@@ -109,7 +109,10 @@ impl Flow {
             mss,
             ..settings.datagrams
         };
-        let mut datagrams = DatagramSender::new(capped, &parameters, jitter).with_fine_timer();
+        let mut datagrams = DatagramSender::new(capped, &parameters, jitter);
+        if settings.finer_ticks {
+            datagrams.allow_finer_ticks();
+        }
         datagrams.open(now);
         let (write, is_all) = source.opening();
         datagrams.write(write);

@@ -30,6 +30,7 @@ fn opened(most: BitRate, tick: Span) -> Sender {
             ..DatagramParameters::default()
         },
         catch_up: CATCH_UP,
+        finer_ticks: true,
         streams: Streams::new(1, 0),
         place: "flow/0".into(),
         anywhere: false,
