@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 __all__ = [
-    "ADDRESS", "RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "staged", "write_whole",
+    "ADDRESS", "RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged",
+    "write_whole",
 ]  # fmt: skip
 
 # The file in a result's folder that says what it was made of: see `ackclock.kept`.
@@ -72,11 +73,19 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
 
 def refuse_unwritable_folder(folder: str | Path) -> None:
     """Raises `OSError` if no result can be written to `folder`; leaves nothing behind."""
-    existing = next(parent for parent in Path(folder).absolute().parents if parent.exists())
     try:
-        tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=existing).cleanup()
+        scratch(folder).cleanup()
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(existing)) from None
+        raise OSError(error.errno, error.strerror, str(_existing(folder))) from None
+
+
+def scratch(folder: str | Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder beside `folder` for what may be large and is to be moved into it; vanishes at the end of its context."""
+    return tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=_existing(folder))
+
+
+def _existing(folder: str | Path) -> Path:
+    return next(parent for parent in Path(folder).absolute().parents if parent.exists())
 
 
 @contextlib.contextmanager

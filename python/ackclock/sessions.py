@@ -5,13 +5,13 @@ import ipaddress
 import json
 import secrets
 import socket
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ackclock import _native
+from ackclock.folder import scratch
 from ackclock.registry import assignment
 from ackclock.result import SCHEMA, Result
 
@@ -52,8 +52,8 @@ class Security:
         if not self.insecure:
             raise ValueError(f"--key-file: is missing; {remedy}, or say --insecure among private addresses")
         ip = ipaddress.ip_address(_host_and_port(address)[0].partition("%")[0])
-        near = ip.is_unspecified or ip.is_loopback or ip.is_link_local or _is_private(ip)
-        if not near:
+        # Who waits on all addresses serves those that are near.
+        if not (ip.is_unspecified or _is_private(ip)):
             raise ValueError(f"{option} {address}: is no private address, where --insecure is not enough; {remedy}")
 
 
@@ -99,7 +99,8 @@ def send(
         controls: Rate controls that are offered, each a name or a table; all if there are none. The receiver chooses.
         max_rate: Highest rate, all headers counted; by default 1 Mbit/s to other hosts, none on this one.
         payload: Of a packet.
-        tick: Of the timer: packets leave at whole ticks, as many as are due.
+        tick: Of the timer: packets leave at whole ticks, as many as are due; TFRC halves it until two fit into a round
+            trip.
         burst: Packets that may leave together even if fewer are due in a tick.
         jitter: Most that a packet leaves late by chance.
         catch_up: How late a packet may leave without losing its turn, beyond a tick.
@@ -131,7 +132,6 @@ def send(
     }
     options |= {} if max_rate is None else {"--max-rate": max_rate}
     options |= {} if data.amount is None else {"--bytes": data.amount}
-    # Whether an end before its time leaves something unsent that was to be sent.
     finite = (data.place is not None or data.amount is not None) and duration_s is None
     return _run(
         "send", Path(folder), str(seed), finite=finite, pcap=pcap, options=options,
@@ -185,7 +185,7 @@ def receive(
     }  # fmt: skip
     options |= {} if max_rate is None else {"--max-rate": max_rate}
     return _run(
-        "receive", Path(folder), None, finite=True, pcap=pcap, options=options,
+        "receive", Path(folder), None, finite=False, pcap=pcap, options=options,
         work=lambda capture: _native.receive(
             json.dumps(options), key=security.key, data=data.place, pcap=capture, duration_s=duration_s,
             progress=_telling(progress),
@@ -197,16 +197,19 @@ def _run(
     way: str, folder: Path, seed: str | None, *, finite: bool, pcap: bool, options: dict[str, Any],
     work: Callable[[str | None], dict[str, Any]],
 ) -> Result:  # fmt: skip
-    """A session, and its result in the folder."""
+    """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
     from ackclock.ways import LackingError, table_of, version
 
     if not hasattr(_native, "send"):
         raise LackingError("sessions on real sockets need Linux; use a machine that runs it")
 
-    with _scratch(folder) if pcap else contextlib.nullcontext() as captures:
+    with scratch(folder) if pcap else contextlib.nullcontext() as aside:
+        captures = None if aside is None else Path(aside) / "pcap"
+        if captures is not None:
+            captures.mkdir()
         answer = work(None if captures is None else str(captures / "session.pcap"))
         session = json.loads(answer["outcome"])
-        cut_short = session["ending"] in ("stopped", "peer_stopped") and finite and way == "send"
+        cut_short = session["ending"] in ("stopped", "peer_stopped") and finite
         run = {
             "schema": SCHEMA, "way": way, "name": folder.name, "seed": seed, "replicates": 1,
             "versions": {"ackclock": version()}, "partial": cut_short, "warnings": _warnings(session), "controls": [],
@@ -216,16 +219,6 @@ def _run(
         result = Result(run, {name: table_of(columns) for name, columns in answer["tables"].items()})
         result.save(folder, captures)
     return result
-
-
-@contextlib.contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
-    """A folder for captures, which may be large: beside the result, not where temporary files usually are."""
-    place = next(parent for parent in folder.absolute().parents if parent.exists())
-    with tempfile.TemporaryDirectory(prefix=".ackclock-", dir=place) as scratch:
-        captures = Path(scratch) / "pcap"
-        captures.mkdir()
-        yield captures
 
 
 def _warnings(session: dict[str, Any]) -> list[str]:
@@ -248,11 +241,11 @@ def _control(text: str) -> Any:
 
 
 def _is_private(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """As the engine has it: RFC 1918 and unique local addresses (RFC 4193), and no others of special use."""
+    """As the engine has it: loopback, link-local, RFC 1918, unique local (RFC 4193), and no others of special use."""
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
-    private = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "169.254.0.0/16", "fc00::/7")
-    return any(ip in ipaddress.ip_network(network) for network in private)
+    private = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+    return ip.is_loopback or ip.is_link_local or any(ip in ipaddress.ip_network(network) for network in private)
 
 
 def _host_and_port(address: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 
@@ -45,7 +45,7 @@ pub fn send<'py>(
     let secret = random()?;
     let tell = || tell(&progress, local, &live);
     let work = || driver::send(port, settings, source, data, &secret, &live);
-    let outcome = watch(py, || live.stop.give(), tell, work)?.map_err(failed)?;
+    let outcome = watch(py, || live.stop.give(), tell, work)?.map_err(PyErr::from)?;
     let mut described = describe(&outcome);
     let mut tables: Tables = vec![("samples", outcome.samples)];
     if let Some(report) = &outcome.report {
@@ -90,7 +90,7 @@ pub fn receive<'py>(
     let client = *secret.first_chunk().expect("32 bytes are more than 16");
     let tell = || tell(&progress, local, &live);
     let work = || driver::receive(port, settings, data, client, &live);
-    let outcome = watch(py, || live.stop.give(), tell, work)?.map_err(failed)?;
+    let outcome = watch(py, || live.stop.give(), tell, work)?.map_err(PyErr::from)?;
     let mut described = describe(&outcome);
     let control = options.control().map_err(refuse)?;
     described["peer"] = sender.to_string().into();
@@ -111,7 +111,7 @@ fn key_of(key: Option<Vec<u8>>) -> PyResult<SharedKey> {
 }
 
 fn live(duration_s: Option<f64>) -> PyResult<Live> {
-    Live::new(duration_s.map(Span::from_seconds)).map_err(failed)
+    Live::new(duration_s.map(Span::from_seconds)).map_err(PyErr::from)
 }
 
 fn random() -> PyResult<[u8; 32]> {
@@ -126,7 +126,7 @@ fn bound(address: &str, pcap: Option<String>) -> PyResult<Port> {
         let remedy = "write for example 127.0.0.1:7400 or [::]:7400";
         ScenarioError::new_err(format!("--listen: {address:?} is no address; {remedy}"))
     })?;
-    let capture = pcap.map(|name| created_file(&name)).transpose()?;
+    let capture = pcap.map(|name| created(&name)).transpose()?;
     Port::bind(address, capture).map_err(|error| {
         LackingError::new_err(format!(
             "{address}: cannot be listened on ({error}); choose another"
@@ -141,24 +141,16 @@ fn opened(name: &str) -> PyResult<File> {
     File::open(name).map_err(|error| named(&error, name))
 }
 
-fn created_file(name: &str) -> PyResult<File> {
-    File::create(name).map_err(|error| named(&error, name))
-}
-
-fn created(name: &str) -> PyResult<Box<dyn Write + Send>> {
+fn created(name: &str) -> PyResult<File> {
     if name == STANDARD {
-        return Ok(Box::new(File::from(io::stdout().as_fd().try_clone_to_owned()?)));
+        return Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?));
     }
-    Ok(Box::new(created_file(name)?))
+    File::create(name).map_err(|error| named(&error, name))
 }
 
 /// The system's complaint, with the file's name as Python has it.
 fn named(error: &io::Error, name: &str) -> PyErr {
     PyOSError::new_err((error.raw_os_error(), error.to_string(), name.to_owned()))
-}
-
-fn failed(error: io::Error) -> PyErr {
-    error.into()
 }
 
 /// Tells how things stand: the own address, and what there is to be said of the session.

@@ -31,16 +31,6 @@ impl Bursts {
     pub const fn largest(&self) -> usize {
         self.counts.len()
     }
-
-    /// The mean number of packets in the burst that a packet is in; not a number if there was none.
-    pub fn mean_of_packets(&self) -> f64 {
-        let sum = |power: i32| -> f64 {
-            self.counts()
-                .map(|(packets, count)| (packets as f64).powi(power) * count as f64)
-                .sum()
-        };
-        sum(2) / sum(1)
-    }
 }
 
 #[cfg(test)]
@@ -50,7 +40,6 @@ mod tests {
     #[test]
     fn bursts_are_counted_by_size() {
         let mut bursts = Bursts::default();
-        assert!(bursts.mean_of_packets().is_nan());
         [0, 1, 1, 3, 1, MOST + 7]
             .iter()
             .for_each(|packets| bursts.add(*packets));

@@ -131,6 +131,8 @@ pub fn send(
             due.since(clock.now()),
         )?;
         let now = clock.now();
+        // What is due leaves before answers are heard: the control's time does not run backwards, and what was late would have lost its turn.
+        port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
         port.receive(
             || clock.now(),
             |port, from, _marked, datagram| {
@@ -154,7 +156,7 @@ pub fn send(
 pub fn receive(
     mut port: Port,
     settings: ReceiverSettings,
-    mut data: Option<Box<dyn Write + Send>>,
+    mut data: Option<File>,
     client: Nonce,
     live: &Live,
 ) -> io::Result<Outcome<ReceiverReport>> {
@@ -207,10 +209,10 @@ pub fn receive(
 }
 
 /// Writes what has arrived; whether nobody reads it any more.
-fn hand_over(payload: &mut Vec<u8>, data: &mut Option<Box<dyn Write + Send>>) -> io::Result<bool> {
+fn hand_over(payload: &mut Vec<u8>, data: &mut Option<File>) -> io::Result<bool> {
     let written = match data {
-        Some(data) if !payload.is_empty() => data.write_all(payload).and_then(|()| data.flush()),
-        _ => Ok(()),
+        Some(data) => data.write_all(payload),
+        None => Ok(()),
     };
     payload.clear();
     match written {

@@ -8,13 +8,13 @@ pub mod bursts;
 mod capped;
 #[cfg(target_os = "linux")]
 pub mod clock;
-pub mod cookie;
+mod cookie;
 #[cfg(target_os = "linux")]
 pub mod driver;
 pub mod keys;
 mod log;
 pub mod options;
-pub mod replay;
+mod replay;
 pub mod session;
 #[cfg(target_os = "linux")]
 pub mod wait;

@@ -1,7 +1,7 @@
 //! What the commands `send` and `receive` are told, as they write it; what is wrong is said in the names of the command line.
 
 use crate::keys::SharedKey;
-use crate::session::{ReceiverSettings, SenderSettings, Source, Written};
+use crate::session::{ReceiverSettings, SILENCE, SenderSettings, Source, Written, on_wire};
 use crate::wire::LONGEST_PAYLOAD;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
@@ -81,6 +81,7 @@ impl SendOptions {
     pub fn read(tree: Value) -> Result<Self> {
         let options: SendOptions = from_tree(tree)?;
         check_payload(options.payload)?;
+        check_most(options.most, options.payload)?;
         for control in &options.controls {
             chosen(control)?;
         }
@@ -115,6 +116,7 @@ impl SendOptions {
                 ..DatagramParameters::default()
             },
             catch_up: self.catch_up,
+            finer_ticks: true,
             streams: Streams::new(seed, 0),
             place: "flow/0".into(),
             anywhere: self.anywhere,
@@ -136,6 +138,7 @@ impl ReceiveOptions {
     pub fn read(tree: Value) -> Result<Self> {
         let options: ReceiveOptions = from_tree(tree)?;
         check_payload(options.payload)?;
+        check_most(options.most, options.payload)?;
         chosen(&options.control)?;
         options.sender()?;
         Ok(options)
@@ -189,6 +192,20 @@ fn check_payload(payload: Bytes) -> Result<()> {
     Err(Error::new("--payload", &json!(payload), &remedy))
 }
 
+/// Two packets must fit into the time after which silence is the end: one of them may be lost.
+fn check_most(most: Option<BitRate>, payload: Bytes) -> Result<()> {
+    let Some(most) = most else { return Ok(()) };
+    let least = 2.0 * on_wire(payload.0 as usize).as_f64() / SILENCE.as_seconds();
+    if most.as_byte_per_s() >= least {
+        return Ok(());
+    }
+    let remedy = format!(
+        "is so slow that the other side gives up between two packets; write at least {:.0} bit/s",
+        (8.0 * least).ceil()
+    );
+    Err(Error::new("--max-rate", &json!(most), &remedy))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,6 +225,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_in_the_words_of_the_command_line() {
         assert!(refusal("--max-rate", json!("45")).starts_with("--max-rate: \"45\" has no unit"));
+        // Two packets of 1104 bytes in 10 s.
+        assert!(refusal("--max-rate", json!("1 kbit/s")).ends_with("write at least 1767 bit/s"));
+        assert!(SendOptions::read(with("--max-rate", json!("1767 bit/s"))).is_ok());
         assert!(refusal("--payload", json!("1500 bytes")).starts_with("--payload: "));
         assert!(refusal("--control", json!([{ "kind": "tfrcq" }])).starts_with("--control.kind: "));
         assert!(

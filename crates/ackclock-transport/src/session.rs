@@ -11,8 +11,8 @@
 //!    STOP (confirmed)    ----->
 //! ```
 
-use crate::wire::ErrorCode;
-use ackclock_core::units::{BitRate, Span, Time};
+use crate::wire::{Data, ErrorCode};
+use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use std::net::{IpAddr, SocketAddr};
 
 mod receiving;
@@ -37,6 +37,16 @@ const LONGEST_REPEAT: Span = Span::from_millis(2_000);
 const STOPS: u32 = 4;
 /// Who has confirmed the end stays so long, in case his answer is lost and STOP is said again.
 const LINGER: Span = Span::from_millis(300);
+
+/// A round-trip time longer than that is none: a clock has jumped, or somebody wants the other side to remember much.
+const LONGEST_RTT: Span = Span::from_millis(60_000);
+/// IP and UDP headers as the cap counts them: those of IPv6, the longer ones.
+const HEADERS: u64 = 48;
+
+/// Length of a packet of data as the cap counts it.
+pub(crate) const fn on_wire(payload: usize) -> Bytes {
+    Bytes(Data::length(payload) as u64 + HEADERS)
+}
 
 /// The cap where nobody has said another: what is slow enough to harm nobody by mistake.
 pub const MOST: BitRate = BitRate::from_bit_per_s(1_000_000);

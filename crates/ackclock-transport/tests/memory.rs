@@ -6,10 +6,10 @@ use ackclock_core::rate_control::RateControlKind;
 use ackclock_core::registry::choose;
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
-use ackclock_core::units::{Span, Time};
+use ackclock_core::units::{Bytes, Span, Time};
 use ackclock_transport::keys::SharedKey;
-use ackclock_transport::session::{Sender, SenderSettings, Source};
-use ackclock_transport::wire::{self, ControlName, Envelope, FIRST_OF_OTHERS, Hello, Message, Start};
+use ackclock_transport::session::{Receiver, ReceiverSettings, Sender, SenderSettings, Source};
+use ackclock_transport::wire::{self, ControlName, FIRST_OF_OTHERS, Hello, Message, Start};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -87,16 +87,17 @@ fn flood(sender: &mut Sender, now: Time, answer: &mut Vec<u8>) {
 
 #[test]
 fn a_flood_leaves_nothing_behind() {
-    let control = choose::<RateControlKind>(&serde_json::json!({ "kind": "gaimd" }), &NoFiles).unwrap();
+    let control = || choose::<RateControlKind>(&serde_json::json!({ "kind": "gaimd" }), &NoFiles).unwrap();
     let settings = SenderSettings {
         key: SharedKey::public(),
-        controls: vec![control],
+        controls: vec![control()],
         most: None,
         datagrams: DatagramParameters {
             granularity: Span::from_millis(1),
             ..DatagramParameters::default()
         },
         catch_up: Span::from_millis(10),
+        finer_ticks: true,
         streams: Streams::new(1, 0),
         place: "flow/0".into(),
         anywhere: false,
@@ -109,25 +110,23 @@ fn a_flood_leaves_nothing_behind() {
 
     // And while there is a session.
     let from = SocketAddr::from(([127, 0, 0, 1], 7001));
-    let hello = sealed(
-        &Message::Hello(Hello { client: [7; 16] }),
-        0,
-        &SharedKey::public(),
-    );
-    sender.handle_datagram(Time::ZERO, from, &hello, &mut answer);
-    let envelope = Envelope::open(&answer).unwrap();
-    let Ok(Message::Cookie(cookie)) = envelope.message() else {
-        panic!("COOKIE")
+    let asked = ReceiverSettings {
+        key: SharedKey::public(),
+        sender: SocketAddr::from(([127, 0, 0, 1], 7000)),
+        control: control(),
+        payload: Bytes(1000),
+        most: None,
+        wait: Span::from_millis(10_000),
     };
-    let start = Message::Start(Start {
-        client: cookie.client,
-        server: cookie.server,
-        cookie: cookie.cookie,
-        control: ControlName::new("gaimd").unwrap(),
-        most_bit_per_s: u64::MAX,
-    });
-    let start = sealed(&start, envelope.connection, &SharedKey::public());
-    sender.handle_datagram(Time::ZERO, from, &start, &mut answer);
+    let mut receiver = Receiver::new(Time::ZERO, asked, [7; 16]);
+    let mut asked = Vec::new();
+    while receiver.poll_transmit(Time::ZERO, &mut asked).is_some() {
+        sender.handle_datagram(Time::ZERO, from, &asked, &mut answer);
+        if !answer.is_empty() {
+            receiver.handle_datagram(Time::ZERO, &answer, false, &mut Vec::new());
+        }
+        asked.clear();
+    }
     assert!(sender.opened().is_some());
     let before = held();
     flood(&mut sender, Time::ZERO, &mut answer);

@@ -23,11 +23,16 @@ pub(super) struct SendClock {
     tick: (Time, u32),
     /// The round-trip time, if the control wants no more than that to leave together.
     round_trip: Option<Span>,
+    /// How far apart ticks are now, and whether they may be nearer to one another than the parameters say.
+    granularity: Span,
+    is_fine: bool,
 }
 
 impl SendClock {
     pub fn new(parameters: DatagramParameters, stream: Stream) -> Self {
         let mut clock = SendClock {
+            granularity: parameters.granularity,
+            is_fine: false,
             parameters,
             stream,
             clocking: Clocking {
@@ -85,21 +90,37 @@ impl SendClock {
             return Time::NEVER;
         }
         let due = (self.next.0 + self.late).max(self.not_before);
-        let due = round_up(due, self.parameters.granularity);
+        let due = round_up(due, self.granularity);
         if due == self.tick.0 && self.tick.1 >= self.most_at_once() {
-            return due + self.parameters.granularity;
+            return due + self.granularity;
         }
         due
     }
 
-    /// No more than a round trip's worth of packets leaves together, but one may (RFC 5348 section 4.6).
+    /// The tick is a choice, and the timer can do better where a rate needs it.
+    pub fn allow_finer_ticks(&mut self) {
+        self.is_fine = true;
+    }
+
+    /// No more than a round trip's worth of packets leaves together, but one may (RFC 5348 section 4.6). A coarse timer does not keep the rate
+    /// then ("an unavoidable consequence", section 8.3); ticks that may be finer are halved until two fit into a round trip, which is enough for
+    /// any rate in whole packets.
     pub fn keep_bursts_within(&mut self, round_trip: Option<Span>) {
+        if round_trip == self.round_trip {
+            return;
+        }
         self.round_trip = round_trip;
+        self.granularity = self.parameters.granularity;
+        if let (Some(round_trip), true) = (round_trip, self.is_fine) {
+            while self.granularity * 2 > round_trip && self.granularity > Span::from_nanos(1) {
+                self.granularity = self.granularity / 2;
+            }
+        }
     }
 
     /// How many packets may leave at one tick: what it owes, and a beginning of the next, but at least the burst.
     fn most_at_once(&self) -> u32 {
-        let owed = self.clocking.packets_per_s * self.parameters.granularity.as_seconds();
+        let owed = self.clocking.packets_per_s * self.granularity.as_seconds();
         let most = (libm::ceil(owed) as u32)
             .saturating_add(1)
             .max(self.parameters.burst.0);
@@ -112,7 +133,7 @@ impl SendClock {
 
     /// A packet leaves at `now`.
     pub fn on_sent(&mut self, now: Time) {
-        let granularity = self.parameters.granularity;
+        let granularity = self.granularity;
         if granularity > Span::ZERO {
             let before = if self.tick.0 == now { self.tick.1 } else { 0 };
             self.tick = (now, before + 1);
@@ -241,24 +262,47 @@ mod tests {
         assert_eq!((together, clock.together(now)), (11, 11));
     }
 
-    #[test]
-    fn a_tick_longer_than_a_round_trip_slows_down_where_bursts_are_kept_within_one() {
+    /// What leaves in ten seconds at a tick of 10 ms if no more than a round trip's worth leaves together, and the most that does.
+    fn within_a_round_trip(packets_per_s: f64, milliseconds: u64, is_fine: bool) -> (usize, usize) {
         let parameters = DatagramParameters {
             granularity: Span::from_millis(10),
             ..DatagramParameters::default()
         };
+        let mut clock = clock(parameters, packets_per_s);
+        if is_fine {
+            clock.allow_finer_ticks();
+        }
+        clock.keep_bursts_within(Some(Span::from_millis(milliseconds)));
+        let left = leaving(&mut clock, 10.0);
+        let largest = left.chunk_by(|a, b| a == b).map(<[Time]>::len).max().unwrap();
+        (left.len(), largest)
+    }
+
+    #[test]
+    fn a_tick_longer_than_a_round_trip_slows_down_where_bursts_are_kept_within_one() {
         for (round_trip, at_once) in [(20, 11), (5, 5), (1, 1), (0, 1)] {
-            let mut clock = clock(parameters, 1000.0);
-            clock.keep_bursts_within(Some(Span::from_millis(round_trip)));
-            let left = leaving(&mut clock, 10.0);
-            let largest = left.chunk_by(|a, b| a == b).map(<[Time]>::len).max().unwrap();
+            let (count, largest) = within_a_round_trip(1000.0, round_trip, false);
             assert!(largest <= at_once, "{round_trip} ms: {largest}");
             let expected = 1000.0_f64.min(at_once as f64 * 100.0) * 10.0;
-            assert!(
-                (left.len() as f64 / expected - 1.0).abs() < 0.01,
-                "{}",
-                left.len()
-            );
+            assert!((count as f64 / expected - 1.0).abs() < 0.01, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_tick_that_may_be_finer_does_not() {
+        for rate in [49.0, 333.0, 1000.0, 1999.0, 12_345.6] {
+            for round_trip in [0, 1, 3, 5, 19, 20, 30] {
+                let (count, largest) = within_a_round_trip(rate, round_trip, true);
+                let worth = rate * round_trip as f64 * 1e-3;
+                assert!(
+                    largest as f64 <= worth.max(1.0),
+                    "{rate}, {round_trip} ms: {largest}"
+                );
+                assert!(
+                    (count as f64 / (rate * 10.0) - 1.0).abs() < 0.01,
+                    "{rate}, {round_trip} ms: {count}"
+                );
+            }
         }
     }
 

@@ -77,6 +77,12 @@ impl DatagramSender {
         }
     }
 
+    /// Ticks may be nearer to one another than the parameters say: so that a tick longer than a round trip does not slow down a control that lets
+    /// no more than a round trip's worth leave together.
+    pub fn allow_finer_ticks(&mut self) {
+        self.clock.allow_finer_ticks();
+    }
+
     /// Starts.
     pub fn open(&mut self, now: Time) {
         self.phase = Phase::Open;

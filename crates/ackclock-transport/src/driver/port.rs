@@ -26,7 +26,7 @@ pub struct Port {
     capture: Option<PcapWriter<Background>>,
     packet: Vec<u8>,
     batch: Batch,
-    buffers: Vec<Vec<u8>>,
+    buffers: [Vec<u8>; BATCH_SIZE],
     unsent: (u64, Option<io::Error>),
 }
 
@@ -68,7 +68,7 @@ impl Port {
             capture,
             packet: Vec::new(),
             batch: Batch::default(),
-            buffers: (0..BATCH_SIZE).map(|_| vec![0; LARGEST]).collect(),
+            buffers: std::array::from_fn(|_| vec![0; LARGEST]),
             unsent: (0, None),
         })
     }
@@ -176,14 +176,13 @@ impl Port {
 
     fn receive_into(
         &mut self,
-        buffers: &mut [Vec<u8>],
+        buffers: &mut [Vec<u8>; BATCH_SIZE],
         now: impl Fn() -> Time,
         handle: &mut impl FnMut(&mut Self, SocketAddr, bool, &[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let count = {
-            let mut slices: Vec<IoSliceMut<'_>> =
-                buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            let mut slices = buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
             match self.state.recv((&self.socket).into(), &mut slices, &mut metas) {
                 Ok(count) => count,
                 // Nothing is there; or an ICMP message has come, which anybody can send.

@@ -57,6 +57,7 @@ impl Samples {
         self.table
     }
 
+    /// Payload per second since it was asked last, and until it is to be asked again.
     fn rate(&mut self, now: Time, payload: u64) -> f64 {
         let (then, before) = std::mem::replace(&mut self.last, (now, payload));
         self.next = now + INTERVAL;
@@ -65,7 +66,7 @@ impl Samples {
 
     pub fn take_sender(&mut self, now: Time, sender: &Sender) -> Option<Told> {
         let Some(report) = sender.report() else {
-            self.next = now + INTERVAL;
+            self.rate(now, 0);
             return None;
         };
         let (state, counts) = (&report.state, &report.statistics);
@@ -98,7 +99,7 @@ impl Samples {
     pub fn take_receiver(&mut self, now: Time, receiver: &Receiver) -> Option<Told> {
         let report = receiver.report();
         if report.begun.is_none() {
-            self.next = now + INTERVAL;
+            self.rate(now, 0);
             return None;
         }
         let (arrived, Bytes(payload)) = (&report.arrived, report.statistics.delivered);
@@ -191,4 +192,31 @@ pub fn receiver_tables(report: &ReceiverReport, control: &str, is_ipv6: bool) ->
         row.push(&mut flows);
     }
     vec![("flows", flows)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::SharedKey;
+    use crate::session::ReceiverSettings;
+    use ackclock_core::registry::choose;
+    use ackclock_core::scenario::files::NoFiles;
+    use std::net::SocketAddr;
+
+    #[test]
+    fn the_time_before_a_session_is_not_part_of_its_first_rate() {
+        let settings = ReceiverSettings {
+            key: SharedKey::public(),
+            sender: SocketAddr::from(([127, 0, 0, 1], 7400)),
+            control: choose(&serde_json::json!({ "kind": "tfrc" }), &NoFiles).unwrap(),
+            payload: Bytes(1000),
+            most: None,
+            wait: Span::from_millis(10_000),
+        };
+        let receiver = Receiver::new(Time::ZERO, settings, [1; 16]);
+        let (mut samples, waited) = (Samples::default(), Time::from_seconds(5.0));
+        assert!(samples.take_receiver(waited, &receiver).is_none());
+        assert_eq!(samples.next(), waited + INTERVAL);
+        assert_eq!(samples.rate(waited + INTERVAL, 1000), 80_000.0);
+    }
 }

@@ -1,6 +1,6 @@
 //! The side that wants the data, and opens the session.
 
-use super::{Ending, Ignored, LINGER, Repeated, SILENCE, STOPS, most_to};
+use super::{Ending, Ignored, LINGER, LONGEST_RTT, Repeated, SILENCE, STOPS, most_to};
 use crate::keys::{SessionKeys, SharedKey};
 use crate::log::ArrivedNonces;
 use crate::replay::ReplayWindow;
@@ -257,7 +257,8 @@ impl Receiver {
             // Of no use but as differences and to be sent back; one that is out of range is the last there is.
             sent_at: Time::from_nanos(data.sent_us.saturating_mul(1000)),
             length: Bytes(data.payload.len() as u64),
-            rtt: (data.rtt_us > 0).then(|| Span::from_micros(u64::from(data.rtt_us))),
+            rtt: Some(Span::from_micros(u64::from(data.rtt_us)))
+                .filter(|rtt| (Span::from_micros(1)..=LONGEST_RTT).contains(rtt)),
             marked,
         };
         self.datagrams.handle_datagram(now, &arrived);

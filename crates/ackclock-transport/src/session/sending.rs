@@ -32,6 +32,9 @@ pub struct SenderSettings {
     pub datagrams: DatagramParameters,
     /// How late a packet may leave without losing its turn, beyond a tick: how long the system may keep the sender from running.
     pub catch_up: Span,
+    /// Whether the tick is a choice, and is halved until two fit into a round trip where a control keeps bursts within one; not where it stands for the timer
+    /// of another system.
+    pub finer_ticks: bool,
     /// All randomness but that of secrets.
     pub streams: Streams,
     /// What the names of its streams begin with: `flow/NAME/INSTANCE` of a scenario's flow.

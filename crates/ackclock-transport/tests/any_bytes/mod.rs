@@ -68,6 +68,7 @@ impl Pair {
                 ..DatagramParameters::default()
             },
             catch_up: Span::from_millis(10),
+            finer_ticks: true,
             streams: Streams::new(1, 0),
             place: "flow/0".into(),
             anywhere: false,

@@ -57,6 +57,7 @@ impl SessionSource {
             most: Some(BitRate::from_bit_per_s(u64::MAX)),
             datagrams: session.parameters,
             catch_up: CATCH_UP,
+            finer_ticks: false,
             streams,
             place: flow.place.clone(),
             anywhere: false,

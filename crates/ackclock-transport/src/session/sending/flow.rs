@@ -7,7 +7,9 @@ use crate::cookie::Cookies;
 use crate::keys::SessionKeys;
 use crate::log::{Claim, Nonces, SentLog};
 use crate::replay::ReplayWindow;
-use crate::session::{Ending, Ignored, KEEP_ALIVE, LINGER, PUSH_AFTER, Repeated, SILENCE, STOPS, micros};
+use crate::session::{
+    Ending, Ignored, KEEP_ALIVE, LINGER, LONGEST_RTT, PUSH_AFTER, Repeated, SILENCE, STOPS, micros, on_wire,
+};
 use crate::wire::{
     self, Acknowledgement, Data, Envelope, ErrorCode, FIRST_OF_OTHERS, Malformed, Message, Nonce, Report,
     Start, Stop, StopReason,
@@ -17,11 +19,6 @@ use ackclock_core::rate_control::{self, Feedback, RateContext, RateControlKind, 
 use ackclock_core::registry::{Chosen, Place};
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use std::net::SocketAddr;
-
-/// A round-trip time longer than that is none: a clock has jumped.
-const LONGEST_RTT: Span = Span::from_millis(60_000);
-/// IP and UDP headers as the cap counts them: those of IPv6, the longer ones.
-const HEADERS: u64 = 48;
 
 /// The sending side of a session.
 #[derive(Debug)]
@@ -98,7 +95,6 @@ impl Flow {
         source: &Source,
     ) -> Self {
         let payload = (settings.datagrams.mss.0 as usize).clamp(1, wire::LONGEST_PAYLOAD);
-        let on_wire = Bytes(Data::length(payload) as u64 + HEADERS);
         let most =
             crate::session::most_to(peer, settings.most).min(BitRate::from_bit_per_s(start.most_bit_per_s));
         let (streams, mss) = (&settings.streams, Bytes(payload as u64));
@@ -107,13 +103,16 @@ impl Flow {
             name: &format!("{}/control", settings.place),
         };
         let halves = control.build(RateContext { place, mss });
-        let capped = Box::new(Capped::new(halves.sender, most, on_wire));
+        let capped = Box::new(Capped::new(halves.sender, most, on_wire(payload)));
         let jitter = streams.stream(&format!("{}/jitter", settings.place));
         let parameters = DatagramParameters {
             mss,
             ..settings.datagrams
         };
         let mut datagrams = DatagramSender::new(capped, &parameters, jitter);
+        if settings.finer_ticks {
+            datagrams.allow_finer_ticks();
+        }
         datagrams.open(now);
         let (write, is_all) = source.opening();
         datagrams.write(write);
@@ -328,11 +327,9 @@ impl Flow {
                 ..
             }) = self.stopping
             {
-                let confirmed = matches!(ending, Ending::Finished { .. });
-                self.end(if confirmed {
-                    Ending::Finished { confirmed }
-                } else {
-                    ending
+                self.end(match ending {
+                    Ending::Finished { .. } => Ending::Finished { confirmed: true },
+                    ending => ending,
                 });
             }
             return;

@@ -1,7 +1,7 @@
 //! A receiver that has the key and claims what is not: it gains nothing.
 
 use super::attacks::keys_of;
-use super::path::{Passed, Path, controls};
+use super::path::{Passed, Path, To, controls};
 use crate::session::{Ending, Source};
 use crate::wire::{self, Acknowledgement, Envelope, Kind, Message, Report};
 use ackclock_core::rate_control::RateState;
@@ -24,16 +24,22 @@ fn genuine(path: &Path) -> (Acknowledgement, Option<Report>) {
     }
 }
 
+fn connection(path: &Path) -> u64 {
+    let is_start = |passed: &&Passed| passed.bytes[3] == Kind::Start as u8;
+    let start = path.passed.iter().find(is_start).unwrap();
+    Envelope::open(&start.bytes).unwrap().connection
+}
+
 /// Says it with the receiver's key, from its address, with a number to come.
 fn say(path: &mut Path, message: &Message<'_>) {
-    let connection = path
-        .passed
-        .iter()
-        .find(|passed| passed.bytes[3] == Kind::Start as u8)
-        .unwrap();
-    let connection = Envelope::open(&connection.bytes).unwrap().connection;
     let mut bytes = Vec::new();
-    wire::write(message, connection, 1 << 40, &keys_of(path).feedback, &mut bytes);
+    wire::write(
+        message,
+        connection(path),
+        1 << 40,
+        &keys_of(path).feedback,
+        &mut bytes,
+    );
     let from = path.receiver_address;
     path.sender
         .handle_datagram(path.now, from, &bytes, &mut Vec::new());
@@ -139,5 +145,30 @@ fn what_is_delivered_is_no_more_than_what_was_sent() {
         let path = acknowledge(name, |ack| ack.delivered = u64::MAX);
         let report = path.sender.report().unwrap();
         assert_eq!(report.delivered, report.statistics.sent_bytes, "{name}");
+    }
+}
+
+/// A receiver remembers what has arrived for as long as a round trip or two, and answers once in one.
+#[test]
+fn a_round_trip_time_that_cannot_be_is_none() {
+    let mut path = session("tfrc");
+    path.sender_lives = false;
+    path.run_for(1.0);
+    let connection = connection(&path);
+    let (data, next) = (keys_of(&path).data, path.data().len() as u64);
+    let answered = |path: &Path| path.passed.iter().filter(|passed| !passed.from_sender).count();
+    for number in next..next + 5 {
+        let message = Message::Data(wire::Data {
+            sent_us: 0,
+            nonce: 0,
+            rtt_us: u32::MAX,
+            payload: b"",
+        });
+        let mut bytes = Vec::new();
+        wire::write(&message, connection, number, &data, &mut bytes);
+        path.put(path.now, To::Receiver, bytes);
+        let before = answered(&path);
+        path.run_for(0.5);
+        assert!(answered(&path) > before, "{number}: not after an hour");
     }
 }

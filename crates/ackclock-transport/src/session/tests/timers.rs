@@ -1,23 +1,21 @@
 //! Real timers are late. The rate is kept all the same, and bursts are no larger than the lateness explains.
 
+use super::path::{Path, address, key};
 use crate::bursts::Bursts;
-use crate::keys::SharedKey;
-use crate::session::{Sender, SenderSettings, Source};
-use crate::wire::{self, ControlName, Envelope, FIRST_OF_OTHERS, Hello, Message, Start};
+use crate::session::{Sender, SenderSettings, Source, on_wire};
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::registry::choose;
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use serde_json::json;
-use std::net::SocketAddr;
 
 const CATCH_UP: Span = Span::from_millis(10);
 
 /// A sender with a session, that has the rate of its cap for a long time: nobody answers, which is noticed later.
 fn opened(most: BitRate, tick: Span) -> Sender {
     let settings = SenderSettings {
-        key: SharedKey::public(),
+        key: key(),
         // Its first round is longer than the test, at a rate above every cap.
         controls: vec![
             choose(
@@ -32,41 +30,21 @@ fn opened(most: BitRate, tick: Span) -> Sender {
             ..DatagramParameters::default()
         },
         catch_up: CATCH_UP,
+        finer_ticks: true,
         streams: Streams::new(1, 0),
         place: "flow/0".into(),
         anywhere: false,
     };
     let mut sender = Sender::new(settings, Source::Synthetic(None), &[1; 32]);
-    let from = SocketAddr::from(([127, 0, 0, 1], 7001));
-    let (key, mut bytes, mut answer) = (SharedKey::public(), Vec::new(), Vec::new());
-    wire::write(
-        &Message::Hello(Hello { client: [1; 16] }),
-        0,
-        FIRST_OF_OTHERS,
-        key.opening(),
-        &mut bytes,
-    );
-    sender.handle_datagram(Time::ZERO, from, &bytes, &mut answer);
-    let envelope = Envelope::open(&answer).unwrap();
-    let Ok(Message::Cookie(cookie)) = envelope.message() else {
-        panic!("COOKIE")
-    };
-    let start = Message::Start(Start {
-        client: cookie.client,
-        server: cookie.server,
-        cookie: cookie.cookie,
-        control: ControlName::new("tfrcp").unwrap(),
-        most_bit_per_s: u64::MAX,
-    });
-    bytes.clear();
-    wire::write(
-        &start,
-        envelope.connection,
-        FIRST_OF_OTHERS,
-        key.opening(),
-        &mut bytes,
-    );
-    sender.handle_datagram(Time::ZERO, from, &bytes, &mut answer);
+    let mut receiver = Path::receiver(Time::ZERO, "tfrcp", key());
+    let (mut asked, mut answer) = (Vec::new(), Vec::new());
+    while receiver.poll_transmit(Time::ZERO, &mut asked).is_some() {
+        sender.handle_datagram(Time::ZERO, address(7001), &asked, &mut answer);
+        if !answer.is_empty() {
+            receiver.handle_datagram(Time::ZERO, &answer, false, &mut Vec::new());
+        }
+        asked.clear();
+    }
     sender
 }
 
@@ -88,8 +66,7 @@ fn leaving(sender: &mut Sender, mut late: impl FnMut() -> Span) -> (u64, Bursts)
 
 /// In packets per second, of a cap in packets of this length.
 fn cap(packets_per_s: f64) -> BitRate {
-    let on_wire = (wire::Data::length(1000) + 48) as f64;
-    BitRate::from_bit_per_s((packets_per_s * on_wire * 8.0).ceil() as u64)
+    BitRate::from_bit_per_s((packets_per_s * on_wire(1000).as_f64() * 8.0).ceil() as u64)
 }
 
 #[test]
@@ -147,4 +124,28 @@ fn a_long_pause_is_not_made_up_for() {
     let most = rate * (CATCH_UP.as_seconds() + 0.002) * 2.0;
     assert!(bursts.largest() as f64 <= most, "{}", bursts.largest());
     assert!(sender.report().unwrap().statistics.sent_bytes == Bytes(sent * 1000));
+}
+
+/// TFRC lets no more than a round trip's worth leave together (RFC 5348 section 4.6): on a path much shorter than a tick, that would be a packet
+/// or a few per tick, and less and less, since twice what arrives is all that it allows.
+#[test]
+fn a_tick_longer_than_the_round_trip_neither_slows_down_nor_makes_bursts() {
+    for micros in [50, 100, 200, 700] {
+        for packets_per_s in [2_500.0, 100_000.0] {
+            let round_trip = Span::from_micros(micros);
+            let mut path = Path::with("tfrc", Source::Synthetic(None), cap(packets_per_s), key());
+            path.weather.delay = round_trip / 2;
+            // A second, more or less, before there is a round-trip time.
+            path.run_for(1.2);
+            let sent = |path: &Path| path.sender.report().unwrap().statistics.sent as f64;
+            let before = sent(&path);
+            path.run_for(0.1);
+            let rate = (sent(&path) - before) / 0.1;
+            let case = format!("{micros} µs, {packets_per_s}: {rate}");
+            assert!((rate / packets_per_s - 1.0).abs() < 0.02, "{case}");
+            let largest = path.sender.report().unwrap().bursts.largest() as f64;
+            let worth = packets_per_s * round_trip.as_seconds();
+            assert!(largest <= worth.max(1.0), "{case}, {largest}");
+        }
+    }
 }
