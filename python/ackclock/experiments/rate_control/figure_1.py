@@ -22,13 +22,11 @@ from ackclock.experiments.rate_control.senders import (
     hops,
     settings,
 )
-from ackclock.experiments.replicates import Rows, curve, measured, quotient
+from ackclock.experiments.replicates import Rows, curve, measured, of_replicates, quotient
 from ackclock.experiments.scenarios import scenario
 from ackclock.metrics import (
     TIME_SCALES_S,
     Interval,
-    Metric,
-    by_replicate,
     equivalence_of,
     interval,
     rate_ratio,
@@ -78,7 +76,7 @@ def _scenario(sender: Sender) -> Scenario:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """The coefficient of variation, by time scale; and who gets how much."""
     variations: Variations = {
-        label: {scale: _values(result, rate_variation(scale), OTHER) for scale in TIME_SCALES_S}
+        label: {scale: of_replicates(result, rate_variation(scale), OTHER) for scale in TIME_SCALES_S}
         for label, result in results.items()
     }
     rows: Rows = {
@@ -86,7 +84,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     shares: Rows = {
         (label,): {
-            F: interval(_values(result, rate_ratio(OTHER, BESIDE), OTHER)),
+            F: interval(of_replicates(result, rate_ratio(OTHER, BESIDE), OTHER)),
             f"equivalence to Reno, {SCALE_S:g} s": _equivalence(result, BESIDE),
             f"equivalence among themselves, {SCALE_S:g} s": _equivalence(result, OTHER),
         }
@@ -111,12 +109,8 @@ def _cells(rows: Rows, shares: Rows) -> Iterator[Cell]:
             yield Cell.simulated((label,), name, text, value, NEAR)
 
 
-def _values(result: Result, what: Metric, subject: str) -> list[float]:
-    return list(by_replicate(result, what)[0, subject].values())
-
-
 def _equivalence(result: Result, beside: str) -> Interval:
-    return interval(_values(result, equivalence_of(OTHER, beside, SCALE_S), f"{OTHER} and {beside}"))
+    return interval(of_replicates(result, equivalence_of(OTHER, beside, SCALE_S), f"{OTHER} and {beside}"))
 
 
 def _claims(variations: Variations) -> tuple[Claim, ...]:

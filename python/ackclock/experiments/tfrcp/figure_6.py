@@ -82,9 +82,7 @@ def _name(sender: Sender, path: Path, on_kbit_per_s: float) -> str:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """F by the number of sources; what is lost besides."""
     f = {one.label: by_load(results[one.label], FRIENDLINESS, SOURCES) for one in SENDERS}
-    lost = {
-        label: {count: [100 * one for one in of] for count, of in _lost(results[label], SOURCES).items()} for label in f
-    }
+    lost = {label: by_load(results[label], metrics.metric("hop_drops"), SOURCES, BOTTLENECK) for label in f}
     tables = (
         friendliness.table("F", f, "sources"),
         friendliness.table("Dropped at the bottleneck, %", lost, "sources"),
@@ -107,10 +105,6 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "sources of 500 kbit/s, F is 0.9",
     )
     return Outcome(verdict, (), background.draw(title, x_label, f), _claims(f), went_in, tables)
-
-
-def _lost(result: Result, counts: tuple[int, ...]) -> ByLoad:
-    return by_load(result, metrics.metric("hop_drops"), counts, BOTTLENECK)
 
 
 def _claims(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:

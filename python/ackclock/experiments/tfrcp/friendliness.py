@@ -82,9 +82,11 @@ class Study:
 
 
 def by_load(result: Result, what: Metric, loads: Sequence[int], subject: str = OTHER) -> ByLoad:
-    """Replicates of a metric, by load."""
+    """Replicates of a metric, in the unit it is shown in, by load."""
     values = by_replicate(result, what)
-    return {load: list(values[point, subject].values()) for point, load in enumerate(loads)}
+    return {
+        load: [one * what.shown_per_unit for one in values[point, subject].values()] for point, load in enumerate(loads)
+    }
 
 
 FRIENDLINESS = rate_ratio(OTHER, TCP)
@@ -179,11 +181,7 @@ def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
 
 def losses(study: Study, results: Results) -> Table:
     """What the bottleneck dropped of all data that came, by load."""
-    shares = study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK)
-    percent = {
-        label: {load: [100 * one for one in of] for load, of in values.items()} for label, values in shares.items()
-    }
-    return table("Dropped at the bottleneck, %", percent)
+    return table("Dropped at the bottleneck, %", study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK))
 
 
 def draw(title: str, found: Mapping[str, ByLoad], y_label: str = F_LABEL) -> Callable[[], Figure]:
