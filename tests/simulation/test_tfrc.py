@@ -51,11 +51,12 @@ def test_throughput_falls_with_loss_and_with_the_round_trip_time(side: str) -> N
 @both_sides
 @pytest.mark.parametrize("percent", [0.2, 1.0])
 def test_the_rate_is_that_of_the_equation(side: str, percent: float) -> None:
-    # Random losses are seldom in one round trip here: nearly each is a loss event.
+    # Random losses are seldom in one round trip here: nearly each is a loss event. What is sent is some percent more:
+    # the mean of the rates is above the rate at the mean loss.
     hops = path("100 Mbit/s", "25 ms", "1000 packets", loss(f"{percent} %"))
     result = simulate(scenario(hops, [flow(tfrc(side))], "500 s", warmup="50 s", replicates=5))
     expected = float(equation.rate(percent / 100, 0.05)) * PAYLOAD_BITS
-    assert goodput(result).mean() == pytest.approx(expected, rel=0.25)
+    assert goodput(result).mean() == pytest.approx(expected, rel=0.1)
 
 
 def test_the_rate_is_smoother_than_reno_s_with_random_loss() -> None:
@@ -68,7 +69,8 @@ def test_the_rate_is_smoother_than_reno_s_with_random_loss() -> None:
 
 
 def test_the_rate_is_smoother_than_reno_s_beside_it() -> None:
-    flows = [flow(tfrc(), name="tfrc", count=4), flow(tcp("reno"), name="reno", count=4)]
+    of_four = {"count": 4, "start": ["0 s", "1 s"]}
+    flows = [flow(tfrc(), name="tfrc", **of_four), flow(tcp("reno"), name="reno", **of_four)]
     times = {"warmup": "20 s", "sample_interval": "1 s"}
     result = simulate(scenario(path("8 Mbit/s", "35 ms", "80 packets"), flows, "200 s", **times, replicates=3))
     assert (variation(result, "tfrc") < 0.8 * variation(result, "reno")).all()
@@ -97,7 +99,7 @@ def test_a_blackout_of_30_s_slows_down_and_is_recovered_from(side: str) -> None:
     )
     # Halved each 4 R = 0.2 s at first, later each time that two packets would have taken.
     assert (last < 0.02).all()
-    assert (recovered_s < 60).all()
+    assert (recovered_s < 30).all()
 
 
 def test_persistent_loss_halves_the_rate_in_about_five_round_trips() -> None:
