@@ -139,8 +139,8 @@ def _outcome(
 
 
 # What these claims accept was chosen when the numbers had been seen, with room for chance: they are the guide's tables
-# in words, and tell when something changes. Only the blackout's were said before: no faster than before in any round,
-# and five rounds.
+# in words, and tell when something changes. Of the blackout two were said before: no faster than before, and
+# five rounds.
 def _stated(
     said: str, columns: Columns, column: str, of: Sequence[Sender], accepted: Band, unit: str = "s"
 ) -> list[Claim]:
@@ -181,7 +181,7 @@ def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
     """Nothing arrives for 30 s."""
     columns = _columns(results, OUTAGES)
     claims = (
-        *_stated("never sends faster than before", columns, WORST, SENDERS, Band(most=1), "times"),
+        *_stated("sends no faster than on the mean before", columns, WORST, SENDERS, Band(most=1), "times"),
         *_stated("hardly sends any more at its end", columns, LAST, SENDERS, Band(most=0.01), "times"),
         Claim.of(
             f"TFRCP is back within {ROUNDS} rounds", columns[TFRCP.label][BACK], Band(most=ROUNDS * ROUND_S), "s",

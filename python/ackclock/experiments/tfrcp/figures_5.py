@@ -171,8 +171,8 @@ FIGURE_5A, FIGURE_5B = (
             one,
             reading(
                 "sizes and arrivals of transfers guessed, too",
-                "F falls by no more than a twentieth, from M = 3 s on: "
-                "with M = 2 s it is less where few transfers are active",
+                "F falls by no more than a twentieth, from M = 3 s on: with M = 2 s it is less where few transfers are "
+                "active; with packets of 500 bytes and 100 ms it falls by a fifth",
             ),
             (),
         ),

@@ -13,7 +13,19 @@ from ackclock.experiments.outcome import Band, Claim, Origin, Table
 from ackclock.experiments.replicates import Rows, curve, measured
 from ackclock.experiments.tfrcp.paper import CLOSE, EVERY
 from ackclock.experiments.tfrcp.path import BOTTLENECK, CENTRAL, Path, guesses
-from ackclock.experiments.tfrcp.senders import FEW_LOADS, LOADS, OF_TODAY, OTHER, TCP, TFRC, Mix, Sender, always
+from ackclock.experiments.tfrcp.senders import (
+    FEW_LOADS,
+    LOADS,
+    OF_TODAY,
+    OTHER,
+    STAGGERED,
+    TCP,
+    TFRC,
+    Mix,
+    Sender,
+    Starts,
+    always,
+)
 from ackclock.metrics import Interval, Metric, by_replicate, closeness, interval, rate_ratio
 from ackclock.result import Result
 from ackclock.summary import written_interval
@@ -40,7 +52,7 @@ class Study:
     paper: tuple[Sender, ...]
     probed: tuple[Sender, ...]
     at: Callable[[Path], Callable[[int], Path]] = always
-    starts: str | None = None
+    starts: Starts = STAGGERED
 
     def runs(self) -> Mapping[str, Run]:
         """Everybody at every load on the path of the figure, and those that are probed at few on the others."""

@@ -22,8 +22,10 @@ DURATION_S = 1000.0
 LOADS = (10, 20, 30, 40, 50)
 #: The ends and the middle, for what is asked with every guess.
 FEW_LOADS = (10, 30, 50)
-STAGGERED = ["0 s", "1 s"]
-TOGETHER = "0 s"
+#: When senders start: uniform between two moments, or at one.
+Starts = str | tuple[str, str]
+STAGGERED: Starts = ("0 s", "1 s")
+TOGETHER: Starts = "0 s"
 
 #: The names of the two groups.
 TCP, OTHER = "TCP", "other"
@@ -108,7 +110,7 @@ class Mix:
     other: Sender
     path: Callable[[int], Path]
     loads: Sequence[int] = LOADS
-    starts: Any = None
+    starts: Starts = STAGGERED
     reno: Sender = RENO
     duration_s: float = DURATION_S
     replicates: int = REPLICATES
@@ -131,10 +133,10 @@ class Mix:
         return scenario(name, first, flows, {",".join(swept): points}, self.duration_s, self.replicates)
 
     def _flow(self, name: str, sender: Sender, path: Path) -> Tree:
-        return flow(name, sender, path, STAGGERED if self.starts is None else self.starts)
+        return flow(name, sender, path, self.starts)
 
 
-def flow(name: str, sender: Sender, path: Path, starts: Any = STAGGERED, count: int = 1) -> Tree:
+def flow(name: str, sender: Sender, path: Path, starts: Starts = STAGGERED, count: int = 1) -> Tree:
     """A flow group over a path."""
     return {"name": name, "count": count, "transport": sender.on(path), "start": starts} | ROUTE
 
