@@ -35,7 +35,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     claims = (
         *friendliness.claims(STUDY, f, failing, Origin.INFERRED),
         *_flat(f),
-        friendliness.whatever_is_guessed(guessed, documented=False),
+        friendliness.whatever_is_guessed(guessed),
     )
     tables = (
         friendliness.table("F", f),

@@ -7,7 +7,7 @@ from ackclock.experiments.experiment import Run
 from ackclock.experiments.outcome import Claim, Origin, Outcome, Setting
 from ackclock.experiments.replicates import Rows, measured
 from ackclock.experiments.scenarios import Tree
-from ackclock.experiments.tfrcp import background, friendliness
+from ackclock.experiments.tfrcp import friendliness
 from ackclock.experiments.tfrcp.background import BACKGROUND, MONITORED, Beside
 from ackclock.experiments.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_load, over_loads
 from ackclock.experiments.tfrcp.paper import CLOSE, entry, missed
@@ -54,8 +54,7 @@ def sources(path: Path, on_kbit_per_s: float) -> Tree:
 def beside(sender: Sender, path: Path, on_kbit_per_s: float, counts: tuple[int, ...]) -> Beside:
     """As many sources as give the load of `counts` at the first rate."""
     as_many = [max(1, round(count * ON_KBIT_PER_S[0] / on_kbit_per_s)) for count in counts]
-    varied = {f"flows.{BACKGROUND}.count": as_many}
-    return Beside(sender, sources(path, on_kbit_per_s), varied, path)
+    return Beside(sender, sources(path, on_kbit_per_s), "count", as_many, path)
 
 
 def runs() -> Mapping[str, Run]:
@@ -96,7 +95,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
         Setting("monitored", f"{MONITORED} TCP and {MONITORED} others", Origin.GUESSED),
     )  # fmt: skip
-    went_in = (*one_path(), *own, *settings(results))
+    went_in = settings(results, *one_path(), *own)
     title, x_label = "Beside sources that do not listen", "on-off sources (number)"
     verdict = missed(
         "the page with the result is lost; what is asked of it, F close to 1 on the mean, is so with M = 2 s, at the "
@@ -104,7 +103,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "M = 3 and 5 s: what they leave to ten senders falls from 1.3 to 0.3 Mbit/s, and Reno's windows with it; where "
         "as much comes in bursts, from sources of 500 kbit/s, F is 0.9"
     )
-    return Outcome(verdict, (), background.draw(title, x_label, f), _claims(f), went_in, tables)
+    return Outcome(verdict, (), friendliness.draw(title, f, x_label), _claims(f), went_in, tables)
 
 
 def _claims(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:

@@ -37,7 +37,7 @@ def _conclude(title: str, study: Study, verdict: Verdict, claims: Claims, result
         friendliness.losses(study, results),
     )
     starts = "all at once" if study.starts == TOGETHER else "uniform within the first second"
-    said = (*claims(f), friendliness.whatever_is_guessed(guessed, documented=False))
+    said = (*claims(f), friendliness.whatever_is_guessed(guessed))
     return Outcome(
         verdict, (), friendliness.draw(title, f), said, settings(results, *one_path(), starts=starts), tables
     )

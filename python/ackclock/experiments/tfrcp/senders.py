@@ -180,17 +180,17 @@ def settings(
     )  # fmt: skip
 
 
-def guessed_of(*names: str, path: Path = CENTRAL) -> list[Setting]:
-    """What is guessed of the path, by name."""
+def guessed_of(*names: str) -> list[Setting]:
+    """What is guessed of the central path, by name."""
     of = {
-        "delay": f"{path.delay_s * 1000:g} ms one way; 20, 50 and 100 ms in the table",
-        "buffer": f"{path.pipes:g} bandwidth-delay products, {path.buffer_packets} packets; 1 and 4 in the table",
-        "packets": f"{path.packet_bytes} bytes, {HEADER_BYTES} of them header, of all alike; 1000 and 500 in the table",
+        "delay": f"{CENTRAL.delay_s * 1000:g} ms one way; 20, 50 and 100 ms in the table",
+        "buffer": f"{CENTRAL.pipes:g} bandwidth-delay products, {CENTRAL.buffer_packets} packets; 1 and 4 in the table",
+        "packets": f"{CENTRAL.packet_bytes} bytes, {HEADER_BYTES} of them header, all alike; 1000 and 500 in the table",
     }
     return [Setting(name, of[name], Origin.GUESSED) for name in names]
 
 
-def one_path(path: Path = CENTRAL) -> tuple[Setting, ...]:
+def one_path() -> tuple[Setting, ...]:
     """Of figures whose bottleneck is the same at every load."""
-    bottleneck = Setting("bottleneck", f"{path.rate}, drop-tail, the same at every load (T1)", Origin.INFERRED)
-    return (bottleneck, *guessed_of("delay", "buffer", "packets", path=path))
+    bottleneck = Setting("bottleneck", f"{CENTRAL.rate}, drop-tail, the same at every load (T1)", Origin.INFERRED)
+    return (bottleneck, *guessed_of("delay", "buffer", "packets"))
