@@ -431,6 +431,14 @@ def test_a_share_counts_where_it_is_more_than_the_last_digit() -> None:
     assert not Cell.of((), "rate", "1.0e-10", 1.06e-10).agrees
 
 
+def test_a_mean_is_met_within_its_interval_or_the_last_digit() -> None:
+    assert Cell.within_interval((), "rate", "7.2", Interval(7.4, 0.25, 5)).agrees
+    assert not Cell.within_interval((), "rate", "7.2", Interval(7.5, 0.25, 5)).agrees
+    for half_width in (0.0, float("nan")):
+        assert Cell.within_interval((), "rate", "7.2", Interval(7.24, half_width, 5)).agrees
+        assert not Cell.within_interval((), "rate", "7.2", Interval(7.26, half_width, 5)).agrees
+
+
 def test_a_verdict_reads_as_a_sentence() -> None:
     assert str(Verdict(Kind.NOT, "the data are lost")) == "not reproduced: because the data are lost"
     assert str(Verdict(Kind.READING, "b = 1", "one cell")) == "reproduced with reading: b = 1; except one cell"

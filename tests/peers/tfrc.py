@@ -100,7 +100,6 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
         return float((bins.std(axis=0) / bins.mean(axis=0)).mean())
 
     tfrc, tcp = delivered[:, : case.tfrc], delivered[:, case.tfrc :]
-    found = {"rate": rate(tfrc, case.warmup_s, case.duration_s)}
     if case.scenario == "tfrc-step":
         before, late, after = rate(tfrc, 20, 60), rate(tfrc, 80, 120), rate(tfrc, 160, 240)
         return {
@@ -110,6 +109,7 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
             "rate in the first 5 s of the loss": rate(tfrc, 60, 65),
             "rate in the first 10 s after it": rate(tfrc, 120, 130),
         }
+    found = {"rate": rate(tfrc, case.warmup_s, case.duration_s)}
     found |= {f"variation over {scale:g} s": variation(tfrc, scale) for scale in (0.5, 1, 2)}
     if tcp.shape[1]:
         found["rate of tcp"] = rate(tcp, case.warmup_s, case.duration_s)

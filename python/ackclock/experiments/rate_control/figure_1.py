@@ -16,6 +16,7 @@ from ackclock.experiments.rate_control.senders import (
     SENDERS,
     TFRC,
     TFRCP,
+    WITHIN,
     Sender,
     entry,
     flow,
@@ -53,8 +54,6 @@ SAID = {
     "Reno": ("0.38", "0.33", "0.20", "0.98"),
     "CUBIC": ("0.29", "0.26", "0.19", "1.31"),
 }
-#: About the half-width of the intervals.
-NEAR = 0.05
 
 #: Of replicates, by sender and time scale.
 Variations = Mapping[str, Mapping[float, list[float]]]
@@ -95,7 +94,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         measured("Shares beside Reno", ("sender",), shares),
     )
     cells = tuple(_cells(rows, shares))
-    comparison = Comparison("Smoothness and shares", Origin.STATED, ("sender",), cells, f"within {NEAR:g}")
+    comparison = Comparison("Smoothness and shares", Origin.STATED, ("sender",), cells, WITHIN)
     own = {"buffer": f"{BUFFER_PACKETS} packets", "senders": f"{EACH} of a kind beside {EACH} Reno senders"}
     return Outcome(
         Verdict(Kind.REPRODUCED), (comparison,), partial(_draw, variations), _claims(variations), settings(own), tables
@@ -106,7 +105,7 @@ def _cells(rows: Rows, shares: Rows) -> Iterator[Cell]:
     for label, texts in SAID.items():
         ours = {f"{scale:g} s": rows[label,][f"{scale:g} s"] for scale in SAID_SCALES_S} | {F: shares[label,][F]}
         for (name, value), text in zip(ours.items(), texts, strict=True):
-            yield Cell.simulated((label,), name, text, value, NEAR)
+            yield Cell.within_interval((label,), name, text, value)
 
 
 def _equivalence(result: Result, beside: str) -> Interval:

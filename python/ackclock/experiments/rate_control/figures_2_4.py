@@ -21,6 +21,7 @@ from ackclock.experiments.rate_control.senders import (
     SENDERS,
     TFRC,
     TFRCP,
+    WITHIN,
     Sender,
     entry,
     hops,
@@ -97,18 +98,16 @@ SAID = {
     "Reno": ("1.3", "3.9", "2.2", "13"),
     "CUBIC": ("1.8", "3.2", "1.0", "13"),
 }
-#: About the half-width of the intervals, in seconds.
-NEAR_S = 2.0
 
 
 def _comparison(columns: Columns, said: Mapping[str, int]) -> Comparison:
     """Of the columns that the guide has: where they are in `SAID`."""
     cells = tuple(
-        Cell.simulated((label,), name, texts[place], columns[label][name], NEAR_S)
+        Cell.within_interval((label,), name, texts[place], columns[label][name])
         for label, texts in SAID.items()
         for name, place in said.items()
     )
-    return Comparison("Times, s", Origin.STATED, ("sender",), cells, f"within {NEAR_S:g} s")
+    return Comparison("Times, s", Origin.STATED, ("sender",), cells, WITHIN)
 
 
 def _columns(results: Mapping[str, Result], metrics: Mapping[str, Metric]) -> Columns:
