@@ -14,7 +14,9 @@ from ackclock.experiments.tfrcp.path import Path
 from ackclock.experiments.tfrcp.senders import LOADS, TOGETHER, guessed_of, settings
 from ackclock.result import Result
 
-#: Of each sender. Guessed after RAP (Rejaie and others, INFOCOM 1999), whose scenario this is: 5 kB/s.
+#: Of each sender. Guessed after RAP (Rejaie and others, INFOCOM 1999), whose scenario this is: 5 kB/s. On the central
+#: path the round trip is then a whole number of packet times at every load: phases (Floyd and Jacobson 1992), to which
+#: CUBIC owes a third of its F, TFRCP hardly anything (1.6 beside 1.57 Mbit/s).
 SHARE_KBIT_PER_S = 40.0
 #: "Flat": F with most senders over F with fewest. Our choice, as nothing is printed: a quarter either way.
 FLAT = Band(0.8, 1.25)
