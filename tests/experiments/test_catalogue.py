@@ -27,6 +27,7 @@ from ackclock.experiments import (
     plain,
     psi_map,
     rate_control,
+    tfrcp,
     which_formula,
 )  # fmt: skip
 from ackclock.metrics import Interval
@@ -49,9 +50,9 @@ VERDICTS = {
     **{f"westwood-figure-{number}": Kind.READING for number in (2, 3, 5, 7, 9, 10, 11, 13, 14, 15)},
     "westwood-readings": Kind.READING,
     **{f"abr-figure-{number}": Kind.READING for number in range(8, 24)},
-    **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "4", "5a", "5b", "6")},
-    **{f"tfrcp-figure-{name}": Kind.NOT for name in ("2b", "2c")},
-    "tfrcp-readings": Kind.READING,
+    **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "5a", "5b")},
+    **{f"tfrcp-figure-{name}": Kind.NOT for name in ("2b", "2c", "4", "6")},
+    "tfrcp-readings": Kind.NOT,
     **{f"rates-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},
     "formulas-figure-1": Kind.REPRODUCED,
     "feedback-figure-1": Kind.REPRODUCED,
@@ -108,6 +109,8 @@ SAID = [
     ("tfrcp-figure-2a", "F is 1.42 and 1.43, not up to 1.4, with M = 3 and 4 s"),
     ("tfrcp-figure-2b", "with most senders it falls with K"),
     ("tfrcp-figure-2c", "no point is above 1.6"),
+    ("tfrcp-figure-4", "the page with the result is lost"),
+    ("tfrcp-figure-6", "the page with the result is lost"),
     ("tfrcp-readings", "none has Figure 2b whole"),
     ("westwood-figure-7", "three patterns of UDP guessed"),
     ("westwood-figure-13", "the packet on the link counts among the buffer's"),
@@ -159,6 +162,31 @@ RATES = {
     "Figure 4": ("rate-blackout.svg", rate_control.figures_2_4.SAID),
     "Figure 5": ("rate-equation.svg", rate_control.figure_5.SAID),
 }
+
+# What it tells of the TFRCP paper's: rows of its table, by figure; and numbers in its text, by row and column of the
+# first table that has them.
+F_TABLE = {
+    "tfrcp-figure-2a": ("TFRCP, M = 2 s", "TFRCP, M = 6 s", "TFRC (not in the paper)", "CUBIC (not in the paper)"),
+    "tfrcp-figure-2b": ("TFRCP, K = 10", "TFRCP, K = 60"),
+    "tfrcp-figure-2c": ("TFRCP, 1.5 + U[0, 3] s",),
+    "tfrcp-figure-4": ("TFRCP, M = 2 s", "TFRCP, M = 6 s", "CUBIC (not in the paper)"),
+}
+F_TEXT = [
+    ("tfrcp-figure-2a", ("TFRCP, M = 2 s", "50"), {"equation over TCP": "1.2", "for following it": "1.14"}),
+    ("tfrcp-figure-2a", ("TFRCP, M = 2 s", "10"), {"its loss, %": "4.4", "TCP's loss, %": "2.8"}),
+    ("tfrcp-figure-2a", ("TFRCP, M = 2 s", "10"), {"for other losses and delays": "0.59"}),
+    ("tfrcp-figure-2a", ("500 B", "100 ms", "4 × BDP"), {"TFRCP, M = 2 s: mean": "0.76"}),
+    ("tfrcp-figure-2a", ("1000 B", "20 ms", "1 × BDP"), {"TFRCP, M = 5 s: mean": "2.4"}),
+    ("tfrcp-figure-2b", ("TFRCP, K = 60", "50"), {"its loss, %": "23", "TCP's loss, %": "12"}),
+    ("tfrcp-figure-3", ("TFRCP, M = 2 s",), {"N = 20": "1.3"}),
+    ("tfrcp-figure-5b", ("1000 B", "20 ms", "1 × BDP"), {"TFRCP, M = 2 s": "1.7"}),
+    ("tfrcp-readings", ("all start at once",), {"M = 2 s, N = 50": "1.16"}),
+    ("tfrcp-readings", ("starts within 6 s",), {"M = 2 s, N = 50": "1.48"}),
+    ("tfrcp-readings", ("b = 1, ACKs delayed",), {"K = 10, N = 50": "2.1"}),
+    ("tfrcp-readings", ("runs of 200 s",), {"K = 60, N = 50": "0.45"}),
+    ("tfrcp-readings", ("runs of 5000 s",), {"K = 60, N = 50": "1.37"}),
+    ("tfrcp-readings", ("b = 1, 5 ms, 4 × BDP",), {"K = 60, N = 50": "3.3", "M = 2 s, N = 50": "3.1"}),
+]
 
 every_record = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
 
@@ -316,6 +344,36 @@ def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(conclud
         assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
 
 
+@pytest.mark.parametrize(
+    "concluded",
+    [one for one in tfrcp.EXPERIMENTS if one.name in F_TABLE.keys() | {name for name, *_ in F_TEXT}],
+    indirect=True,
+    ids=lambda one: one.name,
+)
+def test_the_guide_to_rate_control_tells_what_came_of_tfrcp(concluded: Concluded) -> None:
+    name, tables = concluded.experiment.name, concluded.outcome.tables
+    guide = (DOCS / "guides" / "rate-control.md").read_text(encoding="utf-8")
+
+    def cell(row: tuple[str, ...], column: str) -> str:
+        rows = (
+            dict(zip(table.head, cells, strict=True))
+            for table in tables
+            for cells in table.rows
+            if cells[: len(row)] == row and column in table.head
+        )
+        return next(rows)[column]
+
+    for sender in F_TABLE.get(name, ()):
+        values = (cell((sender,), f"N = {load}") for load in (10, 30, 50))
+        assert f"| {' | '.join((name.removeprefix('tfrcp-figure-'), sender, *values))} |" in guide.splitlines()
+    for text, row, column in (
+        (text, row, column) for of, row, texts in F_TEXT if of == name for column, text in texts.items()
+    ):
+        digits = len(text.partition(".")[2])
+        assert f"{float(cell(row, column).partition(' ')[0]):.{digits}f}" == text
+        assert text in guide
+
+
 def assert_drawn_alike(concluded: Concluded, name: str) -> None:
     """That a guide's picture is what would be drawn now."""
     shown = (DOCS / "images" / name).read_text(encoding="utf-8")
@@ -376,6 +434,14 @@ def test_a_share_counts_where_it_is_more_than_the_last_digit() -> None:
     assert not Cell.of((), "rate", "100", 101.1, 0.01).agrees
     assert Cell.of((), "rate", "1.0e-10", 1.04e-10).agrees
     assert not Cell.of((), "rate", "1.0e-10", 1.06e-10).agrees
+
+
+def test_a_mean_is_met_within_its_interval_or_the_last_digit() -> None:
+    assert Cell.within_interval((), "rate", "7.2", Interval(7.4, 0.25, 5)).agrees
+    assert not Cell.within_interval((), "rate", "7.2", Interval(7.5, 0.25, 5)).agrees
+    for half_width in (0.0, float("nan")):
+        assert Cell.within_interval((), "rate", "7.2", Interval(7.24, half_width, 5)).agrees
+        assert not Cell.within_interval((), "rate", "7.2", Interval(7.26, half_width, 5)).agrees
 
 
 def test_a_verdict_reads_as_a_sentence() -> None:

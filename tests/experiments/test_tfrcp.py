@@ -77,7 +77,7 @@ def test_the_share_of_figure_4_is_the_same_at_every_load() -> None:
 @pytest.mark.parametrize("on_kbit_per_s", figure_6.ON_KBIT_PER_S)
 def test_sources_of_figure_6_offer_as_much_whatever_their_rate(on_kbit_per_s: float) -> None:
     beside = figure_6.beside(s1(2), CENTRAL, on_kbit_per_s, (300,))
-    [[count]] = beside.varied.values()
+    [count] = beside.values
     offered = count * on_kbit_per_s * figure_6.SHARE_ON
     assert offered == pytest.approx(1200, rel=0.05)
     assert beside.scenario.expand()[0].scenario.resolve()

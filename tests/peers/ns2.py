@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -85,10 +85,14 @@ def simulate(case: str) -> list[Outcome]:
 
 def run(options: Options) -> Outcome:
     """One run of path.tcl with these options, the others at the script's defaults."""
-    command = ["ns", str(SCRIPT), *(f"{name}={value}" for name, value in options.items())]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
     duration, warmup = (float(options.get(name, default)) for name, default in (("duration", 100), ("warmup", 10)))
-    return read(done.stdout.splitlines(), warmup, duration)
+    return read(printed(SCRIPT, options), warmup, duration)
+
+
+def printed(script: Path, options: Options) -> list[str]:
+    """The lines that a script prints, with these options."""
+    command = ["ns", str(script), *(f"{name}={value}" for name, value in options.items())]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 def read(lines: Iterable[str], warmup: float, duration: float) -> Outcome:
@@ -140,20 +144,25 @@ def fast_retransmits(variables: list[tuple[float, int, str, float]], flow: int) 
 
 
 def recorded() -> dict[str, list[Outcome]]:
-    """What `main` wrote, by case."""
+    """What `record` wrote, by case."""
     cases_as_written = json.loads(REFERENCE.read_text())["cases"]
     return {name: [Outcome(**run) for run in runs] for name, runs in cases_as_written.items()}
 
 
-def main() -> int:
+def record(reference: Path, command: str, measure: Callable[[], object]) -> int:
+    """Writes what ns-2 gives into a file, for machines without it; the exit code of the program that does so."""
     if not installed():
         print("ns is not installed (Debian and Ubuntu: apt-get install ns2)", file=sys.stderr)
         return 3
-    measured = {name: [dataclasses.asdict(outcome) for outcome in simulate(name)] for name in cases()}
-    text = json.dumps({"simulator": "ns-2.35", "command": "python3 tests/peers/ns2.py", "cases": measured}, indent=1)
-    REFERENCE.write_text(text + "\n")
+    text = json.dumps({"simulator": "ns-2.35", "command": command, "cases": measure()}, indent=1)
+    reference.write_text(text + "\n")
     return 0
 
 
+def measured() -> dict[str, list[dict[str, object]]]:
+    """Every case in ns-2."""
+    return {name: [dataclasses.asdict(outcome) for outcome in simulate(name)] for name in cases()}
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(record(REFERENCE, "python3 tests/peers/ns2.py", measured))

@@ -1,5 +1,4 @@
-# FLOWS bulk transfers from one host to another: an access link of 100 Mbit/s without delay, then one duplex link with a drop-tail queue
-# of LIMIT packets for the data, an endless one for the ACKs, DELAY seconds each way.
+# FLOWS bulk transfers from one host to another, over the path of network.tcl.
 #
 #   ns path.tcl name=value ...
 #
@@ -22,43 +21,19 @@
 # On standard output: the sender's variables as ns-2 traces them, `time source port destination port variable value`, and
 # lines `flow PORT MOMENT name value ...` and `link 0 MOMENT name value ...`, MOMENT being `warmup` or `end`.
 
-source [file join [file dirname [info script]] ns2-tcp.tcl]
+set here [file dirname [info script]]
+source [file join $here ns2-tcp.tcl]
 
 array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 loss 0 losses {} duration 100 warmup 10
     start 0 overhead 0 seed 1 settings {} windows 1 packets {}}
-foreach argument $argv {
-    if {![regexp {^([a-z]+)=(.*)$} $argument -> name value] || ![info exists option($name)]} {
-        puts stderr "no such option: $argument; there are: [lsort [array names option]]"
-        exit 2
-    }
-    set option($name) $value
-}
+source [file join $here network.tcl]
 Agent/TCP set overhead_ $option(overhead)
 foreach {name value} $option(settings) { Agent/TCP set $name $value }
 
-set ns [new Simulator]
-ns-random $option(seed)
-set source [$ns node]
-set router [$ns node]
-set destination [$ns node]
-$ns duplex-link $source $router 100Mb 0 DropTail
-$ns queue-limit $source $router 1000000
-$ns queue-limit $router $source 1000000
-$ns duplex-link $router $destination $option(rate) $option(delay) DropTail
-$ns queue-limit $router $destination $option(limit)
-$ns queue-limit $destination $router 1000000
-set queue [$ns monitor-queue $router $destination ""]
 if {$option(packets) ne ""} {
     set trace [open $option(packets) w]
     $ns trace-queue $router $destination $trace
     $ns trace-queue $destination $router $trace
-}
-# Behind the link: a lost packet has used its capacity.
-proc lose {model} {
-    global ns router destination
-    $model unit pkt
-    $model drop-target [new Agent/Null]
-    $ns link-lossmodel $model $router $destination
 }
 if {$option(loss) > 0} {
     set model [new ErrorModel]
@@ -72,16 +47,11 @@ if {$option(losses) ne ""} {
     lose $model
 }
 
-set starts [new RandomVariable/Uniform]
-$starts set min_ 0
-$starts set max_ $option(start)
 set sinks [expr {$option(control) eq "Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]
 for {set i 0} {$i < $option(flows)} {incr i} {
     set tcp($i) [new Agent/TCP/$option(control)]
     set sink($i) [new $sinks]
-    $ns attach-agent $source $tcp($i)
-    $ns attach-agent $destination $sink($i)
-    $ns connect $tcp($i) $sink($i)
+    connect $tcp($i) $sink($i)
     $tcp($i) set fid_ $i
     if {$option(windows)} {
         $tcp($i) attach stdout

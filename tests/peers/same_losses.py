@@ -53,7 +53,7 @@ def live(recovery: str, percent: int, seed: int) -> dict[str, object]:
 
 @cache
 def recorded() -> dict[str, list[dict[str, object]]]:
-    """What `main` wrote: by recovery and percent, one run per seed."""
+    """What `record` wrote: by recovery and percent, one run per seed."""
     cases: dict[str, list[dict[str, object]]] = json.loads(REFERENCE.read_text())["cases"]
     return cases
 
@@ -85,19 +85,15 @@ def theirs(recovery: str, percent: int, seed: int) -> dict[str, object]:
     return run
 
 
-def main() -> int:
-    if not ns2.installed():
-        print("ns is not installed (Debian and Ubuntu: apt-get install ns2)", file=sys.stderr)
-        return 3
-    measured = {}
+def measured() -> dict[str, list[dict[str, object]]]:
+    """Every case in ns-2."""
+    found = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for recovery, percent in cases():
             runs = pool.map(lambda seed, of=(recovery, percent): live(*of, seed), seeds(recovery))
-            measured[name(recovery, percent)] = list(runs)
-    text = json.dumps({"simulator": "ns-2.35", "command": COMMAND, "cases": measured}, indent=1)
-    REFERENCE.write_text(text + "\n")
-    return 0
+            found[name(recovery, percent)] = list(runs)
+    return found
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ns2.record(REFERENCE, COMMAND, measured))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,8 +27,6 @@ HERE = Path(__file__).parent
 SCRIPT = HERE / "tfrc.tcl"
 REFERENCE = HERE / "reference-tfrc.json"
 COMMAND = "python -m tests.peers.tfrc"
-#: Payload of a packet in bits.
-PAYLOAD_BITS = 8000.0
 #: Seconds between two counts of what has been delivered.
 INTERVAL = 0.5
 
@@ -94,7 +91,7 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
     def rate(flows: Series, start: float, end: float) -> float:
         """Mean over flows, bit/s."""
         at = [np.searchsorted(times, moment - 1e-6) for moment in (start, end)]
-        return float((flows[at[1]] - flows[at[0]]).mean()) * PAYLOAD_BITS / (end - start)
+        return float((flows[at[1]] - flows[at[0]]).mean()) * ns2.PAYLOAD_BITS / (end - start)
 
     def variation(flows: Series, scale: float) -> float:
         """Coefficient of variation of the rate over intervals of that length, mean over flows."""
@@ -103,7 +100,6 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
         return float((bins.std(axis=0) / bins.mean(axis=0)).mean())
 
     tfrc, tcp = delivered[:, : case.tfrc], delivered[:, case.tfrc :]
-    found = {"rate": rate(tfrc, case.warmup_s, case.duration_s)}
     if case.scenario == "tfrc-step":
         before, late, after = rate(tfrc, 20, 60), rate(tfrc, 80, 120), rate(tfrc, 160, 240)
         return {
@@ -113,6 +109,7 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
             "rate in the first 5 s of the loss": rate(tfrc, 60, 65),
             "rate in the first 10 s after it": rate(tfrc, 120, 130),
         }
+    found = {"rate": rate(tfrc, case.warmup_s, case.duration_s)}
     found |= {f"variation over {scale:g} s": variation(tfrc, scale) for scale in (0.5, 1, 2)}
     if tcp.shape[1]:
         found["rate of tcp"] = rate(tcp, case.warmup_s, case.duration_s)
@@ -131,9 +128,7 @@ def theirs(name: str) -> list[Quantities]:
 def run(case: Case, seed: int) -> Quantities:
     """One run of tfrc.tcl."""
     options = {**case.options, "seed": seed, "interval": INTERVAL}
-    command = ["ns", str(SCRIPT), *(f"{name}={value}" for name, value in options.items())]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return read(case, done.stdout.splitlines())
+    return read(case, ns2.printed(SCRIPT, options))
 
 
 def read(case: Case, lines: Iterable[str]) -> Quantities:
@@ -174,23 +169,17 @@ def of_replicate(case: Case, result: ackclock.Result, replicate: int) -> Quantit
 
 
 def recorded() -> dict[str, list[Quantities]]:
-    """What `main` wrote, by case."""
+    """What `ns2.record` wrote, by case."""
     found: dict[str, list[Quantities]] = json.loads(REFERENCE.read_text())["cases"]
     return found
 
 
-def main() -> int:
-    """Records ns-2 anew."""
-    if not ns2.installed():
-        print("ns is not installed (Debian and Ubuntu: apt-get install ns2)", file=sys.stderr)
-        return 3
-    measured = {
+def measured() -> dict[str, list[Quantities]]:
+    """Every case in ns-2, to six digits."""
+    return {
         name: [{key: float(f"{value:.6g}") for key, value in one.items()} for one in theirs(name)] for name in cases()
     }
-    text = json.dumps({"simulator": "ns-2.35", "command": COMMAND, "cases": measured}, indent=1)
-    REFERENCE.write_text(text + "\n")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ns2.record(REFERENCE, COMMAND, measured))

@@ -1,5 +1,4 @@
-# TFRC and TCP transfers from one host to another, over the path of path.tcl: an access link of 100 Mbit/s without delay, then one duplex link
-# with a drop-tail queue of LIMIT packets for the data, an endless one for the answers, DELAY seconds each way.
+# TFRC and TCP transfers from one host to another, over the path of network.tcl.
 #
 #   ns tfrc.tcl name=value ...
 #
@@ -11,7 +10,6 @@
 # loss        probabilities with which the link loses a data packet it has sent: a Tcl list {from probability ...}
 # duration    simulated seconds
 # start       transfers start uniformly within so many seconds
-# overhead    share by which ns-2's TFRC varies the gap between packets, and seconds for TCP
 # minrto      ns-2's minrto_ of TFRC, seconds: its t_RTO is a TCP's, and no less than this
 # interval    seconds between two lines of counts
 # seed        of ns-2's default generator
@@ -19,17 +17,12 @@
 # On standard output, at each interval: `count TIME delivered ...` with the packets that have reached each sink, TFRC flows first; at the end
 # `link arrivals N drops N`.
 
-source [file join [file dirname [info script]] ns2-tcp.tcl]
+set here [file dirname [info script]]
+source [file join $here ns2-tcp.tcl]
 
-array set option {tfrc 1 tcp 0 rate 100e6 delay 0.035 limit 1000 loss {} duration 200 start 0 overhead 0 minrto 0
+array set option {tfrc 1 tcp 0 rate 100e6 delay 0.035 limit 1000 loss {} duration 200 start 0 minrto 0
     interval 0.5 seed 1}
-foreach argument $argv {
-    if {![regexp {^([a-z]+)=(.*)$} $argument -> name value] || ![info exists option($name)]} {
-        puts stderr "no such option: $argument; there are: [lsort [array names option]]"
-        exit 2
-    }
-    set option($name) $value
-}
+source [file join $here network.tcl]
 Agent/TCP set overhead_ 0
 Agent/TFRC set packetSize_ 1000
 Agent/TFRC set useHeaders_ true;            # payload + headersize_ on the wire
@@ -50,7 +43,7 @@ Agent/TFRC set conservative_ false
 Agent/TFRC set maxHeavyRounds_ 0
 Agent/TFRC set voip_ 0
 Agent/TFRC set ecn_ 0
-Agent/TFRC set overhead_ $option(overhead)
+Agent/TFRC set overhead_ 0
 Agent/TFRCSink set packetSize_ 40
 Agent/TFRCSink set NumFeedback_ 1
 Agent/TFRCSink set algo_ 1;                 # weighted average of loss intervals
@@ -63,48 +56,26 @@ Agent/TFRCSink set numPkts_ 1;            # with 3 a report that comes before a 
 Agent/TFRCSink set AdjustHistoryAfterSS_ 1
 Agent/TFRCSink set ShortIntervals_ 0
 
-set ns [new Simulator]
-ns-random $option(seed)
-set source [$ns node]
-set router [$ns node]
-set destination [$ns node]
-$ns duplex-link $source $router 100Mb 0 DropTail
-$ns queue-limit $source $router 1000000
-$ns queue-limit $router $source 1000000
-$ns duplex-link $router $destination $option(rate) $option(delay) DropTail
-$ns queue-limit $router $destination $option(limit)
-$ns queue-limit $destination $router 1000000
-set queue [$ns monitor-queue $router $destination ""]
-# Behind the link: a lost packet has used its capacity.
 if {$option(loss) ne ""} {
     set model [new ErrorModel]
-    $model unit pkt
     $model set rate_ 0
     $model ranvar [new RandomVariable/Uniform]
-    $model drop-target [new Agent/Null]
-    $ns link-lossmodel $model $router $destination
+    lose $model
     foreach {from probability} $option(loss) { $ns at $from "$model set rate_ $probability" }
 }
 
-set starts [new RandomVariable/Uniform]
-$starts set min_ 0
-$starts set max_ $option(start)
 set sinks {}
 for {set i 0} {$i < $option(tfrc)} {incr i} {
     set sender [new Agent/TFRC]
     set sink [new Agent/TFRCSink]
-    $ns attach-agent $source $sender
-    $ns attach-agent $destination $sink
-    $ns connect $sender $sink
+    connect $sender $sink
     $ns at [$starts value] "$sender start"
     lappend sinks $sink
 }
 for {set i 0} {$i < $option(tcp)} {incr i} {
     set sender [new Agent/TCP/Sack1]
     set sink [new Agent/TCPSink/Sack1]
-    $ns attach-agent $source $sender
-    $ns attach-agent $destination $sink
-    $ns connect $sender $sink
+    connect $sender $sink
     set bulk [new Application/FTP]
     $bulk attach-agent $sender
     $ns at [$starts value] "$bulk start"

@@ -90,7 +90,7 @@ def figure(
     conclude: "Callable[[Mapping[str, Result]], Outcome]",
     runs: "Callable[[], Mapping[str, Run]]",
 ) -> Experiment:
-    """The record of a figure of a publication, by its number: `group` and `source` are those of all of its entries."""
+    """The record of a figure of a publication or guide, by its number; all of its entries have `group` and `source`."""
     return Experiment(
         f"{group}-figure-{number}", group, source, f"Figure {number}", question, says, cost_s, conclude, runs
     )

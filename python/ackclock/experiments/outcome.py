@@ -87,8 +87,7 @@ class Cell:
         cls, row: tuple[str, ...], quantity: str, text: str, ours: float, share: float = 0.0, excepted: str = ""
     ) -> "Cell":
         """A cell whose numbers may be half of the last digit that is written apart, or that share of the number."""
-        last_digit = 10.0 ** int(Decimal(text).as_tuple().exponent)
-        return cls(row, quantity, text, ours, max(last_digit / 2, share * abs(float(text))), excepted)
+        return cls(row, quantity, text, ours, max(_half_of_last_digit(text), share * abs(float(text))), excepted)
 
     @classmethod
     def simulated(
@@ -96,6 +95,12 @@ class Cell:
     ) -> "Cell":
         """A cell whose number is a mean over replicates."""
         return cls(row, quantity, text, ours.mean, within, excepted, ours.half_width)
+
+    @classmethod
+    def within_interval(cls, row: tuple[str, ...], quantity: str, text: str, ours: Interval) -> "Cell":
+        """A cell whose number is a mean over replicates: the other is to be in its interval, but for the last digit."""
+        chance = ours.half_width if isfinite(ours.half_width) else 0.0
+        return cls.simulated(row, quantity, text, ours, max(_half_of_last_digit(text), chance))
 
     @property
     def theirs(self) -> float:
@@ -112,6 +117,10 @@ class Cell:
     def relative_difference(self) -> float:
         """Ours above theirs, as a share of theirs."""
         return self.ours / self.theirs - 1 if self.theirs else float("nan")
+
+
+def _half_of_last_digit(text: str) -> float:
+    return float(10.0 ** int(Decimal(text).as_tuple().exponent) / 2)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ackclock import metrics, plot
 from ackclock.experiments.outcome import Table
-from ackclock.metrics import Interval, by_replicate, interval
+from ackclock.metrics import Interval, Metric, by_replicate, interval
 from ackclock.result import Result
 from ackclock.summary import written_interval
 
@@ -14,9 +14,10 @@ from ackclock.summary import written_interval
 Rows = dict[tuple[str, ...], dict[str, Interval]]
 
 
-def of_replicates(result: Result, name: str, subject: str, point: int = 0) -> list[float]:
-    """A metric of a flow or hop at a point, of each replicate, in the unit it is shown in."""
-    what = metrics.metric(name)
+def of_replicates(result: Result, what: str | Metric, subject: str, point: int = 0) -> list[float]:
+    """A metric, or that of a name, of a flow or hop at a point, of each replicate, in the unit it is shown in."""
+    if isinstance(what, str):
+        what = metrics.metric(what)
     return [value * what.shown_per_unit for value in by_replicate(result, what)[point, subject].values()]
 
 

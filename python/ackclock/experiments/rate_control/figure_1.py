@@ -16,19 +16,18 @@ from ackclock.experiments.rate_control.senders import (
     SENDERS,
     TFRC,
     TFRCP,
+    WITHIN,
     Sender,
     entry,
     flow,
     hops,
     settings,
 )
-from ackclock.experiments.replicates import Rows, curve, measured, quotient
+from ackclock.experiments.replicates import Rows, curve, measured, of_replicates, quotient
 from ackclock.experiments.scenarios import scenario
 from ackclock.metrics import (
     TIME_SCALES_S,
     Interval,
-    Metric,
-    by_replicate,
     equivalence_of,
     interval,
     rate_ratio,
@@ -55,8 +54,6 @@ SAID = {
     "Reno": ("0.38", "0.33", "0.20", "0.98"),
     "CUBIC": ("0.29", "0.26", "0.19", "1.31"),
 }
-#: About the half-width of the intervals.
-NEAR = 0.05
 
 #: Of replicates, by sender and time scale.
 Variations = Mapping[str, Mapping[float, list[float]]]
@@ -78,7 +75,7 @@ def _scenario(sender: Sender) -> Scenario:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """The coefficient of variation, by time scale; and who gets how much."""
     variations: Variations = {
-        label: {scale: _values(result, rate_variation(scale), OTHER) for scale in TIME_SCALES_S}
+        label: {scale: of_replicates(result, rate_variation(scale), OTHER) for scale in TIME_SCALES_S}
         for label, result in results.items()
     }
     rows: Rows = {
@@ -86,7 +83,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     shares: Rows = {
         (label,): {
-            F: interval(_values(result, rate_ratio(OTHER, BESIDE), OTHER)),
+            F: interval(of_replicates(result, rate_ratio(OTHER, BESIDE), OTHER)),
             f"equivalence to Reno, {SCALE_S:g} s": _equivalence(result, BESIDE),
             f"equivalence among themselves, {SCALE_S:g} s": _equivalence(result, OTHER),
         }
@@ -97,7 +94,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         measured("Shares beside Reno", ("sender",), shares),
     )
     cells = tuple(_cells(rows, shares))
-    comparison = Comparison("Smoothness and shares", Origin.STATED, ("sender",), cells, f"within {NEAR:g}")
+    comparison = Comparison("Smoothness and shares", Origin.STATED, ("sender",), cells, WITHIN)
     own = {"buffer": f"{BUFFER_PACKETS} packets", "senders": f"{EACH} of a kind beside {EACH} Reno senders"}
     return Outcome(
         Verdict(Kind.REPRODUCED), (comparison,), partial(_draw, variations), _claims(variations), settings(own), tables
@@ -108,15 +105,11 @@ def _cells(rows: Rows, shares: Rows) -> Iterator[Cell]:
     for label, texts in SAID.items():
         ours = {f"{scale:g} s": rows[label,][f"{scale:g} s"] for scale in SAID_SCALES_S} | {F: shares[label,][F]}
         for (name, value), text in zip(ours.items(), texts, strict=True):
-            yield Cell.simulated((label,), name, text, value, NEAR)
-
-
-def _values(result: Result, what: Metric, subject: str) -> list[float]:
-    return list(by_replicate(result, what)[0, subject].values())
+            yield Cell.within_interval((label,), name, text, value)
 
 
 def _equivalence(result: Result, beside: str) -> Interval:
-    return interval(_values(result, equivalence_of(OTHER, beside, SCALE_S), f"{OTHER} and {beside}"))
+    return interval(of_replicates(result, equivalence_of(OTHER, beside, SCALE_S), f"{OTHER} and {beside}"))
 
 
 def _claims(variations: Variations) -> tuple[Claim, ...]:

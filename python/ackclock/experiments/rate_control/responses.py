@@ -61,12 +61,6 @@ def rates(results: Mapping[str, Result], of: str = "sent") -> Rates:
     }
 
 
-def between(found: Array, from_s: float, until_s: float) -> tuple[Array, Array]:
-    """The ends of the intervals in a time, and the rates in them."""
-    within = (from_s - 1e-6 <= EDGES_S) & (until_s + 1e-6 >= EDGES_S)
-    return EDGES_S[within], found[:, within[:-1] & within[1:]]
-
-
 def draw(title: str, found: Rates, change: Change) -> Callable[[], Figure]:
     """Rates over time, means over replicates."""
     return partial(_draw, title, found, change)

@@ -13,6 +13,8 @@ SOURCE = "ackclock, guide “Rate control by equation”, 2026"
 entry = partial(figure, GROUP, SOURCE)
 
 REPLICATES = 5
+#: How near the guide's numbers are to be.
+WITHIN = "within the 95 % interval, or half of the last digit"
 #: On the wire, in all, and what of it is header: as of Linux's TCP, with timestamps.
 PACKET_BYTES, HEADER_BYTES = 1500, 52
 #: One way.

@@ -57,7 +57,9 @@ def _draw(fc: Mapping[str, ByLoad], beside: Mapping[str, ByLoad]) -> Figure:
     drawn = {**lines, first: beside[first], **fc}
     curves = [plot.Curve("1: all get the same", [LOADS[0], LOADS[-1]], [1, 1], "reference")]
     curves += [friendliness.by_label(label, list(values), values) for label, values in drawn.items()]
-    return plot.curves(curves, X_LABEL, "FC: most over least goodput (ratio)", "Senders of a kind among themselves")
+    y_label, title = "FC: most over least goodput (ratio)", "Senders of a kind among themselves"
+    # It is never below 1.
+    return plot.curves(curves, X_LABEL, y_label, title, y_from=0.9)
 
 
 EXPERIMENT = entry(

@@ -13,7 +13,19 @@ from ackclock.experiments.outcome import Band, Claim, Origin, Table
 from ackclock.experiments.replicates import Rows, curve, measured
 from ackclock.experiments.tfrcp.paper import CLOSE, EVERY
 from ackclock.experiments.tfrcp.path import BOTTLENECK, CENTRAL, Path, guesses
-from ackclock.experiments.tfrcp.senders import FEW_LOADS, LOADS, OF_TODAY, OTHER, TCP, TFRC, Mix, Sender, always
+from ackclock.experiments.tfrcp.senders import (
+    FEW_LOADS,
+    LOADS,
+    OF_TODAY,
+    OTHER,
+    STAGGERED,
+    TCP,
+    TFRC,
+    Mix,
+    Sender,
+    Starts,
+    always,
+)
 from ackclock.metrics import Interval, Metric, by_replicate, closeness, interval, rate_ratio
 from ackclock.result import Result
 from ackclock.summary import written_interval
@@ -40,7 +52,7 @@ class Study:
     paper: tuple[Sender, ...]
     probed: tuple[Sender, ...]
     at: Callable[[Path], Callable[[int], Path]] = always
-    starts: str | None = None
+    starts: Starts = STAGGERED
 
     def runs(self) -> Mapping[str, Run]:
         """Everybody at every load on the path of the figure, and those that are probed at few on the others."""
@@ -58,13 +70,11 @@ class Study:
         of = {one.label: results[self._name(one, CENTRAL)] for one in (*self.paper, *OF_TODAY)}
         return {label: by_load(result, what, LOADS, subject) for label, result in of.items()}
 
-    def guessed(self, results: Results, what: Metric, subject: str = OTHER) -> dict[Path, dict[str, ByLoad]]:
+    def guessed(self, results: Results, what: Metric) -> dict[Path, dict[str, ByLoad]]:
         """The same of those that are probed, at few loads, by the guess."""
         return {
             path: {
-                one.label: by_load(
-                    results[self._name(one, path)], what, LOADS if path == CENTRAL else FEW_LOADS, subject
-                )
+                one.label: by_load(results[self._name(one, path)], what, LOADS if path == CENTRAL else FEW_LOADS)
                 for one in (*self.probed, TFRC)
             }
             for path in guesses()
@@ -82,9 +92,11 @@ class Study:
 
 
 def by_load(result: Result, what: Metric, loads: Sequence[int], subject: str = OTHER) -> ByLoad:
-    """Replicates of a metric, by load."""
+    """Replicates of a metric, in the unit it is shown in, by load."""
     values = by_replicate(result, what)
-    return {load: list(values[point, subject].values()) for point, load in enumerate(loads)}
+    return {
+        load: [one * what.shown_per_unit for one in values[point, subject].values()] for point, load in enumerate(loads)
+    }
 
 
 FRIENDLINESS = rate_ratio(OTHER, TCP)
@@ -149,8 +161,8 @@ def f_columns(values: ByLoad) -> dict[str, tuple[Interval, Band]]:
     return {"mean": (over_loads(values, FEW_LOADS), CLOSE)} | points
 
 
-def whatever_is_guessed(guessed: Mapping[Path, Mapping[str, ByLoad]], documented: bool) -> Claim:
-    """Whether F of the paper's senders is close to 1 with every guess."""
+def whatever_is_guessed(guessed: Mapping[Path, Mapping[str, ByLoad]]) -> Claim:
+    """Whether F of the paper's senders is close to 1 with every guess: it is not."""
     means = [
         over_loads(values, FEW_LOADS).mean
         for of in guessed.values()
@@ -160,7 +172,7 @@ def whatever_is_guessed(guessed: Mapping[Path, Mapping[str, ByLoad]], documented
     met = sum(CLOSE.holds(one) for one in means)
     said = f"F is close to 1 whatever is guessed: the mean over N = {', '.join(map(str, FEW_LOADS))}"
     found = f"{met} of {len(means)} means are; they go from {min(means):.2f} to {max(means):.2f}"
-    return Claim(said, found, met == len(means), documented, Origin.INFERRED, str(CLOSE))
+    return Claim(said, found, met == len(means), False, Origin.INFERRED, str(CLOSE))
 
 
 def starred(value: Interval, band: Band) -> str:
@@ -179,22 +191,23 @@ def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
 
 def losses(study: Study, results: Results) -> Table:
     """What the bottleneck dropped of all data that came, by load."""
-    shares = study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK)
-    percent = {
-        label: {load: [100 * one for one in of] for load, of in values.items()} for label, values in shares.items()
-    }
-    return table("Dropped at the bottleneck, %", percent)
+    return table("Dropped at the bottleneck, %", study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK))
 
 
-def draw(title: str, found: Mapping[str, ByLoad], y_label: str = F_LABEL) -> Callable[[], Figure]:
-    """The figure of what is tabled."""
-    return partial(_draw, title, found, y_label)
+def draw(
+    title: str, found: Mapping[str, ByLoad], x_label: str = X_LABEL, where: Mapping[str, Sequence[float]] | None = None
+) -> Callable[[], Figure]:
+    """F of every sender, by load; or, of every sender, by what a load comes to."""
+    return partial(_draw, title, found, x_label, {label: list(of) for label, of in found.items()} | dict(where or {}))
 
 
-def _draw(title: str, found: Mapping[str, ByLoad], y_label: str) -> Figure:
-    curves = [plot.Curve("1: as much as TCP", [LOADS[0], LOADS[-1]], [1, 1], "reference")]
-    curves += [by_label(label, list(values), values) for label, values in found.items()]
-    return plot.curves(curves, X_LABEL, y_label, title)
+def _draw(
+    title: str, found: Mapping[str, ByLoad], x_label: str, where: Mapping[str, Sequence[float]]
+) -> Figure:  # fmt: skip
+    ends = [min(map(min, where.values())), max(map(max, where.values()))]
+    curves = [plot.Curve("1: as much as TCP", ends, [1, 1], "reference")]
+    curves += [by_label(label, where[label], values) for label, values in found.items()]
+    return plot.curves(curves, x_label, F_LABEL, title)
 
 
 def by_label(label: str, x: Sequence[float], values: ByLoad) -> plot.Curve:

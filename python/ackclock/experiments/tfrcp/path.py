@@ -1,6 +1,6 @@
 """The topology of the paper, Figure 1: one drop-tail bottleneck that all flows share, and ample links elsewhere."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import floor
 
@@ -70,9 +70,9 @@ CENTRAL = Path()
 PACKET_BYTES, DELAYS_S, PIPES = (1000, 500), (0.02, 0.05, 0.1), (4.0, 1.0)
 
 
-def guesses(of: Path = CENTRAL) -> list[Path]:
-    """A path with every length of packets, delay and buffer."""
+def guesses() -> list[Path]:
+    """Every length of packets, delay and buffer."""
     return [
-        replace(of, packet_bytes=packet, delay_s=delay, pipes=pipes)
+        Path(packet_bytes=packet, delay_s=delay, pipes=pipes)
         for packet, delay, pipes in product(PACKET_BYTES, DELAYS_S, PIPES)
     ]

@@ -17,15 +17,18 @@ from ackclock.experiments.outcome import Band, Claim, Origin, Outcome, Table
 from ackclock.experiments.replicates import curve, quotient
 from ackclock.experiments.scenarios import Tree
 from ackclock.experiments.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_load
-from ackclock.experiments.tfrcp.paper import CLOSE, GROUP, SOURCE, reading
+from ackclock.experiments.tfrcp.paper import CLOSE, GROUP, SOURCE, missed
 from ackclock.experiments.tfrcp.path import CENTRAL, Path
 from ackclock.experiments.tfrcp.senders import (
     DURATION_S,
     OTHER,
     RENO,
     REPLICATES,
+    STAGGERED,
+    TOGETHER,
     Mix,
     Sender,
+    Starts,
     always,
     one_path,
     s1,
@@ -55,6 +58,7 @@ class Reading:
         reno: Of TCP's transport.
         duration_s: Of a run.
         replicates: How many.
+        starts: When senders start.
     """
 
     name: str
@@ -63,6 +67,7 @@ class Reading:
     reno: Tree = field(default_factory=dict)
     duration_s: float = DURATION_S
     replicates: int = REPLICATES
+    starts: Starts = STAGGERED
 
     @property
     def senders(self) -> dict[str, Sender]:
@@ -77,7 +82,7 @@ class Reading:
         """A sender beside TCP."""
         reno = Sender(RENO.label, RENO.transport | self.reno)
         return Mix(
-            sender, always(self.path), LOADS, reno=reno, duration_s=self.duration_s, replicates=self.replicates
+            sender, always(self.path), LOADS, self.starts, reno, self.duration_s, self.replicates
         )  # fmt: skip
 
 
@@ -100,6 +105,9 @@ ALONE = (
     *(Reading(f"r0 = {one} packets/s", tfrcp={"initial_rate": f"{one} packets/s"}) for one in R0),
     Reading("runs of 200 s", duration_s=200.0),
     Reading("runs of 5000 s", duration_s=5000.0),
+    # Rounds of constant length are in step for ever, as far as senders start together.
+    Reading("all start at once", starts=TOGETHER),
+    Reading("starts within 6 s", starts=("0 s", "6 s")),
     Reading("packets of 250 B", replace(CENTRAL, packet_bytes=250), replicates=FEW_REPLICATES),
 )
 
@@ -132,11 +140,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     claims = (*_of_r0(alone), *_of_2b(alone | named))
     tables = (_table("One thing at a time", alone), _table("Delay, buffer and b", named))
     went_in = settings(results, *one_path())
-    verdict = reading(
-        "48 readings",
-        "none has Figure 2b whole: F grows with load and K only at 5 ms, or at 20 ms with a buffer of one "
-        "bandwidth-delay product, and with M = 2 s it is as large there: what makes it large is a buffer of a few "
-        "packets, and with K = 10 it is less, rounds being shorter than a timeout",
+    verdict = missed(
+        f"of {len(ALONE) + len(GRID)} readings none has Figure 2b whole: F grows with load and K only at 5 ms, or at "
+        "20 ms with a buffer of one bandwidth-delay product, and with M = 2 s it is as large there: what makes it "
+        "large is a buffer of a few packets, and with K = 10 it is less, rounds being shorter than a timeout"
     )
     return Outcome(verdict, (), partial(_draw, grid), claims, went_in, tables)
 

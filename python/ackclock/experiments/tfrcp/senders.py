@@ -22,8 +22,10 @@ DURATION_S = 1000.0
 LOADS = (10, 20, 30, 40, 50)
 #: The ends and the middle, for what is asked with every guess.
 FEW_LOADS = (10, 30, 50)
-STAGGERED = ["0 s", "1 s"]
-TOGETHER = "0 s"
+#: When senders start: uniform between two moments, or at one.
+Starts = str | tuple[str, str]
+STAGGERED: Starts = ("0 s", "1 s")
+TOGETHER: Starts = "0 s"
 
 #: The names of the two groups.
 TCP, OTHER = "TCP", "other"
@@ -108,7 +110,7 @@ class Mix:
     other: Sender
     path: Callable[[int], Path]
     loads: Sequence[int] = LOADS
-    starts: Any = None
+    starts: Starts = STAGGERED
     reno: Sender = RENO
     duration_s: float = DURATION_S
     replicates: int = REPLICATES
@@ -131,10 +133,10 @@ class Mix:
         return scenario(name, first, flows, {",".join(swept): points}, self.duration_s, self.replicates)
 
     def _flow(self, name: str, sender: Sender, path: Path) -> Tree:
-        return flow(name, sender, path, STAGGERED if self.starts is None else self.starts)
+        return flow(name, sender, path, self.starts)
 
 
-def flow(name: str, sender: Sender, path: Path, starts: Any = STAGGERED, count: int = 1) -> Tree:
+def flow(name: str, sender: Sender, path: Path, starts: Starts = STAGGERED, count: int = 1) -> Tree:
     """A flow group over a path."""
     return {"name": name, "count": count, "transport": sender.on(path), "start": starts} | ROUTE
 
@@ -178,17 +180,17 @@ def settings(
     )  # fmt: skip
 
 
-def guessed_of(*names: str, path: Path = CENTRAL) -> list[Setting]:
-    """What is guessed of the path, by name."""
+def guessed_of(*names: str) -> list[Setting]:
+    """What is guessed of the central path, by name."""
     of = {
-        "delay": f"{path.delay_s * 1000:g} ms one way; 20, 50 and 100 ms in the table",
-        "buffer": f"{path.pipes:g} bandwidth-delay products, {path.buffer_packets} packets; 1 and 4 in the table",
-        "packets": f"{path.packet_bytes} bytes, {HEADER_BYTES} of them header, of all alike; 1000 and 500 in the table",
+        "delay": f"{CENTRAL.delay_s * 1000:g} ms one way; 20, 50 and 100 ms in the table",
+        "buffer": f"{CENTRAL.pipes:g} bandwidth-delay products, {CENTRAL.buffer_packets} packets; 1 and 4 in the table",
+        "packets": f"{CENTRAL.packet_bytes} bytes, {HEADER_BYTES} of them header, all alike; 1000 and 500 in the table",
     }
     return [Setting(name, of[name], Origin.GUESSED) for name in names]
 
 
-def one_path(path: Path = CENTRAL) -> tuple[Setting, ...]:
+def one_path() -> tuple[Setting, ...]:
     """Of figures whose bottleneck is the same at every load."""
-    bottleneck = Setting("bottleneck", f"{path.rate}, drop-tail, the same at every load (T1)", Origin.INFERRED)
-    return (bottleneck, *guessed_of("delay", "buffer", "packets", path=path))
+    bottleneck = Setting("bottleneck", f"{CENTRAL.rate}, drop-tail, the same at every load (T1)", Origin.INFERRED)
+    return (bottleneck, *guessed_of("delay", "buffer", "packets"))
