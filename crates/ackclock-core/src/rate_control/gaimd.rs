@@ -1,16 +1,15 @@
 //! General AIMD on a rate: TCP's additive increase and multiplicative decrease without its window, after the Rate Adaptation Protocol.
 
-use super::acknowledging::{Acknowledging, MOST};
+use super::acknowledging::Acknowledging;
 use super::log::{Log, News};
-use super::{Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, Sent};
+use super::{Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, Sent, check};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
 use crate::registry::{Element, Recipe};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,42 +51,16 @@ impl Element<RateControlKind> for Gaimd {
     const REFERENCE: &'static str = "Rejaie, Handley, Estrin 1999, INFOCOM; Yang, Lam 2000, ICNP";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        let refuse =
-            |field: &str, value: serde_json::Value, remedy: &str| Err(Error::new(field, &value, remedy));
         if !(self.increase > 0.0 && self.increase.is_finite()) {
-            return refuse(
-                "increase",
-                json!(self.increase),
-                "is no growth; write for example 1",
-            );
+            return check::refuse("increase", self.increase, "is no growth; write for example 1");
         }
         if !(self.decrease > 0.0 && self.decrease < 1.0) {
-            return refuse(
-                "decrease",
-                json!(self.decrease),
-                "is no share; write for example 0.5",
-            );
+            return check::refuse("decrease", self.decrease, "is no share; write for example 0.5");
         }
-        if !(1..MOST).contains(&self.duplicate_threshold) {
-            let remedy = "is no number of packets; write one from 1 to 63, for example 3";
-            return refuse("duplicate_threshold", json!(self.duplicate_threshold), remedy);
-        }
-        if !(1..=MOST).contains(&self.vector) {
-            return refuse(
-                "vector",
-                json!(self.vector),
-                "is no number of bits; write one from 1 to 64",
-            );
-        }
-        for (field, span) in [
-            ("initial_rtt", self.initial_rtt),
-            ("rto_minimum", self.rto_minimum),
-        ] {
-            if span == Span::ZERO {
-                return refuse(field, json!(span), "is no time; write for example \"200 ms\"");
-            }
-        }
-        Ok(())
+        check::duplicate_threshold(self.duplicate_threshold)?;
+        check::vector(self.vector)?;
+        check::time("initial_rtt", self.initial_rtt, "500 ms")?;
+        check::time("rto_minimum", self.rto_minimum, "200 ms")
     }
 }
 
@@ -102,8 +75,6 @@ impl Recipe<RateControlKind> for Gaimd {
 
 /// The slowest rate, in packets per second: one in 64 s, as RFC 5348 section 4.3 has it, or nothing would ever tell that the path is there again.
 const SLOWEST: f64 = 1.0 / 64.0;
-/// The shortest round-trip time that the rate grows by: no path has less, and a timer that goes off after nothing would never be done.
-const SHORTEST_RTT: Span = Span::from_micros(1);
 
 #[derive(Debug)]
 struct GaimdSender {
@@ -151,8 +122,7 @@ impl GaimdSender {
     }
 
     fn round_trip(&self) -> Span {
-        let rtt = self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt);
-        rtt.max(SHORTEST_RTT)
+        self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt)
     }
 
     /// Less, unless that has been done since the packet was sent. The next step of growth is a round trip away.
@@ -259,7 +229,7 @@ impl RateControl for GaimdSender {
 mod tests {
     use super::*;
     use crate::rate_control::testing::{Dialogue, Way};
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     const RTT: f64 = 0.1;
 

@@ -10,6 +10,7 @@ use crate::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
 pub mod acknowledging;
+mod check;
 pub mod equation;
 pub mod gaimd;
 #[cfg(test)]
@@ -19,6 +20,9 @@ mod log;
 mod testing;
 pub mod tfrc;
 pub mod tfrcp;
+
+/// The shortest round-trip time that is reckoned with: controls divide by it, and have timers of its length, by which time must go on. No clock of a host is finer.
+pub const SHORTEST_RTT: Span = Span::from_micros(1);
 
 /// A packet has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +68,9 @@ pub struct Feedback {
 }
 
 impl Feedback {
-    /// The round-trip time that it measures.
+    /// The round-trip time that it measures, at least [`SHORTEST_RTT`].
     pub fn rtt(&self, now: Time) -> Span {
-        now.since(self.echo + self.held)
+        now.since(self.echo + self.held).max(SHORTEST_RTT)
     }
 }
 

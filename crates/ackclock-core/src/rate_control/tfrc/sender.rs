@@ -113,13 +113,13 @@ impl TfrcSender {
     }
 
     fn restart_timer(&mut self, now: Time) {
-        self.nofeedback = now + self.timeout.max(Span::from_nanos(1));
+        self.nofeedback = now + self.timeout;
         self.idle = true;
     }
 
     /// Section 4.3, steps 1 and 2, and what section 4.5 keeps.
     fn measure(&mut self, sample: Span) -> RoundTrip {
-        let sample = sample.max(Span::from_nanos(1)).as_seconds();
+        let sample = sample.as_seconds();
         let root = libm::sqrt(sample);
         let q = self.parameters.rtt_filter;
         let round_trip = match self.round_trip {

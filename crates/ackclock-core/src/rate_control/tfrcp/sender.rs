@@ -165,7 +165,7 @@ impl TfrcpSender {
     /// r of the next round. One without news (M < B, or nothing sent) says nothing: the rate stays.
     fn next_rate(&mut self) -> f64 {
         let (round, rtt) = (self.round, self.rtt.smoothed().unwrap_or(self.rtt.rto()));
-        let rtt = rtt.as_seconds().max(1e-9);
+        let rtt = rtt.as_seconds();
         let Some(p) = round.loss_rate() else {
             self.mode = "unchanged";
             return round.rate;

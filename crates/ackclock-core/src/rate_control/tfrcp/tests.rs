@@ -9,6 +9,7 @@ use crate::streams::Streams;
 use crate::units::Time;
 use proptest::prelude::*;
 use proptest::strategy::Strategy as Generate;
+use serde_json::Value;
 
 const RTT: f64 = 0.1;
 
