@@ -274,8 +274,7 @@ impl Flow {
         self.marked += u64::from(if more < 1 << 31 { more } else { 0 });
         let feedback = Feedback {
             sequence: ack.sequence,
-            // No clock is so fine that nothing takes no time, and controls divide by it.
-            echo: sent.at.min(Time::from_nanos(now.as_nanos().saturating_sub(1000))),
+            echo: sent.at,
             held,
             received: Received {
                 bits: if ack.width == 0 { 0 } else { ack.vector },
