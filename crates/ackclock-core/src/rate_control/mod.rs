@@ -121,10 +121,10 @@ pub struct RateState {
     pub loss_event_rate: f64,
     /// What it thinks it is doing.
     pub mode: &'static str,
-    /// Packets it holds lost.
-    pub lost: u64,
-    /// Packets that it had held lost when news came that they had arrived.
-    pub spurious_losses: u64,
+    /// Packets it holds lost; nothing if it is the receiver who keeps count.
+    pub lost: Option<u64>,
+    /// Packets that it had held lost when news came that they had arrived; likewise.
+    pub spurious_losses: Option<u64>,
     /// Expirations of the timer for want of feedback.
     pub timeouts: u64,
     /// The last round-trip time measured.

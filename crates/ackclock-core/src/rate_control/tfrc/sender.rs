@@ -325,13 +325,13 @@ impl RateControl for TfrcSender {
     }
 
     fn state(&self) -> RateState {
-        let (lost, spurious_losses) = self.measuring.as_ref().map_or((0, 0), Measuring::losses);
+        let losses = self.measuring.as_ref().map(Measuring::losses);
         RateState {
             rate: self.instantaneous_rate(),
             loss_event_rate: self.round_trip.map_or(f64::NAN, |_| self.loss_event_rate),
             mode: self.mode(),
-            lost,
-            spurious_losses,
+            lost: losses.map(|(lost, _)| lost),
+            spurious_losses: losses.map(|(_, spurious)| spurious),
             timeouts: self.timeouts,
             rtt: self
                 .round_trip
