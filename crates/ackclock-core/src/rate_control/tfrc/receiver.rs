@@ -81,6 +81,7 @@ impl TfrcReceiver {
             .on_arrival(at, data.sequence, data.marked, rtt, &first_interval);
         if is_first || self.rtt.is_none() {
             self.answer(now, 0.0); // section 6.3
+            self.receive_rate.restart(now);
         }
         if self.timer.is_never() && !self.silent && self.rtt.is_some() {
             self.restart(now);

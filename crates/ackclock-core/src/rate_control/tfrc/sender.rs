@@ -286,6 +286,9 @@ impl RateControl for TfrcSender {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        if feedback.sequence >= self.packets {
+            return; // of a packet that has never been sent
+        }
         let rtt = self.carried_rtt();
         match (&mut self.measuring, feedback.report) {
             (Some(own), _) => {
