@@ -91,6 +91,8 @@ struct GaimdSender {
     arrived: u64,
     /// Losses of packets before this number have been reacted to.
     reacted_before: u64,
+    /// Whether the application, and not the rate, has limited what was sent last.
+    data_limited: bool,
     marked: u64,
     lost: u64,
     spurious: u64,
@@ -112,6 +114,7 @@ impl GaimdSender {
             log: Log::default(),
             arrived: 0,
             reacted_before: 0,
+            data_limited: false,
             marked: 0,
             lost: 0,
             spurious: 0,
@@ -152,8 +155,9 @@ impl RateControl for GaimdSender {
         self.step_end = now + self.round_trip();
     }
 
-    fn on_sent(&mut self, now: Time, _sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &Sent) {
         self.log.push(now + self.rtt.rto());
+        self.data_limited = sent.data_limited;
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
@@ -195,8 +199,8 @@ impl RateControl for GaimdSender {
         }
         if self.step_end <= now {
             let rtt = self.round_trip();
-            // A rate grows where there is news that packets arrive.
-            if self.arrived > self.reacted_before || self.reacted_before == 0 && self.arrived > 0 {
+            // A rate grows where there is news that packets arrive, and where it is made use of.
+            if self.arrived > self.reacted_before && !self.data_limited {
                 self.rate += self.parameters.increase / rtt.as_seconds();
             }
             self.step_end = now + rtt;
@@ -228,6 +232,7 @@ impl RateControl for GaimdSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rate_control::Received;
     use crate::rate_control::testing::{Dialogue, Way};
     use serde_json::{Value, json};
 
@@ -289,6 +294,38 @@ mod tests {
             let state = path.sender.state();
             assert!(state.lost >= Some(10) && state.timeouts == 0, "{state:?}");
         }
+    }
+
+    /// RAP has always data. A rate that nobody makes use of says nothing about the path, and would take long to come down from.
+    #[test]
+    fn it_does_not_grow_while_the_application_limits_it() {
+        let mut sender = GaimdSender::new(Gaimd::default(), Bytes(1000));
+        sender.start(Time::ZERO);
+        let mut rates = Vec::new();
+        for sequence in 0..100 {
+            let now = Time::ZERO + Span::from_millis(100) * sequence;
+            sender.handle_timeout(now);
+            let data_limited = sequence >= 50;
+            let length = Bytes(1000);
+            sender.on_sent(
+                now,
+                &Sent {
+                    sequence,
+                    length,
+                    data_limited,
+                },
+            );
+            let feedback = Feedback {
+                sequence,
+                echo: now,
+                received: Received { bits: 1, width: 1 },
+                ..Feedback::default()
+            };
+            sender.on_feedback(now + Span::from_millis(99), &feedback);
+            rates.push(sender.clocking().packets_per_s);
+        }
+        assert!(rates[49] > rates[1] + 40.0 / RTT, "{rates:?}");
+        assert_eq!(rates[99], rates[50], "{rates:?}");
     }
 
     /// A saw-tooth between w and w/2 packets in a round trip loses one of 3/8 w² (Mathis 1997).
