@@ -256,6 +256,43 @@ fn a_round_trip_of_no_time_leaves_timers_that_end() {
     }
 }
 
+/// What cannot be is not believed: an answer to a packet that has never been sent.
+#[test]
+fn an_answer_to_nothing_changes_nothing() {
+    for tree in entries().flat_map(variants) {
+        let mut told = Told::new(&tree, 1000);
+        (0..10).for_each(|_| told.packet_at_once());
+        let shown = |told: &Told| {
+            let sender = &told.sender;
+            format!(
+                "{:?} {:?} {:?}",
+                sender.state(),
+                sender.clocking(),
+                sender.poll_timeout()
+            )
+        };
+        let before = shown(&told);
+        told.now = told.now + Span::from_millis(1);
+        for back in [-1, -100, i64::MIN] {
+            told.tell(&Signal::Feedback {
+                back,
+                echo: None,
+                held: 0,
+                received: Received {
+                    bits: u64::MAX,
+                    width: 64,
+                },
+                marked: 5,
+                report: Some(Report {
+                    receive_rate: 1.0,
+                    loss_event_rate: 0.5,
+                }),
+            });
+            assert_eq!(shown(&told), before, "{tree}");
+        }
+    }
+}
+
 /// With nothing more to answer, a receiver has nothing more to wait for.
 #[test]
 fn a_receiver_falls_silent_with_its_sender() {

@@ -120,3 +120,31 @@ impl Measuring {
 fn shifted(bits: u128, by: u64) -> u128 {
     if by < REMEMBERED { bits << by } else { 0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// However answers overtake each other.
+        #[test]
+        fn each_packet_is_news_once(answers in prop::collection::vec((0..400_u64, any::<u64>(), 0..=64_u8), 1..60)) {
+            let mut measuring = Measuring::new(&Tfrc::default());
+            let mut known = BTreeSet::new();
+            let mut highest = 0;
+            for (sequence, bits, width) in answers {
+                highest = highest.max(sequence);
+                let received = Received { bits, width };
+                let told = received.numbers(sequence).filter(|number| number + REMEMBERED > highest);
+                let expected: BTreeSet<u64> = told.filter(|number| !known.contains(number)).collect();
+                let news = measuring.news(&Feedback { sequence, received, ..Feedback::default() });
+                let is_news = |number: &u64| news >> (highest - number) & 1 == 1;
+                let found: BTreeSet<u64> = (highest.saturating_sub(REMEMBERED - 1)..=highest).filter(is_news).collect();
+                prop_assert_eq!(&found, &expected);
+                known.extend(expected);
+            }
+        }
+    }
+}

@@ -51,6 +51,11 @@ impl ReceiveRate {
         }
     }
 
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        self.arrivals.len()
+    }
+
     /// The feedback timer starts, or there was nothing to be said until now.
     pub fn restart(&mut self, now: Time) {
         self.expired = now;

@@ -187,3 +187,29 @@ impl RateReceiver for TfrcReceiver {
         Some(feedback)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    /// RFC 5348 section 6.3 has each packet answered as long as none says R. A sender that never does must not be remembered in full.
+    #[test]
+    fn without_a_round_trip_time_little_is_remembered() {
+        let mut receiver = TfrcReceiver::new(&Tfrc::default());
+        for sequence in 0..10_000 {
+            let now = Time::from_nanos(sequence * 1_000_000);
+            let data = Arrived {
+                sequence,
+                sent_at: now,
+                length: Bytes(1000),
+                rtt: None,
+                marked: false,
+            };
+            receiver.on_data(now, &data);
+            assert!(receiver.poll_feedback(now).is_some());
+        }
+        // Two seconds, of a packet in each millisecond.
+        assert!(receiver.receive_rate.remembered() <= 2 * 1000 + 2);
+    }
+}
