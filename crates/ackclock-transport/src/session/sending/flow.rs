@@ -364,7 +364,12 @@ impl Flow {
         });
     }
 
-    pub fn write(&mut self, now: Time, length: usize) {
+    /// The application writes, while so many bytes wait.
+    pub fn write(&mut self, now: Time, length: usize, waiting: usize) {
+        if waiting < self.payload {
+            // A turn that there was no data for is lost, and none of what is caught up.
+            self.told = self.told.max(now);
+        }
         use ackclock_core::traffic::Write;
         self.datagrams.write(Write::Bytes(Bytes(length as u64)));
         if matches!(self.idle, Idle::Empty) {
