@@ -6,7 +6,8 @@ use crate::streams::Stream;
 use crate::units::{Span, Time};
 
 /// Reckons the moments at which packets leave from a control's [`Clocking`]. A moment that passes without data is lost: what leaves later is counted from
-/// then on, so that an idle application saves nothing up.
+/// then on, so that an idle application saves nothing up. A driver in real time tells it the moment at which it should have woken, not the later one at
+/// which it did.
 #[derive(Debug)]
 pub(super) struct SendClock {
     parameters: DatagramParameters,

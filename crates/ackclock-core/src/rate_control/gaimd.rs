@@ -2,7 +2,9 @@
 
 use super::acknowledging::Acknowledging;
 use super::log::{Log, News};
-use super::{Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, Sent, check};
+use super::{
+    Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, SLOWEST, Sent, check,
+};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::Result;
@@ -72,9 +74,6 @@ impl Recipe<RateControlKind> for Gaimd {
         }
     }
 }
-
-/// The slowest rate, in packets per second: one in 64 s, as RFC 5348 section 4.3 has it, or nothing would ever tell that the path is there again.
-const SLOWEST: f64 = 1.0 / 64.0;
 
 #[derive(Debug)]
 struct GaimdSender {

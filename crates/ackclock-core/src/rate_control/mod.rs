@@ -24,6 +24,9 @@ pub mod tfrcp;
 /// The shortest round-trip time that is reckoned with: controls divide by it, and have timers of its length, by which time must go on. No clock of a host is finer.
 pub const SHORTEST_RTT: Span = Span::from_micros(1);
 
+/// The slowest rate, in packets per second: one in 64 s (1/t_mbi in RFC 5348 section 4.3), or nothing would ever tell that the path is there again.
+const SLOWEST: f64 = 1.0 / 64.0;
+
 /// A packet has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {

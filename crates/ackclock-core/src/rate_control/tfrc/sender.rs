@@ -5,11 +5,8 @@ use super::measuring::Measuring;
 use super::receive_rate::ReceiveRateSet;
 use super::{LossMeasured, SegmentSize, Tfrc};
 use crate::rate_control::equation::tfrc::Equation;
-use crate::rate_control::{Clocking, Feedback, RateControl, RateState, Report, Sent};
+use crate::rate_control::{Clocking, Feedback, RateControl, RateState, Report, SLOWEST, Sent};
 use crate::units::{Bytes, Span, Time};
-
-/// 1/t_mbi, in packets per second: the slowest rate is one packet in 64 s (section 4.3).
-const SLOWEST: f64 = 1.0 / 64.0;
 
 /// The nofeedback timer before the first round-trip time (section 4.2, appendix B).
 const FIRST_TIMEOUT: Span = Span::from_millis(2000);
