@@ -177,7 +177,7 @@ rows! {
         rtt_min_s: f64,
         /// Largest round-trip time of the whole run.
         rtt_max_s: f64,
-        /// Packets that a sender under rate control holds lost.
+        /// Packets that a sender under rate control holds lost; unknown where its receiver measures the loss.
         lost_packets: f64,
         /// Of these, packets that news came of later.
         spurious_losses: f64,

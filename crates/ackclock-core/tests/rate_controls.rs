@@ -2,14 +2,14 @@
 
 use ackclock_core::rate_control::{
     Arrived, Feedback, Halves, RateContext, RateControl, RateControlKind, RateReceiver, Received, Report,
-    Sent,
+    SHORTEST_RTT, Sent,
 };
 use ackclock_core::registry::{Entry, Kind, Place, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{Bytes, Span, Time};
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 mod variants;
 use variants::variants;
@@ -204,6 +204,132 @@ impl Told {
     fn timers(&mut self) {
         self.sender.handle_timeout(self.now);
         self.receiver.handle_timeout(self.now);
+    }
+
+    /// How often timers go off up to then, which is over when they have done so `most` times.
+    fn expirations(&mut self, until: Time, most: u64) -> u64 {
+        for count in 0..most {
+            let next = self.sender.poll_timeout().min(self.receiver.poll_timeout());
+            if next > until {
+                self.now = until;
+                return count;
+            }
+            self.now = self.now.max(next);
+            self.timers();
+        }
+        most
+    }
+
+    /// A packet leaves, arrives and is answered at one moment, over a path of no length.
+    fn packet_at_once(&mut self) {
+        let sequence = self.sent.len() as u64;
+        self.tell(&Signal::Sent { data_limited: false });
+        let data = Arrived {
+            sequence,
+            sent_at: self.now,
+            length: Bytes(self.mss),
+            rtt: Some(Span::ZERO),
+            marked: false,
+        };
+        self.receiver.on_data(self.now, &data);
+        while let Some(feedback) = self.receiver.poll_feedback(self.now) {
+            self.sender.on_feedback(self.now, &feedback);
+        }
+    }
+}
+
+/// Controls have timers of a round trip's length. Where that is nothing, time would stand still.
+#[test]
+fn a_round_trip_of_no_time_leaves_timers_that_end() {
+    let while_sending = Span::from_millis(1);
+    for tree in entries().flat_map(variants) {
+        let mut told = Told::new(&tree, 1000);
+        for _ in 0..20 {
+            told.packet_at_once();
+            let until = told.now + while_sending;
+            let most = 2 * while_sending.as_nanos() / SHORTEST_RTT.as_nanos();
+            let count = told.expirations(until, most + 1);
+            assert!(count <= most, "{tree}: {count} times within {while_sending:?}");
+            let rate = told.sender.state().rate;
+            assert!(rate.is_finite() && rate > 0.0, "{tree}: {rate}");
+        }
+    }
+}
+
+/// What cannot be is not believed: an answer to a packet that has never been sent.
+#[test]
+fn an_answer_to_nothing_changes_nothing() {
+    for tree in entries().flat_map(variants) {
+        let mut told = Told::new(&tree, 1000);
+        (0..10).for_each(|_| told.packet_at_once());
+        let shown = |told: &Told| {
+            let sender = &told.sender;
+            format!(
+                "{:?} {:?} {:?}",
+                sender.state(),
+                sender.clocking(),
+                sender.poll_timeout()
+            )
+        };
+        let before = shown(&told);
+        told.now = told.now + Span::from_millis(1);
+        for back in [-1, -100, i64::MIN] {
+            told.tell(&Signal::Feedback {
+                back,
+                echo: None,
+                held: 0,
+                received: Received {
+                    bits: u64::MAX,
+                    width: 64,
+                },
+                marked: 5,
+                report: Some(Report {
+                    receive_rate: 1.0,
+                    loss_event_rate: 0.5,
+                }),
+            });
+            assert_eq!(shown(&told), before, "{tree}");
+        }
+    }
+}
+
+/// With nothing more to answer, a receiver has nothing more to wait for.
+#[test]
+fn a_receiver_falls_silent_with_its_sender() {
+    for tree in entries().flat_map(variants) {
+        let mut told = Told::new(&tree, 1000);
+        (0..10).for_each(|_| told.packet_at_once());
+        for _ in 0..10 {
+            let next = told.receiver.poll_timeout();
+            if next.is_never() {
+                break;
+            }
+            told.now = next;
+            told.receiver.handle_timeout(next);
+            let _ = told.receiver.poll_feedback(next);
+        }
+        assert!(told.receiver.poll_timeout().is_never(), "{tree}");
+    }
+}
+
+/// No rate follows from a timer or a round-trip time of nothing.
+#[test]
+fn times_of_nothing_are_refused() {
+    for entry in entries() {
+        let resolved = choose::<RateControlKind>(&json!({ "kind": entry.name }), &NoFiles)
+            .unwrap()
+            .resolved;
+        let fields = resolved.as_object().unwrap().iter();
+        let is_time = |text: &str| text.ends_with(" s") || text.ends_with(" ms");
+        let times = fields.filter(|(_, value)| value.as_str().is_some_and(is_time));
+        for (field, _) in times {
+            for short in ["0 s", "1 ns"] {
+                let mut tree = json!({ "kind": entry.name });
+                tree[field] = json!(short);
+                let error = choose::<RateControlKind>(&tree, &NoFiles).unwrap_err();
+                assert_eq!(error.field(), field, "{error}");
+            }
+        }
     }
 }
 

@@ -39,6 +39,9 @@ fn bytes(value: Option<Bytes>) -> f64 {
 fn seconds(value: Option<Span>) -> f64 {
     value.map_or(f64::NAN, Span::as_seconds)
 }
+fn count(value: Option<u64>) -> f64 {
+    value.map_or(f64::NAN, |count| count as f64)
+}
 
 impl Sampler {
     /// Nothing written yet.
@@ -242,8 +245,8 @@ impl Sampler {
                 row.sent_packets = counts.sent as i64;
                 row.retransmitted_packets = 0.0;
                 row.timeouts = state.timeouts as f64;
-                row.lost_packets = state.lost as f64;
-                row.spurious_losses = state.spurious_losses as f64;
+                row.lost_packets = count(state.lost);
+                row.spurious_losses = count(state.spurious_losses);
                 if counts.rtt_samples > 0 {
                     (row.rtt_min_s, row.rtt_max_s) = (counts.rtt_min_s, counts.rtt_max_s);
                 }

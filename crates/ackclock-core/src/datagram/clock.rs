@@ -6,7 +6,8 @@ use crate::streams::Stream;
 use crate::units::{Span, Time};
 
 /// Reckons the moments at which packets leave from a control's [`Clocking`]. A moment that passes without data is lost: what leaves later is counted from
-/// then on, so that an idle application saves nothing up.
+/// then on, so that an idle application saves nothing up. A driver in real time tells it the moment at which it should have woken, not the later one at
+/// which it did.
 #[derive(Debug)]
 pub(super) struct SendClock {
     parameters: DatagramParameters,
@@ -149,11 +150,6 @@ impl SendClock {
         self.draw();
         self.find();
     }
-
-    /// How many packets have left at this very tick.
-    pub fn together(&self, now: Time) -> u32 {
-        if self.tick.0 == now { self.tick.1 } else { 0 }
-    }
 }
 
 /// Rounds up to whole ticks; a tick of zero rounds nothing.
@@ -259,7 +255,7 @@ mod tests {
             clock.on_sent(now);
             together += 1;
         }
-        assert_eq!((together, clock.together(now)), (11, 11));
+        assert_eq!(together, 11);
     }
 
     /// What leaves in ten seconds at a tick of 10 ms if no more than a round trip's worth leaves together, and the most that does.

@@ -39,9 +39,7 @@ pub struct DatagramSenderStatistics {
     pub sent: u64,
     /// Their payload.
     pub sent_bytes: Bytes,
-    /// Answers that arrived.
-    pub feedbacks: u64,
-    /// Round-trip samples taken.
+    /// Round-trip samples taken: answers that arrived.
     pub rtt_samples: u64,
     /// Their sum, in seconds.
     pub rtt_sum_s: f64,
@@ -49,8 +47,6 @@ pub struct DatagramSenderStatistics {
     pub rtt_min_s: f64,
     /// The largest, in seconds.
     pub rtt_max_s: f64,
-    /// Most datagrams that left at one moment.
-    pub largest_burst: u32,
 }
 
 impl DatagramSender {
@@ -67,12 +63,10 @@ impl DatagramSender {
             statistics: DatagramSenderStatistics {
                 sent: 0,
                 sent_bytes: Bytes::ZERO,
-                feedbacks: 0,
                 rtt_samples: 0,
                 rtt_sum_s: 0.0,
                 rtt_min_s: f64::INFINITY,
                 rtt_max_s: 0.0,
-                largest_burst: 0,
             },
         }
     }
@@ -156,7 +150,6 @@ impl DatagramSender {
     pub fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
         let rtt = feedback.rtt(now).as_seconds();
         let counts = &mut self.statistics;
-        counts.feedbacks += 1;
         counts.rtt_samples += 1;
         counts.rtt_sum_s += rtt;
         counts.rtt_min_s = counts.rtt_min_s.min(rtt);
@@ -178,7 +171,6 @@ impl DatagramSender {
         let counts = &mut self.statistics;
         counts.sent += 1;
         counts.sent_bytes += Bytes(length);
-        counts.largest_burst = counts.largest_burst.max(self.clock.together(now));
         let sent = Sent {
             sequence,
             length: Bytes(length),

@@ -32,7 +32,7 @@ impl Timeouts {
     };
 
     /// Those of a TCP.
-    pub fn of(parameters: &TcpParameters) -> Self {
+    fn of(parameters: &TcpParameters) -> Self {
         Timeouts {
             initial: parameters.rto_initial,
             minimum: parameters.rto_minimum,

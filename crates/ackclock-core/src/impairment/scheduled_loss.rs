@@ -3,8 +3,9 @@
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use crate::registry::{Element, Place, Recipe};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::Result;
 use crate::scenario::files::Files;
+use crate::scenario::steps;
 use crate::streams::Stream;
 use crate::units::{Probability, Span, Time};
 use schemars::JsonSchema;
@@ -46,22 +47,8 @@ impl Element<ImpairmentKind> for ScheduledLoss {
     const REFERENCE: &'static str = "Bernoulli trials, one draw per packet; what RFC 5166 calls the response to changes is measured with steps";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if self.steps.is_empty() {
-            let remedy = "has no step; write for example [{ from = \"60 s\", probability = \"5 %\" }]";
-            return Err(Error::new("steps", &json!([]), remedy));
-        }
-        match self
-            .steps
-            .windows(2)
-            .position(|pair| pair[1].from <= pair[0].from)
-        {
-            None => Ok(()),
-            Some(before) => Err(Error::new(
-                &format!("steps.{}.from", before + 1),
-                &json!(self.steps[before + 1].from),
-                "is not after the step before; sort the steps and leave out doubles",
-            )),
-        }
+        let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
+        steps::check(&moments, "[{ from = \"60 s\", probability = \"5 %\" }]")
     }
 }
 

@@ -1,16 +1,17 @@
 //! General AIMD on a rate: TCP's additive increase and multiplicative decrease without its window, after the Rate Adaptation Protocol.
 
-use super::acknowledging::{Acknowledging, MOST};
+use super::acknowledging::Acknowledging;
 use super::log::{Log, News};
-use super::{Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, Sent};
+use super::{
+    Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, SLOWEST, Sent, check,
+};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
 use crate::registry::{Element, Recipe};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,42 +53,16 @@ impl Element<RateControlKind> for Gaimd {
     const REFERENCE: &'static str = "Rejaie, Handley, Estrin 1999, INFOCOM; Yang, Lam 2000, ICNP";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        let refuse =
-            |field: &str, value: serde_json::Value, remedy: &str| Err(Error::new(field, &value, remedy));
         if !(self.increase > 0.0 && self.increase.is_finite()) {
-            return refuse(
-                "increase",
-                json!(self.increase),
-                "is no growth; write for example 1",
-            );
+            return check::refuse("increase", self.increase, "is no growth; write for example 1");
         }
         if !(self.decrease > 0.0 && self.decrease < 1.0) {
-            return refuse(
-                "decrease",
-                json!(self.decrease),
-                "is no share; write for example 0.5",
-            );
+            return check::refuse("decrease", self.decrease, "is no share; write for example 0.5");
         }
-        if !(1..MOST).contains(&self.duplicate_threshold) {
-            let remedy = "is no number of packets; write one from 1 to 63, for example 3";
-            return refuse("duplicate_threshold", json!(self.duplicate_threshold), remedy);
-        }
-        if !(1..=MOST).contains(&self.vector) {
-            return refuse(
-                "vector",
-                json!(self.vector),
-                "is no number of bits; write one from 1 to 64",
-            );
-        }
-        for (field, span) in [
-            ("initial_rtt", self.initial_rtt),
-            ("rto_minimum", self.rto_minimum),
-        ] {
-            if span == Span::ZERO {
-                return refuse(field, json!(span), "is no time; write for example \"200 ms\"");
-            }
-        }
-        Ok(())
+        check::duplicate_threshold(self.duplicate_threshold)?;
+        check::vector(self.vector)?;
+        check::time("initial_rtt", self.initial_rtt, "500 ms")?;
+        check::time("rto_minimum", self.rto_minimum, "200 ms")
     }
 }
 
@@ -99,11 +74,6 @@ impl Recipe<RateControlKind> for Gaimd {
         }
     }
 }
-
-/// The slowest rate, in packets per second: one in 64 s, as RFC 5348 section 4.3 has it, or nothing would ever tell that the path is there again.
-const SLOWEST: f64 = 1.0 / 64.0;
-/// The shortest round-trip time that the rate grows by: no path has less, and a timer that goes off after nothing would never be done.
-const SHORTEST_RTT: Span = Span::from_micros(1);
 
 #[derive(Debug)]
 struct GaimdSender {
@@ -120,6 +90,8 @@ struct GaimdSender {
     arrived: u64,
     /// Losses of packets before this number have been reacted to.
     reacted_before: u64,
+    /// Whether the application, and not the rate, has limited what was sent last.
+    data_limited: bool,
     marked: u64,
     lost: u64,
     spurious: u64,
@@ -141,6 +113,7 @@ impl GaimdSender {
             log: Log::default(),
             arrived: 0,
             reacted_before: 0,
+            data_limited: false,
             marked: 0,
             lost: 0,
             spurious: 0,
@@ -151,8 +124,7 @@ impl GaimdSender {
     }
 
     fn round_trip(&self) -> Span {
-        let rtt = self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt);
-        rtt.max(SHORTEST_RTT)
+        self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt)
     }
 
     /// Less, unless that has been done since the packet was sent. The next step of growth is a round trip away.
@@ -182,8 +154,9 @@ impl RateControl for GaimdSender {
         self.step_end = now + self.round_trip();
     }
 
-    fn on_sent(&mut self, now: Time, _sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &Sent) {
         self.log.push(now + self.rtt.rto());
+        self.data_limited = sent.data_limited;
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
@@ -225,8 +198,8 @@ impl RateControl for GaimdSender {
         }
         if self.step_end <= now {
             let rtt = self.round_trip();
-            // A rate grows where there is news that packets arrive.
-            if self.arrived > self.reacted_before || self.reacted_before == 0 && self.arrived > 0 {
+            // A rate grows where there is news that packets arrive, and where it is made use of.
+            if self.arrived > self.reacted_before && !self.data_limited {
                 self.rate += self.parameters.increase / rtt.as_seconds();
             }
             self.step_end = now + rtt;
@@ -245,8 +218,8 @@ impl RateControl for GaimdSender {
             rate: self.rate * self.mss.as_f64(),
             loss_event_rate: f64::NAN,
             mode: "aimd",
-            lost: self.lost,
-            spurious_losses: self.spurious,
+            lost: Some(self.lost),
+            spurious_losses: Some(self.spurious),
             timeouts: self.timeouts,
             rtt: self.rtt.latest(),
             smoothed_rtt: self.rtt.smoothed(),
@@ -258,8 +231,9 @@ impl RateControl for GaimdSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rate_control::Received;
     use crate::rate_control::testing::{Dialogue, Way};
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     const RTT: f64 = 0.1;
 
@@ -317,8 +291,40 @@ mod tests {
             assert_eq!(falls.len(), 1, "{falls:?}");
             assert!((falls[0][1] / falls[0][0] - decrease).abs() < 1e-9);
             let state = path.sender.state();
-            assert!(state.lost >= 10 && state.timeouts == 0, "{state:?}");
+            assert!(state.lost >= Some(10) && state.timeouts == 0, "{state:?}");
         }
+    }
+
+    /// RAP has always data. A rate that nobody makes use of says nothing about the path, and would take long to come down from.
+    #[test]
+    fn it_does_not_grow_while_the_application_limits_it() {
+        let mut sender = GaimdSender::new(Gaimd::default(), Bytes(1000));
+        sender.start(Time::ZERO);
+        let mut rates = Vec::new();
+        for sequence in 0..100 {
+            let now = Time::ZERO + Span::from_millis(100) * sequence;
+            sender.handle_timeout(now);
+            let data_limited = sequence >= 50;
+            let length = Bytes(1000);
+            sender.on_sent(
+                now,
+                &Sent {
+                    sequence,
+                    length,
+                    data_limited,
+                },
+            );
+            let feedback = Feedback {
+                sequence,
+                echo: now,
+                received: Received { bits: 1, width: 1 },
+                ..Feedback::default()
+            };
+            sender.on_feedback(now + Span::from_millis(99), &feedback);
+            rates.push(sender.clocking().packets_per_s);
+        }
+        assert!(rates[49] > rates[1] + 40.0 / RTT, "{rates:?}");
+        assert_eq!(rates[99], rates[50], "{rates:?}");
     }
 
     /// A saw-tooth between w and w/2 packets in a round trip loses one of 3/8 w² (Mathis 1997).

@@ -33,7 +33,11 @@ fn a_path_that_loses_nothing_is_used_more_and_more() {
         );
         let state = path.sender.state();
         assert_eq!(
-            (state.lost, state.spurious_losses, state.timeouts),
+            (
+                state.lost.unwrap_or(0),
+                state.spurious_losses.unwrap_or(0),
+                state.timeouts
+            ),
             (0, 0, 0),
             "{tree}"
         );

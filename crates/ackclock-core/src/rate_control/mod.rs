@@ -10,6 +10,7 @@ use crate::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
 pub mod acknowledging;
+mod check;
 pub mod equation;
 pub mod gaimd;
 #[cfg(test)]
@@ -19,6 +20,12 @@ mod log;
 mod testing;
 pub mod tfrc;
 pub mod tfrcp;
+
+/// The shortest round-trip time that is reckoned with: controls divide by it, and have timers of its length, by which time must go on. No clock of a host is finer.
+pub const SHORTEST_RTT: Span = Span::from_micros(1);
+
+/// The slowest rate, in packets per second: one in 64 s (1/t_mbi in RFC 5348 section 4.3), or nothing would ever tell that the path is there again.
+const SLOWEST: f64 = 1.0 / 64.0;
 
 /// A packet has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +71,9 @@ pub struct Feedback {
 }
 
 impl Feedback {
-    /// The round-trip time that it measures.
+    /// The round-trip time that it measures, at least [`SHORTEST_RTT`].
     pub fn rtt(&self, now: Time) -> Span {
-        now.since(self.echo + self.held)
+        now.since(self.echo + self.held).max(SHORTEST_RTT)
     }
 }
 
@@ -117,10 +124,10 @@ pub struct RateState {
     pub loss_event_rate: f64,
     /// What it thinks it is doing.
     pub mode: &'static str,
-    /// Packets it holds lost.
-    pub lost: u64,
-    /// Packets that it had held lost when news came that they had arrived.
-    pub spurious_losses: u64,
+    /// Packets it holds lost; nothing if it is the receiver who keeps count.
+    pub lost: Option<u64>,
+    /// Packets that it had held lost when news came that they had arrived; likewise.
+    pub spurious_losses: Option<u64>,
     /// Expirations of the timer for want of feedback.
     pub timeouts: u64,
     /// The last round-trip time measured.

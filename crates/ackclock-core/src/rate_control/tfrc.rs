@@ -5,15 +5,14 @@
 
 use super::acknowledging::{Acknowledging, MOST};
 use super::equation::tfrc::{Equation, TimeoutRule};
-use super::{Halves, RateContext, RateControlKind};
+use super::{Halves, RateContext, RateControlKind, check};
 use crate::registry::{Element, Recipe};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::Bytes;
 use loss_intervals::Weighing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 mod limited;
 mod loss_history;
@@ -120,30 +119,25 @@ impl Element<RateControlKind> for Tfrc {
     const REFERENCE: &'static str = "RFC 5348";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        let refuse =
-            |field: &str, value: serde_json::Value, remedy: &str| Err(Error::new(field, &value, remedy));
         if !(self.b >= 1.0 && self.b <= 1000.0) {
-            return refuse("b", json!(self.b), "is no number of packets; write for example 1");
+            return check::refuse("b", self.b, "is no number of packets; write for example 1");
         }
-        if !(1..MOST).contains(&self.duplicate_threshold) {
-            let remedy = "is no number of packets; write one from 1 to 63, for example 3";
-            return refuse("duplicate_threshold", json!(self.duplicate_threshold), remedy);
-        }
+        check::duplicate_threshold(self.duplicate_threshold)?;
         if !(1..=64).contains(&self.intervals) {
             let remedy = "is no number of intervals; write one from 1 to 64, for example 8";
-            return refuse("intervals", json!(self.intervals), remedy);
+            return check::refuse("intervals", self.intervals, remedy);
         }
         if !(self.discount_floor > 0.0 && self.discount_floor <= 1.0) {
             let remedy = "is no weight; write one up to 1, for example 0.25";
-            return refuse("discount_floor", json!(self.discount_floor), remedy);
+            return check::refuse("discount_floor", self.discount_floor, remedy);
         }
         if !(self.rtt_filter >= 0.0 && self.rtt_filter < 1.0) {
             let remedy = "is no share below 1; write for example 0.9";
-            return refuse("rtt_filter", json!(self.rtt_filter), remedy);
+            return check::refuse("rtt_filter", self.rtt_filter, remedy);
         }
         if self.initial_window.is_some_and(|window| window.0 == 0) {
             let remedy = "lets nothing leave; write for example \"4380 bytes\"";
-            return refuse("initial_window", json!(self.initial_window), remedy);
+            return check::refuse("initial_window", self.initial_window, remedy);
         }
         Ok(())
     }

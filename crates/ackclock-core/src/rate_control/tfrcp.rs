@@ -3,16 +3,16 @@
 //! Padhye, Kurose, Towsley and Koodli, "A Model Based TCP-Friendly Rate Control Protocol", NOSSDAV 1999. What its text leaves open is decided where
 //! it is done: the sender (`tfrcp/sender.rs`) and the choice of rounds (`tfrcp/rounds.rs`).
 
-use super::acknowledging::{Acknowledging, MOST};
-use super::{Halves, RateContext, RateControlKind};
+use super::acknowledging::Acknowledging;
+use super::{Halves, RateContext, RateControlKind, check};
 use crate::registry::{Element, Recipe};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{OptionalWindow, PacketRate};
 use crate::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 mod rounds;
 mod sender;
@@ -120,32 +120,21 @@ impl Element<RateControlKind> for Tfrcp {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         self.check_rounds()?;
-        let refuse = |field: &str, value: Value, remedy: &str| Err(Error::new(field, &value, remedy));
         if self.initial_rate.0 == 0.0 {
             let remedy = "sends nothing; write for example \"40 packets/s\"";
-            return refuse("initial_rate", json!(self.initial_rate), remedy);
+            return check::refuse("initial_rate", self.initial_rate, remedy);
         }
         if !(self.packets_per_ack >= 1.0 && self.packets_per_ack.is_finite()) {
             let remedy = "is no number of packets; write 1, or 2 for delayed ACKs";
-            return refuse("packets_per_ack", json!(self.packets_per_ack), remedy);
+            return check::refuse("packets_per_ack", self.packets_per_ack, remedy);
         }
         if self.receive_window.bytes(Bytes(1)) == Some(Bytes::ZERO) {
             let remedy = "lets nothing through; write for example \"20 packets\" or \"unlimited\"";
-            return refuse("receive_window", json!(self.receive_window), remedy);
+            return check::refuse("receive_window", self.receive_window, remedy);
         }
-        for (field, span) in [
-            ("rto_initial", self.rto_initial),
-            ("rto_minimum", self.rto_minimum),
-        ] {
-            if span == Span::ZERO {
-                return refuse(field, json!(span), "is no time; write for example \"1 s\"");
-            }
-        }
-        if !(1..=MOST).contains(&self.vector) {
-            let remedy = "is no number of bits; write one from 1 to 64";
-            return refuse("vector", json!(self.vector), remedy);
-        }
-        Ok(())
+        check::time("rto_initial", self.rto_initial, "3 s")?;
+        check::time("rto_minimum", self.rto_minimum, "1 s")?;
+        check::vector(self.vector)
     }
 }
 
@@ -164,25 +153,21 @@ impl Tfrcp {
                     "means nothing to this strategy; leave it out, or write strategy = {}",
                     json!(strategy)
                 );
-                return Err(Error::new(field, &value, &remedy));
+                return check::refuse(field, value, &remedy);
             }
         }
-        let refuse = |field: &str, value: Value, remedy: &str| Err(Error::new(field, &value, remedy));
         match self.strategy {
             Strategy::Constant => {
                 let round = *self.round.get_or_insert(Span::from_millis(2000));
                 if round < SHORTEST {
-                    return refuse(
-                        "round",
-                        json!(round),
-                        "is too short for a round; write for example \"2 s\"",
-                    );
+                    let remedy = "is too short for a round; write for example \"2 s\"";
+                    return check::refuse("round", round, remedy);
                 }
             }
             Strategy::RoundTrips => {
                 let number = *self.round_trips.get_or_insert(10.0);
                 if !(number > 0.0 && number.is_finite()) {
-                    return refuse("round_trips", json!(number), "is no length; write for example 10");
+                    return check::refuse("round_trips", number, "is no length; write for example 10");
                 }
             }
             Strategy::Random => {
@@ -190,7 +175,7 @@ impl Tfrcp {
                 self.round_spread.get_or_insert(Span::from_millis(3000));
                 if minimum < SHORTEST {
                     let remedy = "is too short for a round; write for example \"1.5 s\"";
-                    return refuse("round_minimum", json!(minimum), remedy);
+                    return check::refuse("round_minimum", minimum, remedy);
                 }
             }
         }

@@ -30,6 +30,7 @@ pub mod parse;
 pub mod quantity;
 mod resolve;
 pub mod schema;
+pub(crate) mod steps;
 mod transport;
 pub mod tree;
 

@@ -68,8 +68,9 @@ impl Finished<'_> {
         let end = Time::ZERO + self.driven.report.elapsed.min(self.scenario.duration);
         let measured = activity.measured(Time::ZERO + self.scenario.warmup, end);
         let session = sent.session.as_ref();
-        let of_session =
-            |count: fn(&SentSession) -> u64| session.map_or(f64::NAN, |session| count(session) as f64);
+        let of_session = |count: fn(&SentSession) -> Option<u64>| {
+            session.and_then(count).map_or(f64::NAN, |count| count as f64)
+        };
         let payload = received.received_by_end_bytes - received.received_by_warmup_bytes;
         let wire = driver.delivered()[flow];
         let losses = driver.dropped()[flow];
@@ -96,7 +97,7 @@ impl Finished<'_> {
             fast_retransmits: f64::NAN,
             timeouts: match sent.last.as_ref() {
                 Some(info) => info.timeouts.map_or(f64::NAN, f64::from),
-                None => of_session(|session| session.timeouts),
+                None => of_session(|session| Some(session.timeouts)),
             },
             ecn_reactions: f64::NAN,
             rtt_mean_s: summary.rtt_mean_s(),

@@ -101,10 +101,10 @@ pub struct SentFlow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SentSession {
-    /// Packets that it holds lost.
-    pub lost_packets: u64,
-    /// Packets that it had held lost when news came that they had arrived.
-    pub spurious_losses: u64,
+    /// Packets that it holds lost; `None` where its receiver measures the loss.
+    pub lost_packets: Option<u64>,
+    /// Packets that it had held lost when news came that they had arrived; likewise.
+    pub spurious_losses: Option<u64>,
     /// Expirations of its timer for want of feedback.
     pub timeouts: u64,
     /// The least round-trip time, in nanoseconds.

@@ -91,7 +91,7 @@ impl Samples {
             rate_bit_per_s: self.rate(now, counts.sent_bytes.0),
             allowed_bit_per_s: 8.0 * state.rate,
             rtt_s: seconds(state.smoothed_rtt),
-            loss: state.lost as f64 / counts.sent as f64,
+            loss: count(state.lost) / counts.sent as f64,
             payload: counts.sent_bytes.0,
         })
     }
@@ -145,13 +145,17 @@ pub fn sender_tables(report: Option<&SenderReport>, ended: Time) -> Vec<(&'stati
         rtt_mean_s: rtt(counts.rtt_sum_s / counts.rtt_samples as f64),
         rtt_min_s: rtt(counts.rtt_min_s),
         rtt_max_s: rtt(counts.rtt_max_s),
-        lost_packets: state.lost as f64,
-        spurious_losses: state.spurious_losses as f64,
+        lost_packets: count(state.lost),
+        spurious_losses: count(state.spurious_losses),
         ..FlowRow::UNKNOWN
     };
     let mut flows = FlowRow::table();
     row.push(&mut flows);
     vec![("flows", flows), ("bursts", bursts(&report.bursts))]
+}
+
+fn count(value: Option<u64>) -> f64 {
+    value.map_or(f64::NAN, |count| count as f64)
 }
 
 fn bursts(counted: &Bursts) -> Table {

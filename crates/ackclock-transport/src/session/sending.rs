@@ -215,9 +215,10 @@ impl Sender {
 
     /// The application writes. Keeps all of it: who writes looks at [`Sender::waiting`] first.
     pub fn write(&mut self, now: Time, bytes: &[u8]) {
+        let waiting = self.waiting();
         self.source.write(bytes);
         if let Some(flow) = &mut self.flow {
-            flow.write(now, bytes.len());
+            flow.write(now, bytes.len(), waiting);
         }
     }
 

@@ -78,6 +78,10 @@ pub struct Change {
 /// The loss interval, in packets, before the first loss event (section 6.3.1); told whether the very first packet is lost or marked.
 pub type FirstInterval<'a> = &'a dyn Fn(bool) -> f64;
 
+/// How many runs of lost packets, and marked packets, are remembered in case they arrive late: those of eight intervals at a hundred thousand packets
+/// per second and a round trip of 100 ms. Whatever R a sender says, there are no more.
+const MOST_RUNS: usize = 1 << 16;
+
 /// Which packets have arrived, and what that says of loss.
 #[derive(Debug)]
 pub struct LossHistory {
@@ -198,7 +202,8 @@ impl LossHistory {
         self.congested.push_back(run);
         let begun = self.begin_events(&run);
         let oldest = self.intervals.oldest().map_or(0, |start| start.number);
-        while self.congested.front().is_some_and(|run| run.last < oldest) {
+        while self.congested.len() > MOST_RUNS || self.congested.front().is_some_and(|run| run.last < oldest)
+        {
             self.congested.pop_front();
         }
         begun
@@ -263,6 +268,11 @@ impl LossHistory {
     /// Those of them that arrived.
     pub const fn spurious(&self) -> u64 {
         self.spurious
+    }
+
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        self.congested.len()
     }
 
     #[cfg(test)]

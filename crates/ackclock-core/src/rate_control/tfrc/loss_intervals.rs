@@ -33,6 +33,8 @@ pub struct LossIntervals {
     first: Option<(f64, f64)>,
     /// DF, as of the last arrival.
     discount: f64,
+    /// Twice the mean of the intervals before the current one, beyond which DF is less than one. It changes with loss events only; packets are many more.
+    twice_mean: f64,
 }
 
 impl LossIntervals {
@@ -43,6 +45,7 @@ impl LossIntervals {
             starts: VecDeque::new(),
             first: None,
             discount: 1.0,
+            twice_mean: f64::INFINITY,
         }
     }
 
@@ -84,6 +87,7 @@ impl LossIntervals {
         if self.starts.len() > self.weighing.intervals {
             self.first = None;
         }
+        self.weigh();
     }
 
     /// The event that began there is no event, because the packet has arrived after all: forgets it and those after it, so that they can be begun anew.
@@ -121,19 +125,26 @@ impl LossIntervals {
             self.first = None;
             self.discount = 1.0;
         }
+        self.weigh();
     }
 
-    /// I_0, I_1, … in packets, each with its DF_i, where `highest` is the highest number that has arrived.
-    fn lengths(&self, highest: u64) -> impl Iterator<Item = (f64, f64)> {
-        let ends =
-            std::iter::once(highest.saturating_add(1)).chain(self.starts.iter().map(|start| start.number));
+    /// I_0 in packets, where `highest` is the highest number that has arrived.
+    fn current(&self, highest: u64) -> Option<f64> {
+        let start = self.latest()?;
+        Some((highest.saturating_add(1) - start.number) as f64)
+    }
+
+    /// I_1, I_2, … in packets, each with its DF_i.
+    fn past(&self) -> impl Iterator<Item = (f64, f64)> {
+        let ends = self.starts.iter().map(|start| start.number);
         let real = self
             .starts
             .iter()
+            .skip(1)
             .zip(ends)
             .map(|(start, end)| ((end - start.number) as f64, start.discount));
         let first = self.first.filter(|_| !self.starts.is_empty());
-        real.chain(first).take(self.weighing.intervals + 1)
+        real.chain(first).take(self.weighing.intervals)
     }
 
     /// w_i.
@@ -147,24 +158,31 @@ impl LossIntervals {
     }
 
     /// Total length and total weight of the intervals before the current one.
-    fn past(&self, highest: u64) -> (f64, f64) {
-        let past = self.lengths(highest).skip(1).enumerate();
+    fn past_total(&self) -> (f64, f64) {
+        let past = self.past().enumerate();
         past.fold((0.0, 0.0), |(length, weight), (i, (interval, discount))| {
             let w = self.weight(i) * discount;
             (length + interval * w, weight + w)
         })
     }
 
+    /// The intervals before the current one have changed.
+    fn weigh(&mut self) {
+        let (length, weight) = self.past_total();
+        self.twice_mean = if weight > 0.0 {
+            2.0 * length / weight
+        } else {
+            f64::INFINITY
+        };
+    }
+
     /// A packet has arrived: updates DF.
     pub fn discount(&mut self, highest: u64) {
-        let (length, weight) = self.past(highest);
-        let current = self.lengths(highest).next();
-        let (Some((current, _)), true) = (current, weight > 0.0) else {
+        let Some(current) = self.current(highest) else {
             return;
         };
-        let twice_mean = 2.0 * length / weight;
-        self.discount = if current > twice_mean {
-            (twice_mean / current).max(self.weighing.discount_floor)
+        self.discount = if current > self.twice_mean {
+            (self.twice_mean / current).max(self.weighing.discount_floor)
         } else {
             1.0
         };
@@ -172,20 +190,18 @@ impl LossIntervals {
 
     /// p: zero before the first loss event.
     pub fn loss_event_rate(&self, highest: u64) -> f64 {
-        let Some((current, _)) = self.lengths(highest).next() else {
+        let Some(current) = self.current(highest) else {
             return 0.0;
         };
-        let (past_length, past_weight) = self.past(highest);
-        let intervals = self.lengths(highest).count();
+        let (past_length, past_weight) = self.past_total();
         // The last one has left the window when the current one has entered it.
-        let with_current = self.lengths(highest).enumerate().take((intervals - 1).max(1));
+        let others = self.past().count().saturating_sub(1);
+        let with_current = self.past().take(others).enumerate();
         let (length, weight) =
-            with_current
-                .skip(1)
-                .fold((current, 1.0), |(length, weight), (i, (interval, discount))| {
-                    let w = self.weight(i) * discount * self.discount;
-                    (length + interval * w, weight + w)
-                });
+            with_current.fold((current, 1.0), |(length, weight), (i, (interval, discount))| {
+                let w = self.weight(i + 1) * discount * self.discount;
+                (length + interval * w, weight + w)
+            });
         let p = if past_weight > 0.0 {
             (weight / length).min(past_weight / past_length)
         } else {
@@ -196,7 +212,10 @@ impl LossIntervals {
 
     #[cfg(test)]
     pub fn lengths_and_discounts(&self, highest: u64) -> Vec<(f64, f64)> {
-        self.lengths(highest).collect()
+        let current = self
+            .current(highest)
+            .map(|length| (length, self.starts[0].discount));
+        current.into_iter().chain(self.past()).collect()
     }
 }
 

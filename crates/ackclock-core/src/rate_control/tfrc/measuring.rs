@@ -3,19 +3,19 @@
 use super::Tfrc;
 use super::receiver::TfrcReceiver;
 use crate::rate_control::acknowledging::MOST;
-use crate::rate_control::{Arrived, Feedback, RateReceiver, Sent};
+use crate::rate_control::{Arrived, Feedback, RateReceiver, Received, Sent};
 use crate::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// How many packets behind the highest one that has been answered are remembered: as many as a vector speaks of, and as many again that are late.
-const REMEMBERED: u64 = 2 * MOST as u64;
+/// How many packets, the highest one that has been answered and those before it, are remembered: as many as a vector speaks of, and as many again
+/// that are late.
+const REMEMBERED: u64 = u128::BITS as u64;
 
-/// What the sender knows of a packet.
+/// When a packet left.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Time,
     length: Bytes,
-    arrived: bool,
 }
 
 /// The receiver's half at the sender, and what is needed to feed it. Losses are told apart by when packets were sent: acknowledgements may be lost or late.
@@ -25,6 +25,10 @@ pub struct Measuring {
     sent: VecDeque<Entry>,
     /// The number of the first of them.
     first: u64,
+    /// The highest number that has been answered.
+    highest: u64,
+    /// Bit i: the packet numbered `highest` − i has arrived.
+    arrived: u128,
     marked: u64,
 }
 
@@ -35,6 +39,8 @@ impl Measuring {
             receiver: TfrcReceiver::new(parameters),
             sent: VecDeque::new(),
             first: 0,
+            highest: 0,
+            arrived: 0,
             marked: 0,
         }
     }
@@ -44,24 +50,26 @@ impl Measuring {
         self.sent.push_back(Entry {
             at: now,
             length: sent.length,
-            arrived: false,
         });
     }
 
-    /// The receiver has answered; `rtt` is the sender's estimate.
+    /// The receiver has answered a packet that has left; `rtt` is the sender's estimate.
     pub fn on_feedback(&mut self, now: Time, feedback: &Feedback, rtt: Option<Span>) {
         let marked = feedback.marked > self.marked;
         self.marked = self.marked.max(feedback.marked);
-        let mut numbers: Vec<u64> = feedback.received.numbers(feedback.sequence).collect();
-        numbers.reverse();
-        for number in numbers {
-            let Some(index) = number.checked_sub(self.first) else {
+        // The receiver may have held the answer.
+        let arrived = Time::from_nanos(now.as_nanos().saturating_sub(feedback.held.as_nanos()));
+        let mut news = self.news(feedback);
+        while news != 0 {
+            let back = news.ilog2(); // the oldest first
+            news ^= 1 << back;
+            let Some(number) = self.highest.checked_sub(u64::from(back)) else {
                 continue;
             };
-            let Some(entry) = self.sent.get_mut(index as usize).filter(|entry| !entry.arrived) else {
+            let index = number.checked_sub(self.first).map(|index| index as usize);
+            let Some(entry) = index.and_then(|index| self.sent.get(index)) else {
                 continue;
             };
-            entry.arrived = true;
             let data = Arrived {
                 sequence: number,
                 sent_at: entry.at,
@@ -70,13 +78,23 @@ impl Measuring {
                 // The answer does not say which packet was marked: most often the one that it answers.
                 marked: marked && number == feedback.sequence,
             };
-            // The receiver may have held the answer.
-            let arrived = Time::from_nanos(now.as_nanos().saturating_sub(feedback.held.as_nanos()));
             self.receiver.take(arrived, data.sent_at, &data);
         }
-        while self.first + REMEMBERED < feedback.sequence && self.sent.pop_front().is_some() {
+        while self.first + REMEMBERED <= self.highest && self.sent.pop_front().is_some() {
             self.first += 1;
         }
+    }
+
+    /// Which packets have arrived of which no answer had said so, as bits from the highest number on.
+    fn news(&mut self, feedback: &Feedback) -> u128 {
+        let ahead = feedback.sequence.saturating_sub(self.highest);
+        self.highest += ahead;
+        self.arrived = shifted(self.arrived, ahead);
+        let Received { bits, width } = feedback.received;
+        let told = u128::from(bits) & ((1 << width.min(MOST)) - 1);
+        let news = shifted(told, self.highest - feedback.sequence) & !self.arrived;
+        self.arrived |= news;
+        news
     }
 
     /// When it wants to be called.
@@ -95,5 +113,38 @@ impl Measuring {
     pub const fn losses(&self) -> (u64, u64) {
         let history = self.receiver.history();
         (history.lost(), history.spurious())
+    }
+}
+
+/// What is shifted out is forgotten.
+fn shifted(bits: u128, by: u64) -> u128 {
+    if by < REMEMBERED { bits << by } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// However answers overtake each other.
+        #[test]
+        fn each_packet_is_news_once(answers in prop::collection::vec((0..400_u64, any::<u64>(), 0..=64_u8), 1..60)) {
+            let mut measuring = Measuring::new(&Tfrc::default());
+            let mut known = BTreeSet::new();
+            let mut highest = 0;
+            for (sequence, bits, width) in answers {
+                highest = highest.max(sequence);
+                let received = Received { bits, width };
+                let told = received.numbers(sequence).filter(|number| number + REMEMBERED > highest);
+                let expected: BTreeSet<u64> = told.filter(|number| !known.contains(number)).collect();
+                let news = measuring.news(&Feedback { sequence, received, ..Feedback::default() });
+                let is_news = |number: &u64| news >> (highest - number) & 1 == 1;
+                let found: BTreeSet<u64> = (highest.saturating_sub(REMEMBERED - 1)..=highest).filter(is_news).collect();
+                prop_assert_eq!(&found, &expected);
+                known.extend(expected);
+            }
+        }
     }
 }

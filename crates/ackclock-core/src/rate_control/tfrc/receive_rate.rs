@@ -13,7 +13,7 @@ pub struct ReceiveRate {
 }
 
 /// Over one round trip, in a second.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// Payload in bytes.
     pub bytes_per_s: f64,
@@ -45,16 +45,18 @@ impl ReceiveRate {
         });
         self.restart(now);
         let seconds = span.as_seconds();
-        if seconds == 0.0 {
-            return Measured::default();
-        }
         Measured {
             bytes_per_s: bytes.as_f64() / seconds,
             packets_per_s: packets as f64 / seconds,
         }
     }
 
-    /// The feedback timer starts, or expires with nothing to be said.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    /// The feedback timer starts, or there was nothing to be said until now.
     pub fn restart(&mut self, now: Time) {
         self.expired = now;
         self.since = 0;

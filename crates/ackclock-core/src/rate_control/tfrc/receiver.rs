@@ -4,7 +4,7 @@ use super::Tfrc;
 use super::loss_history::{Change, LossHistory};
 use super::receive_rate::ReceiveRate;
 use crate::rate_control::equation::tfrc::Equation;
-use crate::rate_control::{Arrived, Feedback, RateReceiver, Received, Report};
+use crate::rate_control::{Arrived, Feedback, RateReceiver, Received, Report, SHORTEST_RTT};
 use crate::units::{Span, Time};
 
 /// Measures loss and what arrives, and answers once per round trip; at once when a new loss event raises p. The sender-based variant has one at the
@@ -22,7 +22,7 @@ pub struct TfrcReceiver {
     measured_over: Span,
     /// The last packet to arrive: its number, when it was sent and when it came.
     last: Option<(u64, Time, Time)>,
-    /// The feedback timer; never before a packet says R.
+    /// The feedback timer; never before a packet says R, nor after it has expired without news.
     timer: Time,
     /// Whether a packet has arrived since the last feedback.
     news: bool,
@@ -64,6 +64,10 @@ impl TfrcReceiver {
     /// of sending.
     pub fn take(&mut self, now: Time, at: Time, data: &Arrived) {
         let is_first = self.last.is_none();
+        if self.silent {
+            // X_recv is no less than a packet in a round trip, however long there was none (section 6.2).
+            self.receive_rate.restart(now);
+        }
         self.last = Some((data.sequence, data.sent_at, now));
         self.news = true;
         self.marked += u64::from(data.marked);
@@ -77,8 +81,9 @@ impl TfrcReceiver {
             .on_arrival(at, data.sequence, data.marked, rtt, &first_interval);
         if is_first || self.rtt.is_none() {
             self.answer(now, 0.0); // section 6.3
+            self.receive_rate.restart(now);
         }
-        if self.timer.is_never() && self.rtt.is_some() {
+        if self.timer.is_never() && !self.silent && self.rtt.is_some() {
             self.restart(now);
         }
         if !is_first {
@@ -90,13 +95,14 @@ impl TfrcReceiver {
     fn hear_rtt(&mut self, data: &Arrived) {
         let is_later = self.rtt.is_none_or(|(_, number)| number <= data.sequence);
         if let (Some(rtt), true) = (data.rtt, is_later) {
-            self.rtt = Some((rtt, data.sequence));
+            self.rtt = Some((rtt.max(SHORTEST_RTT), data.sequence));
         }
     }
 
     /// Section 6.1, steps 2 to 4.
     fn check_if_done(&mut self, now: Time, change: Change) {
-        if self.timer.is_never() || !(change.begun || change.removed || self.silent) {
+        let is_ready = self.silent || !self.timer.is_never() && (change.begun || change.removed);
+        if !is_ready {
             return;
         }
         let p = self.history.loss_event_rate();
@@ -106,14 +112,17 @@ impl TfrcReceiver {
         self.p = p;
     }
 
-    /// Section 6.2.
+    /// Section 6.2. It starts the timer anew without news, too; but until there are some, nothing comes of that, and the next packet is answered
+    /// at once (section 6.1 step 4).
     fn expire(&mut self, now: Time) {
         self.silent = !self.news;
-        if self.news {
-            let measured = self.receive_rate.expire(now, self.measured_over);
-            self.target = self.target.max(measured.packets_per_s);
-            self.answer(now, measured.bytes_per_s);
+        if self.silent {
+            self.timer = Time::NEVER;
+            return;
         }
+        let measured = self.receive_rate.expire(now, self.measured_over);
+        self.target = self.target.max(measured.packets_per_s);
+        self.answer(now, measured.bytes_per_s);
         self.restart(now);
     }
 
@@ -121,7 +130,7 @@ impl TfrcReceiver {
         let rtt = self.rtt.map_or(UNKNOWN_RTT, |(rtt, _)| rtt);
         self.measured_over = rtt;
         self.receive_rate.restart(now);
-        self.timer = now + rtt.max(Span::from_nanos(1));
+        self.timer = now + rtt;
     }
 
     fn answer(&mut self, now: Time, receive_rate: f64) {
@@ -176,5 +185,31 @@ impl RateReceiver for TfrcReceiver {
             feedback.held = now.since(arrived_at);
         }
         Some(feedback)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    /// RFC 5348 section 6.3 has each packet answered as long as none says R. A sender that never does must not be remembered in full.
+    #[test]
+    fn without_a_round_trip_time_little_is_remembered() {
+        let mut receiver = TfrcReceiver::new(&Tfrc::default());
+        for sequence in 0..10_000 {
+            let now = Time::from_nanos(sequence * 1_000_000);
+            let data = Arrived {
+                sequence,
+                sent_at: now,
+                length: Bytes(1000),
+                rtt: None,
+                marked: false,
+            };
+            receiver.on_data(now, &data);
+            assert!(receiver.poll_feedback(now).is_some());
+        }
+        // Two seconds, of a packet in each millisecond.
+        assert!(receiver.receive_rate.remembered() <= 2 * 1000 + 2);
     }
 }

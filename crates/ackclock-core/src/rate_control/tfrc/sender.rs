@@ -5,11 +5,8 @@ use super::measuring::Measuring;
 use super::receive_rate::ReceiveRateSet;
 use super::{LossMeasured, SegmentSize, Tfrc};
 use crate::rate_control::equation::tfrc::Equation;
-use crate::rate_control::{Clocking, Feedback, RateControl, RateState, Report, Sent};
+use crate::rate_control::{Clocking, Feedback, RateControl, RateState, Report, SLOWEST, Sent};
 use crate::units::{Bytes, Span, Time};
-
-/// 1/t_mbi, in packets per second: the slowest rate is one packet in 64 s (section 4.3).
-const SLOWEST: f64 = 1.0 / 64.0;
 
 /// The nofeedback timer before the first round-trip time (section 4.2, appendix B).
 const FIRST_TIMEOUT: Span = Span::from_millis(2000);
@@ -113,13 +110,13 @@ impl TfrcSender {
     }
 
     fn restart_timer(&mut self, now: Time) {
-        self.nofeedback = now + self.timeout.max(Span::from_nanos(1));
+        self.nofeedback = now + self.timeout;
         self.idle = true;
     }
 
     /// Section 4.3, steps 1 and 2, and what section 4.5 keeps.
     fn measure(&mut self, sample: Span) -> RoundTrip {
-        let sample = sample.max(Span::from_nanos(1)).as_seconds();
+        let sample = sample.as_seconds();
         let root = libm::sqrt(sample);
         let q = self.parameters.rtt_filter;
         let round_trip = match self.round_trip {
@@ -286,6 +283,9 @@ impl RateControl for TfrcSender {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        if feedback.sequence >= self.packets {
+            return; // of a packet that has never been sent
+        }
         let rtt = self.carried_rtt();
         match (&mut self.measuring, feedback.report) {
             (Some(own), _) => {
@@ -325,13 +325,13 @@ impl RateControl for TfrcSender {
     }
 
     fn state(&self) -> RateState {
-        let (lost, spurious_losses) = self.measuring.as_ref().map_or((0, 0), Measuring::losses);
+        let losses = self.measuring.as_ref().map(Measuring::losses);
         RateState {
             rate: self.instantaneous_rate(),
             loss_event_rate: self.round_trip.map_or(f64::NAN, |_| self.loss_event_rate),
             mode: self.mode(),
-            lost,
-            spurious_losses,
+            lost: losses.map(|(lost, _)| lost),
+            spurious_losses: losses.map(|(_, spurious)| spurious),
             timeouts: self.timeouts,
             rtt: self
                 .round_trip

@@ -165,7 +165,7 @@ impl TfrcpSender {
     /// r of the next round. One without news (M < B, or nothing sent) says nothing: the rate stays.
     fn next_rate(&mut self) -> f64 {
         let (round, rtt) = (self.round, self.rtt.smoothed().unwrap_or(self.rtt.rto()));
-        let rtt = rtt.as_seconds().max(1e-9);
+        let rtt = rtt.as_seconds();
         let Some(p) = round.loss_rate() else {
             self.mode = "unchanged";
             return round.rate;
@@ -280,8 +280,8 @@ impl RateControl for TfrcpSender {
             rate: self.round.rate * self.mss.as_f64(),
             loss_event_rate: self.loss_rate,
             mode: self.mode,
-            lost: self.lost,
-            spurious_losses: self.spurious,
+            lost: Some(self.lost),
+            spurious_losses: Some(self.spurious),
             timeouts: self.timeouts,
             rtt: self.rtt.latest(),
             smoothed_rtt: self.rtt.smoothed(),

@@ -274,8 +274,7 @@ impl Flow {
         self.marked += u64::from(if more < 1 << 31 { more } else { 0 });
         let feedback = Feedback {
             sequence: ack.sequence,
-            // No clock is so fine that nothing takes no time, and controls divide by it.
-            echo: sent.at.min(Time::from_nanos(now.as_nanos().saturating_sub(1000))),
+            echo: sent.at,
             held,
             received: Received {
                 bits: if ack.width == 0 { 0 } else { ack.vector },
@@ -365,7 +364,12 @@ impl Flow {
         });
     }
 
-    pub fn write(&mut self, now: Time, length: usize) {
+    /// The application writes, while so many bytes wait.
+    pub fn write(&mut self, now: Time, length: usize, waiting: usize) {
+        if waiting < self.payload {
+            // A turn that there was no data for is lost, and none of what is caught up.
+            self.told = self.told.max(now);
+        }
         use ackclock_core::traffic::Write;
         self.datagrams.write(Write::Bytes(Bytes(length as u64)));
         if matches!(self.idle, Idle::Empty) {

@@ -76,6 +76,29 @@ fn a_silent_application_is_not_a_dead_one() {
     }
 }
 
+/// A pause of the application is none of the system: its turns are not made up for.
+#[test]
+fn what_is_written_after_a_pause_is_paced() {
+    let mut path = Path::with("tfrc", written(), BitRate::from_mbit_per_s(20.0), key());
+    path.sender.write(Time::ZERO, &text(3_000_000));
+    while path.sender.waiting() > 0 {
+        path.run_for(0.01);
+    }
+    path.run_for(0.1);
+    let again = path.now;
+    path.sender.write(again, &text(100_000));
+    path.run_for(0.1);
+    let later = path.data().into_iter().filter(|(at, _)| *at >= again);
+    let times: Vec<Time> = later.map(|(at, _)| at).collect();
+    let together = times.iter().filter(|at| **at == times[0]).count();
+    assert_eq!(times.len(), 100);
+    assert!(
+        together <= 5,
+        "{together} at once, of {} packets in a tick",
+        20e6 / 8e6
+    );
+}
+
 #[test]
 fn either_side_stops_the_other() {
     for name in controls() {

@@ -72,7 +72,7 @@ fn cap(packets_per_s: f64) -> BitRate {
 #[test]
 fn the_mean_rate_is_kept_by_coarse_and_late_timers() {
     let mut late = Streams::new(3, 0).stream("late");
-    for milliseconds in [1, 10, 20] {
+    for milliseconds in [0, 1, 10, 20] {
         let tick = Span::from_millis(milliseconds);
         for rate in [49.0, 50.0, 333.0, 12_345.6] {
             // On time; late by up to half a tick; and once in a while by as much as is caught up.

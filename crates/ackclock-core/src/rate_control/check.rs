@@ -1,0 +1,42 @@
+//! What several controls refuse.
+
+use super::SHORTEST_RTT;
+use super::acknowledging::MOST;
+use crate::scenario::error::{Error, Result};
+use crate::units::Span;
+use serde::Serialize;
+use serde_json::json;
+
+/// `value` cannot stand in `field`.
+pub(super) fn refuse(field: &str, value: impl Serialize, remedy: &str) -> Result<()> {
+    Err(Error::new(field, &json!(value), remedy))
+}
+
+/// A time that is waited or divided by; `example` is one that is usual.
+pub(super) fn time(field: &str, time: Span, example: &str) -> Result<()> {
+    if time >= SHORTEST_RTT {
+        return Ok(());
+    }
+    let remedy = format!(
+        "is shorter than clocks can tell; write for example {}",
+        json!(example)
+    );
+    refuse(field, time, &remedy)
+}
+
+/// Bits of the receiver's vector.
+pub(super) fn vector(bits: u8) -> Result<()> {
+    if (1..=MOST).contains(&bits) {
+        return Ok(());
+    }
+    refuse("vector", bits, "is no number of bits; write one from 1 to 64")
+}
+
+/// Packets behind a missing one that mean a loss: as many as a vector can speak of.
+pub(super) fn duplicate_threshold(packets: u8) -> Result<()> {
+    if (1..MOST).contains(&packets) {
+        return Ok(());
+    }
+    let remedy = "is no number of packets; write one from 1 to 63, for example 3";
+    refuse("duplicate_threshold", packets, remedy)
+}

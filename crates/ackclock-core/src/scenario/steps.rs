@@ -1,0 +1,24 @@
+//! Lists of what changes at given moments.
+
+use super::error::{Error, Result};
+use crate::units::Span;
+use serde_json::json;
+
+/// Checks the moments from which the entries of the field `steps` hold: each after the one before, and one at least, for which `example` is written.
+///
+/// # Errors
+/// The list, or the first moment that is not after the one before.
+pub fn check(moments: &[Span], example: &str) -> Result<()> {
+    if moments.is_empty() {
+        let remedy = format!("has no step; write for example {example}");
+        return Err(Error::new("steps", &json!([]), &remedy));
+    }
+    match moments.windows(2).position(|pair| pair[1] <= pair[0]) {
+        None => Ok(()),
+        Some(before) => Err(Error::new(
+            &format!("steps.{}.from", before + 1),
+            &json!(moments[before + 1]),
+            "is not after the step before; sort the steps and leave out doubles",
+        )),
+    }
+}
