@@ -170,9 +170,11 @@ def test_a_file_goes_through_pipes(place: Path, run: contextlib.ExitStack, host:
 
 def test_another_key_is_none(place: Path, run: contextlib.ExitStack) -> None:
     sender = sending(run, place, *KEY, "--bytes", "20 kB", "--json")
-    code, _, err = receiving(run, place, sender.address, "--key-file", "other", "--wait", "1 s").finish()
+    (place / "data").write_bytes(b"of yesterday")
+    code, _, err = receiving(run, place, sender.address, "data", "--key-file", "other", "--wait", "1 s").finish()
     assert code == 3
     assert err.splitlines()[-1].startswith(f"ackclock: no answer from {sender.address}")
+    assert (place / "data").read_bytes() == b"of yesterday", "nothing has arrived, and nothing is lost"
     assert receiving(run, place, sender.address, *KEY, "--wait", "60 s").finish()[0] == 0
     code, out, err = sender.finish()
     assert code == 0, err

@@ -13,7 +13,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
@@ -82,7 +82,7 @@ pub fn receive<'py>(
         SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
     };
-    let data = data.map(|name| created(&name)).transpose()?;
+    let data = data.map(|name| output(&name)).transpose()?;
     let port = bound(&any.to_string(), pcap)?;
     let local = port.local();
     let live = live(duration_s)?;
@@ -126,7 +126,9 @@ fn bound(address: &str, pcap: Option<String>) -> PyResult<Port> {
         let remedy = "write for example 127.0.0.1:7400 or [::]:7400";
         ScenarioError::new_err(format!("--listen: {address:?} is no address; {remedy}"))
     })?;
-    let capture = pcap.map(|name| created(&name)).transpose()?;
+    let capture = pcap
+        .map(|name| File::create(&name).map_err(|error| named(&error, &name)))
+        .transpose()?;
     Port::bind(address, capture).map_err(|error| {
         LackingError::new_err(format!(
             "{address}: cannot be listened on ({error}); choose another"
@@ -141,11 +143,14 @@ fn opened(name: &str) -> PyResult<File> {
     File::open(name).map_err(|error| named(&error, name))
 }
 
-fn created(name: &str) -> PyResult<File> {
+/// For what arrives. A file that is there keeps its content until something does.
+fn output(name: &str) -> PyResult<File> {
     if name == STANDARD {
         return Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?));
     }
-    File::create(name).map_err(|error| named(&error, name))
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create(true).truncate(false).open(name);
+    opened.map_err(|error| named(&error, name))
 }
 
 /// The system's complaint, with the file's name as Python has it.

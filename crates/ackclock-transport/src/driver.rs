@@ -9,12 +9,14 @@ use crate::wire::Nonce;
 use ackclock_core::result::Table;
 use ackclock_core::units::{Span, Time};
 use input::Input;
+use output::Output;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, PoisonError};
 
 mod input;
+mod output;
 mod port;
 mod tables;
 
@@ -156,14 +158,14 @@ pub fn send(
 pub fn receive(
     mut port: Port,
     settings: ReceiverSettings,
-    mut data: Option<File>,
+    data: Option<File>,
     client: Nonce,
     live: &Live,
 ) -> io::Result<Outcome<ReceiverReport>> {
     let clock = Clock::start();
     let mut receiver = Receiver::new(clock.now(), settings, client);
     let mut samples = Samples::default();
-    let mut payload = Vec::new();
+    let (mut output, mut payload) = (Output::new(data), Vec::new());
     loop {
         let now = clock.now();
         let ends = receiver
@@ -202,24 +204,9 @@ pub fn receive(
                 port.gather(now, false, |output| receiver.poll_transmit(now, output))
             },
         )?;
-        if hand_over(&mut payload, &mut data)? {
+        if output.write(&payload)? {
             live.stop.give();
         }
-    }
-}
-
-/// Writes what has arrived; whether nobody reads it any more.
-fn hand_over(payload: &mut Vec<u8>, data: &mut Option<File>) -> io::Result<bool> {
-    let written = match data {
-        Some(data) => data.write_all(payload),
-        None => Ok(()),
-    };
-    payload.clear();
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            *data = None;
-            Ok(true)
-        }
-        written => written.map(|()| false),
+        payload.clear();
     }
 }

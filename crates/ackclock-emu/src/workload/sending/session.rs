@@ -142,6 +142,7 @@ impl SessionSource {
 
     /// Takes what has come, and sends what it allows.
     pub(super) fn handle_ready(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
+        self.transmit(context)?; // what is due leaves as if nothing had come yet
         let (now, sender, answer) = (context.now, &mut self.sender, &mut self.answer);
         if let Some(port) = &mut self.port {
             port.receive(
