@@ -70,9 +70,10 @@ def curves(
             _draw(axes, curve, looked)
         if log_x:
             axes.set_xscale("log")
-            _label_few_decades(axes)
+            _label_few_decades(axes.xaxis)
         if log_y:
             axes.set_yscale("log")
+            _label_few_decades(axes.yaxis)
         elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
             # The margin is a share of what the data span; seen from zero it may be too thin for a marker.
             axes.set_ylim(bottom=y_from)
@@ -86,13 +87,13 @@ def curves(
     return figure
 
 
-def _label_few_decades(axes: Any) -> None:
+def _label_few_decades(axis: Any) -> None:
     """Where powers of ten would be too few: plain numbers, 1, 2 and 5 of each decade."""
-    least, most = axes.get_xlim()
+    least, most = axis.get_view_interval()
     if most / least < FEW_DECADES:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _draw(axes: Any, curve: Curve, looked: Any) -> None:

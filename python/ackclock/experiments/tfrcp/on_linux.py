@@ -342,7 +342,8 @@ EXPERIMENT = Experiment(
     SOURCE,
     "TFRCP on Linux",
     "Do TFRCP and TFRC share with real TCP as the simulation says, over real sockets and many paths?",
-    "Beside Reno both get between half and twice as much as it on every path, as in the engine.",
+    "As the paper says of TFRCP, F is close to 1 beside Reno, on every path between a half and 2; and as in the "
+    "engine.",
     len(PATHS) * (DURATION_S + 10.0),
     conclude,
     runs,
