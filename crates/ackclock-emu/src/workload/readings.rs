@@ -1,9 +1,8 @@
 //! What flows say of themselves while they run.
 
 use super::tcp_info::TcpInfoColumns;
-use ackclock_core::datagram::DatagramSenderStatistics;
-use ackclock_core::rate_control::RateState;
 use ackclock_core::units::{Span, Time};
+use ackclock_transport::session::SenderReport;
 use serde::{Deserialize, Serialize};
 
 /// Readings of several flows since the last time, each kind in order of time.
@@ -44,13 +43,8 @@ pub struct RateReading {
 
 impl RateReading {
     /// What a sender shows at `now`.
-    pub(super) fn of(
-        now: Time,
-        flow: u32,
-        state: &RateState,
-        counts: &DatagramSenderStatistics,
-        delivered_bytes: u64,
-    ) -> Self {
+    pub(super) fn of(now: Time, flow: u32, report: &SenderReport) -> Self {
+        let state = &report.state;
         let nanos = |span: Option<Span>| span.map(Span::as_nanos);
         let known = |value: f64| Some(value).filter(|value| value.is_finite());
         RateReading {
@@ -62,8 +56,8 @@ impl RateReading {
             rtt_ns: nanos(state.rtt),
             smoothed_rtt_ns: nanos(state.smoothed_rtt),
             timeout_ns: nanos(state.timeout),
-            sent_packets: counts.sent,
-            delivered_bytes,
+            sent_packets: report.statistics.sent,
+            delivered_bytes: report.delivered.0,
         }
     }
 }

@@ -109,13 +109,7 @@ impl SessionSource {
     pub(super) fn read(&self, now: Time) -> Option<RateReading> {
         self.port.as_ref()?;
         let report = self.sender.report()?;
-        Some(RateReading::of(
-            now,
-            self.report.number,
-            &report.state,
-            &report.statistics,
-            report.delivered.0,
-        ))
+        Some(RateReading::of(now, self.report.number, &report))
     }
 
     /// Starts, lets the application write, sends and stops, as due.
