@@ -116,7 +116,8 @@ def predict(
 
 def _kinds() -> tuple[str, ...]:
     return (
-        "all", "sweep", "cwnd", "throughput", "queue", "rtt", "variation", "outstanding", "sequence", "rate_estimates",
+        "all", "sweep", "cwnd", "throughput", "queue", "rtt", "loss_event_rate", "variation", "bursts", "outstanding",
+        "sequence", "rate_estimates",
     )  # fmt: skip
 
 
@@ -183,11 +184,13 @@ def plot(
         result = read_result(run, untrusted=untrusted)
         _check_plot(result, kind, metric, point, replicate, output)
         _check_connection(result, point, replicate, connection)
+        _check_session(result, metric)
+        _check_models([result], models)
         predicted = _predicted(result, models)
         available = figures.figures(
             result, predicted, of=metric, point=point, replicate=replicate, connection=connection, span=span
         )
-        remedy = "" if kind in ("all", *available) else f"{run} {_why_not_drawn(result, kind)}"
+        remedy = "" if kind in ("all", *available) else f"{run} {_why_not_drawn(result, kind, list(available))}"
     if kind != "all" and kind not in available:
         raise click.UsageError(f"--kind {kind}: {remedy}")
     chosen = available if kind == "all" else {kind: available[kind]}
@@ -210,10 +213,16 @@ def plot(
             click.echo(f"figure: {path}")
 
 
-def _predicted(result: "Result", models: str) -> "Result":
-    """What models say; of a measurement, unless others are asked for, what those said that were asked then."""
-    from ackclock import ways
+def _predicted(result: "Result", models: str) -> "Result | None":
+    """What models say; of a measurement, unless others are asked for, what those said that were asked then.
 
+    No model is asked about a session: of the path nothing is known but what the sender made of it.
+    """
+    from ackclock import ways
+    from ackclock.described import is_session
+
+    if is_session(result):
+        return None
     if models == "usual" and result.run["way"] == "measure" and "predictions" in result.tables:
         return result
     return ways.predict(result, models)
@@ -223,7 +232,7 @@ def _span(kind: str, begin: str | None, end: str | None) -> tuple[float, float] 
     """From when to when figures over time go, in seconds; None for all the time."""
     if begin is None and end is None:
         return None
-    if kind in ("sweep", "variation"):
+    if kind in ("sweep", "variation", "bursts"):
         raise click.UsageError(f"--from and --to: are of no use, as --kind {kind} is no figure over time")
     span = (quantity.seconds(begin or "0 s"), math.inf if end is None else quantity.seconds(end))
     if not span[0] < span[1]:
@@ -266,8 +275,28 @@ def _check_connection(result: "Result", point: int, replicate: int, connection: 
         raise click.UsageError(f"--connection {connection}: there is none; connections go from 0 to {count - 1}")
 
 
-def _why_not_drawn(result: "Result", kind: str) -> str:
+def _check_session(result: "Result", metric: str) -> None:
+    """Refuses a metric of a session, which sweeps nothing."""
+    from ackclock.described import is_session
+
+    if metric != "goodput" and is_session(result):
+        raise click.UsageError(f"--metric {metric}: is of no use, as this is a session, which sweeps nothing")
+
+
+def _check_models(results: "list[Result]", models: str) -> None:
+    """Refuses models if no result is there that they could be asked about."""
+    from ackclock.described import is_session
+
+    if models != "usual" and all(is_session(result) for result in results):
+        raise click.UsageError(f"--models {models}: is of no use, as no model is asked about a session")
+
+
+def _why_not_drawn(result: "Result", kind: str, available: list[str]) -> str:
     """Why a result has no figure of that kind, and what to do."""
+    from ackclock.described import is_session
+
+    if is_session(result):
+        return f"is of a session, which does not show it; choose from {', '.join(available)}"
     measured = result.run["way"] == "measure"
     if kind == "sequence" and measured:
         return "keeps no segments; run ackclock measure again with --segments"
@@ -275,6 +304,10 @@ def _why_not_drawn(result: "Result", kind: str) -> str:
         return "keeps no rate estimates; run ackclock measure at the sender's capture again with --estimators all"
     if kind in ("outstanding", "sequence", "rate_estimates"):
         return "is no measurement of captures; run ackclock measure on them, or choose for example --kind cwnd"
+    if kind == "bursts":
+        return "is no session of ackclock send, whose packets leave in bursts; choose for example --kind throughput"
+    if kind == "loss_event_rate" and not measured:
+        return "has no flow under a rate control, which takes anything for the loss rate; choose for example --kind rtt"
     if kind == "variation" and not measured:
         return (
             "has no time scale of 0.2 s to 10 s that its samples show and that fits five times into its measured time; "
@@ -305,7 +338,7 @@ def _figure_paths(run: Path, names: list[str], output: Path | None, metric: str)
 @untrusted_option
 @json_option
 def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: bool, as_json: bool) -> None:
-    """Write one self-contained HTML page: scenario or capture, tables, figures, versions and seeds.
+    """Write one self-contained HTML page: scenario, capture or session, tables, figures, versions and seeds.
 
     RUNS are results, or one comparison.
 
@@ -330,6 +363,7 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: 
             text = page_of_ways(comparison, tell)
     else:
         results = [read_result(run, untrusted=untrusted) for run in runs]
+        _check_models(results, models)
         from ackclock.report import page
 
         with progress("report") as tell:

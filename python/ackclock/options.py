@@ -116,12 +116,6 @@ def read_result(folder: Path, *, untrusted: bool) -> "Result":
     from ackclock.result import Result
 
     try:
-        result = replace(Result.load(folder), averages_untrusted=untrusted)
+        return replace(Result.load(folder), averages_untrusted=untrusted)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    if result.run["way"] in ("send", "receive"):
-        raise click.UsageError(
-            f"{folder}: is of a session on real sockets, of which no figures are drawn; read its tables, "
-            f"{folder}/flows.parquet and others"
-        )
-    return result

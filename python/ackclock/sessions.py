@@ -198,7 +198,7 @@ def _run(
     work: Callable[[str | None], dict[str, Any]],
 ) -> Result:  # fmt: skip
     """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
-    from ackclock.ways import LackingError, table_of, version
+    from ackclock.ways import LackingError, controls, table_of, version
 
     if not hasattr(_native, "send"):
         raise LackingError("sessions on real sockets need Linux; use a machine that runs it")
@@ -212,9 +212,9 @@ def _run(
         cut_short = session["ending"] in ("stopped", "peer_stopped") and finite
         run = {
             "schema": SCHEMA, "way": way, "name": folder.name, "seed": seed, "replicates": 1,
-            "versions": {"ackclock": version()}, "partial": cut_short, "warnings": _warnings(session), "controls": [],
-            "scenario": None, "points": [{"assignments": {}, "scenario": None}], "options": options,
-            "session": session,
+            "versions": {"ackclock": version()}, "partial": cut_short, "warnings": _warnings(session),
+            "controls": controls(), "scenario": None, "points": [{"assignments": {}, "scenario": None}],
+            "options": options, "session": session,
         }  # fmt: skip
         result = Result(run, {name: table_of(columns) for name, columns in answer["tables"].items()})
         result.save(folder, captures)

@@ -23,7 +23,8 @@ Rows = list[dict[str, Any]]
 def averaging(result: Result) -> str:
     """What the numbers of a result are, for titles."""
     count, untrusted = result.run["replicates"], len(result.untrusted)
-    words = f"means of {count} replicates ± 95 % confidence" if count > 1 else "one replicate, no confidence interval"
+    one = "one replicate" if result.run["scenario"] else "one session"
+    words = f"means of {count} replicates ± 95 % confidence" if count > 1 else f"{one}, no confidence interval"
     if untrusted:
         runs = f"{untrusted} untrusted run{'' if untrusted == 1 else 's'}"
         words += f", {runs} {'left out' if result.left_out else 'taken in'}"

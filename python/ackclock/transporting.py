@@ -19,17 +19,12 @@ __all__ = ["receive", "send"]
 
 _Command = Callable[..., Any]
 
-# Of each ending that is none in good order: the exit code, and why, in words of the side it is told on.
-_ENDINGS = {
-    "no_answer": (LACKING, "no answer from {peer} within the time: nobody waits there, or with another key"),
-    "silence": (UNTRUSTWORTHY, "nothing was heard from {peer} for {silence_s:.3g} s; the session was given up"),
-    "dishonest": (UNTRUSTWORTHY, "{peer} claims packets that it cannot have; the session was given up"),
-    "refused_version": (LACKING, "{peer} speaks another version of the format"),
-    "refused_busy": (LACKING, "{peer} has a session with somebody else; try again when that is over"),
-    "refused_control": (BAD_INPUT, "--control: {peer} does not offer it; ask for another, or see its --control"),
-    "refused_dishonest": (UNTRUSTWORTHY, "{peer} does not believe what was received"),
-    "refused_silence": (UNTRUSTWORTHY, "{peer} has not heard of us for too long and has given up"),
-}
+# The exit code of each ending that is none in good order.
+_CODES = {
+    "no_answer": LACKING, "silence": UNTRUSTWORTHY, "dishonest": UNTRUSTWORTHY, "refused_version": LACKING,
+    "refused_busy": LACKING, "refused_control": BAD_INPUT, "refused_dishonest": UNTRUSTWORTHY,
+    "refused_silence": UNTRUSTWORTHY,
+}  # fmt: skip
 
 
 def _common(command: _Command) -> _Command:
@@ -212,6 +207,8 @@ def _moment(now: dict[str, Any] | None) -> str:
 
 def _conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> int:
     """Prints what came of a session; the exit code, and why it is not 0."""
+    from ackclock import transported
+
     session = result.run["session"]
     flows = result.tables["flows"].to_pylist()
     for warning in result.run["warnings"]:
@@ -224,43 +221,12 @@ def _conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> 
         )
     elif plain:
         if flows:
-            print_table(_title(result), *_cells(flows, bursts))
+            way = "to" if result.run["way"] == "send" else "from"
+            title = f"{way} {session['peer']}, {session['control']}: {transported.ended(session)}"
+            print_table(title, *transported.flow_cells(result))
         click.echo(f"result: {folder}")
     else:
         click.echo(f"result: {folder}", err=True)
-    if session["ending"] in _ENDINGS:
-        code, words = _ENDINGS[session["ending"]]
-        return complain(words.format(**session), code)
+    if session["ending"] in _CODES:
+        return complain(transported.broken_off(session), _CODES[session["ending"]])
     return INTERRUPTED if result.partial and session["ending"] == "stopped" else 0
-
-
-def _title(result: "Result") -> str:
-    session = result.run["session"]
-    way = "to" if result.run["way"] == "send" else "from"
-    ended = {
-        "finished": "all was sent", "unconfirmed": "all was sent", "stopped": "stopped here",
-        "peer_stopped": "stopped by the other side",
-    }  # fmt: skip
-    return f"{way} {session['peer']}, {session['control']}: {ended.get(session['ending'], 'broken off')}"
-
-
-def _cells(flows: list[dict[str, Any]], bursts: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """The table of the only flow, without what this side does not know."""
-
-    def number(value: float | None, scale: float = 1.0) -> str:
-        return "" if value is None else f"{value * scale:.4g}"
-
-    flow = flows[0]
-    sent = flow["sent_packets"]
-    lost = flow["lost_packets"]
-    cells = {
-        "goodput Mbit/s": number(flow["goodput_bit_per_s"], 1e-6),
-        "seconds": number(flow["measured_s"]),
-        "MB arrived": number(flow["delivered_bytes"], 1e-6),
-        "packets": f"{sent:,}",
-        "lost %": "" if lost is None or not sent else number(100 * lost / sent),
-        "RTT ms": number(flow["rtt_mean_s"], 1e3),
-        "largest burst": str(max((row["packets"] for row in bursts), default="")),
-    }
-    kept = {name: value for name, value in cells.items() if value != ""}
-    return list(kept), [list(kept.values())]

@@ -389,6 +389,15 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def controls() -> list[dict[str, Any]]:
+    """Name and label of each control of this version, the order of which is that of their looks in figures."""
+    return [
+        {"name": entry["name"], "label": entry["label"]}
+        for kind in ("controls", "rate_controls")
+        for entry in registry()[kind]
+    ]
+
+
 def _describe(way: str, scenario: Scenario, points: list[Point], resolved: list[dict[str, Any]]) -> dict[str, Any]:
     """What run.json says. No clock, no host, no number of threads: the same simulation gives the same bytes."""
     from ackclock.result import SCHEMA
@@ -403,11 +412,7 @@ def _describe(way: str, scenario: Scenario, points: list[Point], resolved: list[
         "versions": {"ackclock": version()},
         "partial": False,
         "warnings": [],
-        "controls": [
-            {"name": entry["name"], "label": entry["label"]}
-            for kind in ("controls", "rate_controls")
-            for entry in registry()[kind]
-        ],
+        "controls": controls(),
         "scenario": scenario.tree,
         "points": [
             {"assignments": point.assignments, "scenario": tree} for point, tree in zip(points, resolved, strict=True)

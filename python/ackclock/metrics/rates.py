@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ackclock import quantity
@@ -105,8 +106,16 @@ def _bits(result: Result, point: int, flow: str, of: str) -> float:
     """How many bits of payload one of what was counted is."""
     if of == "delivered":
         return 8.0
-    [found] = [one for one in result.points[point]["scenario"]["flows"] if one["name"] == flow]
+    scenario = result.points[point]["scenario"]
+    if scenario is None:
+        return 8 * payload_bytes(result)
+    [found] = [one for one in scenario["flows"] if one["name"] == flow]
     return 8 * quantity.data_bytes(found["transport"]["mss"])
+
+
+def payload_bytes(result: Result) -> float:
+    """Of a session, how much data is in a packet."""
+    return quantity.data_bytes(result.run["options"]["--payload"])
 
 
 def refuse_unknown(result: Result, *flows: str) -> None:
@@ -122,8 +131,12 @@ def refuse_unknown(result: Result, *flows: str) -> None:
 
 
 def measured_time(result: Result, point: int) -> tuple[float, float]:
-    """From the end of the warm-up to the end, in seconds."""
+    """From the end of the warm-up to the end, in seconds; without a scenario, from the first start to the last end."""
     scenario = result.points[point]["scenario"]
+    if scenario is None:
+        flows = result.rows("flows", point=point)
+        start_s, end_s = pc.min(flows["start_s"]).as_py(), pc.max(flows["end_s"]).as_py()
+        return (start_s, end_s) if flows.num_rows else (0.0, 0.0)
     return quantity.seconds(scenario["warmup"]), quantity.seconds(scenario["duration"])
 
 

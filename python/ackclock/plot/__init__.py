@@ -8,24 +8,30 @@ from matplotlib.figure import Figure
 
 from ackclock.measured import largest
 from ackclock.metrics import shown_time_scales
+from ackclock.plot.bursts import bursts
 from ackclock.plot.canvas import FORMATS, Span, inline, render, save
 from ackclock.plot.captured import outstanding, rate_estimates, sequence
 from ackclock.plot.curves import Curve, curves
-from ackclock.plot.series import cwnd, queue, rtt, throughput
+from ackclock.plot.series import cwnd, is_known, loss_event_rate, queue, rtt, throughput
 from ackclock.plot.sweep import sweep, swept_axis
 from ackclock.plot.variation import variation
 from ackclock.plot.ways import figures_of_ways, over_time, swept
 from ackclock.result import Result
 
 __all__ = [
-    "FORMATS", "KINDS", "OVER_TIME", "Curve", "curves", "cwnd", "figures", "figures_of_ways", "inline", "outstanding",
-    "over_time", "queue", "rate_estimates", "render", "rtt", "save", "sequence", "sweep", "swept", "swept_axis",
-    "throughput", "variation",
+    "FORMATS", "KINDS", "OVER_TIME", "Curve", "bursts", "curves", "cwnd", "figures", "figures_of_ways", "inline",
+    "loss_event_rate", "outstanding", "over_time", "queue", "rate_estimates", "render", "rtt", "save", "sequence",
+    "sweep", "swept", "swept_axis", "throughput", "variation",
 ]  # fmt: skip
 
 # By name, in the order of a report.
 OVER_TIME: dict[str, Callable[..., Figure]] = {"cwnd": cwnd, "throughput": throughput, "queue": queue, "rtt": rtt}
-_CAPTURED: dict[str, Callable[..., Figure]] = {"throughput": throughput, "rtt": rtt}
+# Of ways that know less.
+_LESS: dict[str, dict[str, Callable[..., Figure]]] = {
+    "measure": {"throughput": throughput, "rtt": rtt},
+    "send": {"throughput": throughput, "rtt": rtt},
+    "receive": {"throughput": throughput},
+}
 _ONE_CONNECTION: dict[str, Callable[..., Figure]] = {
     "outstanding": outstanding, "sequence": sequence, "rate_estimates": rate_estimates,
 }  # fmt: skip
@@ -33,7 +39,7 @@ _ONE_CONNECTION: dict[str, Callable[..., Figure]] = {
 _KEPT_ON_REQUEST = {"sequence": "segments", "rate_estimates": "rate_estimates"}
 
 #: The names of all figures.
-KINDS = ("sweep", *OVER_TIME, "variation", *_ONE_CONNECTION)
+KINDS = ("sweep", *OVER_TIME, "loss_event_rate", "variation", "bursts", *_ONE_CONNECTION)
 
 
 def figures(
@@ -43,7 +49,7 @@ def figures(
     """Every figure that the result allows, by name; each is drawn when it is called.
 
     Args:
-        result: Of `simulate`, `emulate` or `measure`.
+        result: Of `simulate`, `emulate` or `measure`, or of a session.
         predicted: What models say of the same scenario.
         of: The metric of the figure against the swept parameter.
         point: Which point the figures over time show.
@@ -62,8 +68,14 @@ def figures(
             table = _KEPT_ON_REQUEST.get(name)
             if table is None or (table in result.tables and result.tables[table].num_rows > 0):
                 drawn[name] = partial(figure, result, connection=connection, **over_time)
-    for name, figure in (_CAPTURED if measured else OVER_TIME).items():
+    for name, figure in _LESS.get(result.run["way"], OVER_TIME).items():
         drawn[name] = partial(figure, result, **over_time)
+    if not measured and is_known(result, "loss_event_rate", point):
+        drawn["loss_event_rate"] = partial(loss_event_rate, result, **over_time)
     if not measured and shown_time_scales(result, point):
-        drawn["variation"] = partial(variation, result, point=point)
+        # A receiver knows what arrived.
+        of = "delivered" if result.run["way"] == "receive" else "sent"
+        drawn["variation"] = partial(variation, result, point=point, of=of)
+    if "bursts" in result.tables:
+        drawn["bursts"] = partial(bursts, result)
     return drawn

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock.described import Described, described
+from ackclock.described import Described, described, is_session
 from ackclock.measured import largest
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks, new
@@ -23,6 +23,9 @@ _MOST_LINES = 8
 
 # With more lines than this, what goes with each (ssthresh, single measurements) hides them and is left out.
 _MOST_ASIDES = 2
+
+# A rate allowed that is so many times the highest throughput is not drawn: it would press all else to the ground.
+_FAR = 4
 
 # Throughput is averaged over this share of the time shown: shorter intervals show how a repaired loss releases what was
 # held back behind it rather than how fast the flow is.
@@ -71,19 +74,25 @@ def cwnd(result: Result, *, point: int = 0, replicate: int = 0, span: Span | Non
 
 @_drawn
 def throughput(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
-    """Payload delivered in order per second, or acknowledged, averaged over a two-hundredth of the time shown."""
+    """Payload delivered in order per second, or acknowledged, averaged over a two-hundredth of the time shown.
+
+    Of a flow under a rate control that is alone also the rate allowed, where it is not far above.
+    """
     figure, [axes] = new()
-    for line in _lines(result, point, replicate, ("time_s", "delivered_bytes"), span):
+    lines = list(_lines(result, point, replicate, ("time_s", "delivered_bytes"), span))
+    for line in lines:
         every = max(1, line.rows["time_s"].size // _THROUGHPUT_INTERVALS)
         time, delivered = line.rows["time_s"][::every], line.rows["delivered_bytes"][::every]
         if time.size > 1:
             # Told at the middle of the interval that it is the mean of.
             _draw(axes, (time[1:] + time[:-1]) / 2, np.diff(delivered) * 8e-6 / np.diff(time), line, line.label)
+    told = result.run["way"] != "measure" and is_known(result, "allowed_rate_bit_per_s", point)
+    if told and len(lines) == len(axes.lines) == 1:
+        for line in _lines(result, point, replicate, ("time_s", "allowed_rate_bit_per_s"), span):
+            _draw_allowed(axes, line, _FAR * float(np.max(axes.lines[0].get_ydata())))
     for flow in _unsampled(result, point, replicate):
         axes.plot([], [], linestyle="none", label=f"{flow}: not sampled")
-    # A real receiver is not asked; its sender knows what was acknowledged.
-    asked = result.run["way"] == "simulate"
-    axes.set_ylabel("delivered in order (Mbit/s)" if asked else "acknowledged (Mbit/s)")
+    axes.set_ylabel(f"{_DELIVERED.get(result.run['way'], 'acknowledged')} (Mbit/s)")
     return _finish(figure, [axes], result, point, replicate, "Throughput", span)
 
 
@@ -102,6 +111,16 @@ def rtt(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None
         _draw(axes, time, line.rows["smoothed_rtt_s"] * 1e3, line, f"{line.label} smoothed")
     axes.set_ylabel("round-trip time (ms)")
     return _finish(figure, [axes], result, point, replicate, "Round-trip time", span)
+
+
+@_drawn
+def loss_event_rate(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
+    """What a rate control takes for the loss rate, by its own definition: packets lost, or loss events."""
+    figure, [axes] = new()
+    for line in _lines(result, point, replicate, ("time_s", "loss_event_rate"), span):
+        _draw(axes, line.rows["time_s"], line.rows["loss_event_rate"] * 100, line, line.label)
+    axes.set_ylabel("loss event rate (%)")
+    return _finish(figure, [axes], result, point, replicate, "Loss event rate", span)
 
 
 @_drawn
@@ -132,7 +151,16 @@ def queue(result: Result, *, point: int = 0, replicate: int = 0, span: Span | No
     return _finish(figure, [backlog, drops], result, point, replicate, _QUEUE, span)
 
 
+# What is known to have been delivered. A real receiver is not asked; its sender knows what was acknowledged.
+_DELIVERED = {"simulate": "delivered in order", "send": "arrived, as reported", "receive": "arrived"}
+
 _CAUSES = {"drops_queue": ("x", "queue full"), "drops_aqm": ("+", "AQM"), "drops_impairment": (".", "random loss")}
+
+
+def is_known(result: Result, name: str, point: int) -> bool:
+    """Whether any sample of a point tells a column."""
+    samples = result.rows("samples", point=point)
+    return name in samples.column_names and samples[name].null_count < samples.num_rows
 
 
 def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
@@ -207,6 +235,17 @@ def _draw(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, labe
     )  # fmt: skip
 
 
+def _draw_allowed(axes: Axes, line: Line, most: float) -> None:
+    """The rate that a control allows, in Mbit/s, where it is no more than that."""
+    allowed = line.rows["allowed_rate_bit_per_s"] * 1e-6
+    near = allowed <= most
+    axes.plot(
+        line.rows["time_s"], np.where(near, allowed, np.nan), color=line.looks.color, linewidth=0.9,
+        linestyle=(0, (1, 2)) if near.any() else "none", drawstyle="steps-post",
+        label=f"{line.label} allowed" + ("" if near.any() else ":\nfar above, not drawn"),
+    )  # fmt: skip
+
+
 def _mark_timeouts(axes: Axes, result: Result, point: int, replicate: int, span: Span | None) -> None:
     events = _of(result, "events", point, replicate)
     times = [
@@ -231,8 +270,9 @@ def _finish(
     title += " (not to be trusted)" if (point, replicate) in result.untrusted else ""
     entitle(rows[0], title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
-    rows[-1].set_xlim(*between(span, 0, shown.duration_s))
-    was_run = _of(result, "flows" if result.run["way"] == "measure" else "hops", point, replicate).num_rows > 0
+    rows[-1].set_xlim(*between(span, shown.start_s, max(shown.end_s, shown.start_s + 1e-9)))
+    of_flows = result.run["way"] == "measure" or is_session(result)
+    was_run = _of(result, "flows" if of_flows else "hops", point, replicate).num_rows > 0
     some = None if what == _QUEUE else _some(shown)
     for axes in rows:
         axes.set_ylim(bottom=0)
@@ -243,6 +283,6 @@ def _finish(
                 alignment="left",
             )  # fmt: skip
         else:
-            words = "nothing happened" if was_run else "not run: interrupted before"
+            words = "nothing happened" if was_run or is_session(result) else "not run: interrupted before"
             axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center")
     return figure

@@ -28,7 +28,7 @@ def variation(
     flow the lower its line; of independent increments it falls as one over the square root of the time scale.
 
     Args:
-        result: Of `simulate` or `emulate`.
+        result: Of `simulate` or `emulate`, or of a session.
         point: Which point.
         time_scales_s: In seconds; by default those of `metrics.TIME_SCALES_S` that the samples show.
         of: Which rate: `sent`, `delivered` or `allowed`.

@@ -1,11 +1,12 @@
-"""One self-contained HTML page about one or more results: scenario or capture, tables, figures, versions, seeds."""
+"""One self-contained HTML page about results: scenario, capture or session, tables, figures, versions, seeds."""
 
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ackclock import plot, summary
-from ackclock.report import capture
+from ackclock.described import is_session
+from ackclock.report import capture, session
 from ackclock.report.environment import environment
 from ackclock.result import Result
 
@@ -40,8 +41,7 @@ def _section(
     for position, (name, draw) in enumerate(available.items()):
         figures.append((name, plot.inline(plot.render(draw(), "svg"), f"r{number}-{name}-")))
         progress((position + 1) / len(available))
-    said = capture.section(result, predicted) if result.run["way"] == "measure" else _said(result, predicted)
-    return said | {
+    return _said(result, predicted) | {
         "run": result.run,
         "facts": _facts(result),
         "scenario": scenario,
@@ -57,7 +57,14 @@ def _section(
 
 
 def _said(result: Result, predicted: Result | None) -> dict[str, Any]:
-    """What stands in the page of a run: the table of flows, and the others."""
+    """What is told of a result: answers, the table of flows, and the others."""
+    if result.run["way"] == "measure":
+        return capture.section(result, predicted)
+    return session.section(result) if is_session(result) else _of_run(result, predicted)
+
+
+def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
+    """What stands in the page of a run."""
     averaging = summary.averaging(result)
     averaging = averaging[0].upper() + averaging[1:]
     note = (
@@ -79,6 +86,8 @@ def _facts(result: Result) -> dict[str, Any]:
     facts: dict[str, Any] = {"way": run["way"]}
     if run["way"] == "measure":
         facts |= capture.facts(result)
+    if is_session(result):
+        facts |= session.facts(result)
     if scenario is not None:
         lasts = f"{scenario['duration']}, averages from {scenario['warmup']} on"
         facts |= {

@@ -1,0 +1,34 @@
+"""What stands in the page of a session of `ackclock send` or `ackclock receive`."""
+
+from typing import Any
+
+from ackclock import transported
+from ackclock.result import Result
+from ackclock.summary import number
+
+_OF_SENDER = (
+    "Goodput and what arrived are as the receiver reported, never more than was sent; lost is what the control holds "
+    "lost. A burst is what left between two looks at the clock."
+)
+_OF_RECEIVER = (
+    "Goodput is from the first packet to the last. Packets are counted by the highest number that arrived; lost are "
+    "the numbers that did not."
+)
+
+
+def section(result: Result) -> dict[str, Any]:
+    """The table of its only flow."""
+    note = _OF_SENDER if result.run["way"] == "send" else _OF_RECEIVER
+    if not result.tables["flows"].num_rows:
+        note = "None: there was no session."
+    return {"answers": [], "flows": ("Flows", note, *transported.flow_cells(result)), "tables": []}
+
+
+def facts(result: Result) -> dict[str, Any]:
+    """With whom, how it ended and how long it lasted."""
+    session = result.run["session"]
+    found = {name: session[name] for name in ("peer", "control") if name in session}
+    lasted = f"{number(session['lasted_s'])} s"
+    for flow in result.tables["flows"].to_pylist():
+        lasted = f"{number(flow['measured_s'])} s, waited {number(flow['start_s'])} s for it"
+    return found | {"ended": transported.broken_off(session) or transported.ended(session), "lasted": lasted}

@@ -1,0 +1,233 @@
+"""Figures and pages of sessions, made up: what is drawn is what the tables say, and no socket is needed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from matplotlib.figure import Figure
+
+from ackclock import Result, Scenario, plot, simulate
+from ackclock.cli import cli
+from ackclock.metrics import rate_variation, summarise
+from ackclock.metrics.tables import column
+from ackclock.report import page
+from ackclock.ways import controls
+
+OPENED_S = 30.0
+SAMPLES = 121
+PEERS = {"send": "192.0.2.7:40000", "receive": "192.0.2.1:7400"}
+
+Lines = dict[str, Any]
+
+
+def session(way: str, rate: float = 1e6, allowed: float = 2e6, ending: str = "finished", begun: bool = True) -> Result:
+    """Of 12 s after 30 s of waiting; `rate` arrives and `allowed` is allowed, in bit/s."""
+    rows = SAMPLES if begun else 0
+    seconds = np.arange(rows) * 0.1
+    nothing = [None] * rows
+    is_sender = way == "send"
+    samples = {
+        "point": [0] * rows, "replicate": [0] * rows, "flow": ["data"] * rows, "instance": [0] * rows,
+        "time_s": OPENED_S + seconds, "sent_packets": (seconds * rate / 8000).astype(int),
+        "delivered_bytes": (seconds * rate / 8).astype(int),
+    }  # fmt: skip
+    told = {"rtt_s": 0.05, "smoothed_rtt_s": 0.06, "allowed_rate_bit_per_s": allowed, "loss_event_rate": 0.02}
+    samples |= {name: pa.array([value] * rows if is_sender else nothing, pa.float64()) for name, value in told.items()}
+    flow = {
+        "point": 0, "replicate": 0, "flow": "data", "instance": 0, "control": "tfrc", "start_s": OPENED_S,
+        "end_s": OPENED_S + 12, "measured_s": 12.0, "goodput_bit_per_s": rate, "delivered_bytes": int(1.5 * rate),
+        "sent_packets": 1500, "lost_packets": 30.0, "rtt_mean_s": 0.05 if is_sender else None,
+    }  # fmt: skip
+    flows = pa.Table.from_pylist([flow])
+    tables = {"flows": flows if begun else flows.slice(0, 0), "samples": pa.table(samples)}
+    if is_sender:
+        counts = {"packets": [1, 2, 5], "bursts": [900, 290, 4]} if begun else {"packets": [], "bursts": []}
+        tables["bursts"] = pa.table(counts)
+    told_of = {"peer": PEERS[way], "control": "tfrc"} if begun or not is_sender else {}
+    run = {
+        "schema": 1, "way": way, "name": "mine", "seed": None, "replicates": 1, "versions": {"ackclock": "0.1.0"},
+        "partial": False, "warnings": [], "controls": controls(), "scenario": None,
+        "points": [{"assignments": {}, "scenario": None}], "options": {"--payload": "1000 bytes"},
+        "session": {"ending": ending, "lasted_s": 42.0, "silence_s": 11.0} | told_of,
+    }  # fmt: skip
+    return Result(run, tables)
+
+
+def lines_of(figure: Figure) -> Lines:
+    return {line.get_label(): line for line in figure.axes[0].get_lines()}
+
+
+def ackclock(*arguments: str) -> Any:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("way", "names"),
+    [
+        ("send", ["throughput", "rtt", "loss_event_rate", "variation", "bursts"]),
+        ("receive", ["throughput", "variation"]),
+    ],
+)
+@pytest.mark.usefixtures("place")
+def test_each_side_has_the_figures_of_what_it_knows(way: str, names: list[str]) -> None:
+    result = session(way)
+    assert list(plot.figures(result)) == names
+    assert set(names) <= set(plot.KINDS)
+    result.save("mine")
+    outcome = ackclock("plot", "mine")
+    assert outcome.stdout.splitlines() == [f"figure: mine/figures/{name}.svg" for name in names]
+    assert ackclock("plot", "mine", "--from", "31 s", "--to", "33 s").exit_code == 0
+
+
+@pytest.mark.parametrize(("way", "words"), [("send", "arrived, as reported"), ("receive", "arrived")])
+def test_throughput_is_of_the_session_and_not_of_the_waiting(way: str, words: str) -> None:
+    figure = plot.throughput(session(way, rate=3e6))
+    [axes] = figure.axes
+    assert axes.get_xlim() == (OPENED_S, OPENED_S + 12)
+    assert axes.get_ylabel() == f"{words} (Mbit/s)"
+    np.testing.assert_allclose(lines_of(figure)["data (TFRC)"].get_ydata(), 3, rtol=1e-4)
+    assert PEERS[way] in axes.get_title(loc="left")
+
+
+def test_the_rate_allowed_is_drawn_unless_it_is_far_above() -> None:
+    for way, allowed, drawn in (("send", 2e6, True), ("send", 5e6, False), ("receive", 2e6, False)):
+        figure = plot.throughput(session(way, allowed=allowed))
+        found = [np.asarray(line.get_ydata()) for name, line in lines_of(figure).items() if "allowed" in name]
+        assert len(found) == (way == "send")
+        assert all((values == 2).all() if drawn else np.isnan(values).all() for values in found)
+        assert figure.axes[0].get_ylim()[1] < 3
+
+
+def test_rates_allowed_and_losses_of_simulated_flows(resolved: Callable[..., dict]) -> None:
+    tree = resolved()
+    flow = tree["flows"][0] | {"transport": {"kind": "udp", "control": {"kind": "tfrc"}}}
+
+    def figures(*flows: dict) -> dict[str, Callable[[], Figure]]:
+        scenario = Scenario.from_toml("schema = 1").replace(tree | {"flows": list(flows), "sweep": {}, "replicates": 1})
+        return plot.figures(simulate(scenario))
+
+    alone, rivals, other = figures(flow), figures(flow, tree["flows"][0] | {"name": "tcp"}), figures(tree["flows"][0])
+    assert set(lines_of(alone["throughput"]())) == {"main (TFRC)", "main (TFRC) allowed"}
+    assert len(lines_of(rivals["throughput"]())) == 2  # one of each: more would hide the two
+    assert set(lines_of(rivals["loss_event_rate"]())) == {"main (TFRC)"}
+    assert "loss_event_rate" not in other
+    assert not {"bursts"} & (set(alone) | set(other))
+
+
+def test_losses_are_drawn_in_per_cent_and_round_trips_in_milliseconds() -> None:
+    result = session("send")
+    np.testing.assert_allclose(lines_of(plot.loss_event_rate(result))["data (TFRC)"].get_ydata(), 2)
+    np.testing.assert_allclose(lines_of(plot.rtt(result))["data (TFRC) smoothed"].get_ydata(), 60)
+
+
+def test_bars_are_the_bursts() -> None:
+    [axes] = plot.bursts(session("send")).axes
+    bars = [(round(bar.get_x() + bar.get_width() / 2), bar.get_height()) for bar in axes.patches]
+    assert bars == [(1, 900), (2, 290), (5, 4)]
+    with pytest.raises(ValueError, match="a session of ackclock send has"):
+        plot.bursts(session("receive"))
+
+
+@pytest.mark.parametrize(("way", "of"), [("send", "sent"), ("receive", "delivered")])
+def test_variation_is_of_the_rate_that_a_side_knows(way: str, of: str) -> None:
+    result = session(way)
+    samples = result.tables["samples"]
+    leaping = np.floor(column(samples, "time_s") - OPENED_S) * 125  # so many packets at each full second
+    for name, values in (("sent_packets", leaping), ("delivered_bytes", leaping * 1000)):
+        result.tables["samples"] = samples = samples.set_column(
+            samples.column_names.index(name), name, pa.array(values)
+        )
+    for scale in (0.2, 1.0):
+        [told] = summarise(result, rate_variation(scale, of))
+        drawn = plot.variation(result, time_scales_s=[scale], of=of).axes[0].containers[0].lines[0]
+        assert drawn.get_ydata() == pytest.approx([told.interval.mean])
+        # One interval of five holds all there is; over a second they are alike.
+        assert told.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)
+
+
+@pytest.mark.parametrize("way", ["send", "receive"])
+@pytest.mark.usefixtures("place")
+def test_a_session_that_never_began_has_a_page_and_empty_figures(way: str) -> None:
+    result = session(way, ending="no_answer" if way == "receive" else "stopped", begun=False)
+    for draw in plot.figures(result).values():
+        assert [text.get_text() for text in draw().axes[0].texts] == ["nothing happened"]
+    assert plot.throughput(result).axes[0].get_xlim() == (0, 42)
+    result.save("mine")
+    assert ackclock("report", "mine").exit_code == 0
+    text = Path("mine/report.html").read_text()
+    assert "there was no session" in text
+    assert ("no answer from 192.0.2.1:7400" in text) == (way == "receive")
+
+
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        ("finished", "all was sent"), ("stopped", "stopped here"), ("peer_stopped", "stopped by the other side"),
+        ("silence", "nothing was heard from 192.0.2.7:40000 for 11 s"),
+    ],
+)  # fmt: skip
+def test_the_page_says_with_whom_and_how_it_ended(ending: str, words: str) -> None:
+    text = page([(session("send", ending=ending), None)])
+    facts = {"way": "send", "peer": "192.0.2.7:40000", "control": "tfrc", "ackclock": "0.1.0"}
+    for name, value in facts.items():
+        assert f"<tr><th>{name}</th><td>{value}</td></tr>" in text
+    assert f"<tr><th>ended</th><td>{words}" in text
+    assert "<td>12.00 s, waited 30.00 s for it</td>" in text
+    assert text.count("<svg") == 5
+    assert "<tr><td>1</td><td>12</td><td>1.5</td><td>1,500</td><td>2</td><td>50</td><td>5</td></tr>" in text
+
+
+@pytest.mark.usefixtures("place")
+def test_several_results_have_one_page(result: Result) -> None:
+    session("send").save("sent")
+    session("receive").save("received")
+    simulated = Result(result.run | {"name": "engine"}, result.tables)
+    simulated.save("simulated")
+    outcome = ackclock("report", "sent", "received", "simulated", "-o", "all.html", "--models", "square_root", "--json")
+    assert outcome.exit_code == 0, outcome.output
+    assert json.loads(outcome.stdout) == {"report": "all.html"}
+    text = Path("all.html").read_text()
+    assert text.count("<svg") == 5 + 2 + 6
+    assert PEERS["send"] in text
+    assert PEERS["receive"] in text
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("plot", "sent", "--kind", "cwnd"), "choose from throughput, rtt, loss_event_rate, variation, bursts"),
+        (("plot", "received", "--kind", "rtt"), "choose from throughput, variation"),
+        (("plot", "received", "--kind", "bursts"), "choose from throughput, variation"),
+        (("plot", "sent", "--kind", "sweep"), "is of a session, which does not show it"),
+        (("plot", "sent", "--metric", "rtt"), "--metric rtt: is of no use, as this is a session"),
+        (("plot", "sent", "--models", "pftk"), "--models pftk: is of no use"),
+        (("plot", "sent", "--point", "1"), "--point 1: there is none"),
+        (("plot", "sent", "--connection", "1"), "--connection 1: is of no use"),
+        (("plot", "sent", "--kind", "bursts", "--from", "31 s"), "--kind bursts is no figure over time"),
+        (("plot", "sent", "--from", "1 s", "--to", "2 s"), "it lasts from 30 s to 42 s"),
+        (("report", "sent", "received", "--models", "pftk"), "--models pftk: is of no use"),
+        (("plot", "simulated", "--kind", "bursts"), "is no session of ackclock send"),
+        (("plot", "simulated", "--kind", "loss_event_rate"), "has no flow under a rate control"),
+    ],
+)
+def test_what_is_of_no_use_is_one_line(result: Result, arguments: tuple[str, ...], expected: str) -> None:
+    session("send").save("sent")
+    session("receive").save("received")
+    result.save("simulated")
+    outcome = ackclock(*arguments)
+    assert outcome.exit_code == 2, outcome.output
+    [line] = outcome.stderr.splitlines()
+    assert expected in line
+    assert not [path for path in Path().rglob("*") if path.suffix in (".svg", ".html")]
