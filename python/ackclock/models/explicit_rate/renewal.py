@@ -46,7 +46,9 @@ class Renewal:
     def efficiency(self, reward: str = "conservative") -> float:
         """The throughput over the mean number of whole packets that the link can send in a round trip.
 
-        By the optimistic rule it may be above one: it is a bound, and is not cut.
+        By the optimistic rule it may be above one: it is a bound, and is not cut. By the conservative one it may be, by
+        some per cent, where more waits at a loss than the link sends before slow start: a buffer of many slow round
+        trips.
         """
         return self.throughput(reward) / float((self.link.shares * self.states.loop.capacities).sum())
 
