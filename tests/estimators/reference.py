@@ -1,7 +1,8 @@
 """Rate estimators as plain Python, a reading of the published equations that shares nothing with the engine.
 
 Times are whole nanoseconds, rates bytes per second. A trace is a list of `Ack`. Every estimator is a function from the
-trace to the estimate after each ACK; none forgets anything, so that they are slow and short.
+trace to the estimate after each ACK; none forgets anything, so that they are slow and short. Where it is left to the
+last digit of a floating-point number which way to go, the estimate is not a number: two right programs may differ.
 
 Sources: Mascolo and others (Mobicom 2001) for the counting of delivered data and BE, Wang and others (ISCC 2002) for RE
 and CRB, Wang and others (ICNP 2002) equations 1 to 6 for ABSE, Mascolo and others (2004) for Westwood+, the module
@@ -171,9 +172,14 @@ def crb(trace: list[Ack], mss: int, *, theta: float = 1.4, compared: str = "re")
     by_be, by_re, told = be(trace, mss), re(trace, mss), {}
     for row, seen, least in moments(trace, mss):
         rate = {"be": by_be, "re": by_re}[compared][row]
-        congested = least is not None and seen[-1].ack.cwnd > theta * rate * s(least)
-        told[row] = (by_re if congested else by_be)[row]
+        cwnd, fits = seen[-1].ack.cwnd, theta * rate * s(least or 0)
+        congested = least is not None and cwnd > fits
+        told[row] = math.nan if math.isclose(cwnd, fits) else (by_re if congested else by_be)[row]
     return _rows(trace, told)
+
+
+class TieError(ArithmeticError):
+    """A time lies between two nanoseconds: rounding decides."""
 
 
 @dataclass
@@ -192,7 +198,7 @@ class Abse:
 
     def __call__(self, trace: list[Ack], mss: int) -> list[float]:
         told: dict[int, float] = {}
-        state, before, at = _State(0.0, 0.0, 0.0, 0.0, ()), None, None
+        state, before, at, tied = _State(0.0, 0.0, 0.0, 0.0, ()), None, None, False
         for row, seen, least in moments(trace, mss):
             now = seen[-1].at
             if at is None or now > at:
@@ -201,9 +207,12 @@ class Abse:
             rtt = ack.srtt
             if self.round_trip == "latest" and ack.rtt is not None:
                 rtt = ack.rtt
-            if len(seen) > 1 and rtt:
-                state = self._sampled(before, seen, rtt, least)
-            told[row] = state.estimate
+            if len(seen) > 1 and rtt and not tied:
+                try:
+                    state = self._sampled(before, seen, rtt, least)
+                except TieError:
+                    tied = True
+            told[row] = math.nan if tied else state.estimate
         return _rows(trace, told)
 
     def _sampled(self, old: "_State", seen: list[Moment], rtt: int, least: int | None) -> "_State":
@@ -214,7 +223,10 @@ class Abse:
         fits = (throughput if self.compared == "throughput" else old.estimate) * s(least or 0)
         interval = gap
         if self.sampling == "adaptive" and fits < cwnd:
-            interval = max(gap, min(rtt, round(rtt * (cwnd - fits) / cwnd)))
+            waits = rtt * (cwnd - fits) / cwnd
+            if abs(waits % 1 - 0.5) < 1e-6:
+                raise TieError
+            interval = max(gap, min(rtt, round(waits)))
         # (4)
         inside = [one for one in seen if one.at > now - interval]
         outside = [one for one in seen if one.at <= now - interval]
