@@ -4,7 +4,7 @@ use super::description::Different;
 use super::drive::Driven;
 use super::pair::Pair;
 use super::self_test::SelfTest;
-use super::telemetry::{Labels, Names, Summary};
+use super::telemetry::{Labels, Names, Summary, seconds_of};
 use crate::device::DeviceKind;
 use crate::fidelity::Verdict;
 use crate::protocol::ReportEntry;
@@ -103,8 +103,8 @@ impl Finished<'_> {
             rtt_mean_s: summary.rtt_mean_s(),
             rtt_min_s: summary
                 .rtt_min_s()
-                .min(seconds(session.and_then(|session| session.rtt_min_ns))),
-            rtt_max_s: seconds(session.and_then(|session| session.rtt_max_ns)),
+                .min(seconds_of(session.and_then(|session| session.rtt_min_ns))),
+            rtt_max_s: seconds_of(session.and_then(|session| session.rtt_max_ns)),
             lost_packets: of_session(|session| session.lost_packets),
             spurious_losses: of_session(|session| session.spurious_losses),
             cwnd_mean_bytes: summary.cwnd_mean_bytes(),
@@ -120,7 +120,7 @@ impl Finished<'_> {
         let verdict = Verdict::of(&measured);
         let lateness = &report.timing.lateness;
         let late = |quantile| lateness.quantile(quantile).as_seconds();
-        let span_s = |span: Option<Span>| span.map_or(f64::NAN, Span::as_seconds);
+        let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_seconds);
         let mut table = FidelityRow::table();
         FidelityRow {
             point: self.labels.0,
@@ -139,8 +139,8 @@ impl Finished<'_> {
             base_rtt_s: measured.base_rtt.as_seconds(),
             probes_sent: test.sent.cast_signed(),
             probes_measured: test.extras.len() as i64,
-            probe_extra_p50_s: span_s(test.median()),
-            probe_extra_max_s: span_s(test.extras.last().copied()),
+            probe_extra_p50_s: seconds(test.median()),
+            probe_extra_max_s: seconds(test.extras.last().copied()),
             device: match device {
                 DeviceKind::Tun => "tun",
                 DeviceKind::PacketSocket => "packet_socket",
@@ -226,10 +226,6 @@ impl Finished<'_> {
         }
         table
     }
-}
-
-fn seconds(nanos: Option<u64>) -> f64 {
-    nanos.map_or(f64::NAN, |nanos| Span::from_nanos(nanos).as_seconds())
 }
 
 /// Packets with payload that a flow has sent.

@@ -92,7 +92,8 @@ pub(super) struct Telemetry {
 fn seconds(micros: Option<impl Into<u64>>) -> f64 {
     micros.map_or(f64::NAN, |micros| Span::from_micros(micros.into()).as_seconds())
 }
-fn seconds_of(nanos: Option<u64>) -> f64 {
+/// Of nanoseconds; what is not known is not a number.
+pub(super) fn seconds_of(nanos: Option<u64>) -> f64 {
     nanos.map_or(f64::NAN, |nanos| Span::from_nanos(nanos).as_seconds())
 }
 fn number(value: Option<impl Into<u64>>) -> f64 {

@@ -249,21 +249,17 @@ def _mean(found: Iterable[Interval]) -> Interval:
 
 
 def _pair_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
+    both = {"F": FRIENDLINESS, "E": CLOSENESS}
     for pair in PAIRS:
-        rows: Rows = {}
-        for path in paths:
-            of = {
-                way: {
-                    "F": values(results, way, path, pair, FRIENDLINESS),
-                    "E": values(results, way, path, pair, CLOSENESS),
-                }
+        rows: Rows = {
+            label(path): {
+                f"{name}, {way}": interval(values(results, way, path, pair, what))
+                for name, what in both.items()
                 for way in WAYS
             }
-            rows[label(path)] = {
-                f"{name}, {way}": interval(column) for name in ("F", "E") for way, columns in of.items()
-                for column in (columns[name],)
-            }  # fmt: skip
-        yield measured(f"{pair.label}", _PATH, rows)
+            for path in paths
+        }
+        yield measured(pair.label, _PATH, rows)
 
 
 _PATH = ("rate", "delay", "buffer, packets", "loss")
