@@ -1,5 +1,5 @@
 //! Controls that open the window as Reno does: slow start, then α segments per round trip. They differ in what they keep of the window
-//! at a loss.
+//! at a loss, and some in an α that depends on the window.
 
 use super::slow_start::SlowStart;
 use super::window::Window;
@@ -31,12 +31,18 @@ pub(super) struct AdditiveGrowth {
     pub hystart: bool,
 }
 
-/// What is kept of the window.
-pub(super) trait Decrease: Debug + Send {
+/// What is kept of the window, and how it opens where that is not the same always.
+pub(super) trait Response: Debug + Send {
     /// An ACK has arrived, before the window opens by it. `cwnd` in bytes.
     #[inline(always)]
     fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
         let _ = (now, ack, cwnd);
+    }
+    /// By how many segments a round trip opens a window of `cwnd` bytes; `alpha` is that of [`AdditiveGrowth`].
+    #[inline(always)]
+    fn alpha(&mut self, alpha: f64, cwnd: f64) -> f64 {
+        let _ = cwnd;
+        alpha
     }
     /// At a loss, a mark or a first timeout: ssthresh, in bytes. Two segments are kept anyway.
     fn kept(&mut self, now: Time, congestion: &Congestion) -> f64;
@@ -52,9 +58,9 @@ pub(super) trait Decrease: Debug + Send {
 
 /// Such a control.
 #[derive(Debug)]
-pub(super) struct AdditiveIncrease<D> {
+pub(super) struct AdditiveIncrease<R> {
     alpha: f64,
-    decrease: D,
+    response: R,
     window: Window,
     slow_start: SlowStart,
     /// For growth per window: what has been acknowledged of the present one, in bytes.
@@ -63,11 +69,11 @@ pub(super) struct AdditiveIncrease<D> {
     undo: Option<Window>,
 }
 
-impl<D: Decrease> AdditiveIncrease<D> {
-    pub fn new(context: &ControlContext<'_>, growth: AdditiveGrowth, decrease: D) -> Self {
+impl<R: Response> AdditiveIncrease<R> {
+    pub fn new(context: &ControlContext<'_>, growth: AdditiveGrowth, response: R) -> Self {
         AdditiveIncrease {
             alpha: growth.alpha,
-            decrease,
+            response,
             window: Window::new(context),
             slow_start: SlowStart::new(growth.hystart),
             counted: (growth.growth == Growth::PerWindow).then_some(0.0),
@@ -84,7 +90,8 @@ impl<D: Decrease> AdditiveIncrease<D> {
         if counted > self.window.cwnd() - mss {
             let whole = libm::floor(self.window.cwnd() / mss) * mss;
             if counted >= whole {
-                self.window.grow(self.alpha * mss);
+                let alpha = self.response.alpha(self.alpha, self.window.cwnd());
+                self.window.grow(alpha * mss);
                 counted = (counted - whole) % whole;
             }
         }
@@ -97,17 +104,19 @@ impl<D: Decrease> AdditiveIncrease<D> {
     }
 }
 
-impl<D: Decrease> CongestionControl for AdditiveIncrease<D> {
+impl<R: Response> CongestionControl for AdditiveIncrease<R> {
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
-        self.decrease.on_ack(now, ack, self.window.bytes());
+        self.response.on_ack(now, ack, self.window.bytes());
         let credit = self.slow_start.grow(&mut self.window, ack);
         if credit > 0.0 {
             match self.counted {
                 // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one segment.
-                None => self
-                    .window
-                    .grow(self.alpha * self.window.mss() * credit / self.window.cwnd()),
+                None => {
+                    let cwnd = self.window.cwnd();
+                    let alpha = self.response.alpha(self.alpha, cwnd);
+                    self.window.grow(alpha * self.window.mss() * credit / cwnd);
+                }
                 Some(counted) => self.grow_per_window(counted + credit),
             }
         }
@@ -116,11 +125,11 @@ impl<D: Decrease> CongestionControl for AdditiveIncrease<D> {
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
         let before = self.window;
         match congestion.kind {
-            CongestionKind::Loss => self.window.reduce_after_loss(self.decrease.kept(now, congestion)),
-            CongestionKind::Mark => self.window.reduce_after_mark(self.decrease.kept(now, congestion)),
+            CongestionKind::Loss => self.window.reduce_after_loss(self.response.kept(now, congestion)),
+            CongestionKind::Mark => self.window.reduce_after_mark(self.response.kept(now, congestion)),
             CongestionKind::Timeout => self
                 .window
-                .reduce_after_timeout(self.decrease.kept(now, congestion)),
+                .reduce_after_timeout(self.response.kept(now, congestion)),
             CongestionKind::RepeatedTimeout => self.window.restart(),
             CongestionKind::SpuriousLoss => {
                 // RFC 4015 section 3.2: back to what it was, unless it has grown beyond that since.
@@ -140,7 +149,7 @@ impl<D: Decrease> CongestionControl for AdditiveIncrease<D> {
     }
 
     fn on_recovery_end(&mut self, _now: Time) {
-        if let Some(kept) = self.decrease.at_recovery_end() {
+        if let Some(kept) = self.response.at_recovery_end() {
             self.window.set(kept);
             self.count_anew();
         }
@@ -168,7 +177,7 @@ impl<D: Decrease> CongestionControl for AdditiveIncrease<D> {
                 "congestion_avoidance"
             },
             rate_estimate: self
-                .decrease
+                .response
                 .rate_estimate()
                 .map(|rate| BitRate::from_bit_per_s((8.0 * rate) as u64)),
         }

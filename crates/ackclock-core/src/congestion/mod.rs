@@ -10,6 +10,7 @@ use std::fmt::Debug;
 
 mod additive_increase;
 pub mod cubic;
+pub mod highspeed;
 mod parameters;
 pub mod reno;
 mod slow_start;
@@ -219,6 +220,7 @@ impl Kind for ControlKind {
         const LIST: &[Entry<ControlKind>] = &[
             Entry::of::<reno::Reno>(),
             Entry::of::<cubic::Cubic>(),
+            Entry::of::<highspeed::HighSpeed>(),
             Entry::of::<westwood_be::WestwoodBe>(),
             Entry::of::<westwood_re::WestwoodRe>(),
             Entry::of::<westwood_crb::WestwoodCrb>(),

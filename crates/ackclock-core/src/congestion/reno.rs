@@ -1,6 +1,6 @@
 //! Additive increase, multiplicative decrease: Reno with its α and β as parameters, and both of RFC 5681's ways to grow.
 
-use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
+use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
 use super::parameters::{check_factor, check_positive};
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Recipe};
@@ -65,7 +65,7 @@ impl Recipe<ControlKind> for Reno {
 #[derive(Debug)]
 struct Share(f64);
 
-impl Decrease for Share {
+impl Response for Share {
     fn kept(&mut self, _: Time, congestion: &Congestion) -> f64 {
         congestion.base.as_f64() * self.0
     }

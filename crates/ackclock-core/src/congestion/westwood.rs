@@ -1,6 +1,6 @@
 //! What the Westwood family does at a loss: ssthresh becomes what the path is estimated to hold, instead of half the window.
 
-use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
+use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use crate::registry::{Element, Recipe};
@@ -97,7 +97,7 @@ struct EligibleWindow {
     recovers: bool,
 }
 
-impl Decrease for EligibleWindow {
+impl Response for EligibleWindow {
     fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
         let sample = AckSample {
             newly_acked: ack.newly_acked,

@@ -362,12 +362,13 @@ fn of_control(flow: &FlowDescription, note: &impl Fn(&str, &Value, &str) -> Diff
         .collect()
 }
 
-/// A control as the kernel has it: by our defaults, but that those of Westwood+ are of the papers.
+/// A control as the kernel has it: by our defaults, but that those of Westwood+ and HighSpeed are of the papers.
 fn as_in_linux(control: &str) -> Value {
     match control {
         "westwood_plus" => json!({
             "kind": control, "estimator": { "kind": "westwood_linux" }, "cut": "at_recovery_end", "growth": "per_window",
         }),
+        "highspeed" => json!({ "kind": control, "response": "table" }),
         _ => json!({ "kind": control }),
     }
 }
