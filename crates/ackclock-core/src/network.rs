@@ -3,8 +3,8 @@
 
 use crate::hop::Hop;
 use crate::link::{Link, LinkContext};
-use crate::queue::droptail::DropTail;
-use crate::registry::{Place, Recipe};
+use crate::queue::{Discipline, QueueContext};
+use crate::registry::Place;
 use crate::routes::{Routes, Stop};
 use crate::scenario::quantity::Limit;
 use crate::scenario::{FlowDescription, HopDescription, Instances, Range, Scenario, Scope};
@@ -149,9 +149,13 @@ fn build_hop(
     streams: &Streams,
     place: &str,
 ) -> Hop {
-    let queue = description.queue.build(Place {
-        streams,
-        name: &format!("{place}/queue"),
+    let link = build_link(scenario, description, streams, place);
+    let queue = description.queue.build(QueueContext {
+        place: Place {
+            streams,
+            name: &format!("{place}/queue"),
+        },
+        link: &*link,
     });
     let impairments = (0..)
         .zip(&description.impairments)
@@ -162,12 +166,7 @@ fn build_hop(
             })
         })
         .collect();
-    Hop::new(
-        queue,
-        build_link(scenario, description, streams, place),
-        impairments,
-        description.delay + extra,
-    )
+    Hop::new(queue, link, impairments, description.delay + extra)
 }
 
 /// Takes no time to send anything: the link of a flow's extra delay.
@@ -222,17 +221,9 @@ impl RouteBuilder<'_> {
                 .first()
                 .is_some_and(|first| self.index_of[*first].is_some())
         {
-            let unlimited = DropTail {
-                limit: Limit::Unlimited,
-                counts_packet_in_service: false,
-            };
-            let queue = unlimited.build(Place {
-                streams: self.streams,
-                name: place,
-            });
             stops.push(Stop::hop(network.hops.len(), true));
             network.hops.push(Hop::new(
-                queue,
+                Discipline::DropTail(Limit::Unlimited.into()),
                 Box::new(Instant),
                 Vec::new(),
                 std::mem::take(&mut extra),

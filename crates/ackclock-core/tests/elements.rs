@@ -8,7 +8,7 @@ use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
 use ackclock_core::link::{Link, LinkContext, LinkKind};
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
-use ackclock_core::queue::{Discipline, Occupancy, QueueKind};
+use ackclock_core::queue::{Discipline, Occupancy, QueueContext, QueueKind};
 use ackclock_core::rate_control::RateControlKind;
 use ackclock_core::registry::{Chosen, Kind, Place, choose};
 use ackclock_core::scenario::files::Files;
@@ -187,10 +187,14 @@ struct Station {
 }
 
 impl Station {
+    const RATE: BitRate = BitRate::from_bit_per_s(10_000_000);
+
     fn new(chosen: &Chosen<QueueKind>, seed: u64) -> Self {
+        let constant = json!({ "kind": "constant", "rate": Self::RATE });
+        let link = link(&choose::<LinkKind>(&constant, &Traces).unwrap(), seed);
         Station {
             // The hop's shortcut for drop-tail is no part of the contract.
-            discipline: match at_place(seed, |place| chosen.build(place)) {
+            discipline: match at_place(seed, |place| chosen.build(QueueContext { place, link: &*link })) {
                 Discipline::DropTail(queue) => Discipline::InOrder(Box::new(queue)),
                 other => other,
             },
@@ -228,13 +232,13 @@ impl Station {
             Discipline::Scheduled(queue) => queue.enqueue(now, id, in_service, &mut context),
             Discipline::DropTail(_) => unreachable!("boxed when the station was made"),
             Discipline::InOrder(admission) => {
-                let rate = BitRate::from_mbit_per_s(10.0);
-                let residual_service = rate.serialization(in_service.bytes) / 2;
+                let residual_service = Self::RATE.serialization(in_service.bytes) / 2;
                 let occupancy = Occupancy {
                     waiting,
                     in_service,
                     residual_service,
-                    wait: residual_service + rate.serialization(waiting.bytes),
+                    wait: residual_service + Self::RATE.serialization(waiting.bytes),
+                    idle: Span::ZERO,
                 };
                 if admission.admit(now, id, &occupancy, &mut context) {
                     self.line.push_back(id);

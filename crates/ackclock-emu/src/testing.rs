@@ -142,6 +142,11 @@ pub mod networks {
                 r#"{ kind = "droptail", limit = "6 ms" }"#,
                 r#"{ kind = "droptail", limit = "unlimited" }"#,
             ],
+            "red" => vec![
+                r#"{ kind = "red", limit = "9 packets", minimum_threshold = "1 packet", maximum_threshold = "3 packets", weight = 0.3, ecn = true }"#,
+                r#"{ kind = "red", limit = "9 kB", minimum_threshold = "1 ms", maximum_threshold = "4 ms", weight = 0.1, gentle = true, rate = "7 Mbit/s" }"#,
+            ],
+            "adaptive_red" => vec![r#"{ kind = "adaptive_red", limit = "15 packets", ecn = true }"#],
             other => panic!("say how queue \"{other}\" is to be tested"),
         }
     }

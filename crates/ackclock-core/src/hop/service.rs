@@ -130,7 +130,10 @@ impl InOrder {
     /// What a packet finds that comes now. A link that is free has sent all it has been given.
     pub(super) fn occupancy(&self, now: Time, free_at: Time) -> Occupancy {
         if free_at <= now {
-            return Occupancy::default();
+            return Occupancy {
+                idle: now.since(free_at),
+                ..Occupancy::default()
+            };
         }
         Occupancy {
             waiting: self.waiting(),
@@ -140,6 +143,7 @@ impl InOrder {
             },
             residual_service: self.serving.done.since(now),
             wait: free_at.since(now),
+            idle: Span::ZERO,
         }
     }
 

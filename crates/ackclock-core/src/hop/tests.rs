@@ -5,7 +5,7 @@ use crate::impairment::ImpairmentKind;
 use crate::link::{LinkContext, LinkKind};
 use crate::observe::{DropReason, Observer};
 use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
-use crate::queue::{Queue, QueueKind};
+use crate::queue::{Queue, QueueContext, QueueKind};
 use crate::registry::{self, Place};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
@@ -53,11 +53,12 @@ impl Description {
     fn build(&self) -> Hop {
         let streams = &Streams::new(1, 0);
         let queue = registry::choose::<QueueKind>(&self.queue, &NoFiles).unwrap();
-        let queue = queue.build(Place {
-            streams,
-            name: "hop/test/queue",
+        let (link, name) = (self.link(), "hop/test/queue");
+        let queue = queue.build(QueueContext {
+            place: Place { streams, name },
+            link: &*link,
         });
-        Hop::new(queue, self.link(), self.impairments(), self.delay)
+        Hop::new(queue, link, self.impairments(), self.delay)
     }
 }
 
@@ -230,7 +231,12 @@ fn queues() -> impl Strategy<Value = Value> {
         (0..20_u32).prop_map(|n| format!("{n} ms")),
         Just("unlimited".to_owned()),
     ];
-    (limits, any::<bool>()).prop_map(|(limit, counts)| droptail(&limit, counts))
+    let early = json!({ "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
+        "weight": 0.3, "typical_packet": "800 bytes" });
+    prop_oneof![
+        4 => (limits, any::<bool>()).prop_map(|(limit, counts)| droptail(&limit, counts)),
+        1 => Just(early),
+    ]
 }
 fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
     let sides = || prop_oneof![Just("before_queue"), Just("after_link")];

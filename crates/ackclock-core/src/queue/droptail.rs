@@ -1,9 +1,9 @@
 //! First in, first out; what does not fit is dropped on arrival.
 
-use super::{Admission, Discipline, Occupancy, QueueKind};
+use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Recipe};
 use crate::scenario::quantity::Limit;
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
@@ -28,8 +28,18 @@ impl Element<QueueKind> for DropTail {
 }
 
 impl Recipe<QueueKind> for DropTail {
-    fn build(&self, _: Place<'_>) -> Discipline {
+    fn build(&self, _: QueueContext<'_>) -> Discipline {
         Discipline::DropTail(self.clone())
+    }
+}
+
+/// A textbook buffer: the packet in service does not count.
+impl From<Limit> for DropTail {
+    fn from(limit: Limit) -> Self {
+        DropTail {
+            limit,
+            counts_packet_in_service: false,
+        }
     }
 }
 
@@ -46,7 +56,7 @@ impl DropTail {
     }
 
     /// Whether there is room for a packet of `size`.
-    fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
+    pub(super) fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
         let counts = self.counts_packet_in_service;
         if occupancy.is_idle() && !counts {
             return true; // goes straight into service
@@ -91,6 +101,7 @@ mod tests {
             in_service: backlog(serving),
             residual_service: Span::from_millis(serving),
             wait: Span::from_millis(waiting * 2 + serving),
+            idle: Span::ZERO,
         }
     }
     fn most(limit: Limit, counts_packet_in_service: bool) -> u64 {

@@ -3,13 +3,17 @@
 //! Most disciplines keep the order of arrival and decide on arrival (drop-tail, RED): they are an [`Admission`], and the hop knows at
 //! arrival when a packet will leave. Others decide when the link asks (CoDel, fair queueing): they are a [`Queue`].
 
+use crate::link::Link;
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
 use crate::registry::{Entry, Kind, Place};
-use crate::units::{Span, Time};
+use crate::units::{BitRate, Span, Time};
 use std::fmt::Debug;
 
+pub mod adaptive_red;
 pub mod droptail;
+mod early_detection;
+pub mod red;
 
 /// What a packet finds on arrival.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +26,8 @@ pub struct Occupancy {
     pub residual_service: Span,
     /// How long an admitted packet would wait until its own service begins.
     pub wait: Span,
+    /// How long the link has had nothing to send.
+    pub idle: Span,
 }
 
 impl Occupancy {
@@ -60,16 +66,39 @@ pub enum Discipline {
     Scheduled(Box<dyn Queue>),
 }
 
+/// What a queue is built with.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueContext<'a> {
+    /// Where it stands (`hop/bottleneck/queue`).
+    pub place: Place<'a>,
+    /// The link that it feeds, for disciplines whose parameters follow from its rate.
+    pub link: &'a dyn Link,
+}
+
+/// How far a discipline looks ahead that takes a moving link's mean rate for its parameters: long beside what links do within a round trip.
+const LOOK_AHEAD: Span = Span::from_millis(60_000);
+
+impl QueueContext<'_> {
+    /// What the link sends, in the mean over the first minute.
+    pub fn mean_rate(&self) -> BitRate {
+        self.link.mean_rate(Time::ZERO, Time::ZERO + LOOK_AHEAD)
+    }
+}
+
 /// The registry of queues.
 #[derive(Debug)]
 pub struct QueueKind;
 
 impl Kind for QueueKind {
     type Product = Discipline;
-    type Context<'a> = Place<'a>;
+    type Context<'a> = QueueContext<'a>;
     const NAME: &'static str = "queue";
     fn entries() -> &'static [Entry<Self>] {
-        const LIST: &[Entry<QueueKind>] = &[Entry::of::<droptail::DropTail>()];
+        const LIST: &[Entry<QueueKind>] = &[
+            Entry::of::<droptail::DropTail>(),
+            Entry::of::<red::Red>(),
+            Entry::of::<adaptive_red::AdaptiveRed>(),
+        ];
         LIST
     }
 }

@@ -1,0 +1,299 @@
+//! Adaptive RED (Floyd, Gummadi, Shenker 2001): RED whose thresholds and weight follow from the link and a target delay, and whose highest share moves until
+//! the average queue is half way between the thresholds.
+
+use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
+use super::red::{check_probability, check_room, check_typical, typical_packet};
+use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
+use crate::observe::Context;
+use crate::packet::PacketId;
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::scenario::quantity::Limit;
+use crate::units::{BitRate, Bytes, Probability, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdaptiveRed {
+    /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time; at least 15 packets, the lowest that the upper threshold can be.
+    pub limit: Limit,
+    /// The average queueing delay aimed at, roughly: the lower threshold is half of it, or five packets if that is more, the upper one three times the lower.
+    #[serde(default = "target_delay")]
+    pub target_delay: Span,
+    /// Whether ECN-capable packets are marked where chance strikes; where everything is dropped they are dropped, too.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The share dropped at the upper threshold before it moves, from 1 % to 50 %. A choice of ours within what it may become.
+    #[serde(default = "initial_probability")]
+    pub initial_probability: Probability,
+    /// The size by which the link's rate is reckoned in packets.
+    #[serde(default = "typical_packet")]
+    pub typical_packet: Bytes,
+    /// What the link is taken to send. By default its mean rate over the first minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+}
+
+/// The paper's simulations.
+const fn target_delay() -> Span {
+    Span::from_millis(5)
+}
+fn initial_probability() -> Probability {
+    Probability::new(0.1).unwrap_or(Probability::ONE)
+}
+
+// Floyd, Gummadi, Shenker 2001, figure 2 and section 5.
+const INTERVAL: Span = Span::from_millis(500);
+/// α, or a quarter of max_p if that is less.
+const MOST_ADDED: f64 = 0.01;
+const PART_ADDED: f64 = 0.25;
+/// β.
+const KEPT: f64 = 0.9;
+const SMALLEST: f64 = 0.01;
+const LARGEST: f64 = 0.5;
+/// The target is from here to there on the way between the thresholds.
+const TARGET: [f64; 2] = [0.4, 0.6];
+/// The lower threshold, at least, in packets.
+const LEAST_LOW: f64 = 5.0;
+/// The upper threshold over the lower.
+const HIGH_OVER_LOW: f64 = 3.0;
+/// From SMALLEST to LARGEST takes 90 steps, and back 38: more need not be taken at once.
+const STEPS: u64 = 100;
+
+impl Element<QueueKind> for AdaptiveRed {
+    const NAME: &'static str = "adaptive_red";
+    const LABEL: &'static str = "Adaptive RED";
+    const SUMMARY: &'static str = "RED that adapts its share of drops every 0.5 s until the average queue is half way between the thresholds.";
+    const REFERENCE: &'static str = "Floyd, Gummadi and Shenker (2001), Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_room("limit", self.limit)?;
+        if matches!(self.limit, Limit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW) {
+            let remedy = "is less than the upper threshold, which is at least 15 packets; write for example \"100 packets\"";
+            return Err(Error::new("limit", &json!(self.limit), remedy));
+        }
+        if self.target_delay == Span::ZERO {
+            return Err(Error::new(
+                "target_delay",
+                &json!(self.target_delay),
+                "is no delay; write for example \"5 ms\"",
+            ));
+        }
+        check_probability("initial_probability", self.initial_probability)?;
+        if !(SMALLEST..=LARGEST).contains(&self.initial_probability.get()) {
+            let remedy = "is not from 1 % to 50 %; write for example \"10 %\"";
+            return Err(Error::new(
+                "initial_probability",
+                &json!(self.initial_probability),
+                remedy,
+            ));
+        }
+        check_typical(self.typical_packet, self.rate)
+    }
+}
+
+impl Recipe<QueueKind> for AdaptiveRed {
+    fn build(&self, context: QueueContext<'_>) -> Discipline {
+        Discipline::InOrder(Box::new(self.queue(&context)))
+    }
+}
+
+impl AdaptiveRed {
+    /// Section 4: w_q = 1 − exp(−1/C), a time constant of a second; min_th = max(5, C delay/2). C is the link's rate in packets per second.
+    fn queue(&self, context: &QueueContext<'_>) -> AdaptiveQueue {
+        let rate = self.rate.unwrap_or_else(|| context.mean_rate());
+        let typical = self.typical_packet.as_f64() / rate.as_byte_per_s(); // 1/C
+        let low = LEAST_LOW.max(self.target_delay.as_seconds() / typical / 2.0);
+        AdaptiveQueue {
+            detection: EarlyDetection {
+                buffer: self.limit.into(),
+                measure: Measure::Packets,
+                average: Average::new(-libm::expm1(-typical), typical),
+                curve: Curve {
+                    low,
+                    high: HIGH_OVER_LOW * low,
+                    most: self.initial_probability.get(),
+                    gentle: true,
+                },
+                spacing: Spacing::new(context.place.stream()),
+                ecn: self.ecn,
+            },
+            adapted: Time::ZERO,
+        }
+    }
+}
+
+/// Adapts when a packet comes, for every interval that has ended since.
+#[derive(Debug)]
+struct AdaptiveQueue {
+    detection: EarlyDetection,
+    /// The end of the last interval for which it has adapted.
+    adapted: Time,
+}
+
+impl AdaptiveQueue {
+    /// Of several intervals in which nothing came, each has the average that the packet finds which ends them.
+    #[inline(never)]
+    fn adapt(&mut self, now: Time) {
+        let intervals = now.since(self.adapted).as_nanos() / INTERVAL.as_nanos();
+        self.adapted = self.adapted + INTERVAL * intervals;
+        let curve = &mut self.detection.curve;
+        let average = self.detection.average.value;
+        let [from, to] = TARGET.map(|part| curve.low + part * (curve.high - curve.low));
+        for _ in 0..intervals.min(STEPS) {
+            if average > to {
+                curve.most += MOST_ADDED.min(PART_ADDED * curve.most);
+            } else if average < from {
+                curve.most *= KEPT;
+            }
+            curve.most = curve.most.clamp(SMALLEST, LARGEST);
+        }
+    }
+}
+
+impl Admission for AdaptiveQueue {
+    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
+        let admitted = self.detection.admit(now, id, occupancy, context);
+        if now.since(self.adapted) >= INTERVAL {
+            self.adapt(now);
+        }
+        admitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::early_detection::tests::{Fates, offer, waiting};
+    use super::*;
+    use crate::link::{LinkContext, LinkKind};
+    use crate::packet::Ecn;
+    use crate::registry::{Place, choose};
+    use crate::scenario::files::NoFiles;
+    use crate::streams::Streams;
+
+    /// At so many packets of 1500 bytes per second.
+    fn queue(packets_per_second: u64, target_ms: u64) -> AdaptiveQueue {
+        let place = Place {
+            streams: &Streams::new(3, 0),
+            name: "hop/test/queue",
+        };
+        let rate = json!({ "kind": "constant", "rate": format!("{} bit/s", 12_000 * packets_per_second) });
+        let link = choose::<LinkKind>(&rate, &NoFiles)
+            .unwrap()
+            .build(LinkContext::alone(place));
+        let parameters = AdaptiveRed {
+            limit: Limit::Packets(1000),
+            target_delay: Span::from_millis(target_ms),
+            ecn: false,
+            initial_probability: initial_probability(),
+            typical_packet: typical_packet(),
+            rate: None,
+        };
+        parameters.queue(&QueueContext { place, link: &*link })
+    }
+
+    /// Offers a packet that finds that average.
+    fn find(queue: &mut AdaptiveQueue, at: Time, average: f64) {
+        queue.detection.average.value = average;
+        offer(
+            queue,
+            (at, 0, Ecn::NotCapable),
+            &waiting(average as u64),
+            &mut Fates::default(),
+        );
+    }
+
+    #[test]
+    fn thresholds_and_weight_follow_from_the_link_and_the_delay() {
+        for (rate, delay, low) in [
+            (1000, 5, 5.0),
+            (1000, 20, 10.0),
+            (10_000, 5, 25.0),
+            (100_000, 1, 50.0),
+        ] {
+            let queue = queue(rate, delay);
+            let curve = &queue.detection.curve;
+            assert!((curve.low - low).abs() < 1e-9 && (curve.high - 3.0 * low).abs() < 1e-9 && curve.gentle);
+            // After a second of packets back to back, a change is in the average but for 1/e of it.
+            let mut left = queue;
+            left.detection.average.value = 1.0;
+            let mut fates = Fates::default();
+            for _ in 0..rate {
+                offer(
+                    &mut left,
+                    (Time::ZERO, 0, Ecn::NotCapable),
+                    &waiting(0),
+                    &mut fates,
+                );
+            }
+            assert!((left.detection.average.value - libm::exp(-1.0)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_highest_share_rises_by_adding_and_falls_by_a_factor_once_per_interval() {
+        let mut queue = queue(10_000, 5); // thresholds 25 and 75, target 45 to 55
+        let mut at = Time::ZERO;
+        let mut after = |average: f64, ms: u64| {
+            at = at + Span::from_millis(ms);
+            find(&mut queue, at, average);
+            queue.detection.curve.most
+        };
+        assert_eq!(after(60.0, 499), 0.1);
+        assert!((after(60.0, 1) - 0.11).abs() < 1e-12);
+        assert!((after(60.0, 499) - 0.11).abs() < 1e-12, "once");
+        assert!((after(50.0, 1) - 0.11).abs() < 1e-12, "within the target");
+        assert!((after(40.0, 500) - 0.099).abs() < 1e-12);
+        assert!(
+            (after(40.0, 1100) - 0.099 * 0.81).abs() < 1e-12,
+            "two intervals have ended"
+        );
+        assert!((after(40.0, 400) - 0.099 * 0.729).abs() < 1e-12, "the grid stays");
+        // Of a small share a quarter is added.
+        let low = after(0.0, 8_000);
+        assert!(low < 0.02 && low > 0.01);
+        assert!((after(70.0, 500) - 1.25 * low).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_highest_share_stays_within_its_bounds() {
+        for (average, bound) in [(74.0, LARGEST), (1.0, SMALLEST)] {
+            let mut queue = queue(10_000, 5);
+            for step in 1..200 {
+                find(&mut queue, Time::ZERO + Span::from_millis(500 * step), average);
+                assert!((SMALLEST..=LARGEST).contains(&queue.detection.curve.most));
+            }
+            assert_eq!(queue.detection.curve.most, bound);
+            // One packet after a very long time does the same.
+            let mut other = self::queue(10_000, 5);
+            find(&mut other, Time::from_seconds(1e9), average);
+            assert_eq!(other.detection.curve.most, bound);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name_in_one_line() {
+        for (field, value, says) in [
+            ("limit", "0 packets", "no room"),
+            ("limit", "14 packets", "at least 15 packets"),
+            ("target_delay", "0 ms", "is no delay"),
+            ("initial_probability", "0 %", "drops nothing"),
+            ("initial_probability", "0.5 %", "not from 1 % to 50 %"),
+            ("typical_packet", "0 bytes", "no packet"),
+            ("rate", "0 bit/s", "never sends"),
+        ] {
+            let mut tree = json!({ "kind": "adaptive_red", "limit": "100 packets" });
+            tree[field] = value.into();
+            let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
+            let line = error.to_string();
+            assert!(
+                error.field() == field && line.contains(says) && !line.contains('\n'),
+                "{line}"
+            );
+        }
+    }
+}

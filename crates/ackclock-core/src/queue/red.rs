@@ -1,0 +1,301 @@
+//! Random Early Detection (Floyd and Jacobson 1993): drops, or marks, at random before the buffer is full, the more the longer its average queue.
+
+use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
+use super::{Discipline, QueueContext, QueueKind};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::scenario::quantity::Limit;
+use crate::units::{BitRate, Bytes, Probability};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters. With the letters of the paper: min_th is `minimum_threshold`, max_th `maximum_threshold`, max_p `maximum_probability`, w_q `weight`, s the time that
+/// `typical_packet` takes at `rate`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "limit": "100 packets", "minimum_threshold": "5 packets", "maximum_threshold": "15 packets" }))]
+#[schemars(example = json!({ "limit": "60 kB", "minimum_threshold": "2 ms", "maximum_threshold": "6 ms", "gentle": true, "ecn": true, "weight": 0.1 }))]
+pub struct Red {
+    /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time. More than nothing.
+    pub limit: Limit,
+    /// Up to this average nothing is dropped, in packets, in bytes, or in time.
+    pub minimum_threshold: Limit,
+    /// From this average on everything is dropped, or with `gentle` more and more. Above the other, in the same unit, and not above the limit.
+    pub maximum_threshold: Limit,
+    /// The share that is dropped at the maximum threshold, to which it rises in a straight line. Larger than 0. The paper has 2 %; 10 % is what its first author
+    /// recommended later.
+    #[serde(default = "maximum_probability")]
+    pub maximum_probability: Probability,
+    /// The weight of what an arriving packet finds in the average. Above 0, at most 1.
+    #[serde(default = "weight")]
+    pub weight: f64,
+    /// Whether the share rises on, from the maximum threshold to all at twice that, instead of at once to all (Floyd 2000).
+    #[serde(default)]
+    pub gentle: bool,
+    /// Whether ECN-capable packets are marked where chance strikes; where everything is dropped they are dropped, too.
+    #[serde(default)]
+    pub ecn: bool,
+    /// A packet that might have come while the link was idle: so many of them as it would have sent meanwhile find the queue empty. The paper says "a small packet"; a larger one
+    /// makes the average fall more slowly.
+    #[serde(default = "typical_packet")]
+    pub typical_packet: Bytes,
+    /// What the link is taken to send, for the packets that might have come. By default its mean rate over the first minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+}
+
+fn maximum_probability() -> Probability {
+    Probability::new(0.1).unwrap_or(Probability::ONE)
+}
+/// Floyd and Jacobson 1993, section 6.
+const fn weight() -> f64 {
+    0.002
+}
+/// What fills queues is mostly full packets.
+pub(super) const fn typical_packet() -> Bytes {
+    Bytes(1500)
+}
+
+impl Element<QueueKind> for Red {
+    const NAME: &'static str = "red";
+    const LABEL: &'static str = "RED";
+    const SUMMARY: &'static str =
+        "First in, first out; drops or marks at random, the more the longer the average queue.";
+    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_room("limit", self.limit)?;
+        let (low, high) = (
+            Level::of(self.minimum_threshold),
+            Level::of(self.maximum_threshold),
+        );
+        let (Some(low), Some(high)) = (low, high) else {
+            let (field, threshold) = match low {
+                None => ("minimum_threshold", self.minimum_threshold),
+                Some(_) => ("maximum_threshold", self.maximum_threshold),
+            };
+            return Err(Error::new(
+                field,
+                &json!(threshold),
+                "is no threshold; write for example \"15 packets\"",
+            ));
+        };
+        if low.measure != high.measure {
+            let remedy = format!(
+                "has another unit than minimum_threshold, {}; write both in one",
+                json!(self.minimum_threshold)
+            );
+            return Err(Error::new(
+                "maximum_threshold",
+                &json!(self.maximum_threshold),
+                &remedy,
+            ));
+        }
+        if low.value >= high.value {
+            let remedy = format!(
+                "is not above minimum_threshold, {}; write for example three times as much",
+                json!(self.minimum_threshold)
+            );
+            return Err(Error::new(
+                "maximum_threshold",
+                &json!(self.maximum_threshold),
+                &remedy,
+            ));
+        }
+        if Level::of(self.limit)
+            .is_some_and(|limit| limit.measure == high.measure && limit.value < high.value)
+        {
+            let remedy = format!("is above the limit, {}; write at most as much", json!(self.limit));
+            return Err(Error::new(
+                "maximum_threshold",
+                &json!(self.maximum_threshold),
+                &remedy,
+            ));
+        }
+        check_probability("maximum_probability", self.maximum_probability)?;
+        if !(self.weight > 0.0 && self.weight <= 1.0) {
+            return Err(Error::new(
+                "weight",
+                &json!(self.weight),
+                "is not above 0 and at most 1; write for example 0.002",
+            ));
+        }
+        check_typical(self.typical_packet, self.rate)
+    }
+}
+
+/// Refuses a buffer without room for a packet.
+pub(super) fn check_room(field: &str, limit: Limit) -> Result<()> {
+    if Level::of(limit).is_some_and(|level| level.value == 0.0) {
+        return Err(Error::new(
+            field,
+            &json!(limit),
+            "leaves no room for a queue; write for example \"100 packets\"",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a share of nothing.
+pub(super) fn check_probability(field: &str, probability: Probability) -> Result<()> {
+    if probability == Probability::ZERO {
+        return Err(Error::new(
+            field,
+            &json!(probability),
+            "drops nothing; write for example \"10 %\"",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a packet of nothing, and a link that sends nothing.
+pub(super) fn check_typical(packet: Bytes, rate: Option<BitRate>) -> Result<()> {
+    if packet == Bytes::ZERO {
+        return Err(Error::new(
+            "typical_packet",
+            &json!(packet),
+            "is no packet; write for example \"1500 bytes\"",
+        ));
+    }
+    if rate == Some(BitRate::ZERO) {
+        return Err(Error::new(
+            "rate",
+            &json!(rate),
+            "never sends; write for example \"10 Mbit/s\"",
+        ));
+    }
+    Ok(())
+}
+
+/// A length of a queue.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    measure: Measure,
+    value: f64,
+}
+
+impl Level {
+    fn of(limit: Limit) -> Option<Self> {
+        let (measure, value) = match limit {
+            Limit::Packets(packets) => (Measure::Packets, packets as f64),
+            Limit::Bytes(bytes) => (Measure::Bytes, bytes.as_f64()),
+            Limit::Time(span) => (Measure::Seconds, span.as_seconds()),
+            Limit::Unlimited => return None,
+        };
+        Some(Level { measure, value })
+    }
+}
+
+impl Recipe<QueueKind> for Red {
+    fn build(&self, context: QueueContext<'_>) -> Discipline {
+        let (Some(low), Some(high)) = (
+            Level::of(self.minimum_threshold),
+            Level::of(self.maximum_threshold),
+        ) else {
+            unreachable!("checked");
+        };
+        let rate = self.rate.unwrap_or_else(|| context.mean_rate());
+        Discipline::InOrder(Box::new(EarlyDetection {
+            buffer: self.limit.into(),
+            measure: low.measure,
+            average: Average::new(self.weight, self.typical_packet.as_f64() / rate.as_byte_per_s()),
+            curve: Curve {
+                low: low.value,
+                high: high.value,
+                most: self.maximum_probability.get(),
+                gentle: self.gentle,
+            },
+            spacing: Spacing::new(context.place.stream()),
+            ecn: self.ecn,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::queue::QueueKind;
+    use crate::registry::choose;
+    use crate::scenario::files::NoFiles;
+    use serde_json::{Value, json};
+
+    fn red(changes: &Value) -> Value {
+        let mut tree = json!({ "kind": "red", "limit": "100 packets", "minimum_threshold": "5 packets",
+            "maximum_threshold": "15 packets" });
+        for (field, value) in changes.as_object().unwrap() {
+            tree[field] = value.clone();
+        }
+        tree
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name_in_one_line() {
+        for (changes, field, says) in [
+            (json!({ "limit": "0 packets" }), "limit", "no room"),
+            (json!({ "limit": "0 ms" }), "limit", "no room"),
+            (
+                json!({ "maximum_threshold": "5 packets" }),
+                "maximum_threshold",
+                "not above minimum_threshold",
+            ),
+            (
+                json!({ "minimum_threshold": "20 packets" }),
+                "maximum_threshold",
+                "\"20 packets\"",
+            ),
+            (
+                json!({ "maximum_threshold": "15 kB" }),
+                "maximum_threshold",
+                "another unit",
+            ),
+            (
+                json!({ "maximum_threshold": "101 packets" }),
+                "maximum_threshold",
+                "above the limit",
+            ),
+            (
+                json!({ "minimum_threshold": "unlimited" }),
+                "minimum_threshold",
+                "is no threshold",
+            ),
+            (
+                json!({ "maximum_threshold": "unlimited" }),
+                "maximum_threshold",
+                "is no threshold",
+            ),
+            (
+                json!({ "maximum_probability": "0 %" }),
+                "maximum_probability",
+                "drops nothing",
+            ),
+            (json!({ "weight": 0 }), "weight", "write for example 0.002"),
+            (json!({ "weight": 1.5 }), "weight", "write for example 0.002"),
+            (
+                json!({ "typical_packet": "0 bytes" }),
+                "typical_packet",
+                "no packet",
+            ),
+            (json!({ "rate": "0 bit/s" }), "rate", "never sends"),
+        ] {
+            let error = choose::<QueueKind>(&red(&changes), &NoFiles).unwrap_err();
+            assert_eq!(error.field(), field, "{error}");
+            let line = error.to_string();
+            assert!(
+                line.contains(says) && line.contains("write") && !line.contains('\n'),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_limit_in_another_unit_than_the_thresholds_and_one_as_high_as_them_may_be() {
+        for changes in [
+            json!({ "limit": "1 ms" }),
+            json!({ "limit": "15 packets" }),
+            json!({ "limit": "unlimited" }),
+        ] {
+            choose::<QueueKind>(&red(&changes), &NoFiles).unwrap();
+        }
+    }
+}
