@@ -43,6 +43,11 @@ CONTROLS = {"newreno": "Newreno", "sack": "Sack1"}
 AGENTS = {"reno": "Reno"} | CONTROLS
 #: For the ten flows, as overrides of ns2-tcp.tcl.
 TIMESTAMPS = "timestamps_ true ts_option_size_ 0"
+#: What `scenarios/red.toml` says, in ns-2's words.
+RED = (
+    "thresh_ 50 maxthresh_ 150 linterm_ 10 q_weight_ 0.002 mean_pktsize_ 1040 gentle_ false adaptive_ 0 "
+    "bytes_ false queue_in_bytes_ false wait_ false setbit_ false drop_tail_ true"
+)
 
 
 def cases() -> dict[str, list[Options]]:
@@ -74,7 +79,23 @@ def cases() -> dict[str, list[Options]]:
         ]
         for limit in (84, 42)
     }
-    return one_flow | random_loss | ten_flows
+    red = {
+        "red newreno": [
+            {
+                "flows": 20,
+                "rate": 10e6,
+                "limit": 400,
+                "red": RED,
+                "start": 1,
+                "overhead": 0.0001,
+                "settings": TIMESTAMPS,
+                "seed": seed,
+                "windows": 0,
+            }
+            for seed in range(1, 21)
+        ]
+    }
+    return one_flow | random_loss | ten_flows | red
 
 
 def simulate(case: str) -> list[Outcome]:

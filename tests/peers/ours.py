@@ -76,7 +76,7 @@ def read(result: ackclock.Result, replicate: int) -> Outcome:
         timeouts=flows["timeouts"].to_pylist(),
         slow_start_window=first,
         overflow_window=overflow,
-        drop_rate=counted("drops_queue") / counted("arrivals"),
+        drop_rate=(counted("drops_queue") + counted("drops_aqm")) / counted("arrivals"),
     )
 
 

@@ -7,6 +7,7 @@
 # rate        of the link, bit/s, both ways
 # delay       one-way propagation delay, seconds
 # limit       ns-2's queue limit for the data, packets
+# red         parameters of Queue/RED in its place, as a Tcl list {name value ...}
 # loss        probability that the link loses a data packet it has sent
 # losses      or which ones it loses: a Tcl list of numbers, counted from 0 as they leave the link
 # duration    simulated seconds
@@ -24,7 +25,7 @@
 set here [file dirname [info script]]
 source [file join $here ns2-tcp.tcl]
 
-array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 loss 0 losses {} duration 100 warmup 10
+array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 red {} loss 0 losses {} duration 100 warmup 10
     start 0 overhead 0 seed 1 settings {} windows 1 packets {}}
 source [file join $here network.tcl]
 Agent/TCP set overhead_ $option(overhead)

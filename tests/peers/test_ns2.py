@@ -23,6 +23,8 @@ PAIRED = 0.001
 #: Half the width that the 95 % interval of SACK's mean difference may have, by percent of loss: what 60 runs can tell.
 #: The faults that this comparison found had been worth 0.035 at 5 % and 0.18 at 10 %.
 SACK_SPREAD = {1: 0.002, 2: 0.005, 5: 0.012, 10: 0.03}
+#: Shares by which the drop rate and the utilisation behind RED may differ where its queue does not empty: README.md.
+RED_DROPS, RED_UTILISATION = 0.02, 0.002
 
 WITHOUT = (
     "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): "
@@ -131,3 +133,12 @@ def test_ten_flows_share_alike(case: str, quantity: str) -> None:
 @pytest.mark.parametrize("case", ns2.cases())
 def test_ns2_gives_what_was_recorded(case: str) -> None:
     assert peer(case) == ns2.recorded()[case], "python3 tests/peers/ns2.py records anew"
+
+
+@over("red")
+@pytest.mark.parametrize(("quantity", "band"), [("drop_rate", RED_DROPS), ("utilisation", RED_UTILISATION)])
+def test_red_drops_as_much(case: str, quantity: str, band: float) -> None:
+    values = {"drop_rate": lambda one: one.drop_rate, "utilisation": lambda one: one.utilisation(10e6)}
+    theirs, mine = (Interval.of([values[quantity](one) for one in runs]) for runs in (peer(case), engine(case)))
+    assert mine.half_width < band * mine.mean, "too wide to say anything"
+    assert mine.mean == pytest.approx(theirs.mean, rel=band)

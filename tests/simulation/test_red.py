@@ -1,0 +1,78 @@
+"""RED and adaptive RED on a link that TCP flows fill."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ackclock import Result, simulate
+
+from .paths import Tree, flow, path, scenario, tcp
+from .rows import at_end, column
+
+#: 1250 packets of 1500 bytes per second.
+RATE = "15 Mbit/s"
+RED: Tree = {
+    "kind": "red",
+    "limit": "200 packets",
+    "minimum_threshold": "15 packets",
+    "maximum_threshold": "45 packets",
+}
+ADAPTIVE: Tree = {"kind": "adaptive_red", "limit": "200 packets"}
+
+
+@cache
+def _run(queue: tuple[tuple[str, object], ...], flows: int, ecn: bool) -> Result:
+    transport = tcp(recovery="sack", mss="1460 bytes", ecn=ecn)
+    senders = [flow(transport, count=flows, start=["0 s", "2 s"])]
+    times = {"warmup": "20 s", "sample_interval": "10 ms", "replicates": 3}
+    return simulate(scenario(path(RATE, "30 ms", dict(queue)), senders, "80 s", **times))
+
+
+def run(queue: Tree, flows: int = 20, ecn: bool = False) -> Result:
+    """Flows of NewReno with SACK over 60 ms."""
+    return _run(tuple(queue.items()), flows, ecn)
+
+
+def mean_queue(result: Result) -> float:
+    """Packets that wait, in the mean over time past the warm-up."""
+    time, waiting = (column(result, "hops", name, hop="out") for name in ("time_s", "backlog_packets"))
+    return float(np.mean(waiting[time > 20]))
+
+
+@pytest.mark.parametrize("flows", [10, 20, 40])
+@pytest.mark.parametrize("delay_ms", [20, 40])
+def test_adaptive_red_steers_the_queue_to_the_middle_of_its_thresholds(flows: int, delay_ms: int) -> None:
+    """The target is from 0.4 to 0.6 of the way from the lower to the upper; so is the time average of the queue."""
+    low = 1250 * delay_ms / 1000 / 2
+    high = 3 * low
+    result = run(ADAPTIVE | {"target_delay": f"{delay_ms} ms"}, flows)
+    place = (mean_queue(result) - low) / (high - low)
+    assert 0.4 < place < 0.6
+
+
+def test_static_red_has_a_queue_that_depends_on_the_load() -> None:
+    queues = [mean_queue(run(RED, flows)) for flows in (5, 10, 20, 40)]
+    assert all(np.diff(queues) > 2), queues
+
+
+def test_red_drops_early_and_keeps_the_queue_short() -> None:
+    result = run(RED)
+    tail = run({"kind": "droptail", "limit": "200 packets"})
+    assert at_end(result, "drops_aqm") > 100
+    assert at_end(result, "drops_queue") == 0
+    assert at_end(tail, "drops_aqm") == 0
+    assert mean_queue(result) < 0.5 * mean_queue(tail)
+
+
+def test_with_ecn_packets_are_marked_and_not_lost() -> None:
+    marking = RED | {"ecn": True, "gentle": True}
+    result = run(marking, ecn=True)
+    assert at_end(result, "marks") > 100
+    assert at_end(result, "drops_aqm") < 0.1 * at_end(result, "marks")
+    assert column(result, "flows", "retransmitted_packets")[0] < 0.1 * at_end(result, "marks")
+    # Senders that are not capable lose the packets that others have marked.
+    assert at_end(run(marking), "marks") == 0
+    assert at_end(run(marking), "drops_aqm") > 100
