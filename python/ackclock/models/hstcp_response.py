@@ -30,6 +30,17 @@ def window(p: ArrayLike) -> Array:
     return np.asarray(LOW_WINDOW * (p / LOW_P) ** np.where(p <= LOW_P, S, -0.5))
 
 
+def log_window(log_p: ArrayLike) -> Array:
+    """The logarithm of w(p) from ln p, for loss rates too small for a number of their own."""
+    above_low = np.asarray(log_p, float) - np.log(LOW_P)
+    return np.asarray(np.log(LOW_WINDOW) + above_low * log_slope(log_p))
+
+
+def log_slope(log_p: ArrayLike) -> Array:
+    """The slope d ln w/d ln p: S up to Low_P, standard TCP's -1/2 above."""
+    return np.where(np.asarray(log_p, float) <= np.log(LOW_P), S, -0.5)
+
+
 def rounded_window(p: ArrayLike) -> Array:
     """w(p) as the RFC writes it with rounded constants, 0.12/p^0.835; its tables, and RFC 9438's, are of this.
 

@@ -37,6 +37,7 @@ Everything is of one flow instance, and what it shares with others is said so.
   model says of a flow's goodput, the smaller of it and these two is what `predict` shows.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, nan
@@ -55,6 +56,20 @@ class RttLaw(NamedTuple):
 
     times_s: Sequence[float]
     weights: Sequence[float]
+
+
+class RedThresholds(NamedTuple):
+    """Of a queue that drops at random before it is full.
+
+    Attributes:
+        low: Segments up to which nothing is dropped.
+        high: Segments above which everything is.
+        p_max: The share that is dropped just below.
+    """
+
+    low: float
+    high: float
+    p_max: float
 
 
 class LinkStates(NamedTuple):
@@ -119,6 +134,10 @@ class FlowPath:
         queue: Kind of the bottleneck's queue, empty if there is no bottleneck.
         competing: Instances at the bottleneck, at least this one.
         competing_are_alike: See above.
+        competing_round_trips: The base round-trip times of these instances, ascending, each with how many have it;
+            empty if not known.
+        competing_controls: Their controls, ascending; those that arrive say so. Empty if not known.
+        red: The bottleneck's thresholds, if it has any.
         transfer_segments: See above.
         initial_window_segments: See above.
         syn_timer_s: See above.
@@ -167,6 +186,9 @@ class FlowPath:
     propagation_s: float = nan
     link_states: LinkStates | None = None
     feedback: Feedback | None = None
+    competing_round_trips: tuple[tuple[float, int], ...] = ()
+    competing_controls: tuple[str, ...] = ()
+    red: RedThresholds | None = None
 
     @property
     def window_bit_per_s(self) -> float:
@@ -197,10 +219,14 @@ class _Crowd(NamedTuple):
         crossings: How many times flow instances do.
         traits: What makes them alike: transport, control (and whether they arrive one after the other) and base
             round-trip time of each.
+        round_trips: How many of them have which base round-trip time.
+        controls: Of each, in words.
     """
 
     crossings: int
     traits: frozenset[tuple[str, str, float]]
+    round_trips: tuple[tuple[float, int], ...]
+    controls: tuple[str, ...]
 
 
 def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:
@@ -216,19 +242,26 @@ def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
 
 def _crowds(scenario: dict[str, Any]) -> dict[str, _Crowd]:
     """By the hop's name."""
-    crossings: dict[str, int] = {}
+    round_trips: dict[str, Counter[float]] = {}
     traits: dict[str, set[tuple[str, str, float]]] = {}
+    controls: dict[str, set[str]] = {}
     for flow in scenario.get("flows", []):
-        transport = flow["transport"]
-        trait = (
-            transport["kind"],
-            repr((transport.get("control"), flow.get("arrivals"))),
-            _base_round_trip(scenario, flow),
-        )
+        transport, round_trip = flow["transport"], _base_round_trip(scenario, flow)
+        trait = (transport["kind"], repr((transport.get("control"), flow.get("arrivals"))), round_trip)
+        control = transport.get("control", transport)["kind"] + (" that arrives" if "arrivals" in flow else "")
         for name in flow["route"]:
-            crossings[name] = crossings.get(name, 0) + int(flow.get("count", 1))
+            round_trips.setdefault(name, Counter())[round_trip] += int(flow.get("count", 1))
             traits.setdefault(name, set()).add(trait)
-    return {name: _Crowd(count, frozenset(traits[name])) for name, count in crossings.items()}
+            controls.setdefault(name, set()).add(control)
+    return {
+        name: _Crowd(
+            crossings=counts.total(),
+            traits=frozenset(traits[name]),
+            round_trips=tuple(sorted(counts.items())),
+            controls=tuple(sorted(controls[name])),
+        )
+        for name, counts in round_trips.items()
+    }
 
 
 def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str, _Crowd]) -> FlowPath:
@@ -333,6 +366,8 @@ def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: flo
         alone = {"competing": 1, "competing_are_alike": True}
         return known | alone | {"capacity_segments_per_s": inf, "buffer_segments": inf, "queue": ""}
     capacity = _rate(hop) / 8 / (mss + header) if mss + header > 0 else inf
+    shared = hop.get("scope", "shared") == "shared"
+    crowd = crowds[hop["name"]]
     return known | {
         "link_states": _link_states(hop["link"], mss + header),
         "feedback": _feedback(route, hop),
@@ -340,7 +375,9 @@ def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: flo
         "buffer_segments": _waiting_places(hop["queue"], capacity, mss + header),
         "queue": hop["queue"]["kind"],
         "competing": crossings(hop),
-        "competing_are_alike": hop.get("scope", "shared") != "shared" or len(crowds[hop["name"]].traits) == 1,
+        "competing_are_alike": not shared or len(crowd.traits) == 1,
+        "competing_round_trips": crowd.round_trips if shared else (),
+        "competing_controls": crowd.controls if shared else (),
     }
 
 
