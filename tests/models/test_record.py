@@ -12,7 +12,10 @@ from ackclock import models
 from ackclock.models import Domain, Input, InputError, Model, Output, Rule
 
 # Something in the domain of each input that has no default.
-GIVEN = {"loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0, "decay": 0.01}
+GIVEN = {
+    "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0, "decay": 0.01, "flows": 10.0,
+    "places": 50.0,
+}  # fmt: skip
 # Where a loss is possible, and states are few.
 _LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}
 OF = {"instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0}}

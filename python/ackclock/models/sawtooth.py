@@ -28,9 +28,10 @@ from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
 
-def _evaluate(
+def cycle(
     rate: Array, rtt: Array, buffer: Array, flows: Array, increase: Array, kept: Array, segments_per_ack: Array
 ) -> dict[str, Array]:
+    """All outputs of the model by name, from all its inputs."""
     mu, T, B, beta = rate, rtt, buffer, kept
     a, P = flows * increase / segments_per_ack, mu * T
     Wm = P + B
@@ -159,7 +160,7 @@ full_buffer = P (1 - beta)/beta""",
             lambda path: unless(not path.has_jitter, "jitter is left out"),
         ),
     ),
-    evaluate=_evaluate,
+    evaluate=cycle,
     inputs_of=_inputs_of,
     refusal=_refusal,
     usual=True,

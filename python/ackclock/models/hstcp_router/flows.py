@@ -1,0 +1,52 @@
+"""The inputs about a router's flows, which the records share."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ackclock.models.domain import AT_LEAST_ONE
+from ackclock.models.model import Array, Input, InputError, Rule
+
+REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later account of it"
+
+RATE = Input("rate", "C", "segments/s", "the link's rate", on_wire=True)
+RTT = Input("rtt", "r", "s", "this flow's round-trip time without queueing, one segment's service included")
+FLOWS = Input("flows", "N", "", "how many flows there are, this one included", domain=AT_LEAST_ONE, backwards=False)
+SHORTEST = Input(
+    "shortest", "r1", "s", "the shortest round-trip time among them", Rule("r", lambda known: known["rtt"]),
+    backwards=False,
+)  # fmt: skip
+LONGEST = Input(
+    "longest", "rN", "s", "the longest; those between are evenly spread", Rule("r", lambda known: known["rtt"]),
+    backwards=False,
+)  # fmt: skip
+PLACES = Input(
+    "places", "K", "segments", "what the router holds, the segment being sent included; whole ones count",
+    domain=AT_LEAST_ONE, on_wire=True,
+)  # fmt: skip
+
+OF_THE_FLOWS = (RATE, RTT, FLOWS, SHORTEST, LONGEST)
+
+
+def check(numbers: Mapping[str, Array]) -> None:
+    """Refuses what is wrong with the flows beside each other.
+
+    Raises:
+        InputError: One is.
+    """
+    flows, rtt = numbers["flows"], numbers["rtt"]
+    shortest, longest = numbers["shortest"], numbers["longest"]
+    for name, wrong, problem in (
+        ("flows", flows % 1 != 0, "is no whole number of flows"),
+        ("shortest", shortest > rtt, "s is longer than this flow's own; give at most the input rtt"),
+        ("longest", longest < rtt, "s is shorter than this flow's own; give at least the input rtt"),
+        ("flows", (flows == 1) & (shortest < longest), "flow has one round-trip time; leave out shortest and longest"),
+    ):
+        if np.any(wrong):
+            bad = np.broadcast_to(numbers[name], np.shape(wrong))[wrong]
+            raise InputError(name, f"{float(np.ravel(bad)[0]):g} {problem}")
+
+
+def round_trips(shortest: Array, longest: Array, flows: int) -> Array:
+    """Evenly spread, along a last axis."""
+    return np.linspace(shortest, longest, flows, axis=-1)

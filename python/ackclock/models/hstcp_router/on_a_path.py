@@ -1,0 +1,137 @@
+"""What a scenario's flow under HighSpeed TCP means to the models of a router, and what they take for granted of it."""
+
+from collections.abc import Callable
+from math import floor, inf
+
+import numpy as np
+
+from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, needs_tcp, unless
+from ackclock.models.hstcp_response import loss_rate
+from ackclock.models.model import Assumption
+from ackclock.models.path import FlowPath
+
+CONTROL = "highspeed"
+
+# How far a round-trip time may be from evenly spread ones, over the mean, before it is said: the difference that the
+# serialisation of segments of other sizes makes is less.
+_SAME_SPREAD = 0.01
+
+
+def round_trips(path: FlowPath) -> tuple[tuple[float, int], ...]:
+    """Of all instances at the bottleneck, ascending, each with how many have it."""
+    return path.competing_round_trips or ((path.round_trip_s, path.competing),)
+
+
+def flows_of(path: FlowPath) -> dict[str, float]:
+    """The inputs about link and flows."""
+    every = round_trips(path)
+    return {
+        "rate": path.capacity_segments_per_s, "rtt": path.round_trip_s, "flows": float(path.competing),
+        "shortest": every[0][0], "longest": every[-1][0],
+    }  # fmt: skip
+
+
+def buffer_of(path: FlowPath) -> dict[str, float]:
+    """The same, and what may wait."""
+    return flows_of(path) | {"buffer": path.buffer_segments}
+
+
+def places_of(path: FlowPath) -> dict[str, float]:
+    """The same, and the places of the router, of which one is the segment's that is being sent."""
+    return flows_of(path) | {"places": float(floor(path.buffer_segments)) + 1}
+
+
+def red_of(path: FlowPath) -> dict[str, float]:
+    """The same, and the thresholds."""
+    if path.red is None:
+        return places_of(path)
+    return places_of(path) | {"min_th": path.red.low, "max_th": path.red.high, "p_max": path.red.p_max}
+
+
+def refusal_at_drop_tail(path: FlowPath) -> str:
+    """Why the models of a drop-tail queue have no answer."""
+    return _refusal(path, lambda: unless(path.queue == "droptail", "the bottleneck's queue is not drop-tail"))
+
+
+def refusal_at_red(path: FlowPath) -> str:
+    """Why the model of RED has none."""
+    return _refusal(
+        path, lambda: unless(path.red is not None, "the bottleneck's queue is no RED with fixed thresholds")
+    )
+
+
+def _refusal(path: FlowPath, of_queue: Callable[[], str]) -> str:
+    if reason := needs_tcp(path) or unless(path.control == CONTROL, f"{path.control} is not HighSpeed TCP"):
+        return reason
+    others = [control for control in path.competing_controls if control != CONTROL]
+    if others:
+        return f"the bottleneck is shared with {others[0]}"
+    if path.link_varies or not 0 < path.capacity_segments_per_s < inf:
+        return "the bottleneck has no constant rate"
+    if reason := of_queue() or unless(path.buffer_segments < inf, "the bottleneck's queue has no limit"):
+        return reason
+    share = max(path.share_segments, 1.0)
+    if path.receive_window_segments <= share + path.buffer_segments / path.competing:
+        return "the receiver's window keeps the queue from overflowing"
+    return unless(path.loss < float(loss_rate(share)), "random loss keeps windows below what the link takes")
+
+
+def _uneven(path: FlowPath) -> str:
+    every = round_trips(path)
+    times = np.repeat([time for time, _ in every], [count for _, count in every])
+    off = np.abs(times - np.linspace(times[0], times[-1], len(times))).max()
+    return unless(
+        off <= _SAME_SPREAD * times.mean(), f"they are up to {off * 1e3:.4g} ms from even steps between the ends"
+    )
+
+
+OF_THE_FLOWS = (
+    Assumption(
+        "highspeed",
+        "all flows at the bottleneck are HighSpeed TCP with the RFC's parameters, by its formula and not its table",
+    ),
+    Assumption(
+        "even_round_trips",
+        "the flows' round-trip times are evenly spread from the shortest to the longest",
+        _uneven,
+    ),
+    Assumption(
+        "no_random_loss",
+        "segments are lost only at the router",
+        lambda path: unless(path.loss == 0, "random loss comes on top"),
+    ),
+    AN_ACK_EACH,
+    GREEDY,
+    LONG_RUN,
+    Assumption(
+        "steady_rtt",
+        "nothing but the router's queue adds to the round-trip time",
+        lambda path: unless(not path.has_jitter, "jitter is left out"),
+    ),
+)
+
+POISSON = Assumption(
+    "poisson",
+    "packets come to the router one by one at random times, at a steady rate: neither bursts nor saw-tooth",
+)
+
+POISSON_BURSTS = Assumption(
+    "poisson_bursts",
+    "bursts of g packets come to the router at random times, at a steady rate: there is no saw-tooth, and g is known",
+)
+
+NO_AVERAGE = Assumption("no_average", "RED drops by the queue that an arrival finds, not by an average of it")
+
+
+def _unlike(path: FlowPath) -> str:
+    every = round_trips(path)
+    if every[0][0] == every[-1][0]:
+        return unless(path.competing == 1, f"{path.competing} flows need not lose at the same time")
+    return "round-trip times differ: those with short ones get more than an even share"
+
+
+IN_STEP = Assumption("in_step", "all flows have the same window and lose at the same time", _unlike)
+ONE_LOSS_AT_AN_OVERFLOW = Assumption(
+    "one_loss_at_an_overflow", "an overflow costs a flow one reduction, and recovery takes no time"
+)
+FLUID = Assumption("fluid", "windows and queue move smoothly between overflows: there are no bursts and no timeouts")

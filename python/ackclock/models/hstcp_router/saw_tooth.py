@@ -1,0 +1,57 @@
+"""The saw-tooth of HighSpeed TCP: all flows in step, growing and falling as they do at their share of the pipe.
+
+As `sawtooth`, with the increase a(w) and the decrease b(w) of RFC 3649 held at w = C T/N segments, where T is the mean
+round-trip time: what a flow's window is when all together just fill the link. The window falls to
+beta = 1 - b(w) of what it was, so that utilisation is one from a buffer of C T b/(1 - b) on, 0.45 of the
+bandwidth-delay product at 1500 segments a flow. At 1 Gbit/s and ten flows of 120 ms it is 90.7 % with 1250 packets and
+95.0 % with 2500.
+"""
+
+import numpy as np
+
+from ackclock.models import sawtooth
+from ackclock.models.domain import NOT_NEGATIVE
+from ackclock.models.hstcp_response import decrease, increase
+from ackclock.models.hstcp_router import flows as flow_inputs
+from ackclock.models.hstcp_router import on_a_path
+from ackclock.models.hstcp_router.flows import OF_THE_FLOWS
+from ackclock.models.model import Array, Input, Model, Output
+
+
+def _evaluate(
+    rate: Array, rtt: Array, flows: Array, shortest: Array, longest: Array, buffer: Array
+) -> dict[str, Array]:
+    flow_inputs.check({"rtt": rtt, "flows": flows, "shortest": shortest, "longest": longest})
+    T = (shortest + longest) / 2
+    w = np.maximum(rate * T / flows, 1.0)
+    of_all = sawtooth.cycle(rate, T, buffer, flows, increase(w), 1 - decrease(w), np.asarray(1.0))
+    waiting = of_all["mean_queue"] / rate
+    return of_all | {"mean_rtt": rtt + waiting, "largest_rtt": rtt + buffer / rate, "share": w, "decrease": decrease(w)}
+
+
+_BUFFER = Input(
+    "buffer", "B", "segments", "what may wait, without the segment being sent", domain=NOT_NEGATIVE, on_wire=True
+)
+
+MODEL = Model(
+    name="hstcp_sawtooth",
+    label="HSTCP saw-tooth",
+    summary="HighSpeed TCP's flows in step at a drop-tail queue, as regular as a saw.",
+    reference="Villamizar, Song 1994; RFC 3649 section 5",
+    formula="""\
+T = (r1 + rN)/2,  w = max(C T/N, 1),  alpha = a(w),  beta = 1 - b(w)
+the outputs of `sawtooth` with mu = C,  b = 1
+mean_rtt = r + mean_queue/C,  largest_rtt = r + B/C""",
+    inputs=(*OF_THE_FLOWS, _BUFFER),
+    outputs=(
+        *(one for one in sawtooth.MODEL.outputs),
+        Output("share", "w", "segments", "a flow's share of the pipe, at which it grows and falls"),
+        Output("decrease", "b(w)", "", "share of the window given up at an overflow"),
+    ),
+    goodput="goodput",
+    assumptions=(on_a_path.IN_STEP, on_a_path.ONE_LOSS_AT_AN_OVERFLOW, *on_a_path.OF_THE_FLOWS),
+    evaluate=_evaluate,
+    inputs_of=on_a_path.buffer_of,
+    refusal=on_a_path.refusal_at_drop_tail,
+    usual=True,
+)

@@ -1,0 +1,125 @@
+"""Windows of HighSpeed TCP at one drop-tail queue, simulated: fluid while nothing is lost, chance where it is.
+
+See `ackclock.models.hstcp_router.window_simulation` for what happens in a step. The answer is the mean of several runs
+with the seeds 1, 2 and so on; of flows that differ it is for the one whose round-trip time is nearest to this flow's.
+
+It stands between the saw-tooth, with which it agrees where round-trip times are alike (91 to 92 % at 1 Gbit/s and ten
+flows of about 120 ms with a buffer of 1250 packets, 96 % with 2500), and a simulation of packets. Its loss rate is ten
+times that of `mm1k`, since an overflow drops many packets of a window at once; the rate of loss events is alike. Where
+round-trip times differ it is far from fair: one flow gets most of the link, where the rates of `mm1k` go with 1/R.
+
+A second of ten flows' time takes some milliseconds; how many steps are made at most is limited.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, Domain
+from ackclock.models.hstcp_router import flows as flow_inputs
+from ackclock.models.hstcp_router import on_a_path
+from ackclock.models.hstcp_router.flows import OF_THE_FLOWS
+from ackclock.models.hstcp_router.window_simulation import Simulated, Timing, simulate
+from ackclock.models.model import Array, Input, InputError, Model, Output, Rule
+
+# Of the longest round trip. A saw-tooth takes about fifty at 1500 segments, and what is measured is some twenty.
+_WARMUP, _DURATION = 300, 1300
+# Of the shortest. With ten and with a hundred, utilisations are within 0.003 of each other.
+_STEPS = 10
+_MOST_STEPS = 2_000_000
+
+
+def _evaluate(**inputs: Array) -> dict[str, Array]:
+    given = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
+    flow_inputs.check(given)
+    shape = given["rate"].shape
+    rows = [_answer({name: float(v[index]) for name, v in given.items()}) for index in np.ndindex(shape)]
+    return {one.name: np.reshape([row[one.name] for row in rows], shape) for one in MODEL.outputs}
+
+
+def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
+    rate, rtt, flows = numbers["rate"], numbers["rtt"], int(numbers["flows"])
+    steps = numbers["duration"] / numbers["step"]
+    if steps > _MOST_STEPS:
+        raise InputError("step", f"{numbers['step']:g} s makes {steps:.3g} steps; allow for at most {_MOST_STEPS:,}")
+    if numbers["step"] > numbers["shortest"] / 2:
+        raise InputError("step", f"{numbers['step']:g} s is more than half a round trip; give less")
+    if numbers["duration"] - numbers["warmup"] < numbers["step"]:
+        raise InputError("warmup", f"{numbers['warmup']:g} s leaves nothing of {numbers['duration']:g} s; give less")
+    ends = numbers["shortest"], numbers["longest"]
+    timing = Timing(numbers["duration"], numbers["warmup"], numbers["step"])
+    made = _simulated(rate, *ends, flows, numbers["buffer"], int(numbers["runs"]), numbers["sync"] == 1, timing)
+    mine = int(np.abs(np.linspace(*ends, flows) - rtt).argmin())
+    queue = float(made.queue.mean())
+    return {
+        "goodput": float(made.rates[:, mine].mean()),
+        "utilisation": float(made.utilisation.mean()),
+        "loss_rate": float(made.loss.mean()),
+        "event_rate": float(made.events.mean()),
+        "mean_queue": queue,
+        "mean_rtt": rtt + queue / rate,
+        "window": float(made.windows[:, mine].mean()),
+    }
+
+
+@lru_cache(maxsize=64)
+def _simulated(
+    rate: float, shortest: float, longest: float, flows: int, buffer: float, runs: int, sync: bool, timing: Timing
+) -> Simulated:
+    """Kept, since all flows at a router ask for the same."""
+    times = np.linspace(shortest, longest, flows)
+    return simulate(rate, times, buffer, np.arange(1, runs + 1), sync=sync, timing=timing)
+
+
+MODEL = Model(
+    name="hstcp_window_sim",
+    label="HSTCP windows",
+    summary="HighSpeed TCP's windows at a drop-tail queue step by step, with chance in who is hit by an overflow.",
+    reference="RFC 3649 section 5; the simulation is our own",
+    formula="""\
+R_i = r_i + q/C,  dw_i/dt = a(w_i)/R_i  (w_i/R_i in slow start),  dq/dt = sum w_i/R_i - C
+at q = B: x_i of what flow i sends is dropped, in proportion; with probability 1 - e^(-x_i)
+w_i becomes (1 - b(w_i)) w_i after R_i, once per R_i""",
+    inputs=(
+        *(replace(one, backwards=False) for one in OF_THE_FLOWS),
+        Input(
+            "buffer", "B", "segments", "what may wait, without the segment being sent", domain=NOT_NEGATIVE,
+            on_wire=True, backwards=False,
+        ),
+        Input("sync", "", "", "whether an overflow hits every flow", 0, Domain(values=(0, 1)), backwards=False),
+        Input(
+            "runs", "", "", "how many runs the answer is the mean of; whole ones count", 3, AT_LEAST_ONE,
+            backwards=False,
+        ),
+        Input(
+            "warmup", "", "s", "what is left out at the beginning",
+            Rule(f"{_WARMUP} of the longest round trip", lambda known: _WARMUP * known["longest"]), NOT_NEGATIVE,
+            backwards=False,
+        ),
+        Input(
+            "duration", "", "s", "what is simulated, the warm-up included",
+            Rule(f"{_DURATION} of the longest round trip", lambda known: _DURATION * known["longest"]),
+            backwards=False,
+        ),
+        Input(
+            "step", "dt", "s", "a step", Rule("a tenth of the shortest", lambda known: known["shortest"] / _STEPS),
+            backwards=False,
+        ),
+    ),
+    outputs=(
+        Output("goodput", "", "segments/s", "what this flow gets"),
+        Output("utilisation", "", "", "share of the link's rate used by all"),
+        Output("loss_rate", "", "", "share of segments dropped", "retransmissions"),
+        Output("event_rate", "", "", "reductions of windows per segment sent"),
+        Output("mean_queue", "", "segments", "mean number waiting, over time"),
+        Output("mean_rtt", "", "s", "this flow's mean round-trip time", "rtt"),
+        Output("window", "", "segments", "this flow's mean window", "cwnd"),
+    ),
+    goodput="goodput",
+    assumptions=(on_a_path.FLUID, *on_a_path.OF_THE_FLOWS),
+    evaluate=_evaluate,
+    inputs_of=on_a_path.buffer_of,
+    refusal=on_a_path.refusal_at_drop_tail,
+)  # fmt: skip

@@ -1,0 +1,113 @@
+"""What a scenario with HighSpeed TCP means to the models of a router, and which flows they refuse."""
+
+from dataclasses import replace
+
+import pytest
+
+from ackclock import models
+from ackclock.models.path import FlowPath, RedThresholds
+
+OF_DROP_TAIL = ("mm1k", "mm1k_burst", "hstcp_sawtooth", "hstcp_window_sim")
+
+
+@pytest.fixture
+def path(resolved) -> FlowPath:
+    """Of a flow that fills 11 Mbit/s: as of HighSpeed TCP, which a path knows by its control's name alone."""
+    tree = resolved(**{"hops.wireless.impairments": [], "flows.main.count": 3})
+    return as_highspeed(models.flow_paths(tree)[0])
+
+
+def as_highspeed(path: FlowPath) -> FlowPath:
+    return replace(path, control="highspeed", is_aimd=False, competing_controls=("highspeed",))
+
+
+def said(name: str, path: FlowPath) -> dict:
+    return models.answer(models.model(name), path)
+
+
+def test_a_path_knows_who_competes(resolved) -> None:
+    tree = resolved(**{"flows.main.count": 2})
+    other = tree["flows"][0] | {"name": "far", "count": 3, "extra_delay": "50 ms"}
+    tree["flows"].append(other | {"transport": other["transport"] | {"control": {"kind": "cubic"}}})
+    near, far = models.flow_paths(tree)
+    assert near.competing_round_trips == far.competing_round_trips
+    assert near.competing_round_trips == ((near.round_trip_s, 2), (far.round_trip_s, 3))
+    assert far.round_trip_s == pytest.approx(near.round_trip_s + 0.05)
+    assert near.competing_controls == ("cubic", "reno")
+
+
+def test_on_a_hop_of_its_own_a_flow_competes_with_itself(resolved) -> None:
+    tree = resolved(**{"hops.wireless.scope": "per_flow", "flows.main.count": 2})
+    path = models.flow_paths(tree)[0]
+    assert (path.competing, path.competing_round_trips, path.competing_controls) == (1, (), ())
+    alone = as_highspeed(replace(path, loss=0.0))
+    assert said("mm1k", alone)["inputs"]["flows"] == 1
+
+
+def test_a_scenarios_numbers(path: FlowPath) -> None:
+    for name in OF_DROP_TAIL:
+        row = said(name, path)
+        assert (row["verdict"], row["inputs"]["flows"]) in {
+            ("applies", 3.0), ("applies with violated assumptions", 3.0)}  # fmt: skip
+        assert row["inputs"]["rate"] == pytest.approx(11e6 / 8 / 1040)
+        assert row["inputs"]["shortest"] == row["inputs"]["longest"] == path.round_trip_s
+        # What may wait, and with the one that is being sent what there is.
+        if "buffer" in row["inputs"]:
+            assert row["inputs"]["buffer"] == path.buffer_segments
+        else:
+            assert row["inputs"]["places"] == path.buffer_segments + 1
+        assert row["goodput_bit_per_s"] == pytest.approx(row["outputs"]["utilisation"] * 11e6 * 1000 / 1040, rel=0.03)
+    assert said("hstcp_red", path)["note"] == "the bottleneck's queue is no RED with fixed thresholds"
+
+
+def test_flows_that_share_ask_for_one_simulation(path: FlowPath) -> None:
+    spread = ((path.round_trip_s, 1), (path.round_trip_s + 0.05, 1), (path.round_trip_s + 0.1, 1))
+    paths = [replace(path, competing_round_trips=spread, round_trip_s=time) for time, _ in spread]
+    rows = [said("hstcp_window_sim", one) for one in paths]
+    total = sum(row["outputs"]["goodput"] for row in rows) / path.capacity_segments_per_s
+    assert total == pytest.approx(rows[0]["outputs"]["utilisation"], rel=0.01)
+    assert rows[0]["outputs"]["goodput"] > rows[1]["outputs"]["goodput"] > rows[2]["outputs"]["goodput"]
+    assert {row["outputs"]["mean_queue"] for row in rows} == {rows[0]["outputs"]["mean_queue"]}
+
+
+def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
+    red = replace(path, queue="red", red=RedThresholds(low=10.0, high=60.0, p_max=0.05))
+    row = said("hstcp_red", red)
+    assert (row["inputs"]["min_th"], row["inputs"]["max_th"], row["inputs"]["p_max"]) == (10, 60, 0.05)
+    assert {said(name, red)["note"] for name in OF_DROP_TAIL} == {"the bottleneck's queue is not drop-tail"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "why_not"),
+    [
+        ({"control": "cubic"}, "cubic is not HighSpeed TCP"),
+        ({"transport": "udp", "control": "tfrc"}, "no TCP, but the rate control tfrc"),
+        ({"competing_controls": ("highspeed", "reno")}, "the bottleneck is shared with reno"),
+        ({"link_varies": True}, "the bottleneck has no constant rate"),
+        ({"queue": "codel"}, "the bottleneck's queue is not drop-tail"),
+        ({"buffer_segments": float("inf")}, "the bottleneck's queue has no limit"),
+        ({"receive_window_segments": 40.0}, "the receiver's window keeps the queue from overflowing"),
+        ({"loss": 0.01}, "random loss keeps windows below what the link takes"),
+    ],
+)
+@pytest.mark.parametrize("name", OF_DROP_TAIL)
+def test_flows_without_an_answer(path: FlowPath, name: str, changes: dict, why_not: str) -> None:
+    row = said(name, replace(path, **changes))
+    assert (row["verdict"], row["note"]) == ("does not apply", why_not)
+
+
+@pytest.mark.parametrize(
+    ("spread", "violated"),
+    [
+        (((0.1, 1), (0.15, 1), (0.2, 1)), False),
+        (((0.1, 1), (0.2, 2)), True),
+        (((0.1, 1), (0.1004, 2)), False),
+    ],
+)
+def test_uneven_round_trips_are_said(path: FlowPath, spread: tuple, violated: bool) -> None:
+    row = said("mm1k", replace(path, round_trip_s=0.1, competing_round_trips=spread))
+    assert ("even_round_trips" in row["violated"]) == violated
+
+
+def test_random_loss_that_leaves_windows_large_comes_on_top(path: FlowPath) -> None:
+    assert "no_random_loss: random loss comes on top" in said("mm1k", replace(path, loss=1e-5))["note"]
