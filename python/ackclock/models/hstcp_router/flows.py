@@ -11,13 +11,13 @@ REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later account of
 
 RATE = Input("rate", "C", "segments/s", "the link's rate", on_wire=True)
 RTT = Input("rtt", "r", "s", "this flow's round-trip time without queueing, one segment's service included")
-FLOWS = Input("flows", "N", "", "how many flows there are, this one included", domain=AT_LEAST_ONE, backwards=False)
+FLOWS = Input("flows", "n", "", "how many flows there are, this one included", domain=AT_LEAST_ONE, backwards=False)
 SHORTEST = Input(
     "shortest", "r1", "s", "the shortest round-trip time among them", Rule("r", lambda known: known["rtt"]),
     backwards=False,
 )  # fmt: skip
 LONGEST = Input(
-    "longest", "rN", "s", "the longest; those between are evenly spread", Rule("r", lambda known: known["rtt"]),
+    "longest", "rn", "s", "the longest; those between are evenly spread", Rule("r", lambda known: known["rtt"]),
     backwards=False,
 )  # fmt: skip
 PLACES = Input(

@@ -1,7 +1,7 @@
 """HighSpeed TCP at a RED router with Poisson arrivals: windows, round trips and loss that agree.
 
-As `mm1k`, but an arrival that finds n packets is dropped with probability d(n), with n itself in place of RED's
-average. What is dropped does not enter, so that the law of n is not that of M/M/1/K; the publication takes it for
+As `mm1k`, but an arrival that finds j packets is dropped with probability d(j), with j itself in place of RED's
+average. What is dropped does not enter, so that the law of j is not that of M/M/1/K; the publication takes it for
 that, and `shortcut_utilisation` and `shortcut_loss_rate` are what comes out then (lower by up to 0.3 % of the link's
 rate at 1 Gbit/s and ten flows of 120 ms). The solution is unique for the same reason as there.
 
@@ -59,9 +59,9 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
 
 
 _LAW = """\
-d(n) = 0 up to min_th,  p_max (n - min_th)/(max_th - min_th) up to max_th,  1 above and at K
-pi(n) ~ rho^n prod_{j<n} (1-d(j)),  p = sum pi(n) d(n),  N = sum n pi(n)
-shortcut: pi(n) ~ rho^n"""
+d(j) = 0 up to min_th,  p_max (j - min_th)/(max_th - min_th) up to max_th,  1 above and at K
+pi(j) ~ rho^j prod_{i<j} (1-d(i)),  p = sum pi(j) d(j),  N = sum j pi(j)
+shortcut: pi(j) ~ rho^j"""
 
 RED = Model(
     name="hstcp_red",
@@ -73,7 +73,7 @@ RED = Model(
         *(replace(one, backwards=False) for one in (*OF_THE_FLOWS, PLACES)),
         Input(
             "max_th", "", "segments", "what is found above it is dropped",
-            Rule("the smaller of C (r1 + rN)/2 and K", _largest_threshold), on_wire=True, backwards=False,
+            Rule("the smaller of C (r1 + rn)/2 and K", _largest_threshold), on_wire=True, backwards=False,
         ),
         Input(
             "min_th", "", "segments", "up to it nothing is dropped",

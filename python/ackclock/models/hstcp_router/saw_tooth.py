@@ -1,6 +1,6 @@
 """The saw-tooth of HighSpeed TCP: all flows in step, growing and falling as they do at their share of the pipe.
 
-As `sawtooth`, with the increase a(w) and the decrease b(w) of RFC 3649 held at w = C T/N segments, where T is the mean
+As `sawtooth`, with the increase a(w) and the decrease b(w) of RFC 3649 held at w = C T/n segments, where T is the mean
 round-trip time: what a flow's window is when all together just fill the link. The window falls to
 beta = 1 - b(w) of what it was, so that utilisation is one from a buffer of C T b/(1 - b) on, 0.45 of the
 bandwidth-delay product at 1500 segments a flow. At 1 Gbit/s and ten flows of 120 ms it is 90.7 % with 1250 packets and
@@ -39,8 +39,8 @@ MODEL = Model(
     summary="HighSpeed TCP's flows in step at a drop-tail queue, as regular as a saw.",
     reference="Villamizar, Song 1994; RFC 3649 section 5",
     formula="""\
-T = (r1 + rN)/2,  w = max(C T/N, 1),  alpha = a(w),  beta = 1 - b(w)
-the outputs of `sawtooth` with mu = C,  b = 1
+T = (r1 + rn)/2,  w = max(C T/n, 1),  alpha = a(w),  beta = 1 - b(w)
+the outputs of `sawtooth` with mu = C,  N = n,  b = 1
 mean_rtt = r + mean_queue/C,  largest_rtt = r + B/C""",
     inputs=(*OF_THE_FLOWS, _BUFFER),
     outputs=(
