@@ -21,9 +21,11 @@ from ackclock.models import model as named
 POINTS = 1_000_000
 REPEATS = 7
 #: Models that solve one for each point.
-CHAINS = ("aimd_chain", "instcap", "tcp_alone", "constant_source")
+CHAINS = (
+    "aimd_chain", "instcap", "tcp_alone", "constant_source", "mm1k", "mm1k_burst", "hstcp_red", "hstcp_window_sim",
+)  # fmt: skip
 #: Of inputs without a default, besides the loss rate and the rate.
-GIVEN = {"rtt": 0.1, "size": 100.0, "buffer": 50.0, "psi": 10.0, "decay": 0.1}
+GIVEN = {"rtt": 0.1, "size": 100.0, "buffer": 50.0, "psi": 10.0, "decay": 0.1, "flows": 10.0}
 #: A curve over psi has so many points.
 CURVE = 20
 

@@ -71,10 +71,30 @@ def test_flows_that_share_ask_for_one_simulation(path: FlowPath) -> None:
 
 
 def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
-    red = replace(path, queue="red", red=RedThresholds(low=10.0, high=60.0, p_max=0.05))
+    red = replace(path, queue="red", red=RedThresholds(low=10.0, high=60.0, p_max=0.05, gentle=True))
     row = said("hstcp_red", red)
-    assert (row["inputs"]["min_th"], row["inputs"]["max_th"], row["inputs"]["p_max"]) == (10, 60, 0.05)
+    # With the segment that is being sent, as the places.
+    assert (row["inputs"]["min_th"], row["inputs"]["max_th"], row["inputs"]["p_max"]) == (11, 61, 0.05)
+    assert "not_gentle" in row["violated"]
     assert {said(name, red)["note"] for name in OF_DROP_TAIL} == {"the bottleneck's queue is not drop-tail"}
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "segments"),
+    [(("5 packets", "15 packets"), (5, 15)), (("10.4 kB", "20.8 kB"), (10, 20)), (("2 ms", "6 ms"), (2.6442, 7.9327))],
+)
+def test_thresholds_of_a_queue_are_in_segments(resolved, thresholds: tuple, segments: tuple) -> None:
+    tree = resolved()
+    tree["hops"][1]["queue"] = {
+        "kind": "red", "limit": "100 packets", "minimum_threshold": thresholds[0], "maximum_threshold": thresholds[1],
+        "maximum_probability": "5 %", "gentle": False,
+    }  # fmt: skip
+    path = models.flow_paths(tree)[0]
+    assert path.red is not None
+    assert path.red[:2] == pytest.approx(segments, rel=1e-4)
+    assert path.red[2:] == (pytest.approx(0.05), False)
+    tree["hops"][1]["queue"]["kind"] = "adaptive_red"
+    assert models.flow_paths(tree)[0].red is None
 
 
 @pytest.mark.parametrize(

@@ -62,14 +62,16 @@ class RedThresholds(NamedTuple):
     """Of a queue that drops at random before it is full.
 
     Attributes:
-        low: Segments up to which nothing is dropped.
-        high: Segments above which everything is.
-        p_max: The share that is dropped just below.
+        low: Segments waiting, without the one being sent, up to which nothing is dropped.
+        high: Segments waiting up to which the share dropped rises in a straight line.
+        p_max: The share that is dropped there.
+        gentle: Whether it rises on from there, and does not jump to one.
     """
 
     low: float
     high: float
     p_max: float
+    gentle: bool
 
 
 class LinkStates(NamedTuple):
@@ -374,6 +376,7 @@ def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: flo
         "capacity_segments_per_s": capacity,
         "buffer_segments": _waiting_places(hop["queue"], capacity, mss + header),
         "queue": hop["queue"]["kind"],
+        "red": _red(hop["queue"], capacity, mss + header),
         "competing": crossings(hop),
         "competing_are_alike": not shared or len(crowd.traits) == 1,
         "competing_round_trips": crowd.round_trips if shared else (),
@@ -413,13 +416,27 @@ def _feedback(route: list[dict[str, Any]], bottleneck: dict[str, Any]) -> Feedba
 def _waiting_places(queue: dict[str, Any], capacity: float, packet_bytes: float) -> float:
     """How many full segments may wait for the link, without the one being sent."""
     written = queue.get("limit", "unlimited")
+    places = _segments(written, capacity, packet_bytes)
+    counts_one_more = queue.get("counts_packet_in_service") and quantity.parse(written).base != "s"
+    return max(places - 1, 0.0) if counts_one_more else places
+
+
+def _segments(written: str, capacity: float, packet_bytes: float) -> float:
+    """A limit in packets, bytes or time as full segments."""
     if written == "unlimited":
         return inf
     limit = quantity.parse(written)
     if limit.base == "s":
         return limit.amount * capacity
-    places = limit.amount / packet_bytes if limit.base == "bytes" else limit.amount
-    return max(places - 1, 0.0) if queue.get("counts_packet_in_service") else places
+    return limit.amount / packet_bytes if limit.base == "bytes" else limit.amount
+
+
+def _red(queue: dict[str, Any], capacity: float, packet_bytes: float) -> RedThresholds | None:
+    """Those that stay as they are: where they are adapted, none are given."""
+    if queue["kind"] != "red":
+        return None
+    low, high = (_segments(queue[f"{end}_threshold"], capacity, packet_bytes) for end in ("minimum", "maximum"))
+    return RedThresholds(low, high, quantity.share(queue["maximum_probability"]), bool(queue["gentle"]))
 
 
 def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:

@@ -42,10 +42,10 @@ def places_of(path: FlowPath) -> dict[str, float]:
 
 
 def red_of(path: FlowPath) -> dict[str, float]:
-    """The same, and the thresholds."""
+    """The same, and the thresholds, which count the segment being sent as well."""
     if path.red is None:
         return places_of(path)
-    return places_of(path) | {"min_th": path.red.low, "max_th": path.red.high, "p_max": path.red.p_max}
+    return places_of(path) | {"min_th": path.red.low + 1, "max_th": path.red.high + 1, "p_max": path.red.p_max}
 
 
 def refusal_at_drop_tail(path: FlowPath) -> str:
@@ -120,6 +120,11 @@ POISSON_BURSTS = Assumption(
     "bursts of g packets come to the router at random times, at a steady rate: there is no saw-tooth, and g is known",
 )
 
+NOT_GENTLE = Assumption(
+    "not_gentle",
+    "RED drops everything above max_th",
+    lambda path: unless(path.red is None or not path.red.gentle, "above max_th the share dropped rises gently"),
+)
 NO_AVERAGE = Assumption("no_average", "RED drops by the queue that an arrival finds, not by an average of it")
 
 

@@ -72,15 +72,15 @@ RED = Model(
     inputs=(
         *(replace(one, backwards=False) for one in (*OF_THE_FLOWS, PLACES)),
         Input(
-            "max_th", "", "segments", "what is found above it is dropped",
+            "max_th", "max_th", "segments", "what is found above it is dropped",
             Rule("the smaller of C (r1 + rn)/2 and K", _largest_threshold), on_wire=True, backwards=False,
         ),
         Input(
-            "min_th", "", "segments", "up to it nothing is dropped",
+            "min_th", "min_th", "segments", "up to it nothing is dropped",
             Rule("0.4 max_th", lambda known: _LOW * known["max_th"]), NOT_NEGATIVE, on_wire=True,
             backwards=False,
         ),
-        Input("p_max", "", "", "share dropped at max_th; 0.1 is a guess", _P_MAX, UP_TO_ONE, backwards=False),
+        Input("p_max", "p_max", "", "share dropped at max_th; 0.1 is a guess", _P_MAX, UP_TO_ONE, backwards=False),
     ),
     outputs=(
         *mm1k.OUTPUTS,
@@ -88,7 +88,7 @@ RED = Model(
         Output("shortcut_loss_rate", "", "", "the loss rate by the shortcut"),
     ),
     goodput="goodput",
-    assumptions=(on_a_path.POISSON, on_a_path.NO_AVERAGE, *on_a_path.OF_THE_FLOWS),
+    assumptions=(on_a_path.POISSON, on_a_path.NO_AVERAGE, on_a_path.NOT_GENTLE, *on_a_path.OF_THE_FLOWS),
     evaluate=_evaluate,
     inputs_of=on_a_path.red_of,
     refusal=on_a_path.refusal_at_red,
