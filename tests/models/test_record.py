@@ -18,7 +18,12 @@ GIVEN = {
 }  # fmt: skip
 # Where a loss is possible, and states are few.
 _LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}
-OF = {"instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0}}
+# Where slow start overflows the queue, and much is left after it.
+_OVERFLOW = {"size": 400.0, "rate": 125.0, "rtt": 0.5, "buffer": 20.0}
+OF = {
+    "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
+    "short_transfer": _OVERFLOW,
+}  # fmt: skip
 
 
 def given_of(model: Model) -> dict[str, float]:

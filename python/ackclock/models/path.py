@@ -149,6 +149,9 @@ class FlowPath:
         propagation_s: The delays of both ways alone; not a number of a capture.
         link_states: The bottleneck's, if its link is a Markov chain.
         feedback: What a host stage before the bottleneck follows; None if there is none.
+        initial_threshold_segments: Where slow start ends at first; infinite for nowhere.
+        has_hystart: Whether slow start ends when round trips grow longer.
+        full_queue_timeout_s: As T0, while the bottleneck's queue is full; not a number of a capture.
     """
 
     flow: str
@@ -191,6 +194,9 @@ class FlowPath:
     competing_round_trips: tuple[tuple[float, int], ...] = ()
     competing_controls: tuple[str, ...] = ()
     red: RedThresholds | None = None
+    initial_threshold_segments: float = inf
+    has_hystart: bool = False
+    full_queue_timeout_s: float = nan
 
     @property
     def window_bit_per_s(self) -> float:
@@ -200,8 +206,7 @@ class FlowPath:
     @property
     def full_queue_round_trip_s(self) -> float:
         """The round-trip time while the bottleneck's queue is full."""
-        waiting = self.buffer_segments / self.capacity_segments_per_s if 0 < self.capacity_segments_per_s < inf else 0.0
-        return self.round_trip_s + waiting
+        return self.round_trip_s + _waiting_time(self.buffer_segments, self.capacity_segments_per_s)
 
     @property
     def share_segments(self) -> float:
@@ -274,6 +279,8 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
     mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
     round_trip = _base_round_trip(scenario, flow)
     measured = _latest(scenario["warmup"]), _latest(scenario["duration"])
+    bottleneck = _bottleneck(crowds, route, mss, header)
+    longest = round_trip + _waiting_time(bottleneck["buffer_segments"], bottleneck["capacity_segments_per_s"])
     on_data, on_acks = _kinds(_struck(route, "data")), _kinds(_struck(back, "acks"))
     return FlowPath(
         flow=flow["name"],
@@ -293,9 +300,9 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
         ack_loss=_loss(back, "acks", measured),
         has_jitter="jitter" in on_data | on_acks,
         transfer_segments=_transfer(flow["traffic"], mss),
-        **_bottleneck(crowds, route, mss, header),
+        **bottleneck,
         **_of_control(transport, mss),
-        **_of_timers(transport, round_trip),
+        **_of_timers(transport, round_trip, longest),
     )
 
 
@@ -314,6 +321,8 @@ def _of_control(transport: dict[str, Any], mss: float) -> dict[str, Any]:
         "segments_per_ack": _segments_per_ack(transport),
         "receive_window_segments": quantity.window_packets(transport["receive_window"], mss),
         "initial_window_segments": quantity.window_packets(transport["initial_window"], mss),
+        "initial_threshold_segments": quantity.window_packets(transport["initial_ssthresh"], mss),
+        "has_hystart": bool(control.get("hystart", False)),
     }
 
 
@@ -333,7 +342,7 @@ def _of_rate_control(control: dict[str, Any], mss: float) -> dict[str, Any]:
     }
 
 
-def _of_timers(transport: dict[str, Any], round_trip: float) -> dict[str, Any]:
+def _of_timers(transport: dict[str, Any], round_trip: float, full_queue_round_trip: float) -> dict[str, Any]:
     if transport["kind"] != "tcp":
         timeout = _equations_timeout(transport.get("control", {}), round_trip)
         return {"first_timeout_s": timeout, "syn_timer_s": inf, "has_handshake": False, "first_delayed_ack_s": 0.0}
@@ -342,6 +351,7 @@ def _of_timers(transport: dict[str, Any], round_trip: float) -> dict[str, Any]:
     at_once = quantity.packets(delayed["every"]) <= 1 or quantity.packets(delayed["quick"]) >= 1
     return {
         "first_timeout_s": _first_timeout(transport, round_trip),
+        "full_queue_timeout_s": _first_timeout(transport, full_queue_round_trip),
         "syn_timer_s": quantity.seconds(transport["rto_initial"]),
         "has_handshake": transport["handshake"],
         "first_delayed_ack_s": quantity.seconds(delayed["timeout"]) / 2 if alone and not at_once else 0.0,
@@ -437,6 +447,10 @@ def _red(queue: dict[str, Any], capacity: float, packet_bytes: float) -> RedThre
         return None
     low, high = (_segments(queue[f"{end}_threshold"], capacity, packet_bytes) for end in ("minimum", "maximum"))
     return RedThresholds(low, high, quantity.share(queue["maximum_probability"]), bool(queue["gentle"]))
+
+
+def _waiting_time(places: float, capacity: float) -> float:
+    return places / capacity if 0 < capacity < inf else 0.0
 
 
 def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:

@@ -1,0 +1,414 @@
+"""How long a transfer takes alone on a link whose queue its slow start may overflow.
+
+What happens at the overflow is `slow_start_overflow`, after Barakat and Altman, "Performance of short TCP transfers",
+Networking 2000. They show simulated curves of the throughput; the times here are a deterministic model of our own of
+the same network, whose curves have the published shape. In order:
+
+- Slow start sends windows of w1, alpha w1, ... segments, one in each max(T, W/mu), until W_D is reached or everything
+  is sent. A transfer of `sent(W_B)` segments or fewer meets no loss, nor does any if the threshold is W_B or less.
+- Detection takes half a round trip with the queue full, and each fast retransmit a round trip without. Classic Reno
+  has two of them, or one where the second lacks duplicate ACKs, and if more was lost waits for its timer and goes back
+  to the first hole. NewReno needs a round trip for each loss, SACK one for all. Where fewer than three segments follow
+  the first hole, all need the timer.
+- A transfer that ends before W_D is reached has lost its share of L, and Reno has time for one fast retransmit only.
+  Its last segment leaves the queue when those of its mini-cycle before it have, and is acknowledged T later.
+- After a timeout slow start goes to the threshold; from there on the window opens by 1/d_ca in each max(T, W/mu), and
+  is reduced where it exceeds B + bdp.
+
+New data that recovery lets out are left out. Letters as in `slow_start_overflow`; S transfer, d_ca round trips in which
+congestion avoidance opens the window by a segment (d, if the receiver decides; two with byte counting in slow start
+alone), RTO timeout with the queue full.
+"""
+
+from math import ceil, floor, inf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ackclock.models import slow_start_overflow as overflowing
+from ackclock.models.assumptions import STEADY_LINK, needs_tcp, unless
+from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, PROPER_SHARE, Domain
+from ackclock.models.model import Array, Assumption, Input, InputError, Model, Output, Rule
+from ackclock.models.path import FlowPath
+
+# How a sender recovers: the numbers of the record's input.
+RENO, NEWRENO, SACK = 0, 1, 2
+_RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
+
+# RFC 9438 section 4.6.
+_CUBIC_KEPT = 0.7
+
+# After so many cycles of congestion avoidance further ones are like the same number that follow: the windows in which
+# cycles begin draw together by the share that is kept at each loss, to one or a few that take turns. Chosen here.
+_CYCLES = 64
+
+# Rounds whose sum is what is wanted but for rounding are enough.
+_SAME = 1e-12
+
+
+class Transfer(NamedTuple):
+    """The parts of a transfer's time in s, and what was done for it.
+
+    Attributes:
+        slow_start: The first, until the loss is detected or everything is acknowledged.
+        recovery: Detection, fast retransmits and the timer.
+        rest: All that comes after.
+        fast_retransmits: How many; of NewReno and SACK retransmissions that take a round trip.
+        timeouts: One or none.
+    """
+
+    slow_start: float
+    recovery: float
+    rest: float
+    fast_retransmits: int
+    timeouts: int
+
+
+class Sender(NamedTuple):
+    """A sender and its path; the letters are those of the module.
+
+    Attributes:
+        mu: See above.
+        T: See above.
+        B: See above.
+        d: See above.
+        d_ca: See above.
+        w1: See above.
+        W_th: See above.
+        kept: What is left of the window after a reduction.
+        RTO: See above.
+        recovery: `RENO`, `NEWRENO` or `SACK`.
+    """
+
+    mu: float
+    T: float
+    B: float
+    d: float
+    d_ca: float
+    w1: float
+    W_th: float
+    kept: float
+    RTO: float
+    recovery: float
+
+    @property
+    def bdp(self) -> float:
+        """The pipe in segments."""
+        return self.mu * self.T
+
+    def round(self, W: float) -> float:
+        """How long a window takes."""
+        return max(self.T, W / self.mu)
+
+    def last(self, rest: float) -> float:
+        """How long it takes until the last of what is left, part of one window, is acknowledged."""
+        return self.T + max(rest - 1, 0) / self.mu
+
+
+class Loss(NamedTuple):
+    """What a transfer meets that goes on until the loss is detected.
+
+    Attributes:
+        W_B: See above.
+        W_D: See above.
+        L: See above; zero if slow start ends before the overflow.
+        reductions: Of the window until it opens again.
+    """
+
+    W_B: Array
+    W_D: Array
+    L: Array
+    reductions: Array
+
+    def threshold(self, kept: Array) -> Array:
+        """What is left of W_D; two segments at the least, as RFC 5681 has it."""
+        return np.where(self.L > 0, np.maximum(2.0, self.W_D * kept**self.reductions), self.W_D)
+
+
+def loss(
+    B: Array, bdp: Array, d: Array, w1: Array, W_th: Array, kept: Array, recovery: Array, reductions: Array
+) -> Loss:
+    """The overflow; `reductions` of zero are as many as recovery takes."""
+    W_B = overflowing.overflow(B, bdp, d, w1).window
+    W_D = overflowing.detected_window(W_B, d, W_th)
+    L = overflowing.lost(B, bdp, d, w1, W_th)
+    of_recovery = np.where(recovery == RENO, overflowing.reductions(L, W_D, kept), np.sign(L))
+    return Loss(W_B, W_D, L, np.where(reductions > 0, reductions, of_recovery))
+
+
+def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
+    """The time of S segments, of a sender that would meet this loss."""
+    if met.L == 0:
+        return Transfer(_undisturbed(sender, S), 0.0, 0.0, 0, 0)
+    before = float(overflowing.sent(met.W_B, sender.d, sender.w1))
+    if before >= S:
+        return Transfer(_slow_start(sender, S, sender.w1, inf)[0], 0.0, 0.0, 0, 0)
+    until = float(overflowing.sent(met.W_D, sender.d, sender.w1))
+    L = float(met.L) * min(1.0, (S - before) / (until - before))
+    retransmits, timeouts = _retransmissions(sender, met, L, S, before, until)
+    reductions = float(met.reductions) if until <= S else min(float(met.reductions), retransmits + timeouts)
+    detection = (sender.T + sender.B / sender.mu) / 2
+    recovery = detection + retransmits * sender.T + timeouts * sender.RTO
+    threshold = max(2.0, float(met.W_D) * sender.kept**reductions)
+    rest = 0.0
+    if timeouts:
+        # Go-back-N: a partial ACK of each fast retransmit has moved the hole on by what one ACK releases.
+        left = max(1.0, S - before - retransmits * (sender.d + 1))
+        rest, left = _slow_start(sender, left, 1.0, threshold)
+    else:
+        left = S - until
+    if left > 0:
+        rest += _congestion_avoidance(sender, left, threshold)
+    return Transfer(_until_detection(sender, S, until), recovery, rest, retransmits, timeouts)
+
+
+def _undisturbed(sender: Sender, S: float) -> float:
+    """Slow start ends at its threshold, before the queue overflows."""
+    time, left = _slow_start(sender, S, sender.w1, sender.W_th)
+    return time + (_congestion_avoidance(sender, left, max(sender.w1, sender.W_th)) if left > 0 else 0.0)
+
+
+def _slow_start(sender: Sender, left: float, W: float, top: float) -> tuple[float, float]:
+    """The time until the window is `top`, or all that is left is acknowledged; and what is left then."""
+    time, alpha = 0.0, (sender.d + 1) / sender.d
+    while top > W:
+        if left <= W:
+            return time + sender.last(left), 0.0
+        left, time, W = left - W, time + sender.round(W), min(top, W * alpha)
+    return time, left
+
+
+def _until_detection(sender: Sender, S: float, until: float) -> float:
+    """The time of slow start until the loss is detected, or everything is sent."""
+    time, left, W = 0.0, min(S, until), sender.w1
+    while left > W:
+        left, time, W = left - W, time + sender.round(W), W * (sender.d + 1) / sender.d
+    return time + (sender.round(left) if until <= S else left / sender.mu + sender.T)
+
+
+def _retransmissions(sender: Sender, met: Loss, L: float, S: float, before: float, until: float) -> tuple[int, int]:
+    """How many round trips of retransmissions there are, and timeouts."""
+    if min(S, until) - before < overflowing.DUPLICATES:
+        return 0, 1
+    if sender.recovery == SACK:
+        return 1, 0
+    if sender.recovery == NEWRENO:
+        return ceil(L), 0
+    second = until <= S and sender.kept * float(met.W_D) - L >= overflowing.DUPLICATES
+    retransmits = min(2 if second else 1, ceil(L))
+    return retransmits, int(retransmits < L)
+
+
+def _congestion_avoidance(sender: Sender, left: float, W: float) -> float:
+    """The time of what is left, more than nothing, by windows of W, W + 1/d_ca, ... that overflow the queue again."""
+    time, step, top, cycles, settled = 0.0, 1 / sender.d_ca, sender.B + sender.bdp, 0, (0.0, 0.0)
+    while True:
+        if cycles == _CYCLES:
+            settled = time, left
+        elif cycles == 2 * _CYCLES:
+            taken, done = time - settled[0], settled[1] - left
+            repeats = max(ceil(left / done) - 1, 0)
+            time, left = time + repeats * taken, left - repeats * done
+        rounds = max(floor((top - W) / step) + 1, 1)
+        whole = _segments(W, step, rounds)
+        if left <= whole:
+            # The smallest k whose k rounds are enough, from k W + step k (k - 1)/2 = left.
+            linear = W - step / 2
+            k = max(ceil(2 * left / (linear + sqrt(linear**2 + 2 * step * left)) * (1 - _SAME)), 1)
+            return time + _time_of(sender, W, step, k - 1) + sender.last(left - _segments(W, step, k - 1))
+        time, left = time + _time_of(sender, W, step, rounds), left - whole
+        W, cycles = (W + rounds * step) * sender.kept, cycles + 1
+
+
+def _segments(W: float, step: float, rounds: int) -> float:
+    return rounds * (W + step * (rounds - 1) / 2)
+
+
+def _time_of(sender: Sender, W: float, step: float, rounds: int) -> float:
+    """Of rounds that each last T below the pipe, and as long as the link needs above."""
+    below = min(max(ceil((sender.bdp - W) / step), 0), rounds)
+    return below * sender.T + (_segments(W, step, rounds) - _segments(W, step, below)) / sender.mu
+
+
+def _evaluate(
+    size: Array, rate: Array, rtt: Array, buffer: Array, segments_per_ack: Array, avoidance_segments_per_ack: Array,
+    initial_window: Array, initial_threshold: Array, kept: Array, recovery: Array, reductions: Array, timeout: Array,
+    handshake: Array,
+) -> dict[str, Array]:  # fmt: skip
+    S, mu, T, B, d, d_ca, w1, W_th, kept, recovery, reductions, RTO, handshake = np.broadcast_arrays(
+        size, rate, rtt, buffer, segments_per_ack, avoidance_segments_per_ack, initial_window, initial_threshold,
+        kept, recovery, reductions, timeout, handshake,
+    )  # fmt: skip
+    if (w1 > B + 1).any():
+        at = np.flatnonzero((w1 > B + 1).ravel())[0]
+        problem = f"{w1.flat[at]:g} segments overflow a buffer of {B.flat[at]:g} before any ACK; give one more at most"
+        raise InputError("initial_window", problem)
+    met = loss(B, mu * T, d, w1, W_th, kept, recovery, reductions)
+    times = np.empty((len(Transfer._fields), *S.shape))
+    for at in np.ndindex(S.shape):
+        mine = (float(each[at]) for each in (mu, T, B, d, d_ca, w1, W_th, kept, RTO, recovery))
+        sender = Sender(*mine)
+        times[(slice(None), *at)] = transfer(float(S[at]), sender, Loss(*(each[at] for each in met)))
+    slow_start, recovering, rest, retransmits, timeouts = times
+    time = handshake * T + slow_start + recovering + rest
+    return {
+        "time": time,
+        "slow_start_time": slow_start,
+        "recovery_time": recovering,
+        "rest_time": rest,
+        "mean_rate": S / time,
+        "overflow_mini_cycle": overflowing.overflow(B, mu * T, d, w1).n,
+        "overflow_window": met.W_B,
+        "overflow_segments": overflowing.sent(met.W_B, d, w1),
+        "detected_window": met.W_D,
+        "lost": met.L,
+        "threshold": met.threshold(kept),
+        "fast_retransmits": retransmits,
+        "timeouts": timeouts,
+    }
+
+
+def _inputs_of(path: FlowPath) -> dict[str, float]:
+    return {
+        "size": path.transfer_segments, "rate": path.capacity_segments_per_s, "rtt": path.round_trip_s,
+        "buffer": path.buffer_segments, "segments_per_ack": path.segments_per_ack,
+        "avoidance_segments_per_ack": path.segments_per_ack / path.growth_segments,
+        "initial_window": path.initial_window_segments, "initial_threshold": max(path.initial_threshold_segments, 1.0),
+        "kept": path.kept_share if path.is_aimd else _CUBIC_KEPT, "recovery": _RECOVERIES[path.recovery],
+        "timeout": path.full_queue_timeout_s, "handshake": float(path.has_handshake),
+    }  # fmt: skip
+
+
+def _refusal(path: FlowPath) -> str:
+    reasons = {
+        "no transfer of a given size": path.transfer_segments == inf,
+        f"recovery from losses is {path.recovery}": path.recovery not in _RECOVERIES,
+        f"{path.control} is no AIMD, nor CUBIC": not path.is_aimd and path.control != "cubic",
+        "the bottleneck has no drop-tail queue with a limit": path.queue != "droptail" or path.buffer_segments == inf,
+        "the bottleneck sends nothing": path.capacity_segments_per_s == 0,
+    }
+    return needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _limited(path: FlowPath) -> str:
+    window = path.receive_window_segments
+    fits = path.capacity_segments_per_s * path.round_trip_s + path.buffer_segments
+    return unless(window > fits, f"the receiver's window is {window:g} segments, the path holds {fits:.4g}")
+
+
+_INPUTS = (
+    Input("size", "S", "segments", "how much is transferred", domain=AT_LEAST_ONE),
+    Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
+    Input("rtt", "T", "s", "round-trip time without queueing, one segment's service included"),
+    Input(
+        "buffer", "B", "segments", "what may wait, without the segment being sent",
+        domain=NOT_NEGATIVE, on_wire=True,
+    ),
+    Input(
+        "segments_per_ack", "d", "segments",
+        "segments acknowledged for each by which slow start opens the window (1 with byte counting)", 1,
+        overflowing.SEGMENTS_PER_ACK, backwards=False,
+    ),
+    Input(
+        "avoidance_segments_per_ack", "d_ca", "",
+        "round trips in which congestion avoidance opens the window by one; 2 if the sender alone counts bytes",
+        Rule("d", lambda known: known["segments_per_ack"]),
+    ),
+    Input("initial_window", "w1", "segments", "initial window", 1, AT_LEAST_ONE),
+    Input(
+        "initial_threshold", "W_th", "segments",
+        "where slow start ends without a loss, as HyStart would have it; unlimited for none", inf, LIMIT,
+    ),
+    Input("kept", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE),
+    Input("recovery", "", "", "0 for classic Reno's, 1 for NewReno's, 2 for SACK's", 0, Domain(values=(0, 1, 2))),
+    Input(
+        "reductions", "k", "", "of the window in recovery; 3 for the paper's W_D/8, 0 for as many as there are", 0,
+        Domain(values=(0, 1, 2, 3)),
+    ),
+    Input(
+        "timeout", "RTO", "s", "retransmission timeout with the queue full",
+        Rule(
+            "max(1 s, T + B/mu + 0.5 s), of RFC 6298 with a clock that ticks every 0.5 s",
+            lambda known: np.maximum(1.0, known["rtt"] + known["buffer"] / known["rate"] + 0.5),
+        ),
+    ),
+    Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 0, Domain(values=(0, 1))),
+)  # fmt: skip
+
+_OUTPUTS = (
+    Output("time", "", "s", "from the first segment, or SYN, to the last ACK", "completion_time"),
+    Output("slow_start_time", "", "s", "of it: the first slow start"),
+    Output("recovery_time", "", "s", "of it: detection, fast retransmits and timeout"),
+    Output("rest_time", "", "s", "of it: slow start after a timeout, and congestion avoidance"),
+    Output("mean_rate", "", "segments/s", "the transfer over its time"),
+    Output("overflow_mini_cycle", "n_B", "", "in which round trip of slow start the queue overflows, from 0"),
+    Output("overflow_window", "W_B", "segments", "window at the overflow"),
+    Output("overflow_segments", "sent(W_B)", "segments", "largest transfer whose slow start loses nothing"),
+    Output("detected_window", "W_D", "segments", "window when the loss is detected"),
+    Output("lost", "L", "segments", "lost by a transfer that goes on until then"),
+    Output("threshold", "", "segments", "slow-start threshold that it is left with"),
+    Output("fast_retransmits", "", "", "of this transfer"),
+    Output("timeouts", "", "", "of this transfer, in the overflow"),
+)
+
+_ASSUMPTIONS = (
+    Assumption(
+        "alone",
+        "nobody else uses the link",
+        lambda path: unless(path.competing == 1, f"{path.competing} flows share the link"),
+    ),
+    Assumption(
+        "no_random_loss",
+        "segments are lost only where the queue overflows, and no ACK is lost",
+        lambda path: unless(max(path.loss, path.ack_loss) == 0, "random loss comes on top"),
+    ),
+    Assumption(
+        "slow_start_to_threshold",
+        "slow start ends at its threshold or with a loss",
+        lambda path: unless(not path.has_hystart, "HyStart++ ends it earlier"),
+    ),
+    Assumption("no_window_limit", "the receiver's window does not matter", _limited),
+    Assumption(
+        "no_delayed_ack_timer",
+        "no ACK waits for the receiver's timer",
+        lambda path: unless(path.first_delayed_ack_s == 0, "the ACK of the first segment does"),
+    ),
+    Assumption(
+        "aimd",
+        "after the overflow the window grows by a step per round trip",
+        lambda path: unless(path.is_aimd, f"{path.control} grows in its own way"),
+    ),
+    STEADY_LINK,
+    Assumption(
+        "steady_rtt",
+        "nothing but the bottleneck's queue varies the round-trip time",
+        lambda path: unless(not path.has_jitter, "jitter is left out"),
+    ),
+)
+
+MODEL = Model(
+    name="short_transfer",
+    label="slow-start overflow",
+    summary="How long a transfer takes alone on a link whose drop-tail queue its slow start may overflow.",
+    reference="Barakat, Altman 2000 (W_B and the threshold); the times are a model of our own of the same network",
+    formula="""\
+alpha = (d+1)/d,  n_B = min {n >= 0: w1 alpha^n >= B (d+1)}
+W_B = B + min(mu T, w1 alpha^(n_B - 1)),  W_D = min(W_th, alpha W_B),  no loss if W_th <= W_B
+sent(W) = (d+1) W - d w1
+L1 = (w1 alpha^n_B - B (d+1))/(d+1)
+L  = W_D - W_B                  if w1 alpha^n_B - L1 > mu T
+     min(L1 + B/d, W_D - W_B)   else
+threshold = W_D beta^k,  k = 3 if L >= 3 and beta W_D - L >= 3, else 2 if L > 1, else 1;  k = 1 with NewReno and SACK
+slow_start_time = sum of max(T, W/mu) over W = w1 alpha^n up to sent(W_D) segments
+recovery_time   = (T + B/mu)/2 + fast_retransmits T + timeouts RTO
+rest_time       = sum of max(T, W/mu) over W = alpha^n up to threshold, then in steps of 1/d_ca, times beta where it
+                  exceeds B + mu T""",
+    inputs=_INPUTS,
+    outputs=_OUTPUTS,
+    goodput="mean_rate",
+    assumptions=_ASSUMPTIONS,
+    evaluate=_evaluate,
+    inputs_of=_inputs_of,
+    refusal=_refusal,
+    usual=True,
+)

@@ -1,0 +1,214 @@
+"""Transfers that overflow a queue in slow start: the tables, what the curves show, and sums counted round by round."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ackclock import models
+from ackclock.models import InputError, short_transfer
+from ackclock.models.short_transfer import NEWRENO, RENO, SACK, Sender
+
+MODEL = short_transfer.MODEL
+
+#: 1 Mbit/s and 1000 bytes, of which the source says nothing.
+NETWORK = {"rate": 125.0, "rtt": 0.5}
+
+#: What the receiver decides (d in slow start and congestion avoidance), and byte counting in slow start alone.
+SENDERS = {
+    "d1": {"segments_per_ack": 1}, "d2": {"segments_per_ack": 2}, "d3": {"segments_per_ack": 3},
+    "bytes": {"segments_per_ack": 1, "avoidance_segments_per_ack": 2},
+}  # fmt: skip
+
+#: Segments/s by transfer, and by buffer and sender.
+COLUMNS = [(20, "d1"), (20, "d2"), (20, "d3"), (70, "d1"), (70, "d2"), (70, "d3"), (20, "bytes"), (70, "bytes")]
+TABLE = {
+    60: (18.6, 13.1, 10.8, 18.6, 13.1, 10.8, 18.6, 18.6),
+    100: (26.4, 19.3, 15.2, 26.4, 19.3, 15.2, 26.4, 26.4),
+    200: (18.8, 32.1, 25.7, 43.6, 32.1, 25.7, 18.7, 43.6),
+    300: (21.2, 22.0, 34.8, 27.3, 42.7, 34.8, 20.4, 27.3),
+    400: (24.7, 23.0, 23.0, 31.1, 35.0, 42.5, 23.2, 31.1),
+    600: (31.0, 27.3, 25.0, 39.1, 30.7, 30.6, 27.7, 39.1),
+    1000: (40.5, 33.9, 29.9, 54.0, 38.4, 35.1, 34.9, 54.0),
+    5000: (83.3, 71.6, 60.5, 98.9, 77.2, 66.5, 73.6, 98.9),
+}
+
+senders = {
+    "buffer": st.floats(1, 300), "rate": st.floats(10, 1e5), "rtt": st.floats(0.1, 2),
+    "segments_per_ack": st.floats(0.25, 6),
+}  # fmt: skip
+
+
+def answer(sender: str = "d1", **inputs: object) -> dict:
+    return MODEL.answer(**(NETWORK | SENDERS[sender] | inputs))
+
+
+def rate(size: object, buffer: float, sender: str) -> np.ndarray:
+    return np.asarray(answer(sender, size=size, buffer=buffer)["mean_rate"])
+
+
+@pytest.mark.parametrize("size", TABLE)
+def test_the_tabulated_throughputs(size: int) -> None:
+    says = [float(rate(size, buffer, sender)) for buffer, sender in COLUMNS]
+    assert says == pytest.approx(TABLE[size], abs=0.0505)
+
+
+@pytest.mark.parametrize(("buffer", "jumps"), [(20, (103, 231, 327)), (70, (264, 395, 527))])
+def test_the_jumps_are_where_the_overflow_is(buffer: int, jumps: tuple[int, ...]) -> None:
+    for sender, jump in zip(("d1", "d2", "d3"), jumps, strict=True):
+        says = answer(sender, size=1, buffer=buffer)
+        assert says["overflow_segments"] == pytest.approx(jump, abs=0.51)
+        before, after = rate([jump - 1, jump + 10], buffer, sender)
+        assert after < 0.75 * before
+
+
+@pytest.mark.parametrize("buffer", [20, 70])
+def test_an_ack_for_each_wins_until_it_loses(buffer: int) -> None:
+    jumps = [math.floor(answer(sender, size=1, buffer=buffer)["overflow_segments"]) for sender in ("d1", "d2", "d3")]
+    small = np.arange(4, jumps[0])
+    one, two, three = (rate(small, buffer, sender) for sender in ("d1", "d2", "d3"))
+    assert (one >= two).all()
+    assert (two >= three).all()
+    # Between the jump of d and that of d + 1 the larger d wins, once more than one segment or two are lost.
+    between = np.arange(jumps[0] + 5, jumps[1])
+    assert (rate(between, buffer, "d2") > rate(between, buffer, "d1")).all()
+    between = np.arange(jumps[1] + 5, jumps[2])
+    assert (rate(between, buffer, "d3") > rate(between, buffer, "d2")).all()
+
+
+def test_an_ack_for_each_wins_again_with_a_large_buffer() -> None:
+    sizes = np.array([600, 1000, 2000, 5000, 10_000])
+    assert (rate(sizes, 70, "d1") > 1.15 * rate(sizes, 70, "d2")).all()
+
+
+def test_byte_counting_in_slow_start_alone() -> None:
+    def gain(sizes: range, buffer: int) -> np.ndarray:
+        return rate(sizes, buffer, "bytes") / rate(sizes, buffer, "d2")
+
+    assert (gain(range(10, 264), 70) > 1).all()
+    assert (gain(range(266, 405), 70) < 1).all()
+    long = gain(range(600, 5001, 50), 70)
+    assert 1.25 <= long.min() <= long.max() <= 1.75
+    assert (gain(range(10, 100), 20) > 1).all()
+    lost = gain(range(110, 331), 20)
+    assert 0.5 < lost.min() < 0.7
+    assert (lost < 1).all()
+    # From there on both wait for the timer: what they differ by is a few per cent.
+    assert gain(range(350, 5001, 50), 20) == pytest.approx(1, abs=0.05)
+
+
+@given(size=st.floats(1, 1e5), **senders)
+def test_the_parts_make_the_whole(size: float, **of: float) -> None:
+    says = MODEL.answer(size=size, handshake=1, **of)
+    parts = [float(says[name]) for name in ("slow_start_time", "recovery_time", "rest_time")]
+    assert min(parts) >= 0
+    assert sum(parts) + of["rtt"] == pytest.approx(float(says["time"]))
+    assert says["mean_rate"] <= of["rate"] * (1 + 1e-9)
+    if size <= says["overflow_segments"]:
+        assert says["recovery_time"] == says["rest_time"] == says["timeouts"] == 0
+
+
+@given(rounds=st.integers(0, 9), w1=st.integers(1, 10), rtt=st.floats(0.01, 1))
+def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: float) -> None:
+    # On a link that is fast enough only round trips count; with a buffer for all of it nothing is lost.
+    says = MODEL.answer(size=w1 * (2 ** (rounds + 1) - 1), rate=1e12, rtt=rtt, buffer=1e6, initial_window=w1)
+    assert says["time"] == pytest.approx((rounds + 1) * rtt, rel=1e-6)
+    assert says["timeouts"] == 0
+
+
+def avoidance_counted(sender: Sender, left: float, W: float) -> float:
+    """The same sum, round by round."""
+    time = 0.0
+    while left > W * (1 + 1e-9):
+        left, time, W = left - W, time + sender.round(W), W + 1 / sender.d_ca
+        if sender.B + sender.bdp < W:
+            W *= sender.kept
+    return time + sender.last(left)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    left=st.integers(1, 100_000), window=st.integers(2, 40), pipe=st.integers(3, 60), buffer=st.integers(0, 60),
+    d_ca=st.sampled_from([1.0, 2.0, 4.0]),
+)  # fmt: skip
+def test_congestion_avoidance_is_the_sum_of_its_rounds(
+    left: int, window: int, pipe: int, buffer: int, d_ca: float
+) -> None:
+    # No window is at the pipe's edge or the buffer's, where rounding would decide.
+    sender = Sender(100.0, (pipe + 0.3) / 100, buffer + 0.1, 1.0, d_ca, 1.0, math.inf, 0.5, 1.0, RENO)
+    start = min(window, pipe)
+    expected = avoidance_counted(sender, left, start)
+    assert short_transfer._congestion_avoidance(sender, left, start) == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_long_transfer_goes_at_the_saw_tooths_rate() -> None:
+    for buffer in (5, 20, 62, 70):
+        long = rate(1e9, buffer, "d1") / 125
+        tooth = models.model("sawtooth").answer(rate=125, rtt=0.5, buffer=buffer)["utilisation"]
+        assert long == pytest.approx(float(tooth), rel=0.02)
+
+
+@given(recovery=st.sampled_from([RENO, NEWRENO, SACK]), **senders)
+def test_a_threshold_at_the_overflow_loses_nothing(recovery: int, **of: float) -> None:
+    before = MODEL.answer(size=1e4, recovery=recovery, **of)
+    says = MODEL.answer(size=1e4, recovery=recovery, initial_threshold=before["overflow_window"], **of)
+    assert says["lost"] == says["recovery_time"] == says["timeouts"] == says["fast_retransmits"] == 0
+    assert says["threshold"] == before["overflow_window"]
+
+
+@pytest.mark.parametrize("buffer", [20, 70])
+def test_how_senders_of_today_recover(buffer: int) -> None:
+    reno, newreno, sack, cubic = (
+        answer(size=5000, buffer=buffer, recovery=recovery, kept=kept)
+        for recovery, kept in ((RENO, 0.5), (NEWRENO, 0.5), (SACK, 0.5), (SACK, 0.7))
+    )
+    W_D, L = float(reno["detected_window"]), float(reno["lost"])
+    assert reno["threshold"] == W_D / (8 if buffer == 20 else 4)
+    assert newreno["threshold"] == sack["threshold"] == W_D / 2
+    assert cubic["threshold"] == pytest.approx(0.7 * W_D)
+    assert reno["timeouts"] == 1
+    assert newreno["timeouts"] == sack["timeouts"] == cubic["timeouts"] == 0
+    detection = (0.5 + buffer / 125) / 2
+    assert newreno["recovery_time"] == pytest.approx(detection + math.ceil(L) * 0.5)
+    assert sack["recovery_time"] == pytest.approx(detection + 0.5)
+    assert sack["time"] < reno["time"]
+    # The paper's rule, where recovery does not have it.
+    assert answer(size=5000, buffer=buffer, reductions=3)["threshold"] == W_D / 8
+
+
+def test_too_few_behind_the_first_hole_need_the_timer() -> None:
+    for recovery in (RENO, NEWRENO, SACK):
+        two, three = (answer(size=103 + more, buffer=20, recovery=recovery) for more in (2, 3))
+        assert (two["timeouts"], two["fast_retransmits"]) == (1, 0)
+        assert three["fast_retransmits"] == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"buffer": -1}, "buffer: -1 is out of its domain; give buffer ≥ 0"),
+        ({"segments_per_ack": 0}, "segments_per_ack: 0 is out of its domain; give 0 < segments_per_ack ≤ 100"),
+        ({"reductions": 4}, "reductions: 4 is out of its domain; give reductions = 0 or 1 or 2 or 3"),
+        ({"recovery": 3}, "recovery: 3 is out of its domain; give recovery = 0 or 1 or 2"),
+        ({"kept": 1}, "kept: 1 is out of its domain; give 0 < kept < 1"),
+        (
+            {"initial_window": [10, 30]},
+            "initial_window: 30 segments overflow a buffer of 20 before any ACK; give one more at most",
+        ),
+    ],
+)
+def test_what_it_is_not_meant_for_is_refused(wrong: dict, complaint: str) -> None:
+    with pytest.raises(InputError) as error:
+        answer(**({"size": 100, "buffer": 20} | wrong))
+    assert str(error.value) == complaint
+
+
+def test_it_can_be_asked_backwards() -> None:
+    # The buffer with which 300 segments just do not overflow, and how much goes through in ten seconds.
+    inputs = {"size": 300.0} | NETWORK
+    [buffer] = models.solve(MODEL, "buffer", 300.0, output="overflow_segments", **inputs).values
+    assert buffer + 62.5 == pytest.approx((300 + 1) / 2)
+    found = models.solve(MODEL, "size", 10.0, buffer=20.0, **NETWORK).values
+    assert [float(answer(size=size, buffer=20)["time"]) for size in found] == pytest.approx([10.0] * len(found))
