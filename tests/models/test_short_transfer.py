@@ -212,3 +212,80 @@ def test_it_can_be_asked_backwards() -> None:
     assert buffer + 62.5 == pytest.approx((300 + 1) / 2)
     found = models.solve(MODEL, "size", 10.0, buffer=20.0, **NETWORK).values
     assert [float(answer(size=size, buffer=20)["time"]) for size in found] == pytest.approx([10.0] * len(found))
+
+
+def a_transfer(resolved, **change: object) -> models.FlowPath:
+    quiet = {"hops.wireless.impairments": [], "flows.main.traffic": {"kind": "transfer", "size": "500 kB"}}
+    [path] = models.flow_paths(resolved(**(quiet | change)))
+    return path
+
+
+def test_what_a_scenario_says_of_a_transfer(resolved) -> None:
+    path = a_transfer(resolved, **{"flows.main.transport.initial_ssthresh": "40 packets"})
+    verdict = MODEL.applies(path)
+    assert (verdict.words, verdict.violated) == ("applies", ())
+    inputs, _ = MODEL.answer_path(path)
+    assert (inputs["size"], inputs["initial_threshold"], inputs["initial_window"]) == (500, 40, 10)
+    assert (inputs["recovery"], inputs["kept"], inputs["segments_per_ack"], inputs["handshake"]) == (SACK, 0.5, 1, 1)
+    assert inputs["timeout"] == max(1, path.full_queue_round_trip_s)
+    cubic = a_transfer(resolved, **{"flows.main.transport.control": {"kind": "cubic"}})
+    assert MODEL.answer_path(cubic)[0]["kept"] == 0.7
+    assert [name for name, _ in MODEL.applies(cubic).violated] == ["aimd"]
+
+
+def test_the_timeout_is_that_of_a_full_queue(resolved) -> None:
+    linux = {"flows.main.transport.rto_floor": "variance", "flows.main.transport.rto_minimum": "200 ms"}
+    path = a_transfer(resolved, **linux)
+    assert MODEL.answer_path(path)[0]["timeout"] == pytest.approx(path.full_queue_round_trip_s + 0.2)
+    assert path.full_queue_round_trip_s > path.round_trip_s + 0.01
+
+
+@pytest.mark.parametrize(
+    ("change", "violated"),
+    [
+        ({"flows.main.count": 3}, "alone: 3 flows share the link"),
+        (
+            {"flows.main.transport.control": {"kind": "reno", "hystart": True}},
+            "slow_start_to_threshold: HyStart++ ends it earlier",
+        ),
+        (
+            {"flows.main.transport.receive_window": "20 packets"},
+            "no_window_limit: the receiver's window is 20 segments",
+        ),
+        (
+            {"flows.main.transport.initial_window": "1 packet"},
+            "no_delayed_ack_timer: the ACK of the first segment does",
+        ),
+        (
+            {"hops.wireless.impairments": [{"kind": "iid_loss", "probability": "1 %"}]},
+            "no_random_loss: random loss comes on top",
+        ),
+    ],
+)
+def test_what_a_flow_violates_is_named(resolved, change: dict, violated: str) -> None:
+    verdict = MODEL.applies(a_transfer(resolved, **change))
+    assert verdict.words == "applies with violated assumptions"
+    assert verdict.note.startswith(violated)
+
+
+@pytest.mark.parametrize(
+    ("change", "why_not"),
+    [
+        ({"flows.main.traffic": {"kind": "bulk"}}, "no transfer of a given size"),
+        ({"flows.main.transport.recovery": "timeout_only"}, "recovery from losses is timeout_only"),
+        ({"flows.main.transport.control": {"kind": "westwood_plus"}}, "westwood_plus is no AIMD, nor CUBIC"),
+        (
+            {"hops.wireless.queue": {"kind": "droptail", "limit": "unlimited"}},
+            "the bottleneck has no drop-tail queue with a limit",
+        ),
+        ({"flows.main.transport.delayed_ack.every": "200 packets",
+          "flows.main.transport.window_counting": "per_ack"}, "segments_per_ack: 200 is out of its domain"),
+        ({"hops.wireless.queue": {"kind": "droptail", "limit": "5 packets"}},
+         "initial_window: 10 segments overflow a buffer of 5 before any ACK"),
+    ],
+)  # fmt: skip
+def test_where_it_has_no_answer(resolved, change: dict, why_not: str) -> None:
+    quiet = {"hops.wireless.impairments": [], "flows.main.traffic": {"kind": "transfer", "size": "500 kB"}}
+    answers = models.predictions([resolved(**(quiet | change))], [MODEL])
+    assert answers["verdict"] == ["does not apply"]
+    assert answers["note"][0].startswith(why_not)

@@ -1,23 +1,24 @@
 """How long a transfer takes alone on a link whose queue its slow start may overflow.
 
-What happens at the overflow is `slow_start_overflow`, after Barakat and Altman, "Performance of short TCP transfers",
-Networking 2000. They show simulated curves of the throughput; the times here are a deterministic model of our own of
-the same network, whose curves have the published shape. In order:
+Barakat and Altman, "Performance of short TCP transfers", Networking 2000, say at which window the queue overflows and
+what threshold is left (`ackclock.models.slow_start_overflow`). Of throughputs they show simulated curves: the times
+here are a deterministic model of our own of the same network, and how often the window is reduced is re-derived. In
+order:
 
 - Slow start sends windows of w1, alpha w1, ... segments, one in each max(T, W/mu), until W_D is reached or everything
-  is sent. A transfer of `sent(W_B)` segments or fewer meets no loss, nor does any if the threshold is W_B or less.
+  is sent. A transfer of sent(W_B) segments or fewer meets no loss, nor does any if the threshold is W_B or less.
 - Detection takes half a round trip with the queue full, and each fast retransmit a round trip without. Classic Reno
   has two of them, or one where the second lacks duplicate ACKs, and if more was lost waits for its timer and goes back
-  to the first hole. NewReno needs a round trip for each loss, SACK one for all. Where fewer than three segments follow
-  the first hole, all need the timer.
+  to the first hole. NewReno, slow but steady (RFC 6582 section 4), needs a round trip for each loss, SACK one for all.
+  Where fewer than three segments follow the first hole, all need the timer.
 - A transfer that ends before W_D is reached has lost its share of L, and Reno has time for one fast retransmit only.
-  Its last segment leaves the queue when those of its mini-cycle before it have, and is acknowledged T later.
+  Its last segment leaves the queue when those of its mini-cycle before it have, and is acknowledged T later. This was
+  inferred from reference values.
 - After a timeout slow start goes to the threshold; from there on the window opens by 1/d_ca in each max(T, W/mu), and
-  is reduced where it exceeds B + bdp.
+  is reduced where it exceeds B + mu T.
 
-New data that recovery lets out are left out. Letters as in `slow_start_overflow`; S transfer, d_ca round trips in which
-congestion avoidance opens the window by a segment (d, if the receiver decides; two with byte counting in slow start
-alone), RTO timeout with the queue full.
+New data that recovery lets out are left out. Letters are in the tables; L is what is lost by a transfer that goes on
+until W_D is reached.
 """
 
 from math import ceil, floor, inf, sqrt
@@ -65,18 +66,19 @@ class Transfer(NamedTuple):
 
 
 class Sender(NamedTuple):
-    """A sender and its path; the letters are those of the module.
+    """A sender and its path.
 
     Attributes:
-        mu: See above.
-        T: See above.
-        B: See above.
-        d: See above.
-        d_ca: See above.
-        w1: See above.
-        W_th: See above.
+        mu: The link's rate in segments/s.
+        T: Round-trip time without queueing in s.
+        B: What may wait, in segments.
+        d: Segments acknowledged for each by which slow start opens the window.
+        d_ca: Round trips in which congestion avoidance opens the window by a segment: d if the receiver decides, two
+            if it acknowledges every other segment and the sender counts bytes in slow start alone.
+        w1: Initial window.
+        W_th: Initial threshold.
         kept: What is left of the window after a reduction.
-        RTO: See above.
+        RTO: Timeout in s with the queue full.
         recovery: `RENO`, `NEWRENO` or `SACK`.
     """
 
@@ -109,9 +111,9 @@ class Loss(NamedTuple):
     """What a transfer meets that goes on until the loss is detected.
 
     Attributes:
-        W_B: See above.
-        W_D: See above.
-        L: See above; zero if slow start ends before the overflow.
+        W_B: Window at the overflow.
+        W_D: Window when the loss is detected.
+        L: Segments lost; none if slow start ends before the overflow.
         reductions: Of the window until it opens again.
     """
 
@@ -320,7 +322,10 @@ _INPUTS = (
         "where slow start ends without a loss, as HyStart would have it; unlimited for none", inf, LIMIT,
     ),
     Input("kept", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE),
-    Input("recovery", "", "", "0 for classic Reno's, 1 for NewReno's, 2 for SACK's", 0, Domain(values=(0, 1, 2))),
+    Input(
+        "recovery", "", "", "0 for classic Reno's, 1 for slow but steady NewReno's, 2 for SACK's", 0,
+        Domain(values=(0, 1, 2)),
+    ),
     Input(
         "reductions", "k", "", "of the window in recovery; 3 for the paper's W_D/8, 0 for as many as there are", 0,
         Domain(values=(0, 1, 2, 3)),
@@ -345,7 +350,7 @@ _OUTPUTS = (
     Output("overflow_window", "W_B", "segments", "window at the overflow"),
     Output("overflow_segments", "sent(W_B)", "segments", "largest transfer whose slow start loses nothing"),
     Output("detected_window", "W_D", "segments", "window when the loss is detected"),
-    Output("lost", "L", "segments", "lost by a transfer that goes on until then"),
+    Output("lost", "L", "segments", "lost by a transfer that goes on until W_D"),
     Output("threshold", "", "segments", "slow-start threshold that it is left with"),
     Output("fast_retransmits", "", "", "of this transfer"),
     Output("timeouts", "", "", "of this transfer, in the overflow"),
