@@ -2,7 +2,7 @@
 
 Barakat and Altman, "Performance of short TCP transfers", Networking 2000 (their Theorem 1), for any number of segments
 acknowledged by one ACK. Only the abstract was at hand: the theorem is re-derived from a later retelling, and so is the
-number of losses. The paper's rule for the threshold is W_D/8; `reductions` says when it is W_D/4 or W_D/2 instead.
+number of losses. The paper's rule for the threshold is W_D/8, sometimes W_D/4; our own for which it is, `reductions`.
 
 A round trip of slow start is a mini-cycle. Mini-cycle n sends w1 alpha^n segments, alpha = (d+1)/d, released by ACKs
 that come at the link's rate: a burst arrives at the queue at alpha times that rate and fills it at mu/d. A burst of
