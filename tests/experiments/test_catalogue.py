@@ -23,6 +23,7 @@ from ackclock.experiments import (
     Table,
     Verdict,
     analytic,
+    bursts_at_a_router,
     chosen,
     plain,
     psi_map,
@@ -53,6 +54,8 @@ VERDICTS = {
     **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "5a", "5b")},
     **{f"tfrcp-figure-{name}": Kind.NOT for name in ("2b", "2c", "4", "6")},
     "tfrcp-readings": Kind.NOT,
+    **{f"hstcp-figure-{number}": Kind.READING for number in range(14, 18)},
+    "buffers-figure-1": Kind.REPRODUCED,
     **{f"rates-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},
     "formulas-figure-1": Kind.REPRODUCED,
     "feedback-figure-1": Kind.REPRODUCED,
@@ -67,7 +70,7 @@ SIMULATED = {
     "markov-validation-simulated",
     "mechanisms-figure-2",
     "westwood-validation",
-} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-", "tfrcp-", "rates-"))}
+} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-", "tfrcp-", "hstcp-", "buffers-", "rates-"))}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
 # test_westwood_on_linux.py, test_abr_on_linux.py and test_tfrcp_on_linux.py have them without Linux.
@@ -112,6 +115,9 @@ SAID = [
     ("tfrcp-figure-4", "the page with the result is lost"),
     ("tfrcp-figure-6", "the page with the result is lost"),
     ("tfrcp-readings", "none has Figure 2b whole"),
+    ("hstcp-figure-14", "it is that of packets in trains"),
+    ("hstcp-figure-16", "RED averages"),
+    ("hstcp-figure-17", "RED averages"),
     ("westwood-figure-7", "three patterns of UDP guessed"),
     ("westwood-figure-13", "the packet on the link counts among the buffer's"),
     ("markov-validation-simulated", "guessed"),
@@ -152,6 +158,9 @@ REFUTED = {
     "tfrcp-figure-2b": 3,
     "tfrcp-figure-2c": 3,
     "tfrcp-readings": 1,
+    "hstcp-figure-14": 1,
+    "hstcp-figure-16": 2,
+    "hstcp-figure-17": 1,
 }
 
 # What the guide to rate control has of each of our figures: a picture, and rows of a table.
@@ -275,7 +284,7 @@ def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
     experiment, found = concluded.experiment, concluded.outcome
     origins = {one.origin for part in (found.comparisons, found.claims, found.settings) for one in part}
     ours = {Origin.STATED, Origin.CHOSEN}
-    if experiment.group in ("feedback", "formulas", "mechanisms", "rates"):
+    if experiment.group in ("feedback", "formulas", "mechanisms", "rates", "buffers"):
         assert origins == ours
     else:
         assert not origins & ours
@@ -334,6 +343,14 @@ def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Co
             assert f"| {' | '.join((sender, psi, *texts))} |" in guide.splitlines()
 
 
+@pytest.mark.parametrize("concluded", [bursts_at_a_router.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+def test_the_note_on_mm1k_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
+    assert_drawn_alike(concluded, "mm1k.svg")
+    note = (DOCS / "notes" / "why-mm1k-is-too-good.md").read_text(encoding="utf-8")
+    for key, texts in bursts_at_a_router.SAID.items() | bursts_at_a_router.SAID_OF_OTHERS.items():
+        assert f"| {' | '.join((key, *texts))} |" in note.splitlines()
+
+
 @pytest.mark.parametrize("concluded", rate_control.EXPERIMENTS, indirect=True, ids=lambda one: one.name)
 def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(concluded: Concluded) -> None:
     name, rows = RATES[concluded.experiment.shows]
@@ -386,7 +403,19 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
     names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
-    groups = ["markov", "rfc9438", "westwood", "abr", "tfrcp", "mechanisms", "formulas", "feedback", "rates"]
+    groups = [
+        "markov",
+        "rfc9438",
+        "westwood",
+        "abr",
+        "tfrcp",
+        "hstcp",
+        "buffers",
+        "mechanisms",
+        "formulas",
+        "feedback",
+        "rates",
+    ]
     assert len(chosen(groups, EXPERIMENTS)) == len(EXPERIMENTS)
 
 

@@ -5,7 +5,17 @@ One record for each table or figure. Append new ones to `EXPERIMENTS`; the order
 
 from collections.abc import Iterable
 
-from ackclock.experiments import abr, psi_map, rate_control, rfc9438, tfrcp, westwood, which_formula
+from ackclock.experiments import (
+    abr,
+    bursts_at_a_router,
+    hstcp,
+    psi_map,
+    rate_control,
+    rfc9438,
+    tfrcp,
+    westwood,
+    which_formula,
+)
 from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
     mean_throughput,
@@ -73,6 +83,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *mechanisms.EXPERIMENTS,
     *abr.EXPERIMENTS,
     *tfrcp.EXPERIMENTS,
+    *hstcp.EXPERIMENTS,
+    bursts_at_a_router.EXPERIMENT,
     which_formula.EXPERIMENT,
     psi_map.EXPERIMENT,
     *rate_control.EXPERIMENTS,
