@@ -86,6 +86,8 @@ struct Rest {
     impairments: Option<Impairments>,
     /// Drop-tail that lets at least one packet in, a constant link, no impairments: what finds the link idle may pass.
     plain: bool,
+    /// Impairments, or a discipline that observes services: there is more to do than to ask and to give.
+    elaborate: bool,
 }
 
 /// Counts since the run began. `given` and `given_bytes` are apart, so that the compiler does not make a vector of them: that costs more.
@@ -120,6 +122,7 @@ impl Hop {
         let server = Server::new(link);
         let plain = fits_below > 0 && server.is_constant() && impairments.is_none();
         let judges_after = impairments.as_ref().is_some_and(|all| !all.after.is_empty());
+        let observed = matches!(&service, Service::InOrder(line) if line.is_observed());
         Hop {
             free_at: Time::ZERO,
             delay,
@@ -134,6 +137,7 @@ impl Hop {
                 service,
                 server,
                 counts: Counts::default(),
+                elaborate: impairments.is_some() || observed,
                 impairments,
                 plain,
             }),
@@ -207,7 +211,7 @@ impl Hop {
             self.settle();
         }
         self.rest.counts.arrivals += 1;
-        if self.rest.impairments.is_some() || matches!(self.rest.service, Service::Scheduled(_)) {
+        if self.rest.elaborate || matches!(self.rest.service, Service::Scheduled(_)) {
             return self.handle_otherwise(now, id, context);
         }
         let Some(done) = self.pass(now, (id, size), context) else {
@@ -363,6 +367,7 @@ impl Hop {
     pub fn catch_up(&mut self, now: Time, context: &mut Context<'_>) {
         self.settle();
         match &mut self.rest.service {
+            Service::InOrder(line) if self.knows_ahead && line.is_observed() => line.complete_all(now),
             Service::InOrder(line) if self.knows_ahead => line.catch_up(now, self.free_at),
             Service::InOrder(_) => self.complete_unjudged(now, context),
             Service::Scheduled(_) => self.complete_scheduled(now, context),
@@ -402,6 +407,13 @@ impl Hop {
             Service::Scheduled(scheduled) => scheduled.queue.backlog(),
         }
     }
+    /// The queue's limit in packets, if it is one that moves: at `now`, up to which the hop has [caught up](Hop::catch_up).
+    pub fn limit(&self, now: Time) -> Option<f64> {
+        match &self.rest.service {
+            Service::InOrder(line) => line.limit(now, self.free_at),
+            Service::Scheduled(_) => None,
+        }
+    }
     /// The packet in service: one or none.
     pub fn in_service(&self) -> Backlog {
         match &self.rest.service {
@@ -436,7 +448,7 @@ impl Hop {
         waiting + impaired + self.ordered.count(packets)
     }
 
-    /// A packet has come to a hop with impairments, or with a discipline that decides when the link asks.
+    /// A packet has come to an elaborate hop, or to a discipline that decides when the link asks.
     #[inline(never)]
     fn handle_otherwise(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
         self.catch_up(now, context);
@@ -445,6 +457,7 @@ impl Hop {
             None => [Some(id), None],
         };
         for id in copies.into_iter().flatten() {
+            self.catch_up(now, context); // a small packet may have taken no time since
             self.enqueue(now, id, context);
         }
         Arrival::Kept(self.next_departure())
@@ -477,7 +490,7 @@ impl Hop {
             && line.serving.done <= now
         {
             let done = line.serving.done;
-            line.advance();
+            line.complete();
             if let Some(id) = impairments.unjudged.pop_front(context.packets) {
                 self.depart(done, id, context);
             }

@@ -77,6 +77,7 @@ impl HopSeries {
             time_s: now.as_seconds(),
             backlog_packets: backlog.packets as i64,
             backlog_bytes: backlog.bytes.0 as i64,
+            limit_packets: hop.limit(now).unwrap_or(f64::NAN),
             arrivals: counters.arrivals as i64,
             departures: counters.departures as i64,
             served_bytes: counters.served_bytes.0 as i64,

@@ -182,6 +182,8 @@ struct Station {
     drops: Drops,
     served: Vec<u64>,
     serving: Backlog,
+    /// Since when the packet in service is the first.
+    since: Time,
     /// The packet in service and, for a discipline that keeps the order of arrival, all that wait behind it.
     line: VecDeque<PacketId>,
 }
@@ -202,6 +204,7 @@ impl Station {
             drops: Drops::default(),
             served: Vec::new(),
             serving: Backlog::default(),
+            since: Time::ZERO,
             line: VecDeque::new(),
         }
     }
@@ -255,6 +258,7 @@ impl Station {
             packets: &mut self.pool,
             observer: &mut self.drops,
         };
+        self.since = now;
         if let Discipline::Scheduled(queue) = &mut self.discipline {
             self.line.extend(queue.dequeue(now, &mut context));
         }
@@ -269,6 +273,11 @@ impl Station {
         if let Some(id) = self.line.pop_front() {
             self.served.push(self.pool[id].sequence);
             self.pool.remove(id);
+            if let Discipline::InOrder(admission) = &mut self.discipline
+                && admission.observes_service()
+            {
+                admission.note_service(self.since, now);
+            }
         }
         self.start(now);
     }

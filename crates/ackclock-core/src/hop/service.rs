@@ -35,6 +35,9 @@ pub(super) struct InOrder {
     admission: Box<dyn Admission>,
     waiting: VecDeque<Sending>,
     bytes: u64,
+    /// Whether the discipline is told of every service, and since when then the packet in service has been the first.
+    observed: bool,
+    first_since: Time,
 }
 
 /// Behind a discipline that decides when the link asks.
@@ -113,9 +116,11 @@ impl InOrder {
             serving: Sending::default(),
             unsent: 0,
             fits_below: u32::try_from(fits_below).unwrap_or(u32::MAX),
+            observed: admission.observes_service(),
             admission,
             waiting: VecDeque::new(),
             bytes: 0,
+            first_since: Time::ZERO,
         }
     }
 
@@ -176,7 +181,36 @@ impl InOrder {
     #[inline(never)]
     pub(super) fn ask(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
         let occupancy = self.occupancy(now, free_at);
+        if self.unsent == 0 {
+            self.first_since = now; // if it may
+        }
         self.admission.admit(now, id, &occupancy, context)
+    }
+
+    /// Where a limit that moves is at `now`, up to which the line has caught up.
+    pub(super) fn limit(&self, now: Time, free_at: Time) -> Option<f64> {
+        self.admission.limit(now, self.occupancy(now, free_at).idle)
+    }
+
+    pub(super) const fn is_observed(&self) -> bool {
+        self.observed
+    }
+
+    /// [`InOrder::advance`], and the discipline hears of it if it wants to.
+    pub(super) fn complete(&mut self) {
+        let done = self.serving.done;
+        if self.observed {
+            self.admission.note_service(self.first_since, done);
+        }
+        self.first_since = done;
+        self.advance();
+    }
+
+    /// [`InOrder::catch_up`], one by one.
+    pub(super) fn complete_all(&mut self, now: Time) {
+        while self.is_busy() && self.serving.done <= now {
+            self.complete();
+        }
     }
 
     pub(super) const fn is_busy(&self) -> bool {

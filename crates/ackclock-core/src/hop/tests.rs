@@ -5,13 +5,14 @@ use crate::impairment::ImpairmentKind;
 use crate::link::{LinkContext, LinkKind};
 use crate::observe::{DropReason, Observer};
 use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
-use crate::queue::{Queue, QueueContext, QueueKind};
+use crate::queue::{Admission, Occupancy, Queue, QueueContext, QueueKind};
 use crate::registry::{self, Place};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use crate::units::BitRate;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 
 /// A hop as a scenario would describe it.
 #[derive(Clone, Debug)]
@@ -215,11 +216,12 @@ fn burst(n: usize) -> Arrivals {
 
 fn links() -> impl Strategy<Value = Value> {
     prop_oneof![
-        (1_u64..100).prop_map(|mbit| constant(&format!("{mbit} Mbit/s"))),
-        Just(
+        8 => (1_u64..100).prop_map(|mbit| constant(&format!("{mbit} Mbit/s"))),
+        1 => Just(constant("400000 Mbit/s")), // small packets take no time
+        4 => Just(
             json!({ "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "2 ms" })
         ),
-        Just(
+        4 => Just(
             json!({ "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms", "step": "3 ms" })
         ),
     ]
@@ -298,7 +300,79 @@ impl Queue for Shelf {
     }
 }
 
+/// Lets in what fits and writes down what it is told: (from, until).
+#[derive(Debug, Default)]
+struct Observing {
+    room: u64,
+    admitted: u64,
+    noted: Arc<Mutex<Vec<(Time, Time)>>>,
+}
+impl Admission for Observing {
+    fn admit(&mut self, now: Time, id: PacketId, found: &Occupancy, context: &mut Context<'_>) -> bool {
+        let noted = self.noted.lock().unwrap();
+        let served = self.admitted - found.waiting.packets - found.in_service.packets;
+        assert_eq!(
+            noted.len() as u64,
+            served,
+            "all that has been sent, before the next is judged"
+        );
+        assert!(noted.last().is_none_or(|(_, until)| *until <= now));
+        let fits = found.waiting.packets < self.room;
+        self.admitted += u64::from(fits);
+        if !fits {
+            context.drop_packet(now, id, DropReason::QueueFull);
+        }
+        fits
+    }
+    fn observes_service(&self) -> bool {
+        true
+    }
+    fn note_service(&mut self, from: Time, until: Time) {
+        self.noted.lock().unwrap().push((from, until));
+    }
+}
+
 proptest! {
+    /// Who observes services is told of each packet that has been sent, one after the other, however the hop is driven and whatever is in front of or behind it. A service
+    /// begins when the one before has ended, or else when its packet came, and takes as long as the link takes: waiting is no part of it.
+    #[test]
+    fn services_are_noted_one_by_one(
+        hop in hops(true),
+        room in 0_u64..20,
+        arrivals in arrivals(),
+        lateness in prop::collection::vec(0..30_000_000_u64, 1..20),
+        every in 1_u64..50,
+    ) {
+        let lateness: Vec<Span> = lateness.into_iter().map(Span::from_nanos).collect();
+        let notes = |lateness: &[Span], every| {
+            let observing = Observing { room, ..Observing::default() };
+            let noted = observing.noted.clone();
+            let queue = Discipline::InOrder(Box::new(observing));
+            let mut bench = Bench::new(Hop::new(queue, hop.link(), hop.impairments(), hop.delay));
+            bench.every = every;
+            let bench = drive_bench(bench, &arrivals, lateness, |_, _| {});
+            let noted = noted.lock().unwrap().clone();
+            (bench, noted)
+        };
+        let (bench, noted) = notes(&[], 1);
+        prop_assert_eq!(noted.len() as u64, bench.hop.counters().served);
+        let (mut link, mut before) = (hop.link(), Time::ZERO);
+        let mut served = Span::ZERO;
+        for (from, until) in &noted {
+            let came = arrivals.iter().any(|(at, _)| at == from);
+            prop_assert!(*from == before || (*from > before && came), "{from:?} after {before:?}");
+            served = served + (*until - *from);
+            before = *until;
+        }
+        prop_assert_eq!(served, bench.hop.busy(before));
+        if hop.impairments.is_empty() && noted.len() == arrivals.len() {
+            for ((from, until), (_, size)) in noted.iter().zip(&arrivals) {
+                prop_assert_eq!(link.finish(*from, Bytes((*size).into())), *until);
+            }
+        }
+        prop_assert_eq!(&noted, &notes(&lateness, every).1, "late");
+    }
+
     /// A discipline that decides when the link asks, but keeps the order, is served like one that decides on arrival: the two ways
     /// through a hop give the same departures, drops and counts, under a punctual and under a late clock.
     #[test]

@@ -42,6 +42,19 @@ pub trait Admission: Debug + Send {
     /// Whether the packet may join the queue. If not, it has been dropped ([`Context::drop_packet`]). `now` never runs backwards.
     #[must_use]
     fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool;
+
+    /// Whether it is to be told of every service.
+    fn observes_service(&self) -> bool {
+        false
+    }
+    /// A packet has become the first of the line at `from`, which is its arrival only if it found nobody there, and had been sent at `until`. Whoever
+    /// [observes](Admission::observes_service) is told of each packet, in order, before one is judged that comes at `until` or later.
+    fn note_service(&mut self, _from: Time, _until: Time) {}
+
+    /// Of a limit that moves: where it is at `now`, in packets, the link having had nothing to send for `idle`. Every service up to then has been noted.
+    fn limit(&self, _now: Time, _idle: Span) -> Option<f64> {
+        None
+    }
 }
 
 /// A discipline that decides when the link asks. `now` is the scheduled time of the arrival or of the service completion and never runs backwards.
