@@ -146,6 +146,15 @@ pub mod networks {
                 r#"{ kind = "red", limit = "9 packets", minimum_threshold = "1 packet", maximum_threshold = "3 packets", weight = 0.3, ecn = true }"#,
                 r#"{ kind = "red", limit = "9 kB", minimum_threshold = "1 ms", maximum_threshold = "4 ms", weight = 0.1, gentle = true, rate = "7 Mbit/s" }"#,
             ],
+            "ebdp" => vec![
+                r#"{ kind = "ebdp", target_delay = "4 ms", over_provision = "1 packet", weight = 0.2, maximum = "9 packets" }"#,
+            ],
+            "alt" => vec![
+                r#"{ kind = "alt", interval = "7 ms", increase = "900 packets/s", decrease = "200 packets/s", minimum = "2 packets", initial = "4 packets", maximum = "9 packets" }"#,
+            ],
+            "a_star" => vec![
+                r#"{ kind = "a_star", target_delay = "6 ms", weight = 0.1, interval = "9 ms", increase = "900 packets/s", minimum = "1 packet", initial = "4 packets", counts_packet_in_service = false }"#,
+            ],
             "adaptive_red" => vec![r#"{ kind = "adaptive_red", limit = "15 packets", ecn = true }"#],
             other => panic!("say how queue \"{other}\" is to be tested"),
         }

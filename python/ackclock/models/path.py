@@ -15,7 +15,7 @@ Everything is of one flow instance, and what it shares with others is said so.
   those of a constant link, the highest of a Markov or scheduled link; a trace does not count at all. Capacity and
   buffer are in full segments with headers. The buffer holds what may wait, without the packet being sent: one
   packet less than the queue's limit if the limit counts that one, what the link sends in that time if the limit is a
-  time.
+  time, and the most that a limit may become that moves.
 - **Link's states**: Of a bottleneck with a Markov link: its rates in full segments with headers, and the mean time it
   stays at each.
 - **Feedback**: If a hop of the data's way has a link that follows the bottleneck's: with which algorithm, how long
@@ -425,7 +425,7 @@ def _feedback(route: list[dict[str, Any]], bottleneck: dict[str, Any]) -> Feedba
 
 def _waiting_places(queue: dict[str, Any], capacity: float, packet_bytes: float) -> float:
     """How many full segments may wait for the link, without the one being sent."""
-    written = queue.get("limit", "unlimited")
+    written = queue.get("limit", queue.get("maximum", "unlimited"))
     places = _segments(written, capacity, packet_bytes)
     counts_one_more = queue.get("counts_packet_in_service") and quantity.parse(written).base != "s"
     return max(places - 1, 0.0) if counts_one_more else places

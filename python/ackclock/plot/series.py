@@ -125,9 +125,10 @@ def loss_event_rate(result: Result, *, point: int = 0, replicate: int = 0, span:
 
 @_drawn
 def queue(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
-    """Backlog of every hop that had any, and below it what was lost in each interval, by cause."""
+    """Backlog of every hop that had any, with its limit if that moves, and below it what was lost in each interval."""
     figure, [backlog, drops] = new(2, 4.6)
-    names = ("time_s", "backlog_packets", *_CAUSES)
+    moves = "limit_packets" in _of(result, "hops", point, replicate).column_names  # results of old have none
+    names = ("time_s", "backlog_packets", *_CAUSES, *(["limit_packets"] if moves else []))
     shown = []
     for (hop,), rows in grouped(_of(result, "hops", point, replicate), ("hop",), names):
         if rows["backlog_packets"].any() or any(rows[cause].any() for cause in _CAUSES):
@@ -136,6 +137,11 @@ def queue(result: Result, *, point: int = 0, replicate: int = 0, span: Span | No
         looked = style(position)
         time, in_span = rows["time_s"], inside(span, rows["time_s"])
         _draw(backlog, time[in_span], rows["backlog_packets"][in_span], Line(hop, looked, 1, rows), hop)
+        if moves and not np.isnan(rows["limit_packets"][in_span]).all():
+            backlog.plot(
+                time[in_span], rows["limit_packets"][in_span], color=looked.color, linewidth=0.9,
+                linestyle=(0, (1, 2)), label=f"{hop}: limit",
+            )  # fmt: skip
         for cause, (marker, meaning) in _CAUSES.items():
             lost = np.diff(rows[cause], prepend=0)
             when = in_span & (lost > 0)

@@ -238,7 +238,13 @@ fn queues() -> impl Strategy<Value = Value> {
     prop_oneof![
         4 => (limits, any::<bool>()).prop_map(|(limit, counts)| droptail(&limit, counts)),
         1 => Just(early),
+        1 => Just(adaptive()),
     ]
+}
+/// A limit that moves with every service and every few milliseconds.
+fn adaptive() -> Value {
+    json!({ "kind": "a_star", "target_delay": "4 ms", "over_provision": "1 packet", "weight": 0.3, "interval": "3 ms",
+        "increase": "900 packets/s", "decrease": "300 packets/s", "minimum": "2 packets", "initial": "4 packets" })
 }
 fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
     let sides = || prop_oneof![Just("before_queue"), Just("after_link")];
@@ -606,4 +612,46 @@ fn jitter_reorders_only_where_it_may() {
     assert!(!allowed.is_sorted());
     allowed.sort_unstable();
     assert!(allowed.into_iter().eq(0..100), "each once");
+}
+
+/// Sizes of 1000 bytes at 8 Mbit/s take 1 ms; from 3 s on the link has half the rate.
+#[test]
+fn the_limit_by_service_times_follows_a_link_that_slows_down_and_not_the_queue() {
+    let steps = json!([{ "from": "0 s", "rate": "8 Mbit/s" }, { "from": "3 s", "rate": "4 Mbit/s" }]);
+    let link = json!({ "kind": "scheduled", "steps": steps });
+    let queue = json!({ "kind": "ebdp", "over_provision": "0 packets" });
+    let hop = Description::new(link, queue, vec![], Span::ZERO);
+    // Three packets for each that can be sent: the queue is always full, so that each waits 200 ms and more for a service of 1 or 2 ms.
+    let arrivals: Arrivals = (0..45_000_u64)
+        .map(|n| (Time::from_nanos(n * 333_333), 1000))
+        .collect();
+    let bench = drive(&hop, &arrivals, &[], |bench, now| {
+        let limit = bench.hop.limit(now).unwrap();
+        // The average of 1 ms and, of those sent since, 2 ms.
+        let slow = bench.hop.counters().served.saturating_sub(3000);
+        let average = 2.0 - libm::pow(0.999, slow as f64);
+        let expected = if bench.hop.counters().served == 0 {
+            400.0
+        } else {
+            200.0 / average
+        };
+        assert!((limit / expected - 1.0).abs() < 1e-9, "{limit} after {slow}");
+    });
+    assert!(bench.hop.limit(Time::from_seconds(15.0)).unwrap() < 101.0);
+    assert!(bench.drops.0.len() > 20_000, "the queue was full");
+}
+
+#[test]
+fn what_is_there_stays_when_the_limit_falls() {
+    // The limit is 20 until the first second of work is over, in which it falls to 5.
+    let queue = json!({ "kind": "alt", "initial": "20 packets", "decrease": "100 packets/s" });
+    let hop = Description::new(constant("80 kbit/s"), queue, vec![], Span::ZERO); // 10 packets of 1000 bytes in a second
+    let mut arrivals: Arrivals = vec![(Time::ZERO, 1000); 25];
+    arrivals.push((Time::from_seconds(1.05), 1000)); // finds 10
+    arrivals.push((Time::from_seconds(1.55), 1000)); // finds 5
+    arrivals.push((Time::from_seconds(1.65), 1000)); // finds 4
+    let bench = jump(&hop, &arrivals);
+    let dropped: Vec<u64> = bench.drops.0.iter().map(|(_, n, _)| *n).collect();
+    assert_eq!(dropped, [20, 21, 22, 23, 24, 25, 26]);
+    assert_eq!(bench.departures.len(), 21, "all that had been let in");
 }

@@ -10,9 +10,13 @@ use crate::registry::{Entry, Kind, Place};
 use crate::units::{BitRate, Span, Time};
 use std::fmt::Debug;
 
+pub mod a_star;
+mod adaptive_limit;
 pub mod adaptive_red;
+pub mod alt;
 pub mod droptail;
 mod early_detection;
+pub mod ebdp;
 pub mod red;
 
 /// What a packet finds on arrival.
@@ -111,6 +115,9 @@ impl Kind for QueueKind {
             Entry::of::<droptail::DropTail>(),
             Entry::of::<red::Red>(),
             Entry::of::<adaptive_red::AdaptiveRed>(),
+            Entry::of::<ebdp::Ebdp>(),
+            Entry::of::<alt::Alt>(),
+            Entry::of::<a_star::AStar>(),
         ];
         LIST
     }

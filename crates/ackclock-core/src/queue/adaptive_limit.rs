@@ -1,0 +1,244 @@
+//! What queues share that move their limit: by how long services take (eBDP), by how long the queue is empty (ALT), by both (A*).
+
+use super::{Admission, Occupancy};
+use crate::observe::{Context, DropReason};
+use crate::packet::PacketId;
+use crate::scenario::error::{Error, Result};
+use crate::scenario::quantity::{PacketRate, Segments};
+use crate::units::{Span, Time};
+use serde_json::json;
+
+/// First in, first out; what comes when as many packets are there as the limit says, or more, is dropped. What is there stays when the limit falls.
+#[derive(Debug)]
+pub(super) struct AdaptiveLimit {
+    /// Where there are both, the smaller counts.
+    pub by_service: Option<ServiceTimeLimit>,
+    pub by_idleness: Option<IdleTimeLimit>,
+    pub counts_packet_in_service: bool,
+}
+
+impl AdaptiveLimit {
+    fn now(&self) -> f64 {
+        let by_service = self.by_service.map_or(f64::INFINITY, |law| law.limit());
+        let by_idleness = self.by_idleness.map_or(f64::INFINITY, |law| law.limit());
+        by_service.min(by_idleness)
+    }
+}
+
+impl Admission for AdaptiveLimit {
+    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
+        if let Some(law) = &mut self.by_idleness {
+            law.go_on(now, occupancy.idle);
+        }
+        let serving = if self.counts_packet_in_service {
+            occupancy.in_service.packets
+        } else {
+            0
+        };
+        let fits = ((occupancy.waiting.packets + serving) as f64) < self.now();
+        if !fits {
+            context.drop_packet(now, id, DropReason::QueueFull);
+        }
+        fits
+    }
+
+    fn observes_service(&self) -> bool {
+        self.by_service.is_some()
+    }
+
+    fn note_service(&mut self, from: Time, until: Time) {
+        if let Some(law) = &mut self.by_service {
+            law.note(until - from);
+        }
+    }
+
+    fn limit(&self, now: Time, idle: Span) -> Option<f64> {
+        let mut by_idleness = self.by_idleness;
+        if let Some(law) = &mut by_idleness {
+            law.go_on(now, idle);
+        }
+        let limits = AdaptiveLimit { by_idleness, ..*self };
+        Some(limits.now())
+    }
+}
+
+/// As many packets as are sent within a target delay, and some more: min(T/T_serv + a, Q_max).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ServiceTimeLimit {
+    /// T, in seconds.
+    target_delay: f64,
+    /// a
+    over_provision: f64,
+    /// W
+    weight: f64,
+    /// Q_max
+    maximum: f64,
+    /// T_serv, in seconds, once something has been served.
+    service_time: Option<f64>,
+}
+
+impl ServiceTimeLimit {
+    pub fn new(target_delay: Span, over_provision: Segments, weight: f64, maximum: Segments) -> Self {
+        ServiceTimeLimit {
+            target_delay: target_delay.as_seconds(),
+            over_provision: over_provision.0.into(),
+            weight,
+            maximum: maximum.0.into(),
+            service_time: None,
+        }
+    }
+
+    /// A service has taken so long: T_serv = (1 − W) T_serv + W service, the first time the service itself.
+    fn note(&mut self, service: Span) {
+        let service = service.as_seconds();
+        let average = |before: f64| (1.0 - self.weight) * before + self.weight * service;
+        self.service_time = Some(self.service_time.map_or(service, average));
+    }
+
+    fn limit(&self) -> f64 {
+        let within = |service: f64| self.target_delay / service + self.over_provision;
+        self.service_time.map_or(self.maximum, within).min(self.maximum)
+    }
+}
+
+/// At the end of each interval t of which the queue was empty for t_i: q = clip(q + a1 t_i − b1 (t − t_i), q_min, q_max).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IdleTimeLimit {
+    /// t
+    interval: Span,
+    /// a1 and b1, in packets per second.
+    increase: f64,
+    decrease: f64,
+    /// q_min and q_max.
+    bounds: [f64; 2],
+    /// q
+    limit: f64,
+    /// The end of the last interval that is over.
+    begun: Time,
+    /// Up to when it is known how long the queue was empty, and for how long since the interval began.
+    known: Time,
+    idle: Span,
+}
+
+impl IdleTimeLimit {
+    pub fn new(
+        interval: Span,
+        [increase, decrease]: [PacketRate; 2],
+        bounds: [Segments; 2],
+        initial: Segments,
+    ) -> Self {
+        IdleTimeLimit {
+            interval,
+            increase: increase.0,
+            decrease: decrease.0,
+            bounds: bounds.map(|bound| bound.0.into()),
+            limit: initial.0.into(),
+            begun: Time::ZERO,
+            known: Time::ZERO,
+            idle: Span::ZERO,
+        }
+    }
+
+    const fn limit(&self) -> f64 {
+        self.limit
+    }
+
+    /// It is `now`, and the queue has been empty for `idle`; before that it was not, as far as it was not known already.
+    fn go_on(&mut self, now: Time, idle: Span) {
+        let busy = now.since(self.known) - idle;
+        self.pass(self.known + busy, false);
+        self.pass(now, true);
+    }
+
+    /// Until then the queue was empty throughout, or never.
+    fn pass(&mut self, until: Time, is_empty: bool) {
+        let idle = |span: Span| if is_empty { span } else { Span::ZERO };
+        let end = self.begun + self.interval;
+        if until < end {
+            self.idle = self.idle + idle(until.since(self.known));
+        } else {
+            self.adapt(1, self.idle + idle(end.since(self.known)));
+            // Intervals that are all alike, however many.
+            let more = until.since(end).as_nanos() / self.interval.as_nanos();
+            self.adapt(more, idle(self.interval));
+            self.begun = end + self.interval * more;
+            self.idle = idle(until.since(self.begun));
+        }
+        self.known = until;
+    }
+
+    /// So many intervals are over, in each of which the queue was empty for `idle`.
+    fn adapt(&mut self, intervals: u64, idle: Span) {
+        let busy = self.interval - idle;
+        let step = self.increase * idle.as_seconds() - self.decrease * busy.as_seconds();
+        let [minimum, maximum] = self.bounds;
+        self.limit = (self.limit + intervals as f64 * step).clamp(minimum, maximum);
+    }
+}
+
+pub(super) fn check_service_time(target_delay: Span, weight: f64, maximum: Segments) -> Result<()> {
+    if target_delay == Span::ZERO {
+        let remedy = "is no delay; write for example \"200 ms\"";
+        return Err(Error::new("target_delay", &json!(target_delay), remedy));
+    }
+    if !(weight > 0.0 && weight <= 1.0) {
+        let remedy = "is not above 0 and at most 1; write for example 0.001";
+        return Err(Error::new("weight", &json!(weight), remedy));
+    }
+    check_room("maximum", maximum)
+}
+
+/// `named` is q_max as the scenario calls it.
+pub(super) fn check_idle_time(
+    interval: Span,
+    [increase, decrease]: [PacketRate; 2],
+    (minimum, initial): (Segments, Segments),
+    (named, maximum): (&str, Segments),
+) -> Result<()> {
+    if interval == Span::ZERO {
+        let remedy = "is no time; write for example \"1 s\"";
+        return Err(Error::new("interval", &json!(interval), remedy));
+    }
+    for (field, rate, cannot) in [
+        (
+            "increase",
+            increase,
+            "is a limit that cannot rise; write for example \"10 packets/s\"",
+        ),
+        (
+            "decrease",
+            decrease,
+            "is a limit that cannot fall; write for example \"1 packet/s\"",
+        ),
+    ] {
+        if rate.0 == 0.0 {
+            return Err(Error::new(field, &json!(rate), cannot));
+        }
+    }
+    check_room("minimum", minimum)?;
+    if minimum > maximum {
+        let remedy = format!("is above {named}, {}; write at most as much", json!(maximum));
+        return Err(Error::new("minimum", &json!(minimum), &remedy));
+    }
+    if !(minimum..=maximum).contains(&initial) {
+        let remedy = format!(
+            "is not from minimum, {}, to {named}, {}; write a number between",
+            json!(minimum),
+            json!(maximum)
+        );
+        return Err(Error::new("initial", &json!(initial), &remedy));
+    }
+    Ok(())
+}
+
+/// Refuses a limit of nothing.
+fn check_room(field: &str, limit: Segments) -> Result<()> {
+    if limit.0 == 0 {
+        let remedy = "leaves no room for a packet; write for example \"100 packets\"";
+        return Err(Error::new(field, &json!(limit), remedy));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
