@@ -125,6 +125,7 @@ def test_hops_are_measured_after_the_warm_up() -> None:
             "drops_queue": np.where(time <= 2, 500, 500 + (time - 2) * 10).astype(int),
             "drops_aqm": [0] * 10,
             "drops_impairment": np.where(time <= 2, 0, (time - 2) * 15).astype(int),
+            "drops_retries": [0] * 10,
             "backlog_packets": [99, 99, *([4, 6] * 4)],
             "backlog_bytes": [99000, 99000, *([4000, 6000] * 4)],
             "rate_bit_per_s": [4e6] * 10,

@@ -70,6 +70,13 @@ KINDS = {
     ),
     "queues": Kind("Queues", "queue", "queue = {}", "Written as `queue` in a hop."),
     "links": Kind("Links", "link", "link = {}", "Written as `link` in a hop."),
+    "media": Kind(
+        "Media",
+        "medium",
+        "[[media]]",
+        "Written as an item of `[[media]]`, with a `name` that the links of the hops that contend for it give: those of kind "
+        "`contender`. Only a simulation has media.",
+    ),
     "feedback": Kind(
         "Feedback algorithms",
         "feedback algorithm",

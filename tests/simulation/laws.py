@@ -10,9 +10,9 @@ from ackclock import Result, quantity
 
 from .rows import column, keys
 
+DROPS = ("drops_queue", "drops_aqm", "drops_impairment", "drops_retries")
 #: Columns of `hops` that only grow.
-COUNTS = ("arrivals", "departures", "served_bytes", "busy_s", "drops_queue", "drops_aqm", "drops_impairment", "marks")
-DROPS = ("drops_queue", "drops_aqm", "drops_impairment")
+COUNTS = ("arrivals", "departures", "served_bytes", "busy_s", *DROPS, "marks")
 
 
 def check(result: Result) -> None:

@@ -7,14 +7,17 @@
 
 use crate::impairment::Impairment;
 use crate::link::Link;
-use crate::observe::Context;
+use crate::medium::Seat;
+use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Packet, PacketId, PacketPool, Timeline};
 use crate::queue::Discipline;
 use crate::units::{Bytes, Span, Time};
+use contending::Contending;
 use impaired::{Impairments, judge};
 use service::{InOrder, Scheduled, Sending, Server, Service};
 use std::cmp::Reverse;
 
+mod contending;
 mod impaired;
 mod service;
 
@@ -109,7 +112,6 @@ impl Hop {
         impairments: Vec<Box<dyn Impairment>>,
         delay: Span,
     ) -> Self {
-        let impairments = (!impairments.is_empty()).then(|| Impairments::new(impairments));
         let (service, fits_below) = match discipline {
             Discipline::DropTail(admission) => {
                 let fits_below = admission.fits_below();
@@ -119,6 +121,27 @@ impl Hop {
             Discipline::InOrder(admission) => (Service::InOrder(InOrder::new(admission, 0)), 0),
             Discipline::Scheduled(queue) => (Service::Scheduled(Scheduled { queue, serving: None }), 0),
         };
+        Hop::with((service, fits_below), link, impairments, delay)
+    }
+
+    /// A hop with nothing in it that contends for a medium. Nobody is served by the link.
+    pub fn contending(
+        discipline: Discipline,
+        (seat, link): (Seat, Box<dyn Link>),
+        impairments: Vec<Box<dyn Impairment>>,
+        delay: Span,
+    ) -> Self {
+        let service = Service::Contending(Contending::new(discipline, seat));
+        Hop::with((service, 0), link, impairments, delay)
+    }
+
+    fn with(
+        (service, fits_below): (Service, u64),
+        link: Box<dyn Link>,
+        impairments: Vec<Box<dyn Impairment>>,
+        delay: Span,
+    ) -> Self {
+        let impairments = (!impairments.is_empty()).then(|| Impairments::new(impairments));
         let server = Server::new(link);
         let plain = fits_below > 0 && server.is_constant() && impairments.is_none();
         let judges_after = impairments.as_ref().is_some_and(|all| !all.after.is_empty());
@@ -211,7 +234,7 @@ impl Hop {
             self.settle();
         }
         self.rest.counts.arrivals += 1;
-        if self.rest.elaborate || matches!(self.rest.service, Service::Scheduled(_)) {
+        if self.rest.elaborate || !matches!(self.rest.service, Service::InOrder(_)) {
             return self.handle_otherwise(now, id, context);
         }
         let Some(done) = self.pass(now, (id, size), context) else {
@@ -353,6 +376,7 @@ impl Hop {
         let serving = match &self.rest.service {
             Service::InOrder(line) => line.is_busy().then_some(line.serving.done),
             Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
+            Service::Contending(_) => None,
         };
         let sent = serving.map_or(Time::NEVER, |done| done + self.delay);
         let overtakable = self
@@ -371,6 +395,7 @@ impl Hop {
             Service::InOrder(line) if self.knows_ahead => line.catch_up(now, self.free_at),
             Service::InOrder(_) => self.complete_unjudged(now, context),
             Service::Scheduled(_) => self.complete_scheduled(now, context),
+            Service::Contending(_) => {} // the medium says when
         }
     }
 
@@ -391,6 +416,7 @@ impl Hop {
             },
             Service::InOrder(_) => Backlog::default(),
             Service::Scheduled(scheduled) => scheduled.serving.map_or_else(Backlog::default, |(.., one)| one),
+            Service::Contending(_) => Backlog::default(),
         };
         HopCounters {
             arrivals: counts.arrivals + passed,
@@ -405,6 +431,7 @@ impl Hop {
         match &self.rest.service {
             Service::InOrder(line) => line.waiting(),
             Service::Scheduled(scheduled) => scheduled.queue.backlog(),
+            Service::Contending(contending) => contending.backlog(),
         }
     }
     /// The queue's limit in packets, if it is one that moves: at `now`, up to which the hop has [caught up](Hop::catch_up).
@@ -412,6 +439,7 @@ impl Hop {
         match &self.rest.service {
             Service::InOrder(line) => line.limit(now, self.free_at),
             Service::Scheduled(_) => None,
+            Service::Contending(contending) => contending.limit(now),
         }
     }
     /// The packet in service: one or none.
@@ -423,10 +451,15 @@ impl Hop {
             },
             Service::InOrder(_) => Backlog::default(),
             Service::Scheduled(scheduled) => scheduled.serving.map_or_else(Backlog::default, |(.., one)| one),
+            Service::Contending(contending) => contending.in_service(),
         }
     }
-    /// Time the link has been busy up to `now`, which is not before the last [`Hop::catch_up`]. A service that never ends does not count.
+    /// Time the link has been busy up to `now`, which is not before the last [`Hop::catch_up`]. A service that never ends does not count. Who contends is busy
+    /// as long as there is something to send.
     pub fn busy(&self, now: Time) -> Span {
+        if let Service::Contending(contending) = &self.rest.service {
+            return contending.busy(now);
+        }
         let given = self.rest.server.given;
         if self.free_at.is_never() {
             given
@@ -441,6 +474,7 @@ impl Hop {
             Service::Scheduled(scheduled) => {
                 scheduled.queue.backlog().packets + u64::from(scheduled.serving.is_some())
             }
+            Service::Contending(contending) => contending.backlog().packets + contending.in_service().packets,
         };
         let impaired = self.rest.impairments.as_ref().map_or(0, |impairments| {
             impairments.unjudged.count(packets) + impairments.overtakable.len() as u64
@@ -460,12 +494,17 @@ impl Hop {
             self.catch_up(now, context); // a small packet may have taken no time since
             self.enqueue(now, id, context);
         }
+        if matches!(self.rest.service, Service::Contending(_)) {
+            return Arrival::Kept(Time::NEVER); // see `take_request`
+        }
         Arrival::Kept(self.next_departure())
     }
 
     fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
-        if matches!(self.rest.service, Service::Scheduled(_)) {
-            return self.enqueue_scheduled(now, id, context);
+        match &mut self.rest.service {
+            Service::InOrder(_) => {}
+            Service::Scheduled(_) => return self.enqueue_scheduled(now, id, context),
+            Service::Contending(contending) => return contending.enqueue(now, id, context),
         }
         let size = context.packets[id].size;
         let Some(done) = self.pass(now, (id, size), context) else {
@@ -537,6 +576,48 @@ impl Hop {
             self.depart(done, id, context);
             self.start_scheduled(done, context);
         }
+    }
+
+    /// Where the hop contends, if it does.
+    pub fn seat(&self) -> Option<Seat> {
+        match &self.rest.service {
+            Service::Contending(contending) => Some(contending.seat),
+            _ => None,
+        }
+    }
+
+    /// The size of a packet that has come to an empty line and that its medium has not been told of yet. To be asked after each packet for a hop that has
+    /// a [seat](Hop::seat).
+    pub fn take_request(&mut self) -> Option<(Seat, Bytes)> {
+        match &mut self.rest.service {
+            Service::Contending(contending) => contending.take_request(),
+            _ => None,
+        }
+    }
+
+    /// What stands at the head of a contending hop's line is over at `now`: sent, or given up by the medium. When the hop is to be polled, and the
+    /// size of the packet behind, if there is one.
+    pub fn conclude(&mut self, now: Time, sent: bool, context: &mut Context<'_>) -> (Time, Option<Bytes>) {
+        let Rest {
+            service: Service::Contending(contending),
+            counts,
+            ..
+        } = &mut *self.rest
+        else {
+            return (Time::NEVER, None);
+        };
+        let over = contending.conclude(now, sent);
+        let following = contending.serve_next(now, context);
+        match over {
+            Some(id) if sent => {
+                counts.given += 1;
+                counts.given_bytes += context.packets[id].bytes().0;
+                self.depart(now, id, context);
+            }
+            Some(id) => context.drop_packet(now, id, DropReason::Retries),
+            None => {}
+        }
+        (self.next_departure(), following)
     }
 
     fn start_scheduled(&mut self, start: Time, context: &mut Context<'_>) {

@@ -7,7 +7,7 @@
 //! | [`packet`] | the packet, the pool it lives in, FIFO lists of packets |
 //! | [`observe`] | who is told of drops and marks |
 //! | [`hop`] | impairments, queue, link, propagation delay: one element driven by any clock |
-//! | [`link`], [`queue`], [`impairment`], [`traffic`], [`congestion`], [`rate_control`], [`estimator`], [`feedback`], [`size`] | one file per kind of element, one registry per folder |
+//! | [`link`], [`medium`], [`queue`], [`impairment`], [`traffic`], [`congestion`], [`rate_control`], [`estimator`], [`feedback`], [`size`] | one file per kind of element, one registry per folder |
 //! | [`endpoint`] | TCP sender and receiver that know no clock and no socket |
 //! | [`datagram`] | UDP's, which may be under rate control, in the same way |
 //! | [`arrivals`] | when instances of a flow come that are not all there from the beginning |
@@ -32,6 +32,7 @@ pub mod hop;
 pub mod impairment;
 pub mod job;
 pub mod link;
+pub mod medium;
 pub mod network;
 pub mod observe;
 pub mod packet;

@@ -2,28 +2,76 @@
 //! drives it, virtual time or the real clock, starts from the same network and draws the same numbers.
 
 use crate::hop::Hop;
+use crate::link::contender::Contender;
 use crate::link::{Link, LinkContext};
+use crate::medium::{Medium, Seat};
 use crate::queue::{Discipline, QueueContext};
 use crate::registry::Place;
 use crate::routes::{Routes, Stop};
 use crate::scenario::quantity::Limit;
-use crate::scenario::{FlowDescription, HopDescription, Instances, Range, Scenario, Scope};
+use crate::scenario::{
+    FlowDescription, HopDescription, Instances, MediumDescription, Range, Scenario, Scope,
+};
 use crate::streams::{Stream, Streams};
 use crate::units::{BitRate, Bytes, Span, Time};
+use std::collections::BTreeMap;
 
 /// What packets travel through.
 #[derive(Debug)]
 pub struct Network {
-    /// The scenario's shared hops in their order, then hops of single flows.
+    /// The scenario's shared hops in their order, then hops of single flows, first those that others can feel because they contend for a medium.
     pub hops: Vec<Hop>,
     /// The name of each shared hop.
     pub shared: Vec<String>,
-    /// A second instance of each shared hop's link, with the same realisation: the link itself may be asked only about the future.
-    pub meters: Vec<Box<dyn Link>>,
+    /// A second instance of each shared hop's link, with the same realisation: the link itself may be asked only about the future. Nothing where it
+    /// contends for a medium.
+    pub meters: Vec<Option<Box<dyn Link>>>,
+    /// The scenario's media in their order.
+    pub media: Vec<SharedMedium>,
     /// The flows' instances in the scenario's order, as a [`FlowId`](crate::packet::FlowId) numbers them.
     pub instances: Vec<Instance>,
     /// Their routes.
     pub routes: Routes,
+}
+
+/// A medium, and who contends for it.
+#[derive(Debug)]
+pub struct SharedMedium {
+    /// Its name.
+    pub name: String,
+    /// The medium.
+    pub medium: Box<dyn Medium>,
+    /// Its contenders, as it numbers them.
+    pub contenders: Vec<Occupant>,
+    /// The stations that have a name: of which flow instance, if of one, and which.
+    stations: BTreeMap<(Option<u32>, String), u32>,
+    next_station: u32,
+}
+
+/// A contender for a medium.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occupant {
+    /// Its hop, as an index into [`Network::hops`].
+    pub hop: u32,
+    /// That hop's name.
+    pub name: String,
+    /// The instance whose hop it is, as an index into [`Network::instances`]; `None` if it is shared.
+    pub owner: Option<u32>,
+    /// Number of its station.
+    pub station: u32,
+}
+
+impl SharedMedium {
+    /// The number of that station, a new one for a name that is new or for none.
+    fn station(&mut self, owner: Option<u32>, name: Option<&String>) -> u32 {
+        let next = self.next_station;
+        let number = match name {
+            Some(name) => *self.stations.entry((owner, name.clone())).or_insert(next),
+            None => next,
+        };
+        self.next_station += u32::from(number == next);
+        number
+    }
 }
 
 /// One flow of a group of like flows.
@@ -54,6 +102,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         hops: Vec::new(),
         shared: Vec::new(),
         meters: Vec::new(),
+        media: media(scenario, streams),
         instances: Vec::new(),
         routes: Routes::default(),
     };
@@ -63,12 +112,18 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
             index_of[number] = Some(network.hops.len() as u32);
             network.shared.push(description.name.clone());
             let place = place_of_hop(description);
-            network
-                .hops
-                .push(build_hop(scenario, description, Span::ZERO, streams, &place));
-            network
-                .meters
-                .push(build_link(scenario, description, streams, &place));
+            let builder = HopBuilder {
+                scenario,
+                description,
+                place: Place {
+                    streams,
+                    name: &place,
+                },
+            };
+            builder.add(&mut network, Span::ZERO, None);
+            let contends = description.link.contends().is_some();
+            let meter = (!contends).then(|| build_link(scenario, description, streams, &place));
+            network.meters.push(meter);
         }
     }
     let builder = RouteBuilder {
@@ -80,10 +135,51 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
         let first = network.instances.len();
         network.instances.extend(instances_of(scenario, group, streams));
         for number in 0..(network.instances.len() - first) as u32 {
-            builder.add_routes(description, number, &mut network);
+            builder.add_routes(description, (first as u32 + number, number), &mut network);
         }
     }
+    if network.hops[network.shared.len()..]
+        .iter()
+        .any(|hop| hop.seat().is_some())
+    {
+        network.number_contenders_first();
+    }
     network
+}
+
+/// The scenario's media, nobody contending yet.
+fn media(scenario: &Scenario, streams: &Streams) -> Vec<SharedMedium> {
+    let medium = |description: &MediumDescription| SharedMedium {
+        name: description.name.clone(),
+        medium: description.medium.build(Place {
+            streams,
+            name: &format!("medium/{}", description.name),
+        }),
+        contenders: Vec::new(),
+        stations: BTreeMap::new(),
+        next_station: 0,
+    };
+    scenario.media.iter().map(medium).collect()
+}
+
+impl Network {
+    /// Moves the contending hops of single flows in front of what nobody but a flow can see: who works ahead tells the two apart by their numbers.
+    fn number_contenders_first(&mut self) {
+        let private = |(number, hop): &(usize, Hop)| *number >= self.shared.len() && hop.seat().is_none();
+        let (last, first): (Vec<_>, Vec<_>) = std::mem::take(&mut self.hops)
+            .into_iter()
+            .enumerate()
+            .partition(private);
+        let mut numbers = vec![0; first.len() + last.len()];
+        for (number, (former, hop)) in (0..).zip(first.into_iter().chain(last)) {
+            numbers[former] = number;
+            self.hops.push(hop);
+        }
+        self.routes.renumber(&numbers);
+        for occupant in self.media.iter_mut().flat_map(|medium| &mut medium.contenders) {
+            occupant.hop = numbers[occupant.hop as usize];
+        }
+    }
 }
 
 /// The instances of all flows in the scenario's order, with the streams of one replicate: those of the [`Network`] that is built of them.
@@ -142,31 +238,84 @@ fn place_of_hop(description: &HopDescription) -> String {
     format!("hop/{}", description.name)
 }
 
-fn build_hop(
-    scenario: &Scenario,
-    description: &HopDescription,
-    extra: Span,
-    streams: &Streams,
-    place: &str,
-) -> Hop {
-    let link = build_link(scenario, description, streams, place);
-    let queue = description.queue.build(QueueContext {
-        place: Place {
-            streams,
-            name: &format!("{place}/queue"),
-        },
-        link: &*link,
-    });
-    let impairments = (0..)
-        .zip(&description.impairments)
-        .map(|(number, one): (u32, _)| {
-            one.build(Place {
+/// A hop to be built at a place.
+struct HopBuilder<'a> {
+    scenario: &'a Scenario,
+    description: &'a HopDescription,
+    place: Place<'a>,
+}
+
+impl HopBuilder<'_> {
+    /// Adds the hop, and itself to the medium it contends for; `owner` is the instance whose hop it is.
+    fn add(&self, network: &mut Network, extra: Span, owner: Option<u32>) {
+        let HopDescription {
+            name,
+            link,
+            queue,
+            impairments,
+            delay,
+            ..
+        } = self.description;
+        let Place { streams, name: place } = self.place;
+        let seat = link
+            .contends()
+            .map(|contender| self.seat(contender, network, (name, owner)));
+        let link = build_link(self.scenario, self.description, streams, place);
+        let queue = queue.build(QueueContext {
+            place: Place {
                 streams,
-                name: &format!("{place}/impairment/{number}"),
+                name: &format!("{place}/queue"),
+            },
+            link: &*link,
+        });
+        let impairments = (0..)
+            .zip(impairments)
+            .map(|(number, one): (u32, _)| {
+                one.build(Place {
+                    streams,
+                    name: &format!("{place}/impairment/{number}"),
+                })
             })
-        })
-        .collect();
-    Hop::new(queue, link, impairments, description.delay + extra)
+            .collect();
+        let delay = *delay + extra;
+        network.hops.push(match seat {
+            Some(seat) => Hop::contending(queue, (seat, link), impairments, delay),
+            None => Hop::new(queue, link, impairments, delay),
+        });
+    }
+
+    /// Where the hop that is built next contends.
+    fn seat(
+        &self,
+        contender: &Contender,
+        network: &mut Network,
+        (name, owner): (&String, Option<u32>),
+    ) -> Seat {
+        let hop = network.hops.len() as u32;
+        let found = network
+            .media
+            .iter()
+            .position(|medium| medium.name == contender.medium);
+        let Some(number) = found else {
+            unreachable!("the scenario's check finds the medium");
+        };
+        let shared = &mut network.media[number];
+        let station = shared.station(owner, contender.station.as_ref());
+        let stream = self.place.streams.stream(&format!("{}/link", self.place.name));
+        let Ok(added) = shared.medium.add(station, contender, stream) else {
+            unreachable!("the scenario's check adds each contender");
+        };
+        shared.contenders.push(Occupant {
+            hop,
+            name: name.clone(),
+            owner,
+            station,
+        });
+        Seat {
+            medium: number as u32,
+            contender: added as u32,
+        }
+    }
 }
 
 /// Takes no time to send anything: the link of a flow's extra delay.
@@ -193,7 +342,7 @@ struct RouteBuilder<'a> {
 
 impl RouteBuilder<'_> {
     /// Adds the routes of a flow's instance, and the hops on them that are its own.
-    fn add_routes(&self, description: &FlowDescription, number: u32, network: &mut Network) {
+    fn add_routes(&self, description: &FlowDescription, (id, number): (u32, u32), network: &mut Network) {
         let name = place_of(description, number);
         let extra = match description.instances {
             Instances::Count(count) => spread(description.extra_delay, number, count),
@@ -202,19 +351,22 @@ impl RouteBuilder<'_> {
                 uniform(description.extra_delay, &mut stream)
             }
         };
-        let forward = self.route(&description.route, extra, &format!("{name}/route"), network);
-        let back = self.route(
-            &description.return_route,
-            Span::ZERO,
-            &format!("{name}/return"),
-            network,
-        );
+        let place = format!("{name}/route");
+        let forward = self.route(&description.route, (id, extra), &place, network);
+        let place = format!("{name}/return");
+        let back = self.route(&description.return_route, (id, Span::ZERO), &place, network);
         network.routes.push(&forward, &back);
     }
 
     /// Where packets stop on the way. A hop of scope `per_flow` is built for each place in the route. An extra delay is a hop of the
-    /// flow's own; before a hop that is its own already, it is as good behind that one's link.
-    fn route(&self, numbers: &[usize], mut extra: Span, place: &str, network: &mut Network) -> Vec<Stop> {
+    /// flow's own; before a hop that is its own already, it is as good behind that one's link. Who contends for a medium can be felt by others.
+    fn route(
+        &self,
+        numbers: &[usize],
+        (id, mut extra): (u32, Span),
+        place: &str,
+        network: &mut Network,
+    ) -> Vec<Stop> {
         let mut stops = Vec::with_capacity(numbers.len() + 1);
         if extra > Span::ZERO
             && numbers
@@ -235,10 +387,16 @@ impl RouteBuilder<'_> {
                 Some(shared) => Stop::hop(shared as usize, false),
                 None => {
                     let place = format!("{place}/{}/{}", stops.len(), description.name);
-                    let extra = std::mem::take(&mut extra);
-                    let own = build_hop(self.scenario, description, extra, self.streams, &place);
-                    network.hops.push(own);
-                    Stop::hop(network.hops.len() - 1, true)
+                    let builder = HopBuilder {
+                        scenario: self.scenario,
+                        description,
+                        place: Place {
+                            streams: self.streams,
+                            name: &place,
+                        },
+                    };
+                    builder.add(network, std::mem::take(&mut extra), Some(id));
+                    Stop::hop(network.hops.len() - 1, description.link.contends().is_none())
                 }
             });
         }

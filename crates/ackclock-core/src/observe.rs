@@ -13,6 +13,8 @@ pub enum DropReason {
     Aqm,
     /// An impairment lost it.
     Impairment,
+    /// A medium gave it up after too many collisions.
+    Retries,
 }
 
 impl DropReason {
@@ -22,6 +24,7 @@ impl DropReason {
             DropReason::QueueFull => "queue_full",
             DropReason::Aqm => "aqm",
             DropReason::Impairment => "impairment",
+            DropReason::Retries => "retries",
         }
     }
 }
@@ -47,6 +50,8 @@ pub struct HopLosses {
     pub aqm: u64,
     /// An impairment lost it.
     pub impairment: u64,
+    /// A medium gave it up.
+    pub retries: u64,
     /// Marked instead.
     pub marks: u64,
 }
@@ -58,11 +63,12 @@ impl HopLosses {
             DropReason::QueueFull => self.queue += 1,
             DropReason::Aqm => self.aqm += 1,
             DropReason::Impairment => self.impairment += 1,
+            DropReason::Retries => self.retries += 1,
         }
     }
     /// All drops.
     pub const fn drops(&self) -> u64 {
-        self.queue + self.aqm + self.impairment
+        self.queue + self.aqm + self.impairment + self.retries
     }
 }
 
@@ -209,11 +215,12 @@ mod tests {
             DropReason::Aqm,
             DropReason::Aqm,
             DropReason::Impairment,
+            DropReason::Retries,
         ] {
             losses.count(reason);
         }
         assert_eq!((losses.queue, losses.aqm, losses.impairment), (1, 2, 1));
-        assert_eq!((losses.drops(), losses.marks), (4, 0));
+        assert_eq!((losses.retries, losses.drops(), losses.marks), (1, 5, 0));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The parameters of an element are one struct. Its serde derive is the parser, its serialisation the resolved
 //! form with all defaults, its JSON schema the reference page. [`Entry::of`] makes the record from the struct.
 
+use crate::link::contender::Contender;
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Streams;
@@ -32,6 +33,10 @@ pub trait Recipe<K: Kind>: Debug + Send + Sync {
     fn build(&self, context: K::Context<'_>) -> K::Product;
     /// The name of the hop whose link it measures, if it does.
     fn measures(&self) -> Option<&str> {
+        None
+    }
+    /// How it contends for a medium, if it does.
+    fn contends(&self) -> Option<&Contender> {
         None
     }
 }
@@ -101,6 +106,10 @@ impl<K: Kind> Chosen<K> {
     /// See [`Recipe::measures`].
     pub fn measures(&self) -> Option<&str> {
         self.recipe.measures()
+    }
+    /// See [`Recipe::contends`].
+    pub fn contends(&self) -> Option<&Contender> {
+        self.recipe.contends()
     }
 }
 

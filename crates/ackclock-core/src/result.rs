@@ -284,7 +284,7 @@ rows! {
         departures: i64,
         /// Bytes the link has sent.
         served_bytes: i64,
-        /// Time the link was busy.
+        /// Time the link was busy; of a contender for a medium, time it had something to send.
         busy_s: f64,
         /// Packets dropped because the queue was full.
         drops_queue: i64,
@@ -292,12 +292,80 @@ rows! {
         drops_aqm: i64,
         /// Packets lost by impairments.
         drops_impairment: i64,
+        /// Packets that a medium gave up after too many collisions.
+        drops_retries: i64,
         /// Packets marked.
         marks: i64,
-        /// Rate of the link.
+        /// Rate of the link; unknown where it contends for a medium, as is the capacity.
         rate_bit_per_s: f64,
         /// Bytes the link could have sent: the integral of its rate. Unknown once that has changed more than 100,000 times between two samples.
         capacity_bytes: f64,
+    }
+}
+
+rows! {
+    /// One shared medium at one sampling time. Counts are since the start. The three times make up all of `time_s`, to the nanosecond.
+    MediumRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the medium.
+        medium: &'a str,
+        /// When.
+        time_s: f64,
+        /// Time in which nobody sent; what stations wait before they do is in it.
+        idle_ns: i64,
+        /// Time of exchanges that succeeded, acknowledgements included.
+        success_ns: i64,
+        /// Time of collisions; with EIFS up to where an acknowledgement would have ended.
+        collision_ns: i64,
+        /// Exchanges that succeeded.
+        successes: i64,
+        /// Collisions between stations, each counted once however many took part.
+        collisions: i64,
+        /// Transmissions.
+        attempts: i64,
+        /// Times when a higher class of the same station sent in the place of a lower.
+        internal_collisions: i64,
+        /// Packets given up after too many collisions.
+        given_up: i64,
+    }
+}
+
+rows! {
+    /// One contender for a medium, of one replicate. Service times are those of packets sent after warm-up, counts over the whole run.
+    ContenderRow<'a> {
+        /// Number of the sweep's point.
+        point: i64,
+        /// Number of the replicate.
+        replicate: i64,
+        /// Name of the medium.
+        medium: &'a str,
+        /// Name of the hop.
+        hop: &'a str,
+        /// Name of the flow group, if the hop is a single flow's.
+        flow: &'a str,
+        /// Number of the instance in its group, if so.
+        instance: i64,
+        /// Number of its station at the medium: those with the same share one.
+        station: i64,
+        /// Transmissions.
+        attempts: i64,
+        /// Of these, the ones that succeeded.
+        successes: i64,
+        /// Of these, the ones that collided with another station's.
+        collisions: i64,
+        /// Times when a higher class of the same station sent in its place.
+        internal_collisions: i64,
+        /// Packets given up after too many collisions of either kind.
+        given_up: i64,
+        /// Time on the air: of whole exchanges that succeeded, and of the frames that collided.
+        airtime_s: f64,
+        /// Mean time from the head of the line to the end of the exchange, of packets sent.
+        service_time_mean_s: f64,
+        /// Its standard deviation.
+        service_time_sd_s: f64,
     }
 }
 
@@ -374,6 +442,16 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "hops",
         "One shared hop at one sampling time. Counts are since the start.",
         HopRow::COLUMNS,
+    ),
+    (
+        "media",
+        "One shared medium at one sampling time; of a simulation with media. Counts are since the start. The three times make up all of `time_s`, to the nanosecond.",
+        MediumRow::COLUMNS,
+    ),
+    (
+        "contenders",
+        "One contender for a medium, of one replicate; of a simulation with media. Service times are those of packets sent after warm-up, counts over the whole run.",
+        ContenderRow::COLUMNS,
     ),
     (
         "events",

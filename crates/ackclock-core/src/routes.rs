@@ -68,6 +68,15 @@ impl Routes {
         self.stop(self.begin(flow, forward))
     }
 
+    /// Gives hops other numbers: hop `n` becomes `numbers[n]`.
+    pub fn renumber(&mut self, numbers: &[u32]) {
+        for stop in &mut self.stops {
+            if let Some(hop) = stop.as_hop() {
+                *stop = Stop::hop(numbers[hop] as usize, stop.is_private());
+            }
+        }
+    }
+
     /// How many flows have routes.
     pub fn flows(&self) -> usize {
         self.begin.len()

@@ -4,7 +4,7 @@ use crate::hop::Hop;
 use crate::link::Link;
 use crate::observe::HopLosses;
 use crate::result::{HopRow, Table};
-use crate::units::Time;
+use crate::units::{BitRate, Time};
 
 /// The table `hops` in the making.
 #[derive(Debug)]
@@ -23,16 +23,20 @@ const MOST_CHANGES: u64 = 100_000;
 #[derive(Debug)]
 struct Metered {
     name: String,
-    /// The link itself may be asked only about the future.
-    meter: Box<dyn Link>,
+    /// The link itself may be asked only about the future; nothing where it depends on others who contend.
+    meter: Option<Box<dyn Link>>,
     /// How much it could have sent until when, not a number if that is not known. Summed up here: the mean since the start would be
     /// read from the start each time.
     capacity_bytes: f64,
     until: Time,
 }
 
+fn bit_per_s(rate: Option<BitRate>) -> f64 {
+    rate.map_or(f64::NAN, |rate| rate.as_bit_per_s() as f64)
+}
+
 impl Metered {
-    fn new((name, meter): (String, Box<dyn Link>)) -> Self {
+    fn new((name, meter): (String, Option<Box<dyn Link>>)) -> Self {
         Metered {
             name,
             meter,
@@ -42,16 +46,20 @@ impl Metered {
     }
 
     fn go_on(&mut self, now: Time) {
-        let mean = self.meter.mean_rate_within(self.until, now, MOST_CHANGES);
-        let mean = mean.map_or(f64::NAN, |rate| rate.as_bit_per_s() as f64);
-        self.capacity_bytes += mean / 8.0 * now.since(self.until).as_seconds();
+        let mean = |meter: &Box<dyn Link>| meter.mean_rate_within(self.until, now, MOST_CHANGES);
+        self.capacity_bytes +=
+            bit_per_s(self.meter.as_ref().and_then(mean)) / 8.0 * now.since(self.until).as_seconds();
         self.until = now;
     }
 }
 
 impl HopSeries {
     /// No rows yet. Names and meters are those of a [`Network`](crate::network::Network); every row begins with `labels`.
-    pub fn new((point, replicate): (i64, i64), names: Vec<String>, meters: Vec<Box<dyn Link>>) -> Self {
+    pub fn new(
+        (point, replicate): (i64, i64),
+        names: Vec<String>,
+        meters: Vec<Option<Box<dyn Link>>>,
+    ) -> Self {
         HopSeries {
             point,
             replicate,
@@ -85,8 +93,9 @@ impl HopSeries {
             drops_queue: losses.queue as i64,
             drops_aqm: losses.aqm as i64,
             drops_impairment: losses.impairment as i64,
+            drops_retries: losses.retries as i64,
             marks: losses.marks as i64,
-            rate_bit_per_s: metered.meter.rate(now).as_bit_per_s() as f64,
+            rate_bit_per_s: bit_per_s(metered.meter.as_ref().map(|meter| meter.rate(now))),
             capacity_bytes: metered.capacity_bytes,
         }
         .push(&mut self.table);

@@ -17,6 +17,8 @@ pub enum Outcome {
     Lost = 3,
     /// Marked "congestion experienced"; it goes on.
     Marked = 4,
+    /// Given up by a medium after too many collisions.
+    GivenUp = 5,
 }
 
 impl Outcome {
@@ -28,6 +30,7 @@ impl Outcome {
             2 => Some(Outcome::Aqm),
             3 => Some(Outcome::Lost),
             4 => Some(Outcome::Marked),
+            5 => Some(Outcome::GivenUp),
             _ => None,
         }
     }
@@ -39,6 +42,7 @@ impl From<DropReason> for Outcome {
             DropReason::QueueFull => Outcome::QueueFull,
             DropReason::Aqm => Outcome::Aqm,
             DropReason::Impairment => Outcome::Lost,
+            DropReason::Retries => Outcome::GivenUp,
         }
     }
 }

@@ -130,6 +130,7 @@ pub mod networks {
             "scheduled" => vec![
                 r#"{ kind = "scheduled", steps = [{ from = "0 s", rate = "20 Mbit/s" }, { from = "15 ms", rate = "0 bit/s" }, { from = "40 ms", rate = "3 Mbit/s" }] }"#,
             ],
+            "contender" => vec![], // needs a medium, and no emulation has one
             other => panic!("say how link \"{other}\" is to be tested"),
         }
     }

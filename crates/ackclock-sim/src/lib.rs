@@ -9,6 +9,7 @@ pub mod events;
 pub mod flow;
 pub mod ledger;
 mod lookahead;
+pub mod media;
 pub mod packet_log;
 mod prefetch;
 pub mod run;

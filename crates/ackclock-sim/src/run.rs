@@ -1,7 +1,7 @@
 //! One run: the event loop that moves packets between flows and hops.
 //!
 //! Every target has at most one valid wake-up pending. Targets are numbered so that, of things that happen at the same nanosecond,
-//! hops come first (in their order), then the sending sides, then the receiving sides, then the sampler.
+//! hops come first (in their order), then the sending sides, then the receiving sides, then the sampler, then media.
 //!
 //! **Working ahead.** A hop that only one flow uses, and an endpoint behind such hops, can be seen by nobody else until the next sampling
 //! time, the *horizon*. What happens there up to the horizon is carried out at once, each step told its own scheduled time. So a
@@ -12,12 +12,14 @@
 use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
 use crate::ledger::Ledger;
+use crate::media::{Channel, Media};
 use crate::samples::Sampler;
 use crate::station::Station;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
 use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::job::Job;
+use ackclock_core::medium::Over;
 use ackclock_core::observe::Context;
 use ackclock_core::packet::{Packet, PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
@@ -123,15 +125,20 @@ pub struct Run<T> {
     /// When the window ends; never if the run is not cut into windows.
     window_end: Time,
     statistics: RunStatistics,
-    /// In a box, so that what every packet needs of the run stays together.
+    /// In boxes, so that what every packet needs of the run stays together.
     windows: Box<Windows>,
+    media: Box<Media>,
 }
 
 impl<T: Trace> Run<T> {
     /// A run about to begin.
     pub fn new(topology: Topology, trace: T) -> Self {
         let Topology {
-            hops, flows, routes, ..
+            hops,
+            flows,
+            routes,
+            media,
+            ..
         } = topology;
         let ledger = Ledger::new(hops.len(), flows.len(), trace);
         let private = routes.private_successors(hops.len());
@@ -153,6 +160,7 @@ impl<T: Trace> Run<T> {
                 Time::NEVER
             },
             windows,
+            media: Box::new(Media::new(media)),
             stations,
             flows,
             packets: PacketPool::new(),
@@ -236,8 +244,10 @@ impl<T: Trace> Run<T> {
             self.work();
         } else if index < first_receiver {
             self.wake_sender(index - first_flow);
-        } else if target != self.sampler_target() {
+        } else if target < self.sampler_target() {
             self.wake_receiver(index - first_receiver);
+        } else if target > self.sampler_target() {
+            self.wake_medium((target - self.sampler_target()) as usize - 1);
         } else if self.sampling.take(time) {
             let next = sampler.sample(time, self);
             self.sampling.set(next, target, &mut self.events);
@@ -248,6 +258,51 @@ impl<T: Trace> Run<T> {
 
     fn sampler_target(&self) -> Target {
         (self.stations.len() + 2 * self.flows.len()) as Target
+    }
+
+    fn medium_target(&self, medium: usize) -> Target {
+        self.sampler_target() + 1 + medium as Target
+    }
+
+    /// Does what is due at a medium; what is over there leaves its hop.
+    #[inline(never)]
+    fn wake_medium(&mut self, number: usize) {
+        let (now, target) = (self.now, self.medium_target(number));
+        let Media { channels, over } = &mut *self.media;
+        let Channel { shared, wake } = &mut channels[number];
+        if !wake.take(now) {
+            return;
+        }
+        shared.medium.proceed(now, over);
+        for Over { contender, sent } in over.drain(..) {
+            let hop = shared.contenders[contender].hop;
+            self.ledger.hop = hop as usize;
+            let mut context = Context {
+                packets: &mut self.packets,
+                observer: &mut self.ledger,
+            };
+            let station = &mut self.stations[hop as usize];
+            let (next, following) = station.hop.conclude(now, sent, &mut context);
+            if let Some(size) = following {
+                shared.medium.follow(now, contender, size);
+            }
+            station.wake.set(next, hop, &mut self.events);
+        }
+        wake.set(shared.medium.next(), target, &mut self.events);
+    }
+
+    /// A packet has come to a hop, and nothing follows from it by itself: it has been dropped, or the hop contends and its medium must know.
+    #[cold]
+    #[inline(never)]
+    fn announce(&mut self, hop: usize) {
+        let Some((seat, size)) = self.stations[hop].hop.take_request() else {
+            return;
+        };
+        let (number, now) = (seat.medium as usize, self.now);
+        let target = self.medium_target(number);
+        let Channel { shared, wake } = &mut self.media.channels[number];
+        shared.medium.join(now, seat.contender as usize, size);
+        wake.set(shared.medium.next(), target, &mut self.events);
     }
 
     fn wake_sender(&mut self, flow: usize) {
@@ -388,9 +443,15 @@ impl<T: Trace> Run<T> {
             Arrival::Released(left) => return Some(left),
             Arrival::Kept(next) => next,
         };
-        if !next.is_never() {
-            self.packets[id].position = leg.position; // it has not been dropped
+        if next.is_never() {
+            debug_assert!(
+                at == self.now || station.hop.seat().is_none(),
+                "media are in sight of all"
+            );
+            self.announce(hop);
+            return None;
         }
+        self.packets[id].position = leg.position; // it has not been dropped
         if next <= until && station.hop.is_followed() {
             if self.touched.last() != Some(&(hop as u32)) {
                 self.touched.push(hop as u32);
@@ -552,6 +613,10 @@ impl<T: Trace> Run<T> {
     /// A hop.
     pub(crate) fn hop(&self, number: usize) -> &Hop {
         &self.stations[number].hop
+    }
+    /// The media.
+    pub(crate) fn media(&self) -> &Media {
+        &self.media
     }
     /// The flows.
     pub(crate) fn flows(&self) -> &[Flow] {

@@ -1,6 +1,7 @@
 //! What is written down: time series at the sampling times, reactions to congestion, and one row per flow at the end.
 
 use crate::flow::{Flow, Protocol};
+use crate::media::MediaSeries;
 use crate::run::Run;
 use crate::topology::Topology;
 use crate::trace::Trace;
@@ -20,6 +21,7 @@ pub struct Sampler {
     point: i64,
     replicate: i64,
     hops: HopSeries,
+    media: MediaSeries,
     /// Name and control of each group of flows.
     groups: Vec<(String, &'static str)>,
     /// Whether the group's instances arrive: those have samples from the one before they start to the one after they end.
@@ -56,6 +58,7 @@ impl Sampler {
                 std::mem::take(&mut topology.shared),
                 std::mem::take(&mut topology.meters),
             ),
+            media: MediaSeries::new((point, replicate), &topology.media),
             groups: scenario
                 .flows
                 .iter()
@@ -84,6 +87,7 @@ impl Sampler {
             for flow in run.flows_mut() {
                 flow.warm = flow.progress();
             }
+            self.media.note_warm(run.media());
         }
         if now >= self.next {
             self.next = now + self.interval;
@@ -107,12 +111,14 @@ impl Sampler {
             self.flow_row(flow, end, run.ledger().flows[flow.id.0 as usize])
                 .push(&mut flows);
         }
-        vec![
+        let mut tables = vec![
             ("flows", flows),
             ("samples", self.samples),
             ("hops", self.hops.take_table()),
             ("events", self.events),
-        ]
+        ];
+        tables.extend(self.media.finish(run.media(), run.flows(), &self.groups));
+        tables
     }
 
     fn write_samples<T: Trace>(&mut self, now: Time, run: &mut Run<T>) {
@@ -128,6 +134,7 @@ impl Sampler {
             self.hops
                 .write(now, number, run.hop(number), &run.ledger().hops[number]);
         }
+        self.media.write(now, run.media());
     }
 
     fn write_flow(&mut self, now: Time, flow: &mut Flow) {

@@ -8,7 +8,7 @@ use ackclock_core::endpoint::{Receiver, Sender};
 use ackclock_core::hop::Hop;
 use ackclock_core::job::Job;
 use ackclock_core::link::Link;
-use ackclock_core::network::{Instance, Network};
+use ackclock_core::network::{Instance, Network, SharedMedium};
 use ackclock_core::packet::FlowId;
 use ackclock_core::rate_control::RateContext;
 use ackclock_core::registry::Place;
@@ -26,8 +26,11 @@ pub struct Topology {
     pub hops: Vec<Hop>,
     /// The name of each shared hop.
     pub shared: Vec<String>,
-    /// A second instance of each shared hop's link, with the same realisation: the link itself may be asked only about the future.
-    pub meters: Vec<Box<dyn Link>>,
+    /// A second instance of each shared hop's link, with the same realisation: the link itself may be asked only about the future. Nothing where it
+    /// contends for a medium.
+    pub meters: Vec<Option<Box<dyn Link>>>,
+    /// The scenario's media.
+    pub media: Vec<SharedMedium>,
     /// The flows' instances in the scenario's order.
     pub flows: Vec<Flow>,
     /// Their routes.
@@ -41,6 +44,7 @@ pub fn build(job: &Job<'_>) -> Topology {
         hops,
         shared,
         meters,
+        media,
         instances,
         routes,
     } = job.network();
@@ -56,6 +60,7 @@ pub fn build(job: &Job<'_>) -> Topology {
         hops,
         shared,
         meters,
+        media,
         flows,
         routes,
     }

@@ -10,7 +10,7 @@ use ackclock_sim::packet_log::PacketLog;
 use ackclock_sim::run::{Run, Supervisor, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
-use common::{DUMBBELL, cells, scenario};
+use common::{CELL, DUMBBELL, cells, scenario};
 use proptest::prelude::*;
 
 fn first(scenario: &Scenario) -> Job<'_> {
@@ -96,6 +96,42 @@ fn every_sampling_interval() {
         for route in [&[][..], &SHARED_ONLY, &ALL_PRIVATE] {
             agrees(&with(route, &[&interval, "duration=\"4 s\""]));
         }
+    }
+}
+
+/// Who contends for a medium is in sight of everybody, also at a hop that only one flow uses; what lies before and behind it may be a flow's own.
+#[test]
+fn a_cell() {
+    let private = [
+        "flows.upload.route=[\"server\", \"station-data\", \"to-server\", \"server\"]",
+        "flows.upload.return=[\"server\", \"to-cell\", \"ap-acks\", \"server\"]",
+        "flows.download.route=[\"server\", \"to-cell\", \"ap-data\", \"server\"]",
+        "flows.upload.extra_delay=[\"0 ms\", \"18 ms\"]",
+    ];
+    let many = [
+        "duration=\"2 s\"",
+        "flows.upload.count=210",
+        "flows.upload.start=\"0 s\"",
+    ];
+    for more in [
+        &[][..],
+        &private,
+        &many,
+        &[&many[..], &private].concat(),
+        &["sample_interval=\"7.3 ms\"", private[0], private[1]],
+        &["sample_interval=\"100 s\"", private[0], private[2]],
+        &[
+            "hops.station-data.delay=\"3 ms\"",
+            "hops.ap-acks.delay=\"1 ns\"",
+            private[0],
+        ],
+        &[
+            "hops.ap-data.impairments=[{ kind = \"iid_loss\", probability = \"5 %\" }, { kind = \"jitter\", distribution = { kind = \"uniform\", low = \"0 ms\", high = \"5 ms\" }, reordering = \"allowed\" }]",
+        ],
+        &["flows.upload.route=[\"station-data\", \"station-data\", \"ap-data\", \"server\"]"],
+    ] {
+        let packets = agree(&scenario(CELL, more));
+        assert!(packets > 500, "{packets} data packets in {more:?}");
     }
 }
 

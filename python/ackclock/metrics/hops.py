@@ -68,7 +68,7 @@ def _queueing_delay(rows: Columns, warmup_s: float) -> float:
     return float(np.mean(rows["backlog_bytes"][after] * 8 / rows["rate_bit_per_s"][after])) if after.any() else math.nan
 
 
-DROPS = ("drops_queue", "drops_aqm", "drops_impairment")
+DROPS = ("drops_queue", "drops_aqm", "drops_impairment", "drops_retries")
 
 utilisation = per_hop(("busy_s",), _utilisation)
 capacity = per_hop(("capacity_bytes",), _capacity)

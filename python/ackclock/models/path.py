@@ -372,6 +372,8 @@ def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: flo
         return crowds[hop["name"]].crossings if shared else sum(1 for other in route if other is hop)
 
     shares = [(_rate(hop) / crossings(hop), hop) for hop in route]
+    if any(hop["link"]["kind"] == "contender" for hop in route):
+        shares = []  # what it gets depends on who else contends: which hop is the slowest is not known
     share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
     known = {"link_bit_per_s": share * mss / (mss + header) if mss else 0.0}
     if share == inf:

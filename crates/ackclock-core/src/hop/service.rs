@@ -1,5 +1,6 @@
 //! How packets get from the queue to the link.
 
+use super::contending::Contending;
 use crate::link::Link;
 use crate::link::constant::ConstantLink;
 use crate::observe::Context;
@@ -13,6 +14,7 @@ use std::collections::VecDeque;
 pub(super) enum Service {
     InOrder(InOrder),
     Scheduled(Scheduled),
+    Contending(Contending),
 }
 
 /// A packet's service: when it will have been sent, and its size.

@@ -78,7 +78,7 @@ pub struct ConstantLink {
 }
 
 impl ConstantLink {
-    fn new(rate: BitRate) -> Self {
+    pub(super) fn new(rate: BitRate) -> Self {
         ConstantLink {
             rate,
             last_finish: Time::NEVER,

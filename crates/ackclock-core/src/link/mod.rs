@@ -6,6 +6,7 @@ use crate::units::{BitRate, Bytes, Time};
 use std::fmt::Debug;
 
 pub mod constant;
+pub mod contender;
 pub mod feedback;
 pub mod markov;
 mod piecewise;
@@ -67,6 +68,7 @@ impl Kind for LinkKind {
             Entry::of::<markov::Markov>(),
             Entry::of::<trace::Trace>(),
             Entry::of::<feedback::Feedback>(),
+            Entry::of::<contender::Contender>(),
         ];
         LIST
     }

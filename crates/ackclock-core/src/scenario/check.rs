@@ -1,6 +1,7 @@
 //! What no single field shows: values that do not go together, or that no run could hold.
 
-use super::error::{Error, Result};
+use super::error::{Error, Result, nearest};
+use super::quantity::Limit;
 use super::resolve::{no_hop, value_of};
 use super::{FlowDescription, Instances, Scenario, Scope, Transport};
 use crate::datagram::DatagramParameters;
@@ -11,6 +12,7 @@ use crate::streams::Streams;
 use crate::traffic::{Suits, TrafficContext};
 use crate::units::{Bytes, Span, Time};
 use serde::Serialize;
+use serde_json::Value;
 
 /// Hops on a route: a packet counts them in one byte, and an extra delay may be one more.
 const LONGEST_ROUTE: usize = 254;
@@ -61,6 +63,7 @@ impl Scenario {
         }
         self.check_samples()?;
         self.check_measured()?;
+        self.check_contenders()?;
         let mut instances = 0.0;
         for flow in &self.flows {
             let within = |error: Error| error.within(&format!("flows.{}", flow.name));
@@ -90,6 +93,9 @@ impl Scenario {
                 Some(other) if other.link.measures().is_some() => {
                     "is a hop whose rate is fed back itself; name one whose rate is its own".into()
                 }
+                Some(other) if other.link.contends().is_some() => {
+                    "is a hop that contends for a medium, which nobody can measure; name one whose rate is its own".into()
+                }
                 Some(other) if other.scope == Scope::PerFlow => {
                     "is a hop that each flow has its own of; name a shared one".into()
                 }
@@ -100,6 +106,34 @@ impl Scenario {
                 }
             };
             return refuse(&format!("hops.{}.link.from", hop.name), &name, &remedy);
+        }
+        Ok(())
+    }
+
+    /// Who contends needs a medium that takes it, and a queue that need not know how long it will take.
+    fn check_contenders(&self) -> Result<()> {
+        let streams = Streams::new(0, 0);
+        let place = Place {
+            streams: &streams,
+            name: "check",
+        };
+        for hop in &self.hops {
+            let Some(contender) = hop.link.contends() else {
+                continue;
+            };
+            let within = |error: Error| error.within(&format!("hops.{}", hop.name));
+            let Some(medium) = self.media.iter().find(|medium| medium.name == contender.medium) else {
+                let known = self.media.iter().map(|medium| medium.name.as_str());
+                return refuse(
+                    "link.medium",
+                    &contender.medium,
+                    &no_medium(&contender.medium, known),
+                )
+                .map_err(within);
+            };
+            let added = medium.medium.build(place).add(0, contender, place.stream());
+            added.map_err(|error| within(error.within("link")))?;
+            check_untimed(&hop.queue.resolved).map_err(within)?;
         }
         Ok(())
     }
@@ -186,6 +220,28 @@ impl FlowDescription {
         }
         Ok(())
     }
+}
+
+/// What to do about a name that none of the media has.
+fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    match (nearest(name, &known), &known[..]) {
+        (Some(name), _) => format!("names no medium; did you mean \"{name}\"?"),
+        (None, []) => "names no medium, and there are none; describe it under [[media]]".into(),
+        (None, known) => format!("names no medium; write one of {}", known.join(", ")),
+    }
+}
+
+/// Refuses limits and thresholds in time: nobody knows at arrival how long a packet in front of a medium will wait.
+fn check_untimed(queue: &Value) -> Result<()> {
+    for (field, value) in queue.as_object().into_iter().flatten() {
+        let limits = field == "limit" || field.ends_with("_threshold");
+        if limits && matches!(serde_json::from_value(value.clone()), Ok(Limit::Time(_))) {
+            let remedy = "is a time, and nobody knows how long a contender will wait; write packets or bytes";
+            return refuse(&format!("queue.{field}"), value, remedy);
+        }
+    }
+    Ok(())
 }
 
 fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {

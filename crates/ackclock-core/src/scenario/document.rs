@@ -48,6 +48,10 @@ pub(super) struct Document {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["100 ms"]))]
     pub sample_interval: Option<Span>,
+    /// Media that hops contend for: a hop whose link is a contender names one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "super::schema::media")]
+    pub media: Vec<Value>,
     /// The hops. A packet meets a hop's impairments that act before the queue, its queue, its link, the impairments that act after the link, and its
     /// propagation delay.
     #[serde(default)]

@@ -10,6 +10,7 @@ use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
+use crate::medium::MediumKind;
 use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
 use crate::registry::Chosen;
@@ -49,6 +50,8 @@ pub struct Scenario {
     pub replicates: u32,
     /// Spacing of the time series.
     pub sample_interval: Span,
+    /// The media.
+    pub media: Vec<MediumDescription>,
     /// The hops.
     pub hops: Vec<HopDescription>,
     /// The flows, instances not yet expanded.
@@ -70,6 +73,15 @@ impl Scenario {
         }
         Scenario::from_tree(&tree, files)
     }
+}
+
+/// A medium that hops contend for.
+#[derive(Clone, Debug)]
+pub struct MediumDescription {
+    /// Its name, unique.
+    pub name: String,
+    /// What it is.
+    pub medium: Chosen<MediumKind>,
 }
 
 /// A hop: impairments, queue, link, propagation delay.

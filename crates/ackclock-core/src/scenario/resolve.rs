@@ -3,12 +3,12 @@
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Error, Result, nearest};
 use super::files::Files;
-use super::{FlowDescription, HopDescription, Instances, Scenario, parse, transport};
+use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, parse, transport};
 use crate::arrivals::Arrivals;
 use crate::registry::{self, Chosen, Kind};
 use crate::units::Span;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// How many samples the time series of all flows together have at most by default, and one flow's at most and at least.
 const SAMPLES_OF_ALL_FLOWS: u64 = 1_000_000;
@@ -31,6 +31,8 @@ impl Scenario {
                 "describes several runs; expand it and read each point",
             ));
         }
+        let media = each(&document.media, "media", |tree, _| medium(tree, files))?;
+        unique(media.iter().map(|medium| medium.name.as_str()), "media")?;
         let hops = each(&document.hops, "hops", |tree, _| hop(tree, files))?;
         unique(hops.iter().map(|hop| hop.name.as_str()), "hops")?;
         let read = each(&document.flows, "flows", |tree, position| {
@@ -48,6 +50,7 @@ impl Scenario {
             seed: document.seed.0,
             replicates: document.replicates,
             sample_interval,
+            media,
             hops,
             flows,
             resolved: Value::Null,
@@ -98,6 +101,7 @@ impl Scenario {
             seed: Seed(self.seed),
             replicates: self.replicates,
             sample_interval: Some(self.sample_interval),
+            media: self.media.iter().map(MediumDescription::written).collect(),
             hops: self.hops.iter().map(|one| value_of(&hop(one))).collect(),
             flows: self
                 .flows
@@ -154,6 +158,38 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A medium is written in one table with its name.
+fn medium(tree: &Value, files: &dyn Files) -> Result<MediumDescription> {
+    let mut tree = tree.clone();
+    let name = tree.as_object_mut().and_then(|map| map.shift_remove("name"));
+    let name = match name {
+        Some(Value::String(name)) => name,
+        Some(other) => {
+            return Err(Error::new(
+                "name",
+                &other,
+                "is no name; write for example \"cell\"",
+            ));
+        }
+        None => return Err(Error::missing("name", "write for example name = \"cell\"")),
+    };
+    check_name(&name)?;
+    let medium = registry::choose(&tree, files)?;
+    Ok(MediumDescription { name, medium })
+}
+
+impl MediumDescription {
+    /// As it is written, with all defaults.
+    fn written(&self) -> Value {
+        let mut written = Map::new();
+        written.insert("name".into(), self.name.as_str().into());
+        if let Value::Object(medium) = &self.medium.resolved {
+            written.extend(medium.clone());
+        }
+        written.into()
+    }
 }
 
 fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {

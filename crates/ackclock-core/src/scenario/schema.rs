@@ -11,6 +11,7 @@ use crate::estimator::EstimatorKind;
 use crate::feedback::FeedbackKind;
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
+use crate::medium::MediumKind;
 use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
 use crate::registry::{Entry, Kind};
@@ -44,6 +45,7 @@ pub fn registry() -> Value {
         "rate_controls": catalogue::<RateControlKind>(),
         "estimators": catalogue::<EstimatorKind>(),
         "queues": catalogue::<QueueKind>(),
+        "media": catalogue::<MediumKind>(),
         "links": catalogue::<LinkKind>(),
         "feedback": catalogue::<FeedbackKind>(),
         "impairments": catalogue::<ImpairmentKind>(),
@@ -130,6 +132,26 @@ pub(crate) fn size(generator: &mut SchemaGenerator) -> Schema {
 }
 pub(super) fn impairments(generator: &mut SchemaGenerator) -> Schema {
     let items = one_of::<ImpairmentKind>(generator);
+    json_schema!({ "type": "array", "items": items })
+}
+
+/// Each has a name beside what its kind has.
+pub(super) fn media(generator: &mut SchemaGenerator) -> Schema {
+    let mut items = one_of::<MediumKind>(generator).to_value();
+    let name = json!({
+        "type": "string",
+        "description": "Unique; not a number, and without `.`, `/`, `,` and `=`.",
+        "examples": ["cell"],
+    });
+    for kind in items["oneOf"].as_array_mut().into_iter().flatten() {
+        *kind = led_by(kind.take(), [("name", name.clone())]);
+        if let Some(required) = kind["required"].as_array_mut() {
+            required.insert(0, "name".into());
+        }
+        for example in kind["examples"].as_array_mut().into_iter().flatten() {
+            example["name"] = "cell".into();
+        }
+    }
     json_schema!({ "type": "array", "items": items })
 }
 

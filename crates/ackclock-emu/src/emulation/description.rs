@@ -64,6 +64,11 @@ impl Description {
             let remedy = format!("instances are too many for an emulation; have at most {MOST_FLOWS} in all");
             return Err(Error::new("flows", &json!(instances.len()), &remedy));
         }
+        if let Some(medium) = scenario.media.first() {
+            let remedy = "is a medium, which only a simulation has; run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
+            let name = format!("media.{}", medium.name);
+            return Err(Error::new(&name, &medium.medium.resolved["kind"], remedy));
+        }
         let mut mtu = LEAST_MTU;
         for flow in &scenario.flows {
             mtu = mtu.max(largest_packet(flow)?);
@@ -553,6 +558,15 @@ traffic = { kind = "bulk" }
             "flows.media.transport.mss: \"1145 bytes\" is more than a packet of this transport takes; write at most \"1144 bytes\""
         );
         assert!(of(&scenario(&CONTROLLED.replace("1000 bytes", "1144 bytes"))).is_ok());
+    }
+
+    #[test]
+    fn a_medium_is_refused_in_one_line() {
+        let text = format!("{BOTH_WAYS}\n[[media]]\nname = \"cell\"\nkind = \"edca\"\n");
+        assert_eq!(
+            of(&scenario(&text)).unwrap_err().to_string(),
+            "media.cell: \"edca\" is a medium, which only a simulation has; run ackclock simulate, or emulate measured rates with a link of kind \"trace\""
+        );
     }
 
     #[test]

@@ -47,6 +47,78 @@ start = ["0 s", "1 s"]
 extra_delay = ["0 ms", "18 ms"]
 "#;
 
+/// A download and three uploads in a cell of 802.11e; the acknowledgements have a class of their own.
+pub const CELL: &str = r#"
+schema = 1
+name = "cell"
+duration = "6 s"
+warmup = "1.3 s"
+sample_interval = "100 ms"
+
+[[media]]
+name = "cell"
+kind = "edca"
+retry_limit = 11
+
+[[hops]]
+name = "to-cell"
+link = { kind = "constant", rate = "100 Mbit/s" }
+queue = { kind = "droptail", limit = "unlimited" }
+delay = "100 ms"
+
+[[hops]]
+name = "to-server"
+link = { kind = "constant", rate = "100 Mbit/s" }
+queue = { kind = "droptail", limit = "unlimited" }
+delay = "100 ms"
+
+[[hops]]
+name = "ap-data"
+link = { kind = "contender", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
+queue = { kind = "droptail", limit = "30 packets", counts_packet_in_service = true }
+
+[[hops]]
+name = "ap-acks"
+link = { kind = "contender", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
+queue = { kind = "droptail", limit = "1000 packets" }
+
+[[hops]]
+name = "station-data"
+scope = "per_flow"
+link = { kind = "contender", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
+queue = { kind = "droptail", limit = "400 packets", counts_packet_in_service = true }
+
+[[hops]]
+name = "station-acks"
+scope = "per_flow"
+link = { kind = "contender", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
+queue = { kind = "droptail", limit = "1000 packets" }
+
+[[hops]]
+name = "server"
+scope = "per_flow"
+link = { kind = "constant", rate = "50 Mbit/s" }
+queue = { kind = "droptail", limit = "40 packets" }
+delay = "1 ms"
+
+[[flows]]
+name = "download"
+route = ["to-cell", "ap-data"]
+return = ["station-acks", "to-server"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux", mss = "960 bytes", header = "40 bytes", delayed_ack = { every = "1 packets" } }
+traffic = { kind = "bulk" }
+start = ["0 s", "1 s"]
+
+[[flows]]
+name = "upload"
+count = 3
+route = ["station-data", "to-server"]
+return = ["to-cell", "ap-acks"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux", mss = "960 bytes", header = "40 bytes", delayed_ack = { every = "1 packets" } }
+traffic = { kind = "bulk" }
+start = ["0 s", "1 s"]
+"#;
+
 /// The scenario in `text`, with assignments as the command line takes them.
 pub fn scenario(text: &str, assignments: &[&str]) -> Scenario {
     Scenario::from_toml(text, assignments, &NoFiles).unwrap()

@@ -1,0 +1,158 @@
+//! How packets get from the queue to a shared medium: the head of the line waits until the medium says that it is over.
+
+use crate::medium::Seat;
+use crate::observe::Context;
+use crate::packet::{Backlog, Fifo, PacketId};
+use crate::queue::{Admission, Discipline, Occupancy, Queue};
+use crate::units::{Bytes, Span, Time};
+
+/// A line in front of a medium.
+#[derive(Debug)]
+pub(super) struct Contending {
+    pub(super) seat: Seat,
+    line: Line,
+    head: Option<Head>,
+    /// Whether the medium has still to be told of the head.
+    unannounced: bool,
+    /// The time packets have stood at the head, those that are over.
+    served: Span,
+}
+
+/// Who waits behind the head of the line, in which order.
+#[derive(Debug)]
+enum Line {
+    InOrder {
+        admission: Box<dyn Admission>,
+        waiting: Fifo,
+        /// Since when there has been nothing to send, when there is nothing.
+        idle_since: Time,
+    },
+    Scheduled(Box<dyn Queue>),
+}
+
+/// The packet that contends.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    id: PacketId,
+    size: Bytes,
+    since: Time,
+}
+
+impl Contending {
+    pub(super) fn new(discipline: Discipline, seat: Seat) -> Self {
+        let in_order = |admission| Line::InOrder {
+            admission,
+            waiting: Fifo::default(),
+            idle_since: Time::ZERO,
+        };
+        let line = match discipline {
+            Discipline::DropTail(admission) => in_order(Box::new(admission)),
+            Discipline::InOrder(admission) => in_order(admission),
+            Discipline::Scheduled(queue) => Line::Scheduled(queue),
+        };
+        Contending {
+            seat,
+            line,
+            head: None,
+            unannounced: false,
+            served: Span::ZERO,
+        }
+    }
+
+    /// Takes a packet in or drops it.
+    pub(super) fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
+        let (in_service, idle) = (self.in_service(), self.idle(now));
+        match &mut self.line {
+            Line::InOrder {
+                admission, waiting, ..
+            } => {
+                // How long it will take nobody knows: those two are zero, and limits in time are refused.
+                let occupancy = Occupancy {
+                    waiting: waiting.backlog(),
+                    in_service,
+                    residual_service: Span::ZERO,
+                    wait: Span::ZERO,
+                    idle,
+                };
+                if admission.admit(now, id, &occupancy, context) {
+                    waiting.push_back(id, context.packets);
+                }
+            }
+            Line::Scheduled(queue) => queue.enqueue(now, id, in_service, context),
+        }
+        if self.head.is_none() {
+            self.unannounced = self.serve_next(now, context).is_some();
+        }
+    }
+
+    /// Makes the next packet the head of the line: its size.
+    pub(super) fn serve_next(&mut self, now: Time, context: &mut Context<'_>) -> Option<Bytes> {
+        let next = match &mut self.line {
+            Line::InOrder { waiting, .. } => waiting.pop_front(context.packets),
+            Line::Scheduled(queue) => queue.dequeue(now, context),
+        };
+        self.head = next.map(|id| Head {
+            id,
+            size: context.packets[id].bytes(),
+            since: now,
+        });
+        self.head.map(|head| head.size)
+    }
+
+    pub(super) fn take_request(&mut self) -> Option<(Seat, Bytes)> {
+        let head = self.head?;
+        std::mem::take(&mut self.unannounced).then_some((self.seat, head.size))
+    }
+
+    /// Takes the packet out that is over; a discipline that wants to hears of it if it has been sent.
+    pub(super) fn conclude(&mut self, now: Time, sent: bool) -> Option<PacketId> {
+        let head = self.head.take()?;
+        self.served = self.served + now.since(head.since);
+        if let Line::InOrder {
+            admission,
+            idle_since,
+            ..
+        } = &mut self.line
+        {
+            *idle_since = now;
+            if sent && admission.observes_service() {
+                admission.note_service(head.since, now);
+            }
+        }
+        Some(head.id)
+    }
+
+    /// Where a limit that moves is.
+    pub(super) fn limit(&self, now: Time) -> Option<f64> {
+        match &self.line {
+            Line::InOrder { admission, .. } => admission.limit(now, self.idle(now)),
+            Line::Scheduled(_) => None,
+        }
+    }
+
+    /// How long there has been nothing to send.
+    fn idle(&self, now: Time) -> Span {
+        match &self.line {
+            Line::InOrder { idle_since, .. } if self.head.is_none() => now.since(*idle_since),
+            _ => Span::ZERO,
+        }
+    }
+
+    /// What waits behind the head.
+    pub(super) fn backlog(&self) -> Backlog {
+        match &self.line {
+            Line::InOrder { waiting, .. } => waiting.backlog(),
+            Line::Scheduled(queue) => queue.backlog(),
+        }
+    }
+    pub(super) fn in_service(&self) -> Backlog {
+        self.head.map_or_else(Backlog::default, |head| Backlog {
+            packets: 1,
+            bytes: head.size,
+        })
+    }
+    /// How long there has been something to send.
+    pub(super) fn busy(&self, now: Time) -> Span {
+        self.served + self.head.map_or(Span::ZERO, |head| now.since(head.since))
+    }
+}

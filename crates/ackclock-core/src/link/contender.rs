@@ -1,0 +1,225 @@
+//! A link that is no link of its own: the hop contends with others for a medium of the scenario.
+//!
+//! One hop is one transmit queue of one station. Those that name the same station know of each other and never collide on the air: the higher class goes first.
+//!
+//! Nobody can tell beforehand when such a hop will have sent a packet, so tables give neither its rate nor its capacity, and its queue cannot be limited in time.
+//! A discipline whose parameters follow from the rate of the link takes that at which frames are sent.
+
+use super::constant::ConstantLink;
+use super::{Link, LinkContext, LinkKind};
+use crate::registry::{Element, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::units::BitRate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "medium": "cell", "station": "ap", "rate": "54 Mbit/s", "access": "video" }))]
+#[schemars(example = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": 6, "cw_min": 31, "cw_max": 1023 }))]
+pub struct Contender {
+    /// The name of the medium, one of the scenario's `[[media]]`.
+    #[schemars(extend("examples" = ["cell"]))]
+    pub medium: String,
+    /// Whose queue it is; hops that say nothing are a station each. Of hops of scope `per_flow` those of one flow instance belong together, and
+    /// none to the station of a shared hop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("examples" = ["ap"]))]
+    pub station: Option<String>,
+    /// At which its data frames are sent.
+    pub rate: BitRate,
+    /// The access category, which says what is not given of the three below.
+    #[serde(default)]
+    pub access: Access,
+    /// How many slots after SIFS the medium must have been idle before the backoff goes on; 1 or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1))]
+    pub aifsn: Option<u32>,
+    /// The contention window at first: a backoff is drawn from 0 to it, both included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub cw_min: Option<u32>,
+    /// The largest contention window; after a collision it becomes 2 cw + 1, but not more than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(max = 32767))]
+    pub cw_max: Option<u32>,
+}
+
+/// An access category, with the default parameters that IEEE 802.11 gives it (802.11-2016 table 9-137), which stations add to what they know of the
+/// physical layer: its aCWmin and aCWmax. Limits of transmission opportunities are not modelled: each access sends one frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// AIFSN 7, aCWmin to aCWmax.
+    Background,
+    /// AIFSN 3, aCWmin to aCWmax.
+    #[default]
+    BestEffort,
+    /// AIFSN 2, (aCWmin + 1)/2 - 1 to aCWmin.
+    Video,
+    /// AIFSN 2, (aCWmin + 1)/4 - 1 to (aCWmin + 1)/2 - 1.
+    Voice,
+    /// As before 802.11e: DIFS is SIFS and two slots, aCWmin to aCWmax.
+    Dcf,
+}
+
+/// A contender's parameters, all known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessParameters {
+    /// See [`Contender::aifsn`].
+    pub aifsn: u32,
+    /// See [`Contender::cw_min`].
+    pub cw_min: u32,
+    /// See [`Contender::cw_max`].
+    pub cw_max: u32,
+}
+
+/// Standards know no larger window (ECWmax has four bits).
+const LARGEST_WINDOW: u32 = 32_767;
+/// AIFSN has four bits.
+const LARGEST_AIFSN: u32 = 15;
+
+impl Access {
+    /// The defaults for a physical layer's contention windows.
+    fn parameters(self, (least, most): (u32, u32)) -> AccessParameters {
+        let part = |share: u32| ((least + 1) / share).saturating_sub(1);
+        let (aifsn, cw_min, cw_max) = match self {
+            Access::Background => (7, least, most),
+            Access::BestEffort => (3, least, most),
+            Access::Video => (2, part(2), least),
+            Access::Voice => (2, part(4), part(2)),
+            Access::Dcf => (2, least, most),
+        };
+        AccessParameters {
+            aifsn,
+            cw_min,
+            cw_max,
+        }
+    }
+}
+
+impl Contender {
+    /// Its parameters where a physical layer has these contention windows.
+    ///
+    /// # Errors
+    /// An AIFSN out of range, or a largest window below the smallest.
+    pub fn parameters(&self, cw: (u32, u32)) -> Result<AccessParameters> {
+        let defaults = self.access.parameters(cw);
+        let aifsn = self.aifsn.unwrap_or(defaults.aifsn);
+        let cw_min = self.cw_min.unwrap_or(defaults.cw_min);
+        let cw_max = self.cw_max.unwrap_or(defaults.cw_max);
+        if !(1..=LARGEST_AIFSN).contains(&aifsn) {
+            let remedy = format!("is no number of slots to wait; write 1 to {LARGEST_AIFSN}");
+            return Err(Error::new("aifsn", &json!(aifsn), &remedy));
+        }
+        if cw_max > LARGEST_WINDOW {
+            let remedy = format!("is no contention window; write {LARGEST_WINDOW} at most");
+            return Err(Error::new("cw_max", &json!(cw_max), &remedy));
+        }
+        if cw_max < cw_min {
+            let remedy = format!("is less than cw_min; write {cw_min} or more");
+            return Err(Error::new("cw_max", &json!(cw_max), &remedy));
+        }
+        Ok(AccessParameters {
+            aifsn,
+            cw_min,
+            cw_max,
+        })
+    }
+}
+
+impl Element<LinkKind> for Contender {
+    const NAME: &'static str = "contender";
+    const LABEL: &'static str = "contender for a medium";
+    const SUMMARY: &'static str =
+        "Contends with other hops for a shared medium: one transmit queue of one station.";
+    const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        if self.rate == BitRate::ZERO {
+            let remedy = "never sends; write for example \"54 Mbit/s\"";
+            return Err(Error::new("rate", &json!(self.rate), remedy));
+        }
+        Ok(())
+    }
+}
+
+impl Recipe<LinkKind> for Contender {
+    fn contends(&self) -> Option<&Contender> {
+        Some(self)
+    }
+
+    /// For disciplines whose parameters follow from a rate; nobody is served by it.
+    fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
+        Box::new(ConstantLink::new(self.rate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::choose;
+    use crate::scenario::files::NoFiles;
+    use serde_json::Value;
+
+    fn contender(more: &Value) -> Result<Contender> {
+        let mut tree = json!({ "kind": "contender", "medium": "cell", "rate": "54 Mbit/s" });
+        tree.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        choose::<LinkKind>(&tree, &NoFiles).map(|chosen| chosen.contends().unwrap().clone())
+    }
+
+    /// Table 9-137 for OFDM (aCWmin 15) and for DSSS (31).
+    #[test]
+    fn categories_are_those_of_the_standard() {
+        for (access, ofdm, dsss) in [
+            ("background", (7, 15, 1023), (7, 31, 1023)),
+            ("best_effort", (3, 15, 1023), (3, 31, 1023)),
+            ("video", (2, 7, 15), (2, 15, 31)),
+            ("voice", (2, 3, 7), (2, 7, 15)),
+            ("dcf", (2, 15, 1023), (2, 31, 1023)),
+        ] {
+            let one = contender(&json!({ "access": access })).unwrap();
+            for (cw, expected) in [((15, 1023), ofdm), ((31, 1023), dsss)] {
+                let found = one.parameters(cw).unwrap();
+                assert_eq!((found.aifsn, found.cw_min, found.cw_max), expected, "{access}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_one_line() {
+        let refused = |more: Value| {
+            let parameters = contender(&more).and_then(|one| one.parameters((15, 1023)));
+            parameters.unwrap_err().to_string()
+        };
+        for (more, message) in [
+            (
+                json!({ "aifsn": 0 }),
+                "aifsn: 0 is no number of slots to wait; write 1 to 15",
+            ),
+            (
+                json!({ "cw_min": 31, "cw_max": 15 }),
+                "cw_max: 15 is less than cw_min; write 31 or more",
+            ),
+            (
+                json!({ "access": "voice", "cw_min": 8 }),
+                "cw_max: 7 is less than cw_min; write 8 or more",
+            ),
+            (
+                json!({ "cw_max": 65535 }),
+                "cw_max: 65535 is no contention window; write 32767 at most",
+            ),
+            (
+                json!({ "rate": "0 bit/s" }),
+                "rate: \"0 bit/s\" never sends; write for example \"54 Mbit/s\"",
+            ),
+        ] {
+            assert_eq!(refused(more), message);
+        }
+    }
+}

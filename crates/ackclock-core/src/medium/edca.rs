@@ -1,0 +1,492 @@
+//! A cell of IEEE 802.11e: stations that all hear one another contend by enhanced distributed channel access (EDCA), one frame for each access, no
+//! channel errors.
+//!
+//! When the medium has become idle, a contender transmits in slot AIFSN + b after SIFS, b being its backoff; the least slot among those that have
+//! something to send counts. Everybody else's backoff, also that of an empty queue, has then run down by the slots that passed after its own AIFSN, and goes
+//! on from there after the next idle AIFS. After each success and each collision a new backoff is drawn, whether or not there is more to send
+//! (post-backoff). Who comes to an empty line keeps what is left of that; has it run down, he draws anew while the medium is busy, and
+//! transmits at the next slot while it is idle. So much for the rules; the machine is told when packets come, and acts twice for each exchange.
+//!
+//! A packet is over at the end of its exchange, the acknowledgement included; what comes at that very moment finds the medium busy.
+
+use super::phy::{Phy, Profile};
+use super::{ContenderCounts, Medium, MediumKind, Over, Usage};
+use crate::link::contender::{AccessParameters, Contender};
+use crate::registry::{Element, Place, Recipe};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::streams::Stream;
+use crate::units::{BitRate, Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Parameters. What is not given is the profile's.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({ "profile": "802.11g", "retry_limit": 11 }))]
+#[schemars(example = json!({ "profile": "802.11b", "basic_rate": "1 Mbit/s", "rts_threshold": "500 bytes" }))]
+pub struct Edca {
+    /// The physical layer.
+    #[serde(default)]
+    pub profile: Profile,
+    /// A slot of the backoff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Span", extend("examples" = ["9 us"]))]
+    pub slot: Option<Span>,
+    /// Between the frames of an exchange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Span", extend("examples" = ["10 us"]))]
+    pub sifs: Option<Span>,
+    /// Preamble and header of the physical layer, in front of a data frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Span", extend("examples" = ["20 us"]))]
+    pub preamble: Option<Span>,
+    /// The same in front of ACK, RTS and CTS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Span", extend("examples" = ["20 us"]))]
+    pub control_preamble: Option<Span>,
+    /// A symbol, which is sent whole; at `"0 s"` bits are sent one by one, as ns-2 does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Span", extend("examples" = ["4 us"]))]
+    pub symbol: Option<Span>,
+    /// Bits of a frame besides its bytes: OFDM's service field and tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", extend("examples" = [22]))]
+    pub service_and_tail_bits: Option<u32>,
+    /// Silence that belongs to a frame, behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Span", extend("examples" = ["6 us"]))]
+    pub signal_extension: Option<Span>,
+    /// Of control frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BitRate", extend("examples" = ["6 Mbit/s"]))]
+    pub basic_rate: Option<BitRate>,
+    /// What a data frame has besides the packet: MAC header 24 bytes, FCS 4, LLC and SNAP 8. QoS control would be 2 more.
+    #[serde(default = "header")]
+    pub header: Bytes,
+    /// Of the MAC's acknowledgement.
+    #[serde(default = "ack_size")]
+    pub ack_size: Bytes,
+    /// How often a packet is sent again at most; 802.11's dot11ShortRetryLimit is 7.
+    #[serde(default = "retry_limit")]
+    pub retry_limit: u32,
+    /// Whether after a collision everybody waits as if it had been answered: the time of SIFS and an ACK belongs to it (EIFS).
+    #[serde(default = "yes")]
+    pub eifs: bool,
+    /// From this size on (header included) frames are preceded by RTS and CTS; never, if nothing is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bytes", extend("examples" = ["500 bytes"]))]
+    pub rts_threshold: Option<Bytes>,
+}
+
+fn header() -> Bytes {
+    Bytes(36)
+}
+fn ack_size() -> Bytes {
+    Bytes(14)
+}
+fn retry_limit() -> u32 {
+    7
+}
+fn yes() -> bool {
+    true
+}
+
+/// IEEE 802.11-2016 sections 9.3.1.2 and 9.3.1.3.
+const RTS_SIZE: Bytes = Bytes(20);
+const CTS_SIZE: Bytes = Bytes(14);
+
+impl Edca {
+    fn phy(&self) -> Phy {
+        let profile = self.profile.phy();
+        Phy {
+            slot: self.slot.unwrap_or(profile.slot),
+            sifs: self.sifs.unwrap_or(profile.sifs),
+            preamble: self.preamble.unwrap_or(profile.preamble),
+            control_preamble: self.control_preamble.unwrap_or(profile.control_preamble),
+            symbol: self.symbol.unwrap_or(profile.symbol),
+            service_and_tail_bits: self
+                .service_and_tail_bits
+                .unwrap_or(profile.service_and_tail_bits),
+            signal_extension: self.signal_extension.unwrap_or(profile.signal_extension),
+            basic_rate: self.basic_rate.unwrap_or(profile.basic_rate),
+            cw: profile.cw,
+        }
+    }
+
+    /// Writes down what is the profile's.
+    fn write_out(&mut self) {
+        let phy = self.phy();
+        self.slot = Some(phy.slot);
+        self.sifs = Some(phy.sifs);
+        self.preamble = Some(phy.preamble);
+        self.control_preamble = Some(phy.control_preamble);
+        self.symbol = Some(phy.symbol);
+        self.service_and_tail_bits = Some(phy.service_and_tail_bits);
+        self.signal_extension = Some(phy.signal_extension);
+        self.basic_rate = Some(phy.basic_rate);
+    }
+}
+
+impl Element<MediumKind> for Edca {
+    const NAME: &'static str = "edca";
+    const LABEL: &'static str = "802.11e cell";
+    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, everybody hears everybody, and only collisions lose frames.";
+    const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        if self.slot == Some(Span::ZERO) {
+            let remedy = "is no time to count in; write for example \"9 us\"";
+            return Err(Error::new("slot", &json!(self.slot), remedy));
+        }
+        if self.basic_rate == Some(BitRate::ZERO) {
+            let remedy = "never acknowledges; write for example \"6 Mbit/s\"";
+            return Err(Error::new("basic_rate", &json!(self.basic_rate), remedy));
+        }
+        self.write_out();
+        Ok(())
+    }
+}
+
+impl Recipe<MediumKind> for Edca {
+    fn build(&self, _: Place<'_>) -> Box<dyn Medium> {
+        Box::new(EdcaCell::new(self))
+    }
+}
+
+/// A cell in operation.
+#[derive(Debug)]
+struct EdcaCell {
+    parameters: Edca,
+    phy: Phy,
+    /// SIFS and an acknowledgement.
+    answer: Span,
+    stations: Vec<StationQueue>,
+    phase: Phase,
+    /// Since when the medium has been idle, last time.
+    idle_since: Time,
+    /// Up to the beginning of the phase.
+    used: Usage,
+    /// Who transmits, or would, but for a higher class of the same station.
+    transmitting: Vec<usize>,
+}
+
+/// What the medium does.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Nothing, until somebody transmits.
+    Idle { until: Time },
+    /// Carries an exchange that succeeds.
+    Success { begin: Time, until: Time },
+    /// Carries frames that destroy one another.
+    Collision { begin: Time, until: Time },
+}
+
+/// One queue of one station.
+#[derive(Debug)]
+struct StationQueue {
+    station: u32,
+    access: AccessParameters,
+    rate: BitRate,
+    stream: Stream,
+    backoff: u32,
+    cw: u32,
+    retries: u32,
+    head: Option<Head>,
+    /// Whether a higher class of its station goes first, while it is among those that transmit.
+    yields: bool,
+    counts: ContenderCounts,
+}
+
+/// What stands at the head of a line.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    size: Bytes,
+    since: Time,
+    /// In which slot it would be transmitted, after the medium has become idle.
+    slot: u64,
+}
+
+impl StationQueue {
+    fn draw(&mut self) {
+        self.backoff = (self.stream.uniform() * (f64::from(self.cw) + 1.0)) as u32;
+    }
+    fn slot(&self) -> u64 {
+        u64::from(self.access.aifsn) + u64::from(self.backoff)
+    }
+    /// The contention begins anew, for the packet behind.
+    fn begin_again(&mut self) {
+        (self.cw, self.retries) = (self.access.cw_min, 0);
+        self.draw();
+    }
+}
+
+impl EdcaCell {
+    fn new(parameters: &Edca) -> Self {
+        let phy = parameters.phy();
+        EdcaCell {
+            parameters: parameters.clone(),
+            phy,
+            answer: phy.sifs + phy.control(parameters.ack_size),
+            stations: Vec::new(),
+            phase: Phase::Idle { until: Time::NEVER },
+            idle_since: Time::ZERO,
+            used: Usage::default(),
+            transmitting: Vec::new(),
+        }
+    }
+
+    /// When that slot begins.
+    fn time_of(&self, slot: u64) -> Time {
+        self.idle_since + self.phy.sifs + self.phy.slot * slot
+    }
+
+    /// The first slot that begins at `now` or later.
+    fn slot_from(&self, now: Time) -> u64 {
+        let waited = now.since(self.idle_since + self.phy.sifs);
+        waited.as_nanos().div_ceil(self.phy.slot.as_nanos())
+    }
+
+    /// How long the data frame of a packet lasts, and what is sent first: that or RTS; up to the answer that is waited for.
+    fn frames(&self, size: Bytes, rate: BitRate) -> (Span, Option<Span>) {
+        let size = size + self.parameters.header;
+        let asks = self.parameters.rts_threshold.is_some_and(|least| size >= least);
+        let data = self.phy.data(size, rate);
+        (data, asks.then(|| self.phy.control(RTS_SIZE)))
+    }
+
+    /// How long an exchange lasts that succeeds.
+    fn exchange(&self, size: Bytes, rate: BitRate) -> Span {
+        let (data, request) = self.frames(size, rate);
+        let agreed = request.map_or(Span::ZERO, |request| {
+            request + self.phy.sifs + self.phy.control(CTS_SIZE) + self.phy.sifs
+        });
+        agreed + data + self.answer
+    }
+
+    /// How long what collides lasts.
+    fn first_frame(&self, size: Bytes, rate: BitRate) -> Span {
+        let (data, request) = self.frames(size, rate);
+        request.unwrap_or(data)
+    }
+
+    /// A packet is the head of its line from now on, to be transmitted in that slot if nobody comes first.
+    fn announce(&mut self, contender: usize, head: Head) {
+        self.stations[contender].head = Some(head);
+        if let Phase::Idle { until } = self.phase {
+            let until = until.min(self.time_of(head.slot));
+            self.phase = Phase::Idle { until };
+        }
+    }
+
+    /// The slot has come in which somebody transmits.
+    fn transmit(&mut self, begin: Time) {
+        let slot = self.slot_from(begin);
+        self.used.idle = self.used.idle + begin.since(self.idle_since);
+        self.transmitting.clear();
+        for (number, one) in self.stations.iter_mut().enumerate() {
+            if one.head.is_some_and(|head| head.slot == slot) {
+                self.transmitting.push(number);
+            } else {
+                let passed = slot.saturating_sub(one.access.aifsn.into());
+                one.backoff = u64::from(one.backoff).saturating_sub(passed) as u32;
+            }
+        }
+        self.resolve_within_stations();
+        let mut on_air = self
+            .transmitting
+            .iter()
+            .filter(|one| !self.stations[**one].yields);
+        let (first, second) = (on_air.next().copied(), on_air.next());
+        self.phase = match (first, second) {
+            (Some(only), None) => self.succeed(begin, only),
+            _ => self.collide(begin),
+        };
+    }
+
+    /// Of several queues of one station the highest class transmits, and of those the first; for the others it is a collision.
+    fn resolve_within_stations(&mut self) {
+        for &number in &self.transmitting {
+            let rank = |one: usize| (self.stations[one].access.aifsn, one);
+            let station = self.stations[number].station;
+            let yields = self
+                .transmitting
+                .iter()
+                .any(|&other| self.stations[other].station == station && rank(other) < rank(number));
+            self.stations[number].yields = yields;
+        }
+    }
+
+    fn succeed(&mut self, begin: Time, number: usize) -> Phase {
+        let StationQueue { head, rate, .. } = self.stations[number];
+        let exchange = head.map_or(Span::ZERO, |head| self.exchange(head.size, rate));
+        let counts = &mut self.stations[number].counts;
+        counts.airtime = counts.airtime + exchange;
+        Phase::Success {
+            begin,
+            until: begin + exchange,
+        }
+    }
+
+    fn collide(&mut self, begin: Time) -> Phase {
+        let mut longest = Span::ZERO;
+        for position in 0..self.transmitting.len() {
+            let number = self.transmitting[position];
+            let StationQueue {
+                head, rate, yields, ..
+            } = self.stations[number];
+            if let (Some(head), false) = (head, yields) {
+                let frame = self.first_frame(head.size, rate);
+                longest = longest.max(frame);
+                let counts = &mut self.stations[number].counts;
+                counts.airtime = counts.airtime + frame;
+            }
+        }
+        let waited = if self.parameters.eifs {
+            self.answer
+        } else {
+            Span::ZERO
+        };
+        Phase::Collision {
+            begin,
+            until: begin + longest + waited,
+        }
+    }
+
+    /// What was on the air has ended.
+    fn end(&mut self, succeeded: bool, until: Time, over: &mut Vec<Over>) {
+        self.idle_since = until;
+        for position in 0..self.transmitting.len() {
+            let contender = self.transmitting[position];
+            let one = &mut self.stations[contender];
+            if succeeded && !one.yields {
+                one.counts.successes += 1;
+                if let Some(head) = one.head.take() {
+                    one.counts.service.push(until.since(head.since));
+                }
+                one.begin_again();
+                over.push(Over {
+                    contender,
+                    sent: true,
+                });
+                continue;
+            }
+            if one.yields {
+                one.counts.internal_collisions += 1;
+            } else {
+                one.counts.collisions += 1;
+            }
+            one.retries += 1;
+            if one.retries <= self.parameters.retry_limit {
+                one.cw = one.cw.saturating_mul(2).saturating_add(1).min(one.access.cw_max);
+                one.draw();
+                continue;
+            }
+            one.counts.given_up += 1;
+            one.head = None;
+            one.begin_again();
+            over.push(Over {
+                contender,
+                sent: false,
+            });
+        }
+        self.count_down();
+    }
+
+    /// The medium is idle: whose turn it is if nothing more comes.
+    fn count_down(&mut self) {
+        let mut first = u64::MAX;
+        for one in &mut self.stations {
+            let slot = one.slot();
+            if let Some(head) = &mut one.head {
+                head.slot = slot;
+                first = first.min(slot);
+            }
+        }
+        let until = if first == u64::MAX {
+            Time::NEVER
+        } else {
+            self.time_of(first)
+        };
+        self.phase = Phase::Idle { until };
+    }
+}
+
+impl Medium for EdcaCell {
+    fn add(&mut self, station: u32, contender: &Contender, stream: Stream) -> Result<usize> {
+        let access = contender.parameters(self.phy.cw)?;
+        self.stations.push(StationQueue {
+            station,
+            access,
+            rate: contender.rate,
+            stream,
+            backoff: 0,
+            cw: access.cw_min,
+            retries: 0,
+            head: None,
+            yields: false,
+            counts: ContenderCounts::default(),
+        });
+        Ok(self.stations.len() - 1)
+    }
+
+    fn join(&mut self, now: Time, contender: usize, size: Bytes) {
+        let idle = matches!(self.phase, Phase::Idle { .. }) && now > self.idle_since;
+        let coming = if idle { self.slot_from(now) } else { 0 };
+        let one = &mut self.stations[contender];
+        if !idle && one.backoff == 0 {
+            one.draw();
+        }
+        let slot = one.slot().max(coming);
+        let since = now;
+        self.announce(contender, Head { size, since, slot });
+    }
+
+    fn follow(&mut self, now: Time, contender: usize, size: Bytes) {
+        let slot = self.stations[contender].slot();
+        let since = now;
+        self.announce(contender, Head { size, since, slot });
+    }
+
+    fn next(&self) -> Time {
+        match self.phase {
+            Phase::Idle { until } | Phase::Success { until, .. } | Phase::Collision { until, .. } => until,
+        }
+    }
+
+    fn proceed(&mut self, now: Time, over: &mut Vec<Over>) {
+        match self.phase {
+            _ if self.next() > now => {}
+            Phase::Idle { until } => self.transmit(until),
+            Phase::Success { begin, until } => {
+                self.used.success = self.used.success + until.since(begin);
+                self.used.successes += 1;
+                self.end(true, until, over);
+            }
+            Phase::Collision { begin, until } => {
+                self.used.collision = self.used.collision + until.since(begin);
+                self.used.collisions += 1;
+                self.end(false, until, over);
+            }
+        }
+    }
+
+    fn usage(&self, now: Time) -> Usage {
+        let mut usage = self.used;
+        let (part, begin) = match self.phase {
+            Phase::Idle { .. } => (&mut usage.idle, self.idle_since),
+            Phase::Success { begin, .. } => (&mut usage.success, begin),
+            Phase::Collision { begin, .. } => (&mut usage.collision, begin),
+        };
+        *part = *part + now.since(begin);
+        usage
+    }
+
+    fn counts(&self, contender: usize) -> ContenderCounts {
+        self.stations[contender].counts
+    }
+}
+
+#[cfg(test)]
+mod tests;

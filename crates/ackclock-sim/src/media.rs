@@ -1,0 +1,147 @@
+//! Shared media of a run: when they are woken, and what is written down of them.
+
+use crate::events::Wake;
+use crate::flow::Flow;
+use ackclock_core::medium::{ContenderCounts, Over, ServiceTimes};
+use ackclock_core::network::SharedMedium;
+use ackclock_core::result::{ContenderRow, MediumRow, Table};
+use ackclock_core::units::{Span, Time};
+
+/// A medium and when it is woken.
+#[derive(Debug)]
+pub struct Channel {
+    /// The medium.
+    pub shared: SharedMedium,
+    /// Its next wake-up.
+    pub wake: Wake,
+}
+
+impl Channel {
+    /// A medium that nobody wakes yet.
+    pub fn new(shared: SharedMedium) -> Self {
+        Channel {
+            shared,
+            wake: Wake::default(),
+        }
+    }
+
+    /// What each of its contenders has done.
+    fn counts(&self) -> impl Iterator<Item = ContenderCounts> {
+        (0..self.shared.contenders.len()).map(|contender| self.shared.medium.counts(contender))
+    }
+}
+
+/// The media of a run.
+#[derive(Debug, Default)]
+pub struct Media {
+    /// In the scenario's order.
+    pub channels: Vec<Channel>,
+    /// Room for what is over at a moment.
+    pub over: Vec<Over>,
+}
+
+impl Media {
+    /// Media that nobody wakes yet.
+    pub fn new(media: Vec<SharedMedium>) -> Self {
+        Media {
+            channels: media.into_iter().map(Channel::new).collect(),
+            over: Vec::new(),
+        }
+    }
+}
+
+/// The tables `media` and `contenders` in the making.
+#[derive(Debug)]
+pub struct MediaSeries {
+    point: i64,
+    replicate: i64,
+    /// By medium and contender, when the warm-up had ended.
+    warm: Vec<Vec<ServiceTimes>>,
+    table: Table,
+}
+
+impl MediaSeries {
+    /// No rows yet of these media; every row begins with `labels`.
+    pub fn new((point, replicate): (i64, i64), media: &[SharedMedium]) -> Self {
+        MediaSeries {
+            point,
+            replicate,
+            warm: media
+                .iter()
+                .map(|one| vec![ServiceTimes::default(); one.contenders.len()])
+                .collect(),
+            table: MediumRow::table(),
+        }
+    }
+
+    /// The warm-up has ended.
+    pub fn note_warm(&mut self, media: &Media) {
+        let served = |channel: &Channel| channel.counts().map(|counts| counts.service).collect();
+        self.warm = media.channels.iter().map(served).collect();
+    }
+
+    /// Appends a row of each medium.
+    pub fn write(&mut self, now: Time, media: &Media) {
+        for channel in &media.channels {
+            let usage = channel.shared.medium.usage(now);
+            let nanos = |span: Span| span.as_nanos() as i64;
+            let sum = |part: fn(&ContenderCounts) -> u64| {
+                channel.counts().map(|one| part(&one)).sum::<u64>() as i64
+            };
+            MediumRow {
+                point: self.point,
+                replicate: self.replicate,
+                medium: &channel.shared.name,
+                time_s: now.as_seconds(),
+                idle_ns: nanos(usage.idle),
+                success_ns: nanos(usage.success),
+                collision_ns: nanos(usage.collision),
+                successes: usage.successes as i64,
+                collisions: usage.collisions as i64,
+                attempts: sum(ContenderCounts::attempts),
+                internal_collisions: sum(|one| one.internal_collisions),
+                given_up: sum(|one| one.given_up),
+            }
+            .push(&mut self.table);
+        }
+    }
+
+    /// The rows of media, and one of each contender; nothing if there are no media. `groups` are the names of the flows.
+    pub fn finish(
+        self,
+        media: &Media,
+        flows: &[Flow],
+        groups: &[(String, &str)],
+    ) -> Vec<(&'static str, Table)> {
+        if media.channels.is_empty() {
+            return Vec::new();
+        }
+        let mut contenders = ContenderRow::table();
+        for (channel, warm) in media.channels.iter().zip(&self.warm) {
+            let all = channel.shared.contenders.iter().zip(channel.counts()).zip(warm);
+            for ((occupant, counts), warm) in all {
+                let owner = occupant.owner.map(|flow| &flows[flow as usize]);
+                let service = counts.service.since(warm);
+                ContenderRow {
+                    point: self.point,
+                    replicate: self.replicate,
+                    medium: &channel.shared.name,
+                    hop: &occupant.name,
+                    flow: owner.map_or("", |flow| &groups[flow.group as usize].0),
+                    instance: owner.map_or(0, |flow| flow.instance.into()),
+                    station: occupant.station.into(),
+                    attempts: counts.attempts() as i64,
+                    successes: counts.successes as i64,
+                    collisions: counts.collisions as i64,
+                    internal_collisions: counts.internal_collisions as i64,
+                    given_up: counts.given_up as i64,
+                    airtime_s: counts.airtime.as_seconds(),
+                    service_time_mean_s: service.mean_s(),
+                    service_time_sd_s: service.sd_s(),
+                }
+                .push(&mut contenders);
+            }
+        }
+        vec![("media", self.table), ("contenders", contenders)]
+    }
+}
