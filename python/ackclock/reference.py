@@ -73,9 +73,9 @@ KINDS = {
     "media": Kind(
         "Media",
         "medium",
-        "[[media]]",
-        "Written as an item of `[[media]]`, with a `name` that the links of the hops that contend for it give: those of kind "
-        "`contender`. Only a simulation has media.",
+        "media = [{}]",
+        "Written in the list `media`, or as an item `[[media]]`, each with a `name` of its own beside what is below: that is what "
+        "the links of the hops that contend for it give, those of kind `contender`. Only a simulation has media.",
     ),
     "feedback": Kind(
         "Feedback algorithms",

@@ -525,6 +525,72 @@ extra_delay = "10 ms"
     }
 
     #[test]
+    fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
+        let cell = TWO_GROUPS
+            .replace("[[hops]]\nname = \"access\"", "[[media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"")
+            .replace("name = \"bottleneck\"\nlink = { kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }", CONTENDERS)
+            .replace("route = [\"access\", \"bottleneck\"]", "route = [\"access\", \"data\", \"bottleneck\"]")
+            .replace("return = [\"bottleneck\"]", "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]");
+        let scenario = Scenario::from_tree(&tree::from_toml(&cell).unwrap(), &NoFiles).unwrap();
+        let network = build(&scenario, &Streams::new(scenario.seed, 0));
+        // One shared, then of each of two flows one on its way and two on the way back.
+        let contends: Vec<bool> = network.hops.iter().map(|hop| hop.seat().is_some()).collect();
+        assert_eq!(contends.iter().position(|one| !one), Some(7));
+        assert_eq!(network.routes.shared_hops(), 7);
+        let way = |flow, forward| -> Vec<usize> {
+            network
+                .routes
+                .way(flow, forward)
+                .filter_map(Stop::as_hop)
+                .collect()
+        };
+        assert_eq!((way(0, true), way(0, false)), (vec![7, 1, 0], vec![0, 2, 3, 8]));
+        assert_eq!((way(1, true), way(1, false)), (vec![9, 4, 0], vec![0, 5, 6, 10]));
+        let occupants = &network.media[0].contenders;
+        let told: Vec<_> = occupants
+            .iter()
+            .map(|one| (one.hop, &*one.name, one.owner, one.station))
+            .collect();
+        // Hops of an instance that name a station are one; the shared hop of that name is another.
+        let expected = [
+            (0, "bottleneck", None, 0),
+            (1, "data", Some(0), 1),
+            (2, "acks", Some(0), 2),
+            (3, "data", Some(0), 1),
+            (4, "data", Some(1), 3),
+            (5, "acks", Some(1), 4),
+            (6, "data", Some(1), 3),
+        ];
+        assert_eq!(told, expected);
+        for (number, one) in (0..).zip(occupants) {
+            let seat = network.hops[one.hop as usize].seat();
+            assert_eq!(
+                seat,
+                Some(Seat {
+                    medium: 0,
+                    contender: number
+                })
+            );
+        }
+        assert!(network.meters[0].is_none());
+    }
+
+    const CONTENDERS: &str = r#"name = "data"
+scope = "per_flow"
+link = { kind = "contender", medium = "cell", rate = "54 Mbit/s", station = "a" }
+queue = { kind = "droptail", limit = "unlimited" }
+
+[[hops]]
+name = "acks"
+scope = "per_flow"
+link = { kind = "contender", medium = "cell", rate = "54 Mbit/s" }
+queue = { kind = "droptail", limit = "unlimited" }
+
+[[hops]]
+name = "bottleneck"
+link = { kind = "contender", medium = "cell", rate = "54 Mbit/s", station = "a" }"#;
+
+    #[test]
     fn a_replicate_draws_its_own_numbers_and_always_the_same() {
         let starts = |replicate| network(replicate).1.instances;
         assert_eq!(starts(0), starts(0));

@@ -835,3 +835,114 @@ proptest! {
         }
     }
 }
+
+const CELL: &str = r#"
+schema = 1
+duration = "1 s"
+
+[[media]]
+name = "cell"
+kind = "edca"
+profile = "802.11b"
+slot = "9 us"
+
+[[hops]]
+name = "up"
+scope = "per_flow"
+link = { kind = "contender", medium = "cell", rate = "11 Mbit/s", cw_min = 7, cw_max = 7 }
+queue = { kind = "droptail", limit = "9 packets" }
+
+[[flows]]
+name = "talk"
+route = ["up"]
+transport = { kind = "udp", mss = "1000 bytes" }
+traffic = { kind = "cbr", rate = "64 kbit/s" }
+"#;
+
+#[test]
+fn a_medium_is_written_with_what_its_profile_says() {
+    let scenario = Scenario::from_toml(CELL, &["media.cell.sifs=16 us"], &NoFiles).unwrap();
+    let medium = &scenario.resolved["media"][0];
+    let given = [
+        ("name", json!("cell")),
+        ("kind", json!("edca")),
+        ("slot", json!("9 us")),
+        ("sifs", json!("16 us")),
+    ];
+    for (field, value) in given
+        .iter()
+        .chain(&[("preamble", json!("192 us")), ("retry_limit", json!(7))])
+    {
+        assert_eq!(medium[*field], *value, "{field}");
+    }
+    let again = Scenario::from_tree(&scenario.resolved, &NoFiles).unwrap();
+    assert_eq!(again.resolved, scenario.resolved);
+    // Who has no media writes nothing of them.
+    let without = Scenario::from_toml(
+        CELL,
+        &[
+            "media=[]",
+            "hops.up.link={ kind = \"constant\", rate = \"1 Mbit/s\" }",
+        ],
+        &NoFiles,
+    )
+    .unwrap();
+    assert!(without.resolved.get("media").is_none());
+}
+
+#[test]
+fn mistakes_in_media_and_contenders_name_field_value_and_remedy() {
+    for (assignment, message) in [
+        (
+            "media.cell.name=a.b",
+            r#"media.0.name: "a.b" is no name; leave out ".", "/", "," and "=""#,
+        ),
+        (
+            "media.cell.kind=token_ring",
+            r#"media.cell.kind: "token_ring" is no medium; write one of edca"#,
+        ),
+        (
+            "media.cell.profile=802.11x",
+            r#"media.cell.profile: "802.11x" is no choice; write one of 802.11g, 802.11b, 802.11a, 802.11n"#,
+        ),
+        (
+            "media.cell.retry_limit=-1",
+            "media.cell.retry_limit: -1 does not fit; write a whole number from 0",
+        ),
+        (
+            "media.cell.slot=0 s",
+            r#"media.cell.slot: "0 s" is no time to count in; write for example "9 us""#,
+        ),
+        (
+            "hops.up.link.medium=cel",
+            r#"hops.up.link.medium: "cel" names no medium; did you mean "cell"?"#,
+        ),
+        (
+            "media=[]",
+            r#"hops.up.link.medium: "cell" names no medium, and there are none; describe it under [[media]]"#,
+        ),
+        (
+            "hops.up.link.rate=0 bit/s",
+            r#"hops.up.link.rate: "0 bit/s" never sends; write for example "54 Mbit/s""#,
+        ),
+        (
+            "hops.up.link.aifsn=0",
+            "hops.up.link.aifsn: 0 is no number of slots to wait; write 1 to 15",
+        ),
+        (
+            "hops.up.link.cw_max=3",
+            "hops.up.link.cw_max: 3 is less than cw_min; write 7 or more",
+        ),
+        (
+            "hops.up.queue.limit=20 ms",
+            r#"hops.up.queue.limit: "20 ms" is a time, and nobody knows how long a contender will wait; write packets or bytes"#,
+        ),
+        (
+            "hops.up.link={ kind = \"feedback\", from = \"up\", algorithm = { kind = \"instcap\" }, delay = \"5 ms\", period = \"3 ms\" }",
+            r#"hops.up.link.from: "up" is a hop whose rate is fed back itself; name one whose rate is its own"#,
+        ),
+    ] {
+        let refused = Scenario::from_toml(CELL, &[assignment], &NoFiles).unwrap_err();
+        assert_eq!(refused.to_string(), message);
+    }
+}

@@ -126,7 +126,7 @@ fn a_cell() {
             private[0],
         ],
         &[
-            "hops.ap-data.impairments=[{ kind = \"iid_loss\", probability = \"5 %\" }, { kind = \"jitter\", distribution = { kind = \"uniform\", low = \"0 ms\", high = \"5 ms\" }, reordering = \"allowed\" }]",
+            "hops.ap-data.impairments=[{ kind = \"iid_loss\", probability = \"5 %\" }, { kind = \"jitter\", distribution = { kind = \"uniform\", maximum = \"5 ms\" }, reordering = \"allowed\" }]",
         ],
         &["flows.upload.route=[\"station-data\", \"station-data\", \"ap-data\", \"server\"]"],
     ] {

@@ -12,7 +12,8 @@ Everything is of one flow instance, and what it shares with others is said so.
   back.
 - **Bottleneck**: The hop of the data's way with the smallest share: its rate over the flow instances that cross it
   (an instance counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are
-  those of a constant link, the highest of a Markov or scheduled link; a trace does not count at all. Capacity and
+  those of a constant link, the highest of a Markov or scheduled link; a trace does not count at all. Where a hop of
+  the way contends for a medium, no bottleneck is known. Capacity and
   buffer are in full segments with headers. The buffer holds what may wait, without the packet being sent: one
   packet less than the queue's limit if the limit counts that one, what the link sends in that time if the limit is a
   time, and the most that a limit may become that moves.

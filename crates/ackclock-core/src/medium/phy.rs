@@ -7,17 +7,18 @@ use serde::{Deserialize, Serialize};
 /// Which physical layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
-    /// OFDM at 2.4 GHz with the short slot: nobody is near who only knows 802.11b.
+    /// OFDM at 2.4 GHz with the short slot, as nobody is near who only knows 802.11b: slot 9 us, SIFS 10 us, preamble 20 us, symbols of 4 us, 22 bits
+    /// of service and tail, 6 us of signal extension, control frames at 6 Mbit/s, contention windows 15 to 1023.
     #[default]
     #[serde(rename = "802.11g")]
     G,
-    /// DSSS with the long preamble.
+    /// DSSS with the long preamble: slot 20 us, SIFS 10 us, preamble 192 us, no symbols, control frames at 2 Mbit/s, contention windows 31 to 1023.
     #[serde(rename = "802.11b")]
     B,
-    /// OFDM at 5 GHz.
+    /// OFDM at 5 GHz: as 802.11g, but SIFS 16 us and no signal extension.
     #[serde(rename = "802.11a")]
     A,
-    /// OFDM at 2.4 GHz with 802.11n's mixed preamble in front of data, and neither aggregation nor block acknowledgement.
+    /// As 802.11g with 802.11n's mixed preamble of 36 us in front of data, and neither aggregation nor block acknowledgement: like 802.11n only in this.
     #[serde(rename = "802.11n")]
     N,
 }
