@@ -46,9 +46,9 @@ impl Metered {
     }
 
     fn go_on(&mut self, now: Time) {
-        let mean = |meter: &Box<dyn Link>| meter.mean_rate_within(self.until, now, MOST_CHANGES);
-        self.capacity_bytes +=
-            bit_per_s(self.meter.as_ref().and_then(mean)) / 8.0 * now.since(self.until).as_seconds();
+        let meter = self.meter.as_deref();
+        let mean = meter.and_then(|meter| meter.mean_rate_within(self.until, now, MOST_CHANGES));
+        self.capacity_bytes += bit_per_s(mean) / 8.0 * now.since(self.until).as_seconds();
         self.until = now;
     }
 }

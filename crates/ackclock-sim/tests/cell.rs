@@ -8,7 +8,7 @@ use ackclock_core::scenario::Scenario;
 use ackclock_sim::run::{Outcome, Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
-use common::{CELL, cells, scenario};
+use common::{CELL, DUMBBELL, cells, scenario};
 
 fn simulate(scenario: &Scenario, replicate: u32) -> Outcome<NoTrace> {
     let job = Job {
@@ -139,6 +139,15 @@ fn the_same_run_gives_the_same_bytes_and_another_replicate_others() {
     assert_ne!(tables(0), tables(1));
 }
 
+#[test]
+fn a_run_without_media_has_no_tables_of_them() {
+    let names = |outcome: &Outcome<NoTrace>| outcome.tables.iter().map(|one| one.0).collect::<Vec<_>>();
+    let without = simulate(&scenario(DUMBBELL, &["duration=\"2 s\""]), 0);
+    assert_eq!(names(&without), ["flows", "samples", "hops", "events"]);
+    let with = simulate(&scenario(CELL, &["duration=\"2 s\""]), 0);
+    assert_eq!(names(&with)[4..], ["media", "contenders"]);
+}
+
 /// Each contender draws from a stream of its own: another that sends nothing moves nobody's draw.
 #[test]
 fn a_contender_that_is_silent_changes_nothing_for_others() {
@@ -189,5 +198,33 @@ fn a_download_gets_what_the_study_reports() {
                 "{found} beside {expected}, {reading:?} {who}"
             );
         }
+    }
+}
+
+/// A queue that observes services is told how long each packet contended: eBDP holds 200 ms of them and 40 packets. The study's reproduction has limits of
+/// 382 packets alone and 72 beside ten uploads.
+#[test]
+fn a_limit_that_moves_follows_the_service_times() {
+    let adaptive = [
+        "duration=\"60 s\"",
+        "warmup=\"20 s\"",
+        "sample_interval=\"1 s\"",
+        "hops.ap-data.queue={ kind = \"ebdp\" }",
+    ];
+    for (who, expected, bound) in [(ALONE, 382.0, 5.0), (TEN, 72.0, 8.0)] {
+        let outcome = simulate(&scenario(CELL, &[&adaptive[..], &[who]].concat()), 0);
+        let rows = words(&outcome, "hops", "hop")
+            .into_iter()
+            .zip(numbers(&outcome, "hops", "limit_packets"));
+        let limits: Vec<f64> = rows
+            .filter(|row| row.0 == "ap-data")
+            .map(|row| *row.1)
+            .skip(20)
+            .collect();
+        let mean = limits.iter().sum::<f64>() / limits.len() as f64;
+        println!("{who}: {mean:.1}");
+        assert!((mean - expected).abs() < bound, "{mean}, {who}");
+        let served = numbers(&outcome, "contenders", "service_time_mean_s")[0];
+        assert!((0.2 / served + 40.0 - mean).abs() < bound, "{served}");
     }
 }

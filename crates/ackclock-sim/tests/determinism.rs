@@ -9,7 +9,7 @@ use ackclock_sim::batch::{Progress, run_all};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
-use common::{DUMBBELL, cells, scenario};
+use common::{CELL, DUMBBELL, cells, scenario};
 
 type Tables = Vec<(&'static str, Table)>;
 
@@ -35,14 +35,15 @@ fn column<'a>(tables: &'a Tables, table: &str, column: &str) -> &'a Column {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let scenario = lossy(&["replicates=7"]);
-    let points = [scenario.clone(), scenario];
+    let lossy = lossy(&["replicates=7"]);
+    let cell = scenario(CELL, &["replicates=2", "duration=\"3 s\""]);
+    let points = [lossy.clone(), lossy, cell];
     let run = |threads| -> Vec<_> {
         let outcomes = run_all(&jobs(&points), threads, &Progress::default(), |_, _| NoTrace);
         outcomes.iter().map(|outcome| cells(&outcome.tables)).collect()
     };
     let one = run(1);
-    assert_eq!(one.len(), 14);
+    assert_eq!(one.len(), 16);
     for threads in [2, 5] {
         assert!(one == run(threads), "{threads} threads");
     }
