@@ -14,15 +14,16 @@ from ackclock.scenario import Point, Scenario, ScenarioError, load
 from ackclock.ways import CaptureError, LackingError, emulate, measure, predict, replay, simulate, version
 
 if TYPE_CHECKING:
-    from ackclock.advice import advise_feedback
+    from ackclock.advice import advise_buffer, advise_feedback
     from ackclock.calibration import hold_active
     from ackclock.estimators import rate_estimates
     from ackclock.every_way import compare
     from ackclock.result import Result
 
 __all__ = [
-    "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_feedback", "compare",
-    "emulate", "hold_active", "load", "measure", "predict", "rate_estimates", "replay", "simulate", "version",
+    "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_buffer", "advise_feedback",
+    "compare", "emulate", "hold_active", "load", "measure", "predict", "rate_estimates", "replay", "simulate",
+    "version",
 ]  # fmt: skip
 
 __version__ = version()
@@ -34,6 +35,10 @@ def __getattr__(name: str) -> Any:
         from ackclock.result import Result
 
         return Result
+    if name == "advise_buffer":
+        from ackclock.advice import advise_buffer
+
+        return advise_buffer
     if name == "advise_feedback":
         from ackclock.advice import advise_feedback
 

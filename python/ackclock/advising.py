@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from ackclock.exits import Commands
-from ackclock.options import checked_time, json_option
+from ackclock.options import checked_time, json_option, read_scenario, scenario_options
 from ackclock.terminal import print_json, print_table
 
 if TYPE_CHECKING:
-    from ackclock.advice import FeedbackAdvice
+    from ackclock.advice import BufferAdvice, FeedbackAdvice
+    from ackclock.advice.buffer.confirmation import Confirmation
 
 __all__ = ["advise"]
 
@@ -22,6 +23,7 @@ def advise() -> None:
     \b
     Example:
       ackclock advise feedback traces/moving-link.csv --rtt 100ms
+      ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms
     """
 
 
@@ -137,3 +139,100 @@ def _print(advice: "FeedbackAdvice", output: Path | None, *, as_json: bool) -> N
         click.echo(paragraph)
     if output is not None:
         click.echo(f"\nresult: {output}; its page: ackclock report {output}")
+
+
+@advise.command()
+@scenario_options
+@click.option("--hop", metavar="NAME", help="Whose buffer. [default: the shared hop whose link is used most]")
+@click.option(
+    "--utilisation", metavar="SHARE",
+    help="The least share of time for which its link is to be busy. [default: 98 % if a long flow crosses it]",
+)  # fmt: skip
+@click.option("--p99-delay", metavar="TIME", help="The most that waiting there may take for 99 % of the time.")
+@click.option("--loss", metavar="SHARE", help="The largest share of packets that its queue may drop.")
+@click.option(
+    "--completion-p95", metavar="TIME", help="The most that 95 % of the finite transfers through it may take."
+)
+@click.option(
+    "--emulate", "emulated", is_flag=True,
+    help="Have the advised buffer, and the next smaller one, run by the kernel's own TCP, in real time.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="A folder for advice.json, the figure, and every run, from which the same command goes on. "
+    "[default: nothing is written]",
+)  # fmt: skip
+@json_option
+def buffer(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, hop: str | None,
+    utilisation: str | None, p99_delay: str | None, loss: str | None, completion_p95: str | None, emulated: bool,
+    output: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Say how small the buffer before a link may be.
+
+    SCENARIO has link, flows and round trips; the queue of its bottleneck is replaced by drop-tail queues of all sizes,
+    each simulated with the same seeds. The answer is the smallest that meets every target, with the interval in which
+    it is known to lie, what binds, and what rules of thumb would give; or that there is none, and what there is
+    instead, active queue management included.
+
+    \b
+    Example:
+      ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms -o out/buffer
+    """
+    from ackclock.folder import refuse_foreign_folder
+    from ackclock.progress import progress
+
+    read = read_scenario(scenario, assignments, seed, replicates)
+    from ackclock.advice import advise_buffer
+    from ackclock.advice.buffer.advise import ADVICE, RUNS
+    from ackclock.models import InputError
+
+    if output is not None:
+        refuse_foreign_folder(output, ADVICE)
+    try:
+        with progress("advise") as tell:
+            advice = advise_buffer(
+                read, hop=hop, utilisation=utilisation, p99_delay=p99_delay, loss=loss, completion_p95=completion_p95,
+                folder=output, progress=lambda words: tell(None, words),
+            )  # fmt: skip
+    except InputError as error:
+        raise click.UsageError(f"--{error.name}: {error.problem}") from None
+    confirmation = None
+    if emulated:
+        from ackclock.advice.buffer.confirmation import confirm
+
+        with progress("emulate") as tell:
+            confirmation = confirm(
+                advice, None if output is None else output / RUNS, lambda line: click.echo(line, err=True), tell
+            )  # fmt: skip
+    if advice.replicates == 1:
+        click.echo("warning: one replicate: means without an interval decide; set replicates = 5 or more", err=True)
+    _print_buffer(advice, confirmation, output, as_json=as_json)
+
+
+def _print_buffer(
+    advice: "BufferAdvice", confirmation: "Confirmation | None", output: Path | None, *, as_json: bool
+) -> None:
+    from ackclock.advice.buffer import words
+    from ackclock.folder import write_whole
+    from ackclock.summary import json_text
+
+    told = words.plain(advice, confirmation)
+    if output is not None:
+        from ackclock import plot
+
+        for form in ("svg", "png"):
+            plot.save(words.figure(advice), output / f"trade-off.{form}")
+        write_whole(output / "advice.json", json_text(told))
+    if as_json:
+        print_json(told)
+        return
+    print_table(words.title(advice), *words.cells(advice))
+    for paragraph in words.paragraphs(advice, confirmation):
+        click.echo()
+        click.echo(paragraph)
+    if output is not None:
+        figure = output / "trade-off.png"
+        click.echo(
+            f"\nfigure: {figure}; advice: {output / 'advice.json'}; of each run: ackclock report {output}/runs/…"
+        )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ackclock.result import Result
     from ackclock.scenario import Scenario
 
-__all__ = ["emulate", "has_captures", "known", "measure", "simulate"]
+__all__ = ["emulate", "has_captures", "keep", "known", "measure", "simulate"]
 
 Tell = Callable[[float], None]
 
@@ -41,6 +41,12 @@ def known(folder: Path, made_of: str) -> "Result | None":
 def has_captures(folder: Path) -> bool:
     """Whether the result in a folder has its captures."""
     return (folder / "pcap").is_dir()
+
+
+def keep(result: "Result", folder: Path, made_of: str) -> "Result":
+    """Writes a result that was made in memory into a folder, in place of the one that is there."""
+    result.save(folder)
+    return _marked(result, folder, made_of)
 
 
 def simulate(scenario: "Scenario", folder: Path, progress: Tell, *, captures: bool) -> "Result":

@@ -14,14 +14,15 @@ from ackclock.plot.captured import outstanding, rate_estimates, sequence
 from ackclock.plot.curves import Curve, curves
 from ackclock.plot.series import cwnd, is_known, loss_event_rate, queue, rtt, throughput
 from ackclock.plot.sweep import sweep, swept_axis
+from ackclock.plot.trade_off import Mark, Panel, trade_off
 from ackclock.plot.variation import variation
 from ackclock.plot.ways import figures_of_ways, over_time, swept
 from ackclock.result import Result
 
 __all__ = [
-    "FORMATS", "KINDS", "OVER_TIME", "Curve", "bursts", "curves", "cwnd", "figures", "figures_of_ways", "inline",
-    "loss_event_rate", "outstanding", "over_time", "queue", "rate_estimates", "render", "rtt", "save", "sequence",
-    "sweep", "swept", "swept_axis", "throughput", "variation",
+    "FORMATS", "KINDS", "OVER_TIME", "Curve", "Mark", "Panel", "bursts", "curves", "cwnd", "figures", "figures_of_ways",
+    "inline", "loss_event_rate", "outstanding", "over_time", "queue", "rate_estimates", "render", "rtt", "save",
+    "sequence", "sweep", "swept", "swept_axis", "throughput", "trade_off", "variation",
 ]  # fmt: skip
 
 # By name, in the order of a report.

@@ -1,0 +1,357 @@
+"""How big must a buffer be? A scenario and targets in, the smallest drop-tail buffer that meets them out."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, isfinite, isnan
+from pathlib import Path
+from typing import Any
+
+from ackclock import quantity
+from ackclock.advice.buffer import aqm, models
+from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rules
+from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, UNDECIDED, Target, finite_flows
+from ackclock.advice.buffer.search import RESOLUTION, Stretch, stretch
+from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
+from ackclock.models import InputError
+from ackclock.result import Result
+from ackclock.scenario import Scenario, ScenarioError
+from ackclock.summary import json_text
+
+__all__ = ["ADVICE", "RUNS", "SCHEMA", "BufferAdvice", "advise_buffer"]
+
+#: Of advice.json; changes with its shape.
+SCHEMA = 1
+
+#: The folder of the runs within that of the advice.
+RUNS = "runs"
+
+#: What a folder of this advice may hold.
+ADVICE = Contents(
+    "advice about a buffer",
+    "advice.json",
+    re.compile(rf"advice\.json|trade-off\.(svg|png)|{RUNS}(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"),
+)
+
+#: Of the time for which the link is busy, unless told otherwise, where a long flow crosses it.
+UTILISATION = 0.98
+
+# The curve begins at so small a part of the bandwidth-delay product, or where all that wants a larger buffer is met
+# already, and ends at so many of it: rules and saw-tooths lie between. Chosen here.
+_LEAST_PART, _MOST_PRODUCTS = 1 / 64, 2.0
+
+# Where a target is not met even there, it goes on to so many products at most. Chosen here: far beyond every rule.
+_FARTHEST_PRODUCTS = 32.0
+
+# So far beyond the delay that is allowed the curve shows what a larger buffer costs.
+_BEYOND_DELAY = 1.5
+
+# Without any flow under a control there is no product: packets. Chosen here.
+_NO_PRODUCT = 64.0
+
+# A size that meets each target alone may miss one together with others, as nothing is quite monotone: so many of the
+# next ones are tried.
+_STEPS = 8
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What one target alone asks for.
+
+    Attributes:
+        target: Which.
+        sizes: The buffers that meet it; None if none of those tried does.
+        best: The buffer that comes nearest, of those tried.
+    """
+
+    target: Target
+    sizes: Stretch | None
+    best: Outcome
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A rule of thumb, and what became of it.
+
+    Attributes:
+        rule: Which.
+        outcome: With its buffer.
+    """
+
+    rule: Rule
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class BufferAdvice:
+    """The advice and what it comes from.
+
+    Attributes:
+        hop: Whose buffer it is.
+        targets: What was asked for.
+        answer: The smallest buffer that was shown to meet all targets; None if none was.
+        below: The next smaller buffer that was tried, which was not shown to.
+        known_from: At least one target is missed for certain up to the packet before; with the answer's size the
+            interval in which the smallest buffer lies.
+        largest: The largest buffer that meets all targets; None if there is no answer, or no end was found.
+        binding: The target that the next smaller buffer does not meet.
+        status: `found`; `infeasible` if no drop-tail buffer can meet all targets; `undecided` if some may.
+        alone: Each target by itself.
+        curve: Drop-tail buffers of the trade-off curve, ascending: its grid, the answer and the next smaller one.
+        every: All that was simulated, drop-tail buffers by size first.
+        rules: Of thumb.
+        present: The queue as the scenario has it.
+        models: What models say.
+        alternatives: Of active queue management, if it was looked for: of each kind the setting that meets all targets,
+            or comes nearest.
+        replicates: In a batch.
+        name: The scenario's.
+        trials: Where all of it was simulated.
+    """
+
+    hop: Bottleneck
+    targets: tuple[Target, ...]
+    answer: Outcome | None
+    below: Outcome | None
+    known_from: int | None
+    largest: int | None
+    binding: Target | None
+    status: str
+    alone: tuple[Alone, ...]
+    curve: tuple[Outcome, ...]
+    every: tuple[Outcome, ...]
+    rules: tuple[Tried, ...]
+    present: Outcome
+    models: tuple[models.Says, ...]
+    alternatives: tuple[Outcome, ...]
+    replicates: int
+    name: str
+    trials: Trials
+
+
+def advise_buffer(
+    scenario: Scenario,
+    *,
+    hop: str | None = None,
+    utilisation: str | float | None = None,
+    p99_delay: str | None = None,
+    loss: str | float | None = None,
+    completion_p95: str | None = None,
+    folder: str | Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> BufferAdvice:
+    """Says how small a drop-tail buffer may be.
+
+    Args:
+        scenario: Link, flows and round trips; without a sweep. Its replicates are a batch, of which up to four decide.
+        hop: Whose buffer is searched; by default that of the shared hop whose link is used most.
+        utilisation: The least share of time for which its link is to be busy, `"98 %"`; by default that if a long flow
+            crosses the hop, and none otherwise.
+        p99_delay: The most that waiting may take for 99 % of the time, `"20 ms"`.
+        loss: The largest share of packets that the queue may drop, `"0.1 %"`.
+        completion_p95: The most that 95 % of finite transfers may take, `"2 s"`.
+        folder: Where runs are kept, in `RUNS`, so that an interrupted search goes on; by default nowhere.
+        progress: Is told what is being run, about ten times a second.
+
+    Returns:
+        The advice.
+
+    Raises:
+        ScenarioError: Bad input; one line.
+        InputError: A target cannot be met, whatever the buffer, or is none.
+        FileExistsError: There is something in the folder that is not ackclock's.
+    """
+    given = {
+        "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss, "completion_p95_s": completion_p95,
+    }  # fmt: skip
+    targets = {name: _target(name, written) for name, written in given.items() if written is not None}
+    points = scenario.expand()
+    if len(points) != 1:
+        raise ScenarioError(f"sweep: has {len(points)} points, and a buffer is sized for one; give a scenario without")
+    scenario = points[0].scenario
+    tree = scenario.resolve().tree
+    runs = Runs(None if folder is None else Path(folder) / RUNS, progress or (lambda _words: None))
+    present, _ = runs.result(scenario, "the scenario as it is", keep=False)
+    found = bottleneck(present, hop)
+    if utilisation is None and found.long_flows > 0:
+        targets["utilisation"] = Target(MEASURES["utilisation"], UTILISATION)
+    asked = tuple(targets[name] for name in MEASURES if name in targets)
+    _refuse(asked, found, present)
+    if folder is not None:
+        prepare(Path(folder))
+    return _advised(Trials(scenario, int(tree["seed"]), found, runs), asked, tree)
+
+
+def prepare(folder: Path) -> None:
+    """Makes a folder for advice, unless it is there; what was advised before goes, its runs are used.
+
+    Raises:
+        OSError: It cannot be written to, or holds what is not ours.
+    """
+    refuse_foreign_folder(folder, ADVICE)
+    refuse_unwritable_folder(folder / ADVICE.mark)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / ADVICE.mark, json_text({"schema": SCHEMA}))
+
+
+_READ: dict[str, tuple[str, Callable[[Any], float]]] = {
+    "utilisation": ("98 %", quantity.share),
+    "delay_p99_s": ("20 ms", quantity.seconds),
+    "loss": ("0.1 %", quantity.share),
+    "completion_p95_s": ("2 s", quantity.seconds),
+}
+
+
+def _target(name: str, written: str | float) -> Target:
+    """One target, refused if no buffer could ever meet it."""
+    measure = MEASURES[name]
+    example, read = _READ[name]
+    option = measure.option.removeprefix("--")
+    try:
+        bound = read(written)
+    except ValueError:
+        raise InputError(option, f'"{written}" will not do; write for example "{example}"') from None
+    if name == "utilisation" and bound > 1:
+        raise InputError(option, f'"{written}" is more than a link can be used; write 100 % at most')
+    if name == "loss" and not 0 <= bound < 1:
+        raise InputError(option, f'"{written}" is no share to be lost; write for example "{example}"')
+    if name != "loss" and bound <= 0:
+        raise InputError(option, f'"{written}" must be more than nothing; write for example "{example}"')
+    return Target(measure, bound)
+
+
+def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> None:
+    """Refuses targets that say nothing, or contradict the scenario on their face."""
+    if not targets:
+        options = ", ".join(one.option for one in MEASURES.values())
+        raise ScenarioError(f"targets: there is none, as no long flow crosses {hop.name}; give one of {options}")
+    bounds = {target.measure.name: target.bound for target in targets}
+    scenario = present.points[0]["scenario"]
+    if bounds.get("delay_p99_s", hop.packet_s) < hop.packet_s:
+        takes = quantity.shown(hop.packet_s, "s")
+        raise InputError("p99-delay", f"is less than the {takes} that one packet takes at {hop.name}; allow more")
+    measured = quantity.seconds(scenario["duration"]) - quantity.seconds(scenario["warmup"])
+    samples = measured / quantity.seconds(scenario["sample_interval"])
+    if "delay_p99_s" in bounds and samples < FEWEST_SAMPLES:
+        problem = f"{samples:.0f} samples tell no 99 % quantile; shorten sample_interval, {FEWEST_SAMPLES} at least"
+        raise ScenarioError(f"sample_interval: {problem}")
+    if "completion_p95_s" in bounds:
+        names = finite_flows(scenario, hop.name)
+        if not names:
+            raise InputError("completion-p95", f"no finite transfer crosses {hop.name}; leave it out, or add one")
+        least = min((path.propagation_s / 2 for path in hop.paths if path.flow in names), default=0.0)
+        if bounds["completion_p95_s"] <= least:
+            half = quantity.shown(least, "s")
+            raise InputError("completion-p95", f"is no more than the {half} of the way to the receiver; allow more")
+
+
+def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object]) -> BufferAdvice:
+    hop, of = trials.hop, droptail(trials.hop)
+    present = trials.outcome(Setting("the queue as it is", None))
+    thumb = rules(hop)
+    said = models.asked(hop, targets)
+    sizes = _sizes(trials, targets, [rule.packets for rule in thumb] + [one.packets for one in said if one.packets])
+    alone = tuple(_alone(trials, target, sizes) for target in targets)
+    answer, status, known_from = _smallest(trials, targets, alone)
+    tried = tuple(Tried(rule, trials.outcome(of(rule.packets))) for rule in thumb)
+    tails = sorted(_droptails(trials), key=lambda one: one.setting.size)
+    below = None
+    if answer is not None:
+        below = next((one for one in reversed(tails) if one.setting.size < answer.setting.size), None)
+    wanted = {*sizes, *(one.setting.size for one in (answer, below) if one is not None)}
+    curve = tuple(one for one in tails if one.setting.size in wanted)
+    alternatives: tuple[Outcome, ...] = ()
+    if answer is None or not hop.is_droptail:
+        alternatives = aqm.alternatives(trials, targets, max(sizes))
+    others = [one for one in trials.every() if one not in tails]
+    return BufferAdvice(
+        hop, targets, answer, below, known_from, None if answer is None else _largest(alone),
+        _binding(below, targets), status, alone, curve, (*tails, *others), tried, present,
+        tuple(one.at(hop, answer.setting.size) if answer else one for one in said), alternatives,
+        int(str(tree["replicates"])), str(tree["name"]), trials,
+    )  # fmt: skip
+
+
+def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> list[int]:
+    """The grid of the curve, ascending: doublings around what rules and models name, until the ends are clear."""
+    hop, of = trials.hop, droptail(trials.hop)
+    product = hop.bdp_packets if isfinite(hop.bdp_packets) and hop.bdp_packets > 1 else _NO_PRODUCT
+    farthest = ceil(_FARTHEST_PRODUCTS * product)
+    delay = next((one.bound for one in targets if one.measure.name == "delay_p99_s"), 0.0)
+    top = ceil(max(_MOST_PRODUCTS * product, min(_BEYOND_DELAY * delay / hop.packet_s, farthest), *named, 4))
+    bottom = max(1, int(_LEAST_PART * product))
+    sizes = [bottom]
+    while sizes[-1] * 2 < top:
+        sizes.append(sizes[-1] * 2)
+    sizes.append(top)
+    growing = [one for one in targets if one.measure.name != "delay_p99_s"]
+
+    def open_at(size: int, *, met: bool) -> bool:
+        return any((trials.judge(of(size), one) == MET) is met for one in growing)
+
+    while sizes[0] > 1 and growing and not open_at(sizes[0], met=False):
+        sizes.insert(0, max(1, sizes[0] // 2))
+    while sizes[-1] < farthest and open_at(sizes[-1], met=False) and _overflows(trials, of(sizes[-1])):
+        sizes.append(min(sizes[-1] * 2, farthest))
+    return sorted({*sizes, *(one for one in named if sizes[0] < one < sizes[-1])})
+
+
+def _overflows(trials: Trials, setting: Setting) -> bool:
+    """Whether a queue ever drops: one that does not is as good as a larger one, to the packet."""
+    return bool(trials.outcome(setting).found["loss"].mean > 0)
+
+
+def _alone(trials: Trials, target: Target, sizes: list[int]) -> Alone:
+    of = droptail(trials.hop)
+    found = stretch(sizes, lambda size: trials.judge(of(size), target))
+    sign = -1.0 if target.measure.at_least else 1.0
+
+    def far(one: Outcome) -> tuple[float, int]:
+        mean = sign * one.found[target.measure.name].mean
+        return (float("inf") if isnan(mean) else mean), one.setting.size
+
+    return Alone(target, found, min(_droptails(trials), key=far))
+
+
+def _smallest(
+    trials: Trials, targets: tuple[Target, ...], alone: tuple[Alone, ...]
+) -> tuple[Outcome | None, str, int | None]:
+    """The smallest buffer that meets every target, whether there is one, and from where on it may lie."""
+    stretches = [one.sizes for one in alone]
+    possible = [one for one in stretches if one is not None]
+    if len(possible) < len(stretches):
+        never = [one.target for one in alone if one.sizes is None]
+        perhaps = all(any(one.judge(target) == UNDECIDED for one in _droptails(trials)) for target in never)
+        return None, "undecided" if perhaps else "infeasible", None
+    # Up to the first every target has a size that misses it for certain, and so from the other on.
+    surely_missed = max((one.low.missed or 0) for one in possible)
+    missed_again = min((one.high.missed for one in possible if one.high and one.high.missed), default=None)
+    of, size = droptail(trials.hop), max(one.low.met for one in possible)
+    most = min((one.high.met for one in possible if one.high), default=None)
+    for _ in range(_STEPS):
+        if most is not None and size > most:
+            break
+        if all(trials.judge(of(size), target) == MET for target in targets):
+            return trials.outcome(of(size)), "found", surely_missed + 1
+        size = max(size + 1, round(size * RESOLUTION))
+    if missed_again is None or surely_missed + 1 < missed_again:
+        return None, "undecided", surely_missed + 1
+    return None, "infeasible", None
+
+
+def _largest(alone: tuple[Alone, ...]) -> int | None:
+    return min((one.sizes.high.met for one in alone if one.sizes and one.sizes.high), default=None)
+
+
+def _binding(below: Outcome | None, targets: tuple[Target, ...]) -> Target | None:
+    """The target that the next smaller buffer is furthest from meeting."""
+    if below is None:
+        return None
+    order = {"missed": 0, "undecided": 1}
+    failing = [one for one in targets if below.judge(one) != MET]
+    return min(failing, key=lambda one: order[below.judge(one)], default=None)
+
+
+def _droptails(trials: Trials) -> list[Outcome]:
+    return [one for one in trials.every() if one.setting.size and (one.setting.queue or {}).get("kind") == "droptail"]

@@ -1,0 +1,96 @@
+"""Active queue management that meets what no drop-tail buffer does: Adaptive RED, the same with ECN, RED.
+
+Each is searched over what it aims at, in packets, by doublings and between the two of them where one side wants more
+and the other less. The limit only bounds bursts, and is that of the largest drop-tail buffer tried.
+"""
+
+from itertools import pairwise
+from math import isnan, sqrt
+
+from ackclock.advice.buffer.measures import MET, Target
+from ackclock.advice.buffer.trials import Discipline, Outcome, Setting, Trials, adaptive_red, red
+
+__all__ = ["alternatives"]
+
+# Smaller aims are all the same to Adaptive RED, whose lower threshold is five packets at least.
+_LEAST_AIM = 10
+
+# So often it is looked between two neighbours. Chosen here: a sixteenth of a doubling.
+_LOOKS = 4
+
+
+def alternatives(trials: Trials, targets: tuple[Target, ...], limit: int) -> tuple[Outcome, ...]:
+    """Of each kind the setting that meets all targets, or comes nearest; no further kind once one meets all.
+
+    Args:
+        trials: Where they are tried.
+        targets: What is wanted.
+        limit: What may wait at most, in packets.
+    """
+    found: list[Outcome] = []
+    for kind in _kinds(trials, limit):
+        found.append(_best(trials, kind, targets, limit))
+        if found[-1].meets_all(targets):
+            break
+    return tuple(found)
+
+
+def _kinds(trials: Trials, limit: int) -> list[Discipline]:
+    kinds = [adaptive_red(trials.hop, limit, ecn=False)]
+    if any(path.transport == "tcp" for path in trials.hop.paths):
+        kinds.append(adaptive_red(trials.hop, limit, ecn=True))
+    return [*kinds, red(trials.hop, limit)]
+
+
+def _best(trials: Trials, kind: Discipline, targets: tuple[Target, ...], limit: int) -> Outcome:
+    sizes = [_LEAST_AIM]
+    while sizes[-1] * 2 <= max(limit // 2, _LEAST_AIM):
+        sizes.append(sizes[-1] * 2)
+    tried = [kind(size) for size in sizes]
+    for setting in tried:
+        if _meets(trials, setting, targets):
+            return trials.outcome(setting)
+    for low, high in pairwise(tried):
+        # The one keeps the queue too short for some target, the other too long for another.
+        if set(_misses(trials, low, targets)).isdisjoint(_misses(trials, high, targets)):
+            tried = [*tried, *_between(trials, kind, low.size, high.size, targets)]
+            if _meets(trials, tried[-1], targets):
+                return trials.outcome(tried[-1])
+    return min((trials.outcome(setting) for setting in tried), key=lambda one: _distance(one, targets))
+
+
+def _between(trials: Trials, kind: Discipline, low: int, high: int, targets: tuple[Target, ...]) -> list[Setting]:
+    """What is tried between two aims; the last of them is the one that meets, if one does."""
+    wants_more = set(_misses(trials, kind(low), targets))
+    tried = []
+    for _ in range(_LOOKS):
+        middle = round(sqrt(low * high))
+        if middle in (low, high):
+            break
+        tried.append(kind(middle))
+        if _meets(trials, tried[-1], targets):
+            break
+        if wants_more & set(_misses(trials, tried[-1], targets)):
+            low = middle
+        else:
+            high = middle
+    return tried
+
+
+def _meets(trials: Trials, setting: Setting, targets: tuple[Target, ...]) -> bool:
+    return all(trials.judge(setting, target) == MET for target in targets)
+
+
+def _misses(trials: Trials, setting: Setting, targets: tuple[Target, ...]) -> list[str]:
+    return [target.measure.name for target in targets if trials.outcome(setting).judge(target) != MET]
+
+
+def _distance(one: Outcome, targets: tuple[Target, ...]) -> float:
+    """How far the worst of its means is from its target, as a share of it, or of what may be idle of a link."""
+    worst = 0.0
+    for target in targets:
+        mean = one.found[target.measure.name].mean
+        off = target.bound - mean if target.measure.at_least else mean - target.bound
+        scale = max(1 - target.bound, 1e-3) if target.measure.at_least else max(target.bound, 1e-6)
+        worst = max(worst, float("inf") if isnan(off) else off / scale)
+    return worst

@@ -1,0 +1,151 @@
+"""The hop whose buffer is asked about: its rate, what a packet is, who crosses it; and what rules of thumb give it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isnan, sqrt
+from typing import Any
+
+import numpy as np
+
+from ackclock import quantity
+from ackclock.advice.buffer.measures import mean_rate, values
+from ackclock.models import FlowPath, flow_path
+from ackclock.models.hstcp_response import decrease
+from ackclock.result import Result
+from ackclock.scenario import ScenarioError
+
+__all__ = ["Bottleneck", "Rule", "bottleneck", "rules"]
+
+_KEPT_BY_WINDOW = "highspeed"
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The hop that is asked about.
+
+    Attributes:
+        name: Its name.
+        queue: As the resolved scenario has it.
+        rate_bit_per_s: What its link can send, on the mean over the measured time.
+        is_steady: Whether that is its rate at every moment.
+        packet_bytes: The largest full packet that crosses it, headers included.
+        paths: Of the flows under a control that cross it.
+    """
+
+    name: str
+    queue: dict[str, Any]
+    rate_bit_per_s: float
+    is_steady: bool
+    packet_bytes: float
+    paths: tuple[FlowPath, ...]
+
+    @property
+    def packet_s(self) -> float:
+        """How long a full packet takes at the mean rate."""
+        return self.packet_bytes * 8 / self.rate_bit_per_s
+
+    @property
+    def is_droptail(self) -> bool:
+        """Whether its queue is drop-tail as the scenario has it."""
+        return bool(self.queue["kind"] == "droptail")
+
+    @property
+    def long_flows(self) -> int:
+        """Flow instances with always something to send."""
+        return sum(path.instances or 0 for path in self.paths if path.is_greedy)
+
+    @property
+    def round_trip_s(self) -> float:
+        """Mean base round-trip time of the long flows, of all flows if there are none; not a number of no flow."""
+        chosen = [path for path in self.paths if path.is_greedy] or list(self.paths)
+        weights = [path.instances or 1 for path in chosen]
+        return float(np.average([path.round_trip_s for path in chosen], weights=weights)) if chosen else float("nan")
+
+    @property
+    def bdp_packets(self) -> float:
+        """Bandwidth-delay product."""
+        return self.round_trip_s / self.packet_s
+
+    def present_packets(self) -> float | None:
+        """What may wait there as the scenario has it; None for no limit."""
+        if self.queue.get("limit", "unlimited") == "unlimited":
+            return None
+        limit = quantity.parse(self.queue["limit"])
+        in_packets = {"packets": 1.0, "bytes": 1 / self.packet_bytes, "s": 1 / self.packet_s}
+        return limit.amount * in_packets[limit.base]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of thumb.
+
+    Attributes:
+        name: In tables.
+        says: Where it comes from.
+        packets: What it gives.
+    """
+
+    name: str
+    says: str
+    packets: int
+
+
+def bottleneck(present: Result, name: str | None) -> Bottleneck:
+    """The hop of that name, by default the one on data's ways whose link is used most.
+
+    Args:
+        present: A simulation of the scenario as it is.
+        name: Of the hop; None for that.
+
+    Raises:
+        ScenarioError: There is no such hop, none whose queue is shared, or its link has no mean rate.
+    """
+    scenario = present.points[0]["scenario"]
+    shared = [hop["name"] for hop in scenario["hops"] if hop["scope"] == "shared"]
+    crossed = [hop for hop in shared if any(hop in flow["route"] for flow in scenario["flows"])]
+    if not crossed:
+        raise ScenarioError("hops: no queue is shared by what crosses it; give a hop on a way of data scope = shared")
+    if name is not None and name not in crossed:
+        raise ScenarioError(f'--hop: "{name}" is no shared hop on a way of data; write one of {", ".join(crossed)}')
+    used = {hop: float(np.mean(list(values(present, hop)["utilisation"].values()))) for hop in crossed}
+    chosen = name or max(crossed, key=lambda hop: -1.0 if isnan(used[hop]) else used[hop])
+    rate = mean_rate(present, chosen)
+    if isnan(rate) or rate <= 0:
+        raise ScenarioError(f"hops.{chosen}.link: has no mean rate to size a buffer by; name another hop with --hop")
+    crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
+    hop = next(one for one in scenario["hops"] if one["name"] == chosen)
+    sizes = [sum(quantity.data_bytes(flow["transport"][part]) for part in ("mss", "header")) for flow in crossing]
+    paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control)
+    return Bottleneck(chosen, hop["queue"], rate, hop["link"]["kind"] == "constant", max(sizes), paths)
+
+
+def rules(hop: Bottleneck) -> list[Rule]:
+    """The rules of thumb for the flows that cross a hop; none if no flow there has a control."""
+    bdp = hop.bdp_packets
+    if isnan(bdp):
+        return []
+    found = [Rule("BDP", "one bandwidth-delay product (Villamizar and Song 1994)", _whole(bdp))]
+    for controls, kept in _kept(hop):
+        says = f"BDP (1 - β)/β: one saw-tooth of {controls}, which keeps {kept:.3g} of its window, just fills the link"
+        found.append(Rule(f"BDP(1-β)/β, {controls}", says, _whole(bdp * (1 - kept) / kept)))
+    if hop.long_flows > 1:
+        says = f"BDP/√n of {hop.long_flows} long flows (Appenzeller, Keslassy and McKeown 2004)"
+        found.append(Rule("BDP/√n", says, _whole(bdp / sqrt(hop.long_flows))))
+    return found
+
+
+def _kept(hop: Bottleneck) -> Iterator[tuple[str, float]]:
+    """What controls of long flows keep of their window at a loss, those that keep the same together."""
+    by_kept: dict[float, list[str]] = {}
+    for path in hop.paths:
+        if path.is_greedy and path.transport == "tcp" and (path.is_aimd or path.control in ("cubic", _KEPT_BY_WINDOW)):
+            kept = path.kept_share
+            if path.control == _KEPT_BY_WINDOW:
+                kept = 1 - float(decrease(np.asarray(max(path.share_segments, 1.0))))
+            by_kept.setdefault(round(kept, 3), []).append(path.control)
+    for kept, controls in by_kept.items():
+        yield " and ".join(dict.fromkeys(controls)), kept
+
+
+def _whole(packets: float) -> int:
+    return max(1, round(packets))

@@ -1,0 +1,89 @@
+"""The advised buffer, and the next smaller one that was tried, emulated with the kernel's own TCP."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock import address, kept
+from ackclock.advice.buffer.advise import BufferAdvice
+from ackclock.advice.buffer.measures import intervals, values
+from ackclock.advice.buffer.trials import Outcome, Setting
+from ackclock.real_time import lasts_s
+from ackclock.result import Result
+from ackclock.scenario import Scenario, ScenarioError
+from ackclock.ways import LackingError
+
+__all__ = ["Confirmation", "confirm"]
+
+Tell = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What emulation says of the advice.
+
+    Attributes:
+        outcomes: Of the advised buffer and of the next smaller one, without runs that are not to be trusted.
+        untrusted: How many runs those are.
+        why: Why there is no outcome; empty if there is one.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    untrusted: int
+    why: str
+
+
+def confirm(
+    advice: BufferAdvice, folder: str | Path | None, announce: Callable[[str], None], tell: Tell
+) -> Confirmation:
+    """Emulates in real time; a machine that cannot says why.
+
+    Args:
+        advice: What is to be confirmed.
+        folder: Where results are kept; None for nowhere.
+        announce: Is told what takes real time.
+        tell: Is told the share done.
+
+    Raises:
+        KeyboardInterrupt: Interrupted; what had ended before is kept.
+    """
+    if advice.answer is None:
+        return Confirmation((), 0, "there is no buffer to confirm")
+    settings = [one.setting for one in (advice.answer, advice.below) if one is not None]
+    runs = [(setting, advice.trials.with_queue(setting)) for setting in settings]
+    words = " and ".join(setting.label for setting in settings)
+    announce(f"emulate: {words}, {sum(lasts_s(scenario) for _, scenario in runs):g} s of real time and some more")
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
+        place = Path(scratch) if folder is None else Path(folder)
+        outcomes, untrusted = [], 0
+        try:
+            for position, (setting, scenario) in enumerate(runs):
+                result, name = _emulated(scenario, place, _part(tell, position, len(runs)))
+                untrusted += len(result.untrusted)
+                outcomes.append(_outcome(setting, result, advice.hop.name, name))
+        except (LackingError, ScenarioError) as error:
+            return Confirmation((), 0, str(error))
+    return Confirmation(tuple(outcomes), untrusted, "")
+
+
+def _part(tell: Tell, position: int, parts: int) -> Tell:
+    return lambda share: tell((position + share) / parts)
+
+
+def _emulated(scenario: Scenario, place: Path, tell: Tell) -> tuple[Result, str]:
+    made_of = address.of_emulation(scenario)
+    known = kept.known(place / made_of, made_of)
+    if known is not None:
+        return known, made_of
+    result = kept.emulate(scenario, place / made_of, tell, captures=False)
+    if result.run.get("failed"):
+        raise LackingError(next(line for line in result.run["warnings"] if "failed" in line))
+    if result.partial:
+        raise KeyboardInterrupt("interrupted: the same command goes on")
+    return result, made_of
+
+
+def _outcome(setting: Setting, result: Result, hop: str, name: str) -> Outcome:
+    found = values(result, hop)
+    return Outcome(setting, found, intervals(found), (name,))

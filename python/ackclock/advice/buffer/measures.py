@@ -1,0 +1,262 @@
+"""What a run says of a buffer: utilisation, queueing delay, loss and completion times, one value for each replicate.
+
+All are of the time after the warm-up.
+
+- **Utilisation**: Share of time for which a link of constant rate is busy; of a link that moves, what it sent over what
+  it could have sent.
+- **Queueing delay**: Results have no delay of each packet, but the backlog at the sampling times. A packet that came
+  then would wait until the link has sent that much, which of a link that moves is seen from its capacity later on. The
+  99 % quantile is so one over time, not over packets, and its own transmission is not in it.
+- **Loss**: What the queue dropped, full or by its discipline, of the packets that arrived at it.
+- **Completion time**: The 95 % quantile over the finite transfers through the hop; of arrivals, those after the
+  warm-up. One that has not ended is known to take longer than it was there, which the estimator of Kaplan and Meier
+  (1958) takes in; where too few have ended to tell, it is infinite.
+"""
+
+from dataclasses import dataclass
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock.metrics import Interval, interval
+from ackclock.metrics.hops import grown
+from ackclock.metrics.rates import measured_time
+from ackclock.metrics.tables import Columns, grouped
+from ackclock.result import Result
+
+__all__ = [
+    "FEWEST_SAMPLES", "MEASURES", "MET", "MISSED", "UNDECIDED", "Measure", "Target", "Values", "finite_flows",
+    "intervals", "mean_rate", "quantile_of_censored", "shown_number", "values",
+]  # fmt: skip
+
+Array = NDArray[np.float64]
+
+#: Values by measure and replicate.
+Values = dict[str, dict[int, float]]
+
+_DELAY_QUANTILE, _COMPLETION_QUANTILE = 0.99, 0.95
+
+#: With fewer samples than this a quantile of 99 % is the largest of them and no quantile.
+FEWEST_SAMPLES = 100
+
+# Sums of times in floating point: a link that is always busy may miss one by 1e-16.
+_ROUNDING = 1e-9
+
+MET, MISSED, UNDECIDED = "met", "missed", "undecided"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a target may be about.
+
+    Attributes:
+        name: In JSON, the unit at its end.
+        label: In tables and figures.
+        option: On the command line.
+        at_least: Whether a target is the least that is wanted, and not the most.
+        shown_unit: In tables and figures.
+        shown_per_unit: How many shown units one unit is.
+    """
+
+    name: str
+    label: str
+    option: str
+    at_least: bool
+    shown_unit: str
+    shown_per_unit: float
+
+    def words(self, value: float) -> str:
+        """A value with its unit."""
+        return f"{value * self.shown_per_unit:.4g} {self.shown_unit}"
+
+
+#: In the order of tables.
+MEASURES = {
+    one.name: one
+    for one in (
+        Measure("utilisation", "utilisation", "--utilisation", at_least=True, shown_unit="%", shown_per_unit=100),
+        Measure("delay_p99_s", "p99 delay", "--p99-delay", at_least=False, shown_unit="ms", shown_per_unit=1e3),
+        Measure("loss", "loss", "--loss", at_least=False, shown_unit="%", shown_per_unit=100),
+        Measure(
+            "completion_p95_s", "p95 completion", "--completion-p95", at_least=False, shown_unit="s", shown_per_unit=1
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is wanted.
+
+    Attributes:
+        measure: Of what.
+        bound: The least or the most of it, in its unit.
+    """
+
+    measure: Measure
+    bound: float
+
+    @property
+    def words(self) -> str:
+        """In a sentence: `utilisation ≥ 98 %`."""
+        return f"{self.measure.label} {'≥' if self.measure.at_least else '≤'} {self.measure.words(self.bound)}"
+
+    def judge(self, found: Interval) -> str:
+        """Whether the whole interval of a mean is on the right side, on the wrong one, or neither.
+
+        One value has no interval, and decides by itself; nothing known is missed.
+        """
+        half = 0.0 if np.isnan(found.half_width) else found.half_width
+        sign = 1.0 if self.measure.at_least else -1.0
+        spare = sign * (found.mean - self.bound)
+        if np.isnan(spare) or spare + half < -_ROUNDING:
+            return MISSED
+        return MET if spare - half >= -_ROUNDING else UNDECIDED
+
+
+def intervals(found: Values) -> dict[str, Interval]:
+    """Mean and 95 % interval of each measure over replicates."""
+    return {name: interval(list(by_replicate.values())) for name, by_replicate in found.items()}
+
+
+def values(result: Result, hop: str) -> Values:
+    """Of one hop, by measure and replicate; a completion time if there is a finite transfer.
+
+    Emulated runs that are not to be trusted are left out.
+    """
+    warmup_s, end_s = measured_time(result, 0)
+    scenario = result.points[0]["scenario"]
+    steady = next(one["link"]["kind"] == "constant" for one in scenario["hops"] if one["name"] == hop)
+    found: Values = {name: {} for name in MEASURES}
+    kept = [key[1] for key in _replicates(result) if key not in result.left_out]
+    for replicate, rows in _hop_rows(result, hop):
+        if replicate in kept:
+            used = _busy(rows, warmup_s) if steady else _used(rows, warmup_s)
+            found["utilisation"][replicate] = used
+            found["delay_p99_s"][replicate] = _delay(rows, warmup_s)
+            found["loss"][replicate] = _lost(rows, warmup_s)
+    transfers = finite_flows(scenario, hop)
+    if not transfers:
+        del found["completion_p95_s"]
+        return found
+    durations = _durations(result, transfers, warmup_s, end_s)
+    found["completion_p95_s"] = {one: quantile_of_censored(*durations[one], _COMPLETION_QUANTILE) for one in kept}
+    return found
+
+
+def mean_rate(result: Result, hop: str) -> float:
+    """What a hop's link could send in the measured time, in bit/s, mean over replicates; not a number if unknown."""
+    warmup_s, _ = measured_time(result, 0)
+    rates = []
+    for _, rows in _hop_rows(result, hop):
+        lasts = grown(rows, "time_s", warmup_s)
+        rates.append(8 * grown(rows, "capacity_bytes", warmup_s) / lasts if lasts > 0 else nan)
+    return float(np.mean(rates)) if rates else nan
+
+
+def finite_flows(scenario: dict[str, Any], hop: str) -> list[str]:
+    """Names of the flows of a resolved scenario that are finite transfers through a hop."""
+    return [
+        flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "transfer" and hop in flow["route"]
+    ]
+
+
+def quantile_of_censored(times_s: Array, ended: NDArray[np.bool_], quantile: float) -> float:
+    """A quantile of durations some of which were cut off (Kaplan and Meier, JASA 53, 1958).
+
+    Args:
+        times_s: How long each lasted, or had lasted when it was cut off.
+        ended: Which of them were not.
+        quantile: Between 0 and 1.
+
+    Returns:
+        The time by which that share has ended; infinite if too few have ended to say, not a number of none.
+    """
+    if times_s.size == 0:
+        return nan
+    order = np.lexsort((~ended, times_s))  # of equal times, those that ended come first
+    left = times_s.size - np.arange(times_s.size)
+    surviving = np.cumprod(np.where(ended[order], 1 - 1 / left, 1.0))
+    reached = np.flatnonzero(surviving <= 1 - quantile + _ROUNDING)
+    return float(times_s[order][reached[0]]) if reached.size else inf
+
+
+def _replicates(result: Result) -> list[tuple[int, int]]:
+    keys = ("point", "replicate")
+    return [(point, replicate) for (point, replicate), _ in grouped(result.tables["flows"], keys, ())]
+
+
+_COLUMNS = (
+    "time_s", "busy_s", "served_bytes", "capacity_bytes", "backlog_bytes", "rate_bit_per_s", "arrivals", "drops_queue",
+    "drops_aqm",
+)  # fmt: skip
+
+
+def _hop_rows(result: Result, hop: str) -> list[tuple[int, Columns]]:
+    rows = result.rows("hops", point=0, hop=hop)
+    return [(replicate, one) for (replicate,), one in grouped(rows, ("replicate",), _COLUMNS)]
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else nan
+
+
+def _busy(rows: Columns, warmup_s: float) -> float:
+    return _share(grown(rows, "busy_s", warmup_s), grown(rows, "time_s", warmup_s))
+
+
+def _used(rows: Columns, warmup_s: float) -> float:
+    return _share(grown(rows, "served_bytes", warmup_s), grown(rows, "capacity_bytes", warmup_s))
+
+
+def _lost(rows: Columns, warmup_s: float) -> float:
+    lost = grown(rows, "drops_queue", warmup_s) + grown(rows, "drops_aqm", warmup_s)
+    return _share(lost, grown(rows, "arrivals", warmup_s))
+
+
+def _delay(rows: Columns, warmup_s: float) -> float:
+    """Samples whose backlog had not been sent when the run ended are left out; too few of them tell nothing."""
+    time_s, capacity, backlog = (rows[name].astype(float) for name in ("time_s", "capacity_bytes", "backlog_bytes"))
+    sent_s = np.interp(capacity + backlog, capacity, time_s, right=nan)
+    waits = np.where(backlog > 0, np.maximum(sent_s - time_s, 0.0), 0.0)
+    known = waits[(time_s > warmup_s) & ~np.isnan(waits)]
+    return float(np.quantile(known, _DELAY_QUANTILE)) if known.size >= FEWEST_SAMPLES else nan
+
+
+def _durations(
+    result: Result, transfers: list[str], warmup_s: float, end_s: float
+) -> dict[int, tuple[Array, NDArray[np.bool_]]]:
+    """How long each transfer took or had taken, and whether it ended, by replicate."""
+    flows = result.points[0]["scenario"]["flows"]
+    arriving = {flow["name"] for flow in flows if "arrivals" in flow}
+    names = ("start_s", "end_s", "completion_time_s")
+    found: dict[int, list[tuple[Array, NDArray[np.bool_]]]] = {}
+    for (replicate, flow), rows in grouped(result.tables["flows"], ("replicate", "flow"), names):
+        parts = found.setdefault(replicate, [])
+        if flow not in transfers:
+            continue
+        counted = rows["start_s"] >= (warmup_s if flow in arriving else 0.0)
+        start, stopped, took = (rows[name][counted] for name in names)
+        ended = ~np.isnan(took)
+        there = np.where(np.isnan(stopped), end_s, stopped) - start
+        parts.append((np.where(ended, took, there), ended))
+    return {
+        replicate: (
+            np.concatenate([np.empty(0), *(times for times, _ in parts)]),
+            np.concatenate([np.empty(0, bool), *(ended for _, ended in parts)]),
+        )
+        for replicate, parts in found.items()
+    }
+
+
+def shown_number(measure: Measure, found: Interval) -> str:
+    """A mean with its half width, in the shown unit."""
+    mean, half = (value * measure.shown_per_unit for value in (found.mean, found.half_width))
+    if not np.isfinite(mean):
+        return "unknown" if np.isnan(mean) else "∞"
+    if np.isnan(half) or half < 1e-4 * abs(mean):
+        return f"{mean:.4g}"
+    digits = int(max(0, 1 - np.floor(np.log10(half))))
+    return f"{mean:.{digits}f} ± {half:.{digits}f}"

@@ -1,0 +1,229 @@
+"""What is run: one queue at the bottleneck, the rest of the scenario as it is, the same seeds for every queue.
+
+Replicates come in batches as large as the scenario's: the first has its seed, each further one the seed after. So every
+queue meets the same starts, arrivals and rates of links (common random numbers), and more of them can be added without
+repeating any. With a folder each run is kept there under its address, so that a search that was interrupted, or is
+asked again, goes on from what there is.
+"""
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ackclock import address, kept, ways
+from ackclock.advice.buffer.bottleneck import Bottleneck
+from ackclock.advice.buffer.measures import UNDECIDED, Target, Values, intervals, values
+from ackclock.metrics import Interval
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+
+__all__ = ["BATCHES", "Discipline", "Outcome", "Runs", "Setting", "Trials", "adaptive_red", "droptail", "red"]
+
+#: So many batches of replicates at most decide whether a target is met. Chosen here: the interval is half as wide as
+#: that of the first.
+BATCHES = 4
+
+_SEEDS = 2**64
+
+# Below this Adaptive RED's lower threshold is five packets, whatever it aims at.
+_LEAST_ADAPTIVE = 15
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A queue.
+
+    Attributes:
+        label: In words.
+        queue: As in a scenario; None for the scenario's own.
+        size: In packets: of drop-tail what may wait, of others what they aim at.
+        ecn: Whether the senders that cross it are made ECN-capable.
+    """
+
+    label: str
+    queue: dict[str, Any] | None
+    size: int = 0
+    ecn: bool = False
+
+    @property
+    def key(self) -> str:
+        """The same for the same runs."""
+        return json.dumps([self.queue, self.ecn], sort_keys=True)
+
+
+#: A setting of one kind by its size.
+Discipline = Callable[[int], Setting]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a queue.
+
+    Attributes:
+        setting: Which.
+        values: By measure and replicate.
+        found: Their means and intervals by measure.
+        folders: Names of the folders of its runs.
+    """
+
+    setting: Setting
+    values: Values
+    found: dict[str, Interval]
+    folders: tuple[str, ...]
+
+    @property
+    def replicates(self) -> int:
+        """From how many it comes."""
+        return len(self.values["utilisation"])
+
+    def judge(self, target: Target) -> str:
+        """Whether it meets a target: `met`, `missed` or `undecided`."""
+        return target.judge(self.found[target.measure.name])
+
+    def meets_all(self, targets: tuple[Target, ...]) -> bool:
+        """Whether it was shown to meet every target."""
+        return all(self.judge(target) == "met" for target in targets)
+
+
+class Runs:
+    """Simulates, or takes what is kept.
+
+    Args:
+        folder: Where results are kept; None for nowhere.
+        tell: Is told what is being run, about ten times a second.
+    """
+
+    def __init__(self, folder: Path | None, tell: Callable[[str], None]) -> None:
+        self._folder, self._tell = folder, tell
+        self._last: tuple[str, Result] | None = None
+
+    def result(self, scenario: Scenario, words: str, *, keep: bool = True) -> tuple[Result, str]:
+        """The result of a scenario, and under which name it is kept, or would be.
+
+        Raises:
+            KeyboardInterrupt: Interrupted; what had ended before is kept.
+        """
+        made_of = address.of_run(scenario)
+        place = None if self._folder is None else self._folder / made_of
+        result = self._last[1] if self._last is not None and self._last[0] == made_of else None
+        known = None if place is None else kept.known(place, made_of)
+        if known is not None:
+            return known, made_of
+        if result is None:
+            self._tell(words)
+            result = ways.simulate(scenario, progress=lambda _share: self._tell(words))
+        if result.partial:
+            raise KeyboardInterrupt("interrupted: the same command goes on" if self._folder else "")
+        self._last = made_of, result
+        return (kept.keep(result, place, made_of) if keep and place is not None else result), made_of
+
+
+@dataclass
+class Trials:
+    """Queues at one hop of a scenario.
+
+    Attributes:
+        scenario: Without a sweep.
+        seed: Of its first batch.
+        hop: Where queues are tried.
+        runs: Who runs them.
+        batches: How many batches decide at most.
+    """
+
+    scenario: Scenario
+    seed: int
+    hop: Bottleneck
+    runs: Runs
+    batches: int = BATCHES
+    _outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
+
+    def outcome(self, setting: Setting, batches: int = 1) -> Outcome:
+        """What becomes of a queue, of that many batches at least."""
+        known = self._outcomes.setdefault(setting.key, [])
+        while len(known) < batches:
+            known.append(self._more(setting, known[-1] if known else None, len(known)))
+        return known[-1]
+
+    def judge(self, setting: Setting, target: Target) -> str:
+        """Whether a queue meets a target, of as many batches as it takes to say, or as there may be."""
+        for batches in range(1, self.batches + 1):
+            verdict = self.outcome(setting, batches).judge(target)
+            if verdict != UNDECIDED:
+                break
+        return verdict
+
+    def every(self) -> list[Outcome]:
+        """Of all queues that were tried, each with all its replicates."""
+        return [known[-1] for known in self._outcomes.values()]
+
+    def tried(self, setting: Setting) -> bool:
+        """Whether a queue has been."""
+        return setting.key in self._outcomes
+
+    def with_queue(self, setting: Setting, batch: int = 0) -> Scenario:
+        """The scenario of a batch."""
+        tree = copy.deepcopy(self.scenario.tree)
+        if setting.queue is not None:
+            next(hop for hop in tree["hops"] if hop["name"] == self.hop.name)["queue"] = setting.queue
+        if setting.ecn:
+            for flow in tree["flows"]:
+                if self.hop.name in flow["route"] and flow["transport"]["kind"] == "tcp":
+                    flow["transport"]["ecn"] = True
+        changed = Scenario(tree, self.scenario.folder)
+        return changed.replace(seed=str((self.seed + batch) % _SEEDS)) if batch else changed
+
+    def _more(self, setting: Setting, before: Outcome | None, batch: int) -> Outcome:
+        words = f"{setting.label}{f', batch {batch + 1} of replicates' if batch else ''}"
+        result, folder = self.runs.result(self.with_queue(setting, batch), words)
+        first = batch * int(result.run["replicates"])
+        new = {
+            name: {first + replicate: value for replicate, value in by_replicate.items()}
+            for name, by_replicate in values(result, self.hop.name).items()
+        }
+        if before is not None:
+            new = {name: before.values[name] | by_replicate for name, by_replicate in new.items()}
+        return Outcome(setting, new, intervals(new), (*(before.folders if before else ()), folder))
+
+
+def droptail(hop: Bottleneck) -> Discipline:
+    """Drop-tail of a size; whether the packet being sent counts is as the scenario has it."""
+    own = hop.queue.get("counts_packet_in_service", False)
+
+    def of(size: int) -> Setting:
+        queue = {"kind": "droptail", "limit": f"{size} packets", "counts_packet_in_service": own}
+        return Setting(f"drop-tail of {size} packets", queue, size)
+
+    return of
+
+
+def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
+    """Adaptive RED that aims at so many packets on the mean, given as a time at the link's mean rate."""
+
+    def of(size: int) -> Setting:
+        queue = {
+            "kind": "adaptive_red", "limit": f"{max(limit, _LEAST_ADAPTIVE)} packets",
+            "target_delay": f"{round(size * hop.packet_s * 1e6)} us", "ecn": ecn,
+            "typical_packet": f"{round(hop.packet_bytes)} bytes",
+        }  # fmt: skip
+        label = f"Adaptive RED{' with ECN' if ecn else ''}, target_delay = {size * hop.packet_s * 1e3:.3g} ms"
+        return Setting(label, queue, size, ecn)
+
+    return of
+
+
+def red(hop: Bottleneck, limit: int) -> Discipline:
+    """Gentle RED with its thresholds where Adaptive RED has them: at a half and one and a half of a size."""
+
+    def of(size: int) -> Setting:
+        low = max(1, size // 2)
+        queue = {
+            "kind": "red", "limit": f"{max(limit, 3 * low)} packets", "minimum_threshold": f"{low} packets",
+            "maximum_threshold": f"{3 * low} packets", "gentle": True,
+            "typical_packet": f"{round(hop.packet_bytes)} bytes",
+        }  # fmt: skip
+        return Setting(f"RED from {low} to {3 * low} packets", queue, size)
+
+    return of

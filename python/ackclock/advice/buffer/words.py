@@ -1,0 +1,323 @@
+"""Advice about a buffer in words and tables: the same for terminal, JSON and figure."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ackclock.advice.buffer.advise import SCHEMA, Alone, BufferAdvice
+from ackclock.advice.buffer.bottleneck import Bottleneck
+from ackclock.advice.buffer.confirmation import Confirmation
+from ackclock.advice.buffer.measures import MEASURES, MET, Measure, Target, shown_number
+from ackclock.advice.buffer.trials import BATCHES, Outcome
+from ackclock.metrics import Interval
+from ackclock.quantity import shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["cells", "figure", "marks", "paragraphs", "plain", "size_words", "title"]
+
+
+def title(advice: BufferAdvice) -> str:
+    """What was asked about."""
+    hop = advice.hop
+    mean = "" if hop.is_steady else " on the mean"
+    flows = f", {hop.long_flows} long flow{'' if hop.long_flows == 1 else 's'}" if hop.long_flows else ""
+    trip = f", {shown(hop.round_trip_s, 's')} mean round trip without queues" if hop.paths else ""
+    return (
+        f"{advice.name}: buffer at {hop.name}, {shown(hop.rate_bit_per_s, 'bit/s')}{mean}, "
+        f"packets of {hop.packet_bytes:g} bytes{flows}{trip}"
+    )
+
+
+def size_words(hop: Bottleneck, packets: int) -> str:
+    """A buffer in packets, bytes and milliseconds."""
+    volume, time = shown(packets * hop.packet_bytes, "bytes"), shown(packets * hop.packet_s, "s")
+    return f"{packets} packet{'' if packets == 1 else 's'} ({volume}, {time})"
+
+
+def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
+    """The answer and all that is to be known about it, one paragraph each."""
+    said = [*_answer(advice), *_alternatives(advice), *_models(advice)]
+    said += [] if confirmation is None else [_confirmed(advice, confirmation)]
+    return [*said, _method(advice)]
+
+
+def cells(advice: BufferAdvice) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of buffers: the curve, rules of thumb, what is there now, active queue management."""
+    measures = _measures(advice)
+    head = ["packets", "kB", "ms", *(f"{one.label} {one.shown_unit}" for one in measures), "runs", "all met", ""]
+    remarks = marks(advice)
+    rows = []
+    for one in _shown(advice):
+        size = one.setting.size
+        volume, time = size * advice.hop.packet_bytes / 1e3, size * advice.hop.packet_s * 1e3
+        row = [str(size), f"{volume:.4g}", f"{time:.4g}"]
+        rows.append([*row, *_numbers(advice, one, measures), ", ".join(remarks.get(size, ()))])
+    places = advice.hop.present_packets()
+    now = "unlimited" if places is None else f"{places:.4g}"
+    in_time = "" if places is None else f"{places * advice.hop.packet_s * 1e3:.4g}"
+    volume_now = "" if places is None else f"{places * advice.hop.packet_bytes / 1e3:.4g}"
+    kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue['kind']})"
+    rows.append([now, volume_now, in_time, *_numbers(advice, advice.present, measures), f"as it is{kind}"])
+    rows += [["", "", "", *_numbers(advice, one, measures), one.setting.label] for one in advice.alternatives]
+    return head, rows
+
+
+def marks(advice: BufferAdvice) -> dict[int, list[str]]:
+    """What is to be said of some sizes."""
+    said: dict[int, list[str]] = {}
+    if advice.answer is not None:
+        said[advice.answer.setting.size] = ["advised"]
+    if advice.largest is not None:
+        said.setdefault(advice.largest, []).append("largest that meets all")
+    for tried in advice.rules:
+        said.setdefault(tried.rule.packets, []).append(tried.rule.name)
+    for one in advice.alone if advice.answer is None else ():
+        if one.sizes is not None and one.sizes.low.missed is not None:
+            said.setdefault(one.sizes.low.met, []).append(f"smallest for {one.target.measure.label}")
+        if one.sizes is not None and one.sizes.high is not None:
+            said.setdefault(one.sizes.high.met, []).append(f"largest for {one.target.measure.label}")
+    return said
+
+
+def figure(advice: BufferAdvice) -> "Figure":
+    """The trade-off curve, targets as lines, the answer marked."""
+    from ackclock.plot import Mark, Panel, trade_off
+
+    drawn = _shown(advice)
+    bounds = {target.measure.name: target.bound for target in advice.targets}
+    panels = [
+        Panel(
+            f"{one.label} ({one.shown_unit})",
+            [each.found[one.name].mean * one.shown_per_unit for each in drawn],
+            [each.found[one.name].half_width * one.shown_per_unit for each in drawn],
+            bounds[one.name] * one.shown_per_unit if one.name in bounds else None,
+            one.at_least,
+        )
+        for one in _measures(advice)
+    ]
+    answer, allowed, heading = None, None, f"no drop-tail buffer ({advice.status})"
+    if advice.answer is not None:
+        size = advice.answer.setting.size
+        answer = Mark(size, f"{size} packets")
+        allowed, heading = (size, advice.largest or _most(advice)), size_words(advice.hop, size)
+    heading = f"{heading}: {_all(advice.targets)}\n{title(advice)}"
+    sized = [Mark(one.rule.packets, one.rule.name) for one in advice.rules]
+    return trade_off(
+        [one.setting.size for one in drawn], panels, heading, answer=answer, allowed=allowed, marks=sized,
+        ms_per_packet=advice.hop.packet_s * 1e3,
+    )  # fmt: skip
+
+
+def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dict[str, Any]:
+    """All of it for JSON, units in the names."""
+    hop = advice.hop
+    told: dict[str, Any] = {
+        "schema": SCHEMA, "name": advice.name, "status": advice.status,
+        "hop": {
+            "name": hop.name, "rate_bit_per_s": hop.rate_bit_per_s, "is_steady": hop.is_steady,
+            "packet_bytes": hop.packet_bytes, "round_trip_s": hop.round_trip_s, "long_flows": hop.long_flows,
+            "queue": hop.queue,
+        },
+        "targets": [_plain_target(one) for one in advice.targets],
+        "answer": None if advice.answer is None else _plain(advice, advice.answer),
+        "known_from_packets": advice.known_from,
+        "largest_packets": advice.largest,
+        "binding": None if advice.binding is None else advice.binding.measure.name,
+        "alone": [_plain_alone(one) for one in advice.alone],
+        "buffers": [_plain(advice, one) for one in advice.every if one.setting.size],
+        "curve_packets": [one.setting.size for one in advice.curve],
+        "rules": [
+            {"name": one.rule.name, "says": one.rule.says} | _plain(advice, one.outcome) for one in advice.rules
+        ],
+        "present": {"packets": hop.present_packets(), "verdicts": _verdicts(advice, advice.present)}
+        | _found(advice.present),
+        "models": [vars(one) for one in advice.models],
+        "alternatives": [_plain(advice, one) for one in advice.alternatives],
+        "replicates_in_a_batch": advice.replicates, "batches_at_most": BATCHES,
+        "sentences": paragraphs(advice, confirmation),
+    }  # fmt: skip
+    if confirmation is not None:
+        told["emulation"] = {
+            "why_not": confirmation.why or None, "untrusted_runs": confirmation.untrusted,
+            "buffers": [_plain(advice, one) for one in confirmation.outcomes],
+        }  # fmt: skip
+    return told
+
+
+def _measures(advice: BufferAdvice) -> list[Measure]:
+    return [one for name, one in MEASURES.items() if name in advice.present.found]
+
+
+def _shown(advice: BufferAdvice) -> list[Outcome]:
+    """The buffers of the table, ascending."""
+    wanted = {one.setting.size for one in advice.curve} | set(marks(advice))
+    return [one for one in advice.every if _is_droptail(one) and one.setting.size in wanted]
+
+
+def _is_droptail(one: Outcome) -> bool:
+    return one.setting.queue is not None and one.setting.queue["kind"] == "droptail"
+
+
+def _numbers(advice: BufferAdvice, one: Outcome, measures: list[Measure]) -> list[str]:
+    numbers = [shown_number(measure, one.found[measure.name]) for measure in measures]
+    verdicts = {one.judge(target) for target in advice.targets}
+    met = "yes" if verdicts == {MET} else "no" if "missed" in verdicts else "perhaps"
+    return [*numbers, str(one.replicates), met]
+
+
+def _answer(advice: BufferAdvice) -> list[str]:
+    if advice.answer is None:
+        return _no_answer(advice)
+    size, hop = advice.answer.setting.size, advice.hop
+    said = [f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet {_all(advice.targets)}."]
+    if advice.known_from is not None and advice.known_from < size:
+        said[0] += f" The smallest lies from {advice.known_from} to {size} packets: with fewer a target is missed."
+    elif size > 1:
+        said[0] += " With fewer packets a target is missed."
+    if advice.binding is not None and advice.below is not None:
+        name = advice.binding.measure.name
+        found = f"{shown_number(advice.binding.measure, advice.below.found[name])} {advice.binding.measure.shown_unit}"
+        how = "misses it" if advice.below.judge(advice.binding) == "missed" else "cannot be told from it"
+        said.append(
+            f"The target that binds is {advice.binding.words}: {found} with {advice.below.setting.size} packets {how}."
+        )
+    if advice.largest is not None and advice.largest >= size:
+        said.append(f"All targets are met from {size} up to {size_words(hop, advice.largest)}.")
+    else:
+        said.append(f"No larger buffer that was tried misses one, up to {size_words(hop, _most(advice))}.")
+    said.append(f"queue = {_toml(advice.answer.setting.queue)}")
+    return said
+
+
+def _no_answer(advice: BufferAdvice) -> list[str]:
+    head = {
+        "infeasible": f"Infeasible: no drop-tail buffer meets {_all(advice.targets)}.",
+        "undecided": (
+            f"Undecided: whether a drop-tail buffer meets {_all(advice.targets)} cannot be told from "
+            f"{BATCHES * advice.replicates} replicates; give more with --replicates, or a longer duration."
+        ),
+    }[advice.status]
+    return [head, *(_alone(advice, one) for one in advice.alone)]
+
+
+def _alone(advice: BufferAdvice, one: Alone) -> str:
+    """What one target alone asks for."""
+    hop = advice.hop
+    if one.sizes is None:
+        found = f"{shown_number(one.target.measure, one.best.found[one.target.measure.name])}"
+        return (
+            f"{one.target.words} alone: met by none up to {size_words(hop, _most(advice))}; "
+            f"{size_words(hop, one.best.setting.size)} comes nearest with {found} {one.target.measure.shown_unit}."
+        )
+    low, high = one.sizes.low, one.sizes.high
+    ends = []
+    if low.missed is not None or high is None:
+        ends.append(f"from {size_words(hop, low.met)} on")
+    if high is not None:
+        ends.append(f"up to {size_words(hop, high.met)}")
+    return f"{one.target.words} alone: met {' and '.join(ends)}."
+
+
+def _alternatives(advice: BufferAdvice) -> list[str]:
+    if not advice.alternatives:
+        return []
+    last = advice.alternatives[-1]
+    if last.meets_all(advice.targets):
+        ecn = "; its senders negotiate ECN" if last.setting.ecn else ""
+        meets = f"{last.setting.label} meets all of it: {_found_words(advice, last)}{ecn}."
+        return [meets, f"queue = {_toml(last.setting.queue)}"]
+    nearest = [f"{one.setting.label} has {_found_words(advice, one)}" for one in advice.alternatives]
+    return [f"Nor does any active queue management that was tried; nearest come: {'; '.join(nearest)}."]
+
+
+def _found_words(advice: BufferAdvice, one: Outcome) -> str:
+    measures = [target.measure for target in advice.targets]
+    return ", ".join(f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}" for each in measures)
+
+
+def _models(advice: BufferAdvice) -> list[str]:
+    said = []
+    for one in advice.models:
+        if not one.flow:
+            said.append(f"{one.label}: does not apply, {one.note}")
+            continue
+        parts = []
+        if one.packets is not None:
+            parts.append(f"{one.packets} packets would do for the utilisation")
+        if one.utilisation is not None and advice.answer is not None:
+            parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size}")
+        said.append(f"{one.label} (of {one.flow}): {', '.join(parts)}{f'; {one.note}' if one.note else ''}")
+    return [f"Models: {'. '.join(said)}."] if said else []
+
+
+def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
+    if confirmation.why:
+        return f"Not confirmed by emulation: {confirmation.why}"
+    each = [
+        f"{one.setting.label}: {_found_words(advice, one)} ({one.replicates} run{'' if one.replicates == 1 else 's'})"
+        for one in confirmation.outcomes
+    ]
+    doubt = f"; {confirmation.untrusted} runs are not to be trusted and left out" if confirmation.untrusted else ""
+    return f"Emulated with the kernel's TCP: {'; '.join(each)}{doubt}."
+
+
+def _method(advice: BufferAdvice) -> str:
+    runs = sum(one.replicates for one in advice.every)
+    return (
+        f"From {runs} simulated runs, the same seeds at every buffer. A target is met, or missed, if the whole 95 % "
+        f"interval of the mean over replicates is on one side of it; where it is not, up to "
+        f"{BATCHES * advice.replicates} replicates are run. The p99 delay is of the time and not of packets: what "
+        "waits at the sampling times, until it is sent."
+        + ("" if advice.hop.is_droptail else f" The hop's own queue is {advice.hop.queue['kind']}, here replaced.")
+    )
+
+
+def _most(advice: BufferAdvice) -> int:
+    return max(one.setting.size for one in advice.every if _is_droptail(one))
+
+
+def _all(targets: tuple[Target, ...]) -> str:
+    *most, last = [target.words for target in targets]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _toml(queue: dict[str, Any] | None) -> str:
+    """A queue as a scenario writes it."""
+    fields = ((name, value) for name, value in (queue or {}).items() if value is not False)
+    return "{ " + ", ".join(f"{name} = {json.dumps(value)}" for name, value in fields) + " }"
+
+
+def _plain_interval(found: Interval) -> dict[str, float]:
+    return {"mean": found.mean, "low": found.low, "high": found.high}
+
+
+def _found(one: Outcome) -> dict[str, Any]:
+    return {name: _plain_interval(found) for name, found in one.found.items()} | {"replicates": one.replicates}
+
+
+def _verdicts(advice: BufferAdvice, one: Outcome) -> dict[str, str]:
+    return {target.measure.name: one.judge(target) for target in advice.targets}
+
+
+def _plain(advice: BufferAdvice, one: Outcome) -> dict[str, Any]:
+    size, hop = one.setting.size, advice.hop
+    sized = {"packets": size, "bytes": size * hop.packet_bytes, "ms": size * hop.packet_s * 1e3}
+    queue = {"queue": one.setting.queue, "senders_use_ecn": one.setting.ecn}
+    return sized | queue | _found(one) | {"verdicts": _verdicts(advice, one), "runs": list(one.folders)}
+
+
+def _plain_target(target: Target) -> dict[str, Any]:
+    return {"measure": target.measure.name, "at_least": target.measure.at_least, "bound": target.bound}
+
+
+def _plain_alone(one: Alone) -> dict[str, Any]:
+    low, high = (None, None) if one.sizes is None else (one.sizes.low, one.sizes.high)
+    return {
+        "measure": one.target.measure.name,
+        "from_packets": None if low is None else low.met,
+        "missed_up_to_packets": None if low is None else low.missed,
+        "up_to_packets": None if high is None else high.met,
+        "missed_from_packets": None if high is None else high.missed,
+        "nearest_packets": one.best.setting.size,
+    }
