@@ -205,8 +205,8 @@ def buffer(
             confirmation = confirm(
                 advice, None if output is None else output / RUNS, lambda line: click.echo(line, err=True), tell
             )  # fmt: skip
-    if advice.replicates == 1:
-        click.echo("warning: one replicate: means without an interval decide; set replicates = 5 or more", err=True)
+    for warning in advice.warnings:
+        click.echo(f"warning: {warning}", err=True)
     _print_buffer(advice, confirmation, output, as_json=as_json)
 
 

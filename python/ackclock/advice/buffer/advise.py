@@ -10,8 +10,8 @@ from typing import Any
 from ackclock import quantity
 from ackclock.advice.buffer import aqm, models
 from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rules
-from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, UNDECIDED, Target, finite_flows
-from ackclock.advice.buffer.search import RESOLUTION, Stretch, stretch
+from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, UNDECIDED, Target, finite_flows
+from ackclock.advice.buffer.search import Stretch, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import InputError
@@ -49,10 +49,6 @@ _BEYOND_DELAY = 1.5
 
 # Without any flow under a control there is no product: packets. Chosen here.
 _NO_PRODUCT = 64.0
-
-# A size that meets each target alone may miss one together with others, as nothing is quite monotone: so many of the
-# next ones are tried.
-_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -107,6 +103,7 @@ class BufferAdvice:
             or comes nearest.
         replicates: In a batch.
         name: The scenario's.
+        warnings: What is to be known, a line each.
         trials: Where all of it was simulated.
     """
 
@@ -127,6 +124,7 @@ class BufferAdvice:
     alternatives: tuple[Outcome, ...]
     replicates: int
     name: str
+    warnings: tuple[str, ...]
     trials: Trials
 
 
@@ -253,7 +251,8 @@ def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object
     said = models.asked(hop, targets)
     sizes = _sizes(trials, targets, [rule.packets for rule in thumb] + [one.packets for one in said if one.packets])
     alone = tuple(_alone(trials, target, sizes) for target in targets)
-    answer, status, known_from = _smallest(trials, targets, alone)
+    together = _together(trials, targets, sizes, alone)
+    answer = None if together is None else trials.outcome(of(together.low.met))
     tried = tuple(Tried(rule, trials.outcome(of(rule.packets))) for rule in thumb)
     tails = sorted(_droptails(trials), key=lambda one: one.setting.size)
     below = None
@@ -266,11 +265,25 @@ def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object
         alternatives = aqm.alternatives(trials, targets, max(sizes))
     others = [one for one in trials.every() if one not in tails]
     return BufferAdvice(
-        hop, targets, answer, below, known_from, None if answer is None else _largest(alone),
-        _binding(below, targets), status, alone, curve, (*tails, *others), tried, present,
+        hop, targets, answer, below, None if together is None else (together.low.missed or 0) + 1,
+        together.high.met if together and together.high else None, _binding(below, targets),
+        _status(trials, targets, together), alone, curve, (*tails, *others), tried, present,
         tuple(one.at(hop, answer.setting.size) if answer else one for one in said), alternatives,
-        int(str(tree["replicates"])), str(tree["name"]), trials,
+        int(str(tree["replicates"])), str(tree["name"]), tuple(_warnings(present, hop)), trials,
     )  # fmt: skip
+
+
+def _warnings(present: Outcome, hop: Bottleneck) -> list[str]:
+    warnings = []
+    if present.replicates == 1:
+        warnings.append("one replicate: means decide, without an interval; set replicates = 5 or more")
+    elif all(len(set(by_replicate.values())) == 1 for by_replicate in present.values.values()):
+        warnings.append(
+            'all replicates are alike: nothing is drawn; give flows a range, for example start = ["0 s", "1 s"]'
+        )
+    if not hop.is_droptail:
+        warnings.append(f"hops.{hop.name}.queue: is {hop.queue['kind']}; drop-tail is tried in its place, AQM after it")
+    return warnings
 
 
 def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> list[int]:
@@ -279,6 +292,7 @@ def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> lis
     product = hop.bdp_packets if isfinite(hop.bdp_packets) and hop.bdp_packets > 1 else _NO_PRODUCT
     farthest = ceil(_FARTHEST_PRODUCTS * product)
     delay = next((one.bound for one in targets if one.measure.name == "delay_p99_s"), 0.0)
+    named = [one for one in named if one <= farthest]
     top = ceil(max(_MOST_PRODUCTS * product, min(_BEYOND_DELAY * delay / hop.packet_s, farthest), *named, 4))
     bottom = max(1, int(_LEAST_PART * product))
     sizes = [bottom]
@@ -314,34 +328,30 @@ def _alone(trials: Trials, target: Target, sizes: list[int]) -> Alone:
     return Alone(target, found, min(_droptails(trials), key=far))
 
 
-def _smallest(
-    trials: Trials, targets: tuple[Target, ...], alone: tuple[Alone, ...]
-) -> tuple[Outcome | None, str, int | None]:
-    """The smallest buffer that meets every target, whether there is one, and from where on it may lie."""
-    stretches = [one.sizes for one in alone]
-    possible = [one for one in stretches if one is not None]
-    if len(possible) < len(stretches):
-        never = [one.target for one in alone if one.sizes is None]
-        perhaps = all(any(one.judge(target) == UNDECIDED for one in _droptails(trials)) for target in never)
-        return None, "undecided" if perhaps else "infeasible", None
-    # Up to the first every target has a size that misses it for certain, and so from the other on.
-    surely_missed = max((one.low.missed or 0) for one in possible)
-    missed_again = min((one.high.missed for one in possible if one.high and one.high.missed), default=None)
-    of, size = droptail(trials.hop), max(one.low.met for one in possible)
-    most = min((one.high.met for one in possible if one.high), default=None)
-    for _ in range(_STEPS):
-        if most is not None and size > most:
-            break
-        if all(trials.judge(of(size), target) == MET for target in targets):
-            return trials.outcome(of(size)), "found", surely_missed + 1
-        size = max(size + 1, round(size * RESOLUTION))
-    if missed_again is None or surely_missed + 1 < missed_again:
-        return None, "undecided", surely_missed + 1
-    return None, "infeasible", None
+def _together(
+    trials: Trials, targets: tuple[Target, ...], sizes: list[int], alone: tuple[Alone, ...]
+) -> Stretch | None:
+    """The buffers that meet all targets: among the grid, and what was found for each alone."""
+    of = droptail(trials.hop)
+    edges = [edge for one in alone if one.sizes for edge in (one.sizes.low, one.sizes.high) if edge]
+
+    def judge(size: int) -> str:
+        verdicts = []
+        for target in targets:
+            verdicts.append(trials.judge(of(size), target))
+            if verdicts[-1] == MISSED:
+                return MISSED
+        return UNDECIDED if UNDECIDED in verdicts else MET
+
+    return stretch(sorted({*sizes, *(edge.met for edge in edges)}), judge)
 
 
-def _largest(alone: tuple[Alone, ...]) -> int | None:
-    return min((one.sizes.high.met for one in alone if one.sizes and one.sizes.high), default=None)
+def _status(trials: Trials, targets: tuple[Target, ...], found: Stretch | None) -> str:
+    """Whether there is an answer, or might be: no target is missed for certain by some buffer that was tried."""
+    if found is not None:
+        return "found"
+    perhaps = any(all(one.judge(target) != MISSED for target in targets) for one in _droptails(trials))
+    return "undecided" if perhaps else "infeasible"
 
 
 def _binding(below: Outcome | None, targets: tuple[Target, ...]) -> Target | None:

@@ -135,6 +135,7 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
         "models": [vars(one) for one in advice.models],
         "alternatives": [_plain(advice, one) for one in advice.alternatives],
         "replicates_in_a_batch": advice.replicates, "batches_at_most": BATCHES,
+        "warnings": list(advice.warnings),
         "sentences": paragraphs(advice, confirmation),
     }  # fmt: skip
     if confirmation is not None:
@@ -269,7 +270,6 @@ def _method(advice: BufferAdvice) -> str:
         f"interval of the mean over replicates is on one side of it; where it is not, up to "
         f"{BATCHES * advice.replicates} replicates are run. The p99 delay is of the time and not of packets: what "
         "waits at the sampling times, until it is sent."
-        + ("" if advice.hop.is_droptail else f" The hop's own queue is {advice.hop.queue['kind']}, here replaced.")
     )
 
 

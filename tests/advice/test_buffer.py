@@ -1,0 +1,442 @@
+"""How big a buffer must be: laws of the search, answers of scenarios that can be reckoned, and the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import Scenario, ScenarioError, advise_buffer, load, simulate, ways
+from ackclock.advice import BufferAdvice
+from ackclock.advice.buffer import words
+from ackclock.advice.buffer.bottleneck import bottleneck
+from ackclock.advice.buffer.trials import Runs, Setting, Trials, droptail
+from ackclock.cli import cli
+from ackclock.metrics import interval
+from ackclock.result import Result
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SMALL = """\
+schema = 1
+name = "small"
+duration = "20 s"
+warmup = "4 s"
+seed = 1
+replicates = 4
+
+[[hops]]
+name = "link"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "100 packets" }
+delay = "10 ms"
+
+[[hops]]
+name = "return"
+link = { kind = "constant", rate = "100 Mbit/s" }
+queue = { kind = "droptail", limit = "1000 packets" }
+delay = "10 ms"
+
+[[flows]]
+name = "downloads"
+count = 4
+route = ["link"]
+return = ["return"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc" }
+start = ["0 s", "1 s"]
+extra_delay = ["0 ms", "30 ms"]
+"""
+
+PAGES = """
+[[flows]]
+name = "pages"
+arrivals = { kind = "poisson", mean_interval = "400 ms" }
+route = ["link"]
+return = ["return"]
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc" }
+traffic = { kind = "transfer", size = "30 kB" }
+"""
+
+
+@pytest.fixture(scope="module")
+def small() -> Scenario:
+    return Scenario.from_toml(SMALL)
+
+
+@pytest.fixture(scope="module")
+def found(small: Scenario) -> BufferAdvice:
+    return advise_buffer(small, utilisation="90 %", p99_delay="20 ms")
+
+
+def trials_of(scenario: Scenario) -> Trials:
+    hop = bottleneck(simulate(scenario), None)
+    return Trials(scenario, 1, hop, Runs(None, lambda _words: None))
+
+
+def test_the_answer_meets_all_targets_and_the_next_smaller_buffer_does_not(found: BufferAdvice) -> None:
+    assert found.status == "found"
+    assert found.answer is not None
+    assert found.below is not None
+    assert found.answer.meets_all(found.targets)
+    assert not found.below.meets_all(found.targets)
+    assert found.below.setting.size < found.answer.setting.size <= 1 + 1.05 * found.below.setting.size
+    assert found.binding is found.targets[0]
+    assert found.known_from is not None
+    assert 1 <= found.known_from <= found.answer.setting.size
+    # Everything that was tried and misses for certain on the side of too small is below the interval.
+    of_utilisation = [one.setting.size for one in tails(found) if one.judge(found.targets[0]) == "missed"]
+    assert max(of_utilisation) < found.known_from
+
+
+def test_the_delay_bounds_the_buffer_from_above_by_what_it_holds(found: BufferAdvice) -> None:
+    # Always some packets short of a full queue, p99 of drop-tail is at most B/C: 16 packets of 1.2 ms fit, and with
+    # a queue that is full for more than 1 % of the time no more.
+    assert found.largest == 16
+    assert found.hop.packet_s == pytest.approx(1.2e-3)
+    for one in tails(found):
+        full_s = one.setting.size * found.hop.packet_s
+        assert one.found["delay_p99_s"].mean <= full_s * 1.0001
+
+
+def test_throughput_does_not_fall_with_the_buffer_nor_loss_rise(small: Scenario) -> None:
+    trials = trials_of(small)
+    of = droptail(trials.hop)
+    each = [trials.outcome(of(size)).values for size in (2, 4, 8, 16, 32, 64, 128)]
+    for smaller, larger in pairwise(each):
+        gained = interval([larger["utilisation"][r] - smaller["utilisation"][r] for r in range(4)])
+        lost = interval([larger["loss"][r] - smaller["loss"][r] for r in range(4)])
+        waits = interval([larger["delay_p99_s"][r] - smaller["delay_p99_s"][r] for r in range(4)])
+        assert gained.high >= 0
+        assert lost.low <= 0
+        assert waits.low > 0
+    assert each[0]["utilisation"][0] < 0.8 < 0.99 < each[-1]["utilisation"][0]
+
+
+def test_every_buffer_meets_the_same_seeds_and_further_batches_others(small: Scenario) -> None:
+    trials = trials_of(small.replace(replicates=2))
+    of = droptail(trials.hop)
+    starts = []
+    for size, batch in ((5, 0), (50, 0), (5, 1), (50, 1)):
+        result = simulate(trials.with_queue(of(size), batch))
+        starts.append(result.tables["flows"]["start_s"].to_pylist())
+    assert starts[0] == starts[1]
+    assert starts[2] == starts[3]
+    assert set(starts[0]).isdisjoint(starts[2])
+    outcome = trials.outcome(of(5), 2)
+    assert sorted(outcome.values["utilisation"]) == [0, 1, 2, 3]
+    assert trials.outcome(of(5)) is outcome  # what is known is not run again
+
+
+def test_one_flow_needs_what_the_saw_tooth_says() -> None:
+    """A single Reno flow that has settled is what the model is about: spec 1.4 and `sawtooth` in rounds."""
+    one = Scenario.from_toml(SMALL).replace(
+        {"flows.downloads.count": 1, "duration": "120 s", "warmup": "40 s", "flows.downloads.extra_delay": "30 ms",
+         "flows.downloads.transport": {
+             "kind": "tcp", "control": {"kind": "reno"}, "preset": "rfc", "delayed_ack": {"every": "1 packet"},
+         }}
+    )  # fmt: skip
+    advice = advise_buffer(one, utilisation="95 %")
+    assert advice.answer is not None
+    [says] = advice.models
+    assert says.label == "saw-tooth"
+    assert says.packets is not None
+    # The product is 42 packets. Recovery takes a round trip, in which the model's window is there already.
+    assert advice.answer.setting.size == pytest.approx(says.packets, rel=0.25, abs=2)
+    assert says.utilisation == pytest.approx(0.95, abs=0.03)
+    by_name = {tried.rule.name: tried.rule.packets for tried in advice.rules}
+    product = round(advice.hop.bdp_packets)
+    assert by_name == {"BDP": product, "BDP(1-β)/β, reno": product}
+
+
+def test_rules_of_thumb_follow_controls_and_numbers(small: Scenario) -> None:
+    mixed = small.replace({"flows.downloads.transport.control.kind": "cubic"})
+    hop = bottleneck(simulate(mixed.replace(replicates=1)), "link")
+    from ackclock.advice.buffer.bottleneck import rules
+
+    product = 10e6 * hop.round_trip_s / 8 / 1500
+    assert hop.round_trip_s == pytest.approx(0.02 + 0.015 + 1.2e-3, abs=1e-4)
+    given = {rule.name: rule.packets for rule in rules(hop)}
+    assert given == {"BDP": round(product), "BDP(1-β)/β, cubic": round(product * 3 / 7), "BDP/√n": round(product / 2)}
+
+
+def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> None:
+    advice = advise_buffer(small, utilisation="95 %", p99_delay="29 ms", loss="1.4 %")
+    assert advice.status == "infeasible"
+    assert advice.answer is advice.below is advice.largest is None
+    alone = {one.target.measure.name: one.sizes for one in advice.alone}
+    by_delay, by_loss = alone["delay_p99_s"], alone["loss"]
+    assert by_delay is not None
+    assert by_loss is not None
+    assert by_delay.high is not None
+    assert by_delay.high.met < by_loss.low.met  # what contradicts what
+    last = advice.alternatives[-1]
+    assert last.setting.queue is not None
+    assert last.setting.queue["kind"] == "adaptive_red"
+    assert last.meets_all(advice.targets)
+    told = " ".join(words.paragraphs(advice))
+    assert "Infeasible: no drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ 1.4 %." in told
+    assert f"p99 delay ≤ 29 ms alone: met up to {by_delay.high.met} packets" in told
+    assert "Adaptive RED, target_delay = 12 ms meets all of it" in told
+
+
+def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> None:
+    advice = advise_buffer(small.replace(replicates=2), utilisation="98 %", p99_delay="3 ms")
+    assert advice.status == "infeasible"
+    assert not any(one.meets_all(advice.targets) for one in advice.alternatives)
+    assert "Nor does any active queue management that was tried; nearest come: " in " ".join(words.paragraphs(advice))
+    quiet = small.replace({"flows.downloads.transport.receive_window": "2 packets", "replicates": 2})
+    idle = advise_buffer(quiet, utilisation="98 %")
+    assert idle.status == "infeasible"
+    assert idle.alone[0].sizes is None
+    assert "comes nearest" in " ".join(words.paragraphs(idle))
+    # A queue that never overflows is as good as a larger one: nothing is tried beyond the first of these.
+    assert sum(one.found["loss"].mean == 0 for one in tails(idle)) <= 9
+
+
+def test_transfers_that_arrive_have_their_own_target() -> None:
+    advice = advise_buffer(Scenario.from_toml(SMALL + PAGES), utilisation="90 %", completion_p95="2500 ms")
+    assert advice.status == "found"
+    assert advice.answer is not None
+    assert advice.answer.found["completion_p95_s"].high <= 2.5
+    assert {"utilisation", "completion_p95_s"} == {one.target.measure.name for one in advice.alone}
+    assert "p95 completion s" in words.cells(advice)[0]
+
+
+def test_transfers_alone_have_no_default_of_utilisation() -> None:
+    text = SMALL[: SMALL.index("[[flows]]")] + PAGES
+    advice = advise_buffer(Scenario.from_toml(text), completion_p95="2 s")
+    assert [one.measure.name for one in advice.targets] == ["completion_p95_s"]
+    with pytest.raises(ScenarioError, match=r"^targets: there is none, as no long flow crosses link; give one of "):
+        advise_buffer(Scenario.from_toml(text))
+
+
+@pytest.mark.parametrize("name", ["markov-link", "trace-link"])
+def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
+    tree = load(ROOT / "examples" / f"{name}.toml").tree
+    fixed = Scenario({key: value for key, value in tree.items() if key != "sweep"}, ROOT / "examples")
+    advice = advise_buffer(fixed.replace({"duration": "40 s", "warmup": "10 s", "replicates": 3}), utilisation="80 %")
+    assert advice.answer is not None
+    assert not advice.hop.is_steady
+    assert " on the mean" in words.title(advice)
+    assert advice.answer.found["utilisation"].low >= 0.8
+    told = words.plain(advice)["answer"]
+    assert told["ms"] == pytest.approx(told["bytes"] * 8 / advice.hop.rate_bit_per_s * 1e3)
+
+
+def test_sources_that_know_no_congestion_may_stand_beside() -> None:
+    cross = """
+[[flows]]
+name = "video"
+route = ["link"]
+transport = { kind = "udp", mss = "1000 bytes" }
+traffic = { kind = "on_off", rate = "3 Mbit/s", mean_on = "1 s", mean_off = "1 s" }
+"""
+    advice = advise_buffer(Scenario.from_toml(SMALL + cross), utilisation="90 %")
+    assert advice.answer is not None
+    assert advice.hop.long_flows == 4
+    assert advice.hop.packet_bytes == 1500
+
+
+def test_the_hop_is_the_one_whose_link_is_used_most_or_the_one_named(small: Scenario) -> None:
+    result = simulate(small.replace(replicates=1))
+    assert bottleneck(result, None).name == "link"
+    with pytest.raises(ScenarioError, match=r'^--hop: "return" is no shared hop on a way of data; write one of link'):
+        bottleneck(result, "return")
+    both = small.replace({"hops.return.queue.limit": "100 packets", "replicates": 1})
+    tree = both.tree | {"flows": [both.tree["flows"][0] | {"route": ["return", "link"], "return": ["return"]}]}
+    through_both = simulate(Scenario(tree))
+    assert bottleneck(through_both, None).name == "link"
+    assert bottleneck(through_both, "return").rate_bit_per_s == pytest.approx(100e6)
+
+
+def test_a_link_without_a_rate_is_refused(small: Scenario) -> None:
+    result = simulate(small.replace(replicates=1))
+    hops = result.tables["hops"]
+    at = hops.column_names.index("capacity_bytes")
+    unknown = hops.set_column(at, "capacity_bytes", pa.nulls(hops.num_rows, pa.float64()))
+    with pytest.raises(ScenarioError, match=r"^hops.link.link: has no mean rate to size a buffer by"):
+        bottleneck(replace(result, tables={**result.tables, "hops": unknown}), None)
+
+
+def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scenario) -> None:
+    red = {"kind": "adaptive_red", "limit": "200 packets", "target_delay": "20 ms"}
+    advice = advise_buffer(small.replace({"hops.link.queue": red, "replicates": 3}), utilisation="90 %")
+    assert advice.answer is not None
+    assert advice.answer.setting.queue == {"kind": "droptail", "limit": f"{advice.answer.setting.size} packets",
+                                           "counts_packet_in_service": False}  # fmt: skip
+    assert advice.alternatives
+    assert any("is adaptive_red; drop-tail is tried in its place" in line for line in advice.warnings)
+    assert words.cells(advice)[1][-1 - len(advice.alternatives)][-1] == "as it is (adaptive_red)"
+
+
+def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
+    fixed = small.replace({"flows.downloads.start": "0 s", "flows.downloads.extra_delay": "5 ms", "replicates": 2})
+    advice = advise_buffer(fixed.replace({"flows.downloads.count": 1}), utilisation="70 %")
+    assert any("all replicates are alike" in line for line in advice.warnings)
+
+
+def tails(advice: BufferAdvice) -> list:
+    return [one for one in advice.every if one.setting.queue and one.setting.queue["kind"] == "droptail"]
+
+
+def ackclock(*arguments: object) -> Outcome:
+    return CliRunner().invoke(cli, ["advise", "buffer", *map(str, arguments)])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL.replace("replicates = 4", "replicates = 2"), encoding="utf-8")
+    return path
+
+
+def test_the_command_prints_the_answer_in_packets_bytes_and_milliseconds(file: Path) -> None:
+    outcome = ackclock(file, "--utilisation", "80%")
+    assert outcome.exit_code == 0, outcome.stderr
+    [answer] = [line for line in outcome.stdout.splitlines() if "is the smallest drop-tail buffer" in line]
+    packets = int(answer.split()[0])
+    assert answer.startswith(f"{packets} packets ({packets * 1.5:.1f} kB, {packets * 1.2:.2f} ms) is the smallest")
+    assert f'queue = {{ kind = "droptail", limit = "{packets} packets" }}' in outcome.stdout
+    assert "BDP/√n" in outcome.stdout
+    assert "as it is" in outcome.stdout
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Which scenarios are simulated."""
+    ran: list[str] = []
+    real = ways.simulate
+
+    def counting(scenario: Scenario, **options: object) -> Result:
+        ran.append(scenario.name)
+        if len(ran) == 6:
+            raise KeyboardInterrupt("interrupted: the same command goes on")
+        return real(scenario, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ways, "simulate", counting)
+    return iter([ran])
+
+
+def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
+    file: Path, tmp_path: Path, counted: Iterator[list[str]]
+) -> None:
+    ran = next(counted)
+    folder = tmp_path / "out"
+    arguments = (file, "--utilisation", "80%", "-o", folder, "--json")
+    broken = ackclock(*arguments)
+    assert broken.exit_code == 130
+    assert "the same command goes on" in broken.stderr
+    assert json.loads((folder / "advice.json").read_text(encoding="utf-8")) == {"schema": 1}
+    before = {path.name for path in (folder / "runs").iterdir()}
+    assert len(before) == 5
+    whole = ackclock(*arguments)
+    assert whole.exit_code == 0, whole.stderr
+    after = {path.name for path in (folder / "runs").iterdir()}
+    assert before < after
+    assert len(ran) - 6 == len(after - before)  # nothing twice
+    ran.clear()
+    again = ackclock(*arguments)
+    assert again.stdout == whole.stdout
+    assert ran == []
+    told = json.loads(again.stdout)
+    assert json.loads((folder / "advice.json").read_text(encoding="utf-8")) == told
+    for run in told["answer"]["runs"]:
+        assert Result.load(folder / "runs" / run).points[0]["scenario"]["hops"][0]["queue"]["kind"] == "droptail"
+    assert (folder / "trade-off.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert (folder / "trade-off.png").stat().st_size > 10_000
+
+
+def test_json_has_units_in_its_names_and_null_for_what_is_unknown(file: Path) -> None:
+    told = json.loads(ackclock(file, "--utilisation", "80%", "--p99-delay", "20ms", "--json").stdout)
+    assert told["status"] == "found"
+    assert told["targets"][1] == {"measure": "delay_p99_s", "at_least": False, "bound": 0.02}
+    assert told["answer"]["bytes"] == 1500 * told["answer"]["packets"]
+    assert told["answer"]["verdicts"] == {"utilisation": "met", "delay_p99_s": "met"}
+    assert told["known_from_packets"] <= told["answer"]["packets"] <= told["largest_packets"]
+    assert told["present"]["packets"] == 100
+    assert {one["name"] for one in told["rules"]} == {"BDP", "BDP(1-β)/β, reno", "BDP/√n"}
+    assert told["alone"][0]["up_to_packets"] is None
+    sizes = [one["packets"] for one in told["buffers"] if one["queue"]["kind"] == "droptail"]
+    assert sizes == sorted(sizes)
+
+
+def refused(outcome: Outcome) -> str:
+    assert outcome.exit_code == 2, outcome.stderr
+    assert outcome.stdout == ""
+    [line] = outcome.stderr.splitlines()
+    return line.removeprefix("ackclock: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--utilisation", "101%"), '--utilisation: "101%" is more than a link can be used; write 100 % at most'),
+        (("--utilisation", "0%"), '--utilisation: "0%" must be more than nothing; write for example "98 %"'),
+        (("--utilisation", "much"), '--utilisation: "much" will not do; write for example "98 %"'),
+        (("--p99-delay", "0ms"), '--p99-delay: "0ms" must be more than nothing; write for example "20 ms"'),
+        (("--p99-delay", "20"), '--p99-delay: "20" will not do; write for example "20 ms"'),
+        (("--p99-delay", "1ms"), "--p99-delay: is less than the 1.20 ms that one packet takes at link; allow more"),
+        (("--loss", "100%"), '--loss: "100%" is no share to be lost; write for example "0.1 %"'),
+        (("--loss", "-1%"), '--loss: "-1%" is no share to be lost; write for example "0.1 %"'),
+        (("--completion-p95", "2s"), "--completion-p95: no finite transfer crosses link; leave it out, or add one"),
+        (("--hop", "nowhere"), '--hop: "nowhere" is no shared hop on a way of data; write one of link'),
+        (("--set", "hops.link.queue.limit=0"), "hops.link.queue.limit: "),
+        (("--set", "sample_interval=1 s", "--p99-delay", "20ms"), "sample_interval: 16 samples tell no 99 % quantile"),
+    ],
+)
+def test_targets_that_cannot_be_met_are_refused_in_a_line(
+    file: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    assert refused(ackclock(file, "-o", tmp_path / "out", *arguments)).startswith(message)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_completion_within_the_way_to_the_receiver_is_refused(file: Path) -> None:
+    file.write_text(SMALL + PAGES, encoding="utf-8")
+    line = refused(ackclock(file, "--completion-p95", "10ms"))
+    assert line == "--completion-p95: is no more than the 10.0 ms of the way to the receiver; allow more"
+
+
+def test_a_sweep_and_a_foreign_folder_are_refused(file: Path, tmp_path: Path) -> None:
+    swept = tmp_path / "swept.toml"
+    swept.write_text(SMALL + '\n[sweep]\n"hops.link.queue.limit" = ["5 packets", "9 packets"]\n', encoding="utf-8")
+    assert refused(ackclock(swept)) == "sweep: has 2 points, and a buffer is sized for one; give a scenario without"
+    line = refused(ackclock(file, "-o", tmp_path))
+    assert "is not empty and no advice about a buffer of ackclock's" in line
+
+
+def test_a_machine_that_cannot_emulate_says_why(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*_arguments: object, **_options: object) -> None:
+        raise ways.LackingError("no namespaces here; say sudo")
+
+    monkeypatch.setattr(ways, "emulate", lacking)
+    outcome = ackclock(file, "--utilisation", "80%", "--emulate")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "Not confirmed by emulation: no namespaces here; say sudo" in outcome.stdout
+
+
+@pytest.mark.usefixtures("emulation")
+def test_the_answer_is_emulated_beside_the_next_smaller_buffer(file: Path, tmp_path: Path) -> None:
+    file.write_text(SMALL.replace('"rfc"', '"linux"'), encoding="utf-8")
+    arguments = (file, "--set", "duration=2500 ms", "--set", "warmup=1 s", "--replicates", 1, "--utilisation", "60%")
+    outcome = ackclock(*arguments, "--emulate", "--json", "-o", tmp_path / "out")
+    assert outcome.exit_code == 0, outcome.stderr
+    told = json.loads(outcome.stdout)["emulation"]
+    assert told["why_not"] is None
+    assert len(told["buffers"]) == 2
+    if told["untrusted_runs"] == 0:
+        assert 0 < told["buffers"][0]["utilisation"]["mean"] <= 1
+
+
+def test_present_is_run_as_it_is(found: BufferAdvice) -> None:
+    assert found.present.setting == Setting("the queue as it is", None)
+    assert found.hop.present_packets() == 100
+    assert found.present.found["delay_p99_s"].mean == pytest.approx(0.12, rel=0.05)
