@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 from ackclock import estimates
 from ackclock.advice import regions
+from ackclock.advice.buffer import measures
+from ackclock.advice.buffer.measures import MEASURES
 from ackclock.comparison import CAUSES
 from ackclock.comparison.rows import FIELDS
 from ackclock.experiments import EXPERIMENTS
@@ -342,6 +344,17 @@ def _advice_page(registered: Json) -> str:
         "`ackclock advise feedback` says whether a sender should be told the rate of a link, and what. With `-o` it "
         "writes a result, a point for each scheme, and `advice.json`, the same as `--json` prints. What all this means "
         "is in the guide `docs/guides/rate-feedback.md`."
+    )
+    page.paragraph(
+        "`ackclock advise buffer` says how small a drop-tail buffer may be, or that none meets the targets. With `-o` "
+        "it writes `advice.json`, the figure `trade-off.svg` (and `.png`), and `runs/`, a result of each run under its "
+        "address. The guide is `docs/guides/sizing-a-buffer.md`."
+    )
+    page.title("Targets for a buffer")
+    page.paragraph(_after_the_first_line(measures))
+    page.names(
+        ("target", "of"),
+        [(f"{one.option}", f"{one.label}, {'at least' if one.at_least else 'at most'}") for one in MEASURES.values()],
     )
     page.title("Regions of psi")
     page.paragraph(_after_the_first_line(regions))

@@ -440,3 +440,15 @@ def test_present_is_run_as_it_is(found: BufferAdvice) -> None:
     assert found.present.setting == Setting("the queue as it is", None)
     assert found.hop.present_packets() == 100
     assert found.present.found["delay_p99_s"].mean == pytest.approx(0.12, rel=0.05)
+
+
+def test_the_guide_says_what_the_example_gives() -> None:
+    guide = (ROOT / "docs" / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
+    advice = advise_buffer(load(ROOT / "examples" / "buffer-on-a-backbone.toml"), utilisation="98 %", p99_delay="20 ms")
+    answer, binding, allowed, *_ = words.paragraphs(advice)
+    for sentence in (answer, binding, allowed):
+        assert f"> {sentence}\n" in guide
+    for tried in advice.rules:
+        assert f"| {tried.rule.packets} |" in guide
+    figure = (ROOT / "docs" / "images" / "buffer-trade-off.svg").read_text(encoding="utf-8")
+    assert figure.startswith("<?xml")
