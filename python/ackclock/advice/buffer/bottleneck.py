@@ -67,7 +67,7 @@ class Bottleneck:
         return self.round_trip_s / self.packet_s
 
     def present_packets(self) -> float | None:
-        """What may wait there as the scenario has it; None for no limit."""
+        """What may wait there as the scenario has it; None for no limit, or one of another kind."""
         if self.queue.get("limit", "unlimited") == "unlimited":
             return None
         limit = quantity.parse(self.queue["limit"])

@@ -113,12 +113,20 @@ class Runs:
         if known is not None:
             return known, made_of
         if result is None:
-            self._tell(words)
-            result = ways.simulate(scenario, progress=lambda _share: self._tell(words))
-        if result.partial:
-            raise KeyboardInterrupt("interrupted: the same command goes on" if self._folder else "")
+            result = self._simulated(scenario, words)
         self._last = made_of, result
         return (kept.keep(result, place, made_of) if keep and place is not None else result), made_of
+
+    def _simulated(self, scenario: Scenario, words: str) -> Result:
+        self._tell(words)
+        goes_on = "interrupted: the same command goes on" if self._folder else ""
+        try:
+            result = ways.simulate(scenario, progress=lambda _share: self._tell(words))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(goes_on) from None
+        if result.partial:
+            raise KeyboardInterrupt(goes_on)
+        return result
 
 
 @dataclass

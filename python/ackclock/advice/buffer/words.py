@@ -54,7 +54,8 @@ def cells(advice: BufferAdvice) -> tuple[list[str], list[list[str]]]:
         row = [str(size), f"{volume:.4g}", f"{time:.4g}"]
         rows.append([*row, *_numbers(advice, one, measures), ", ".join(remarks.get(size, ()))])
     places = advice.hop.present_packets()
-    now = "unlimited" if places is None else f"{places:.4g}"
+    unlimited = "unlimited" if advice.hop.queue.get("limit") == "unlimited" else ""
+    now = unlimited if places is None else f"{places:.4g}"
     in_time = "" if places is None else f"{places * advice.hop.packet_s * 1e3:.4g}"
     volume_now = "" if places is None else f"{places * advice.hop.packet_bytes / 1e3:.4g}"
     kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue['kind']})"
