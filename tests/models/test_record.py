@@ -14,15 +14,17 @@ from ackclock.models import Domain, Input, InputError, Model, Output, Rule
 # Something in the domain of each input that has no default.
 GIVEN = {
     "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0, "decay": 0.01, "flows": 10.0,
-    "places": 50.0,
+    "places": 50.0, "stations": 5.0,
 }  # fmt: skip
 # Where a loss is possible, and states are few.
 _LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}
 # Where slow start overflows the queue, and much is left after it.
 _OVERFLOW = {"size": 400.0, "rate": 125.0, "rtt": 0.5, "buffer": 20.0}
+_CLASS = {"stations": 2.0, "aifsn": 2.0, "cw_min": 7.0, "cw_max": 10.0}
+_CLASSES = _CLASS | {f"other_{name}": value for name, value in {**_CLASS, "aifsn": 5.0, "cw_max": 30.0}.items()}
 OF = {
     "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
-    "short_transfer": _OVERFLOW,
+    "short_transfer": _OVERFLOW, "edca": _CLASSES,
 }  # fmt: skip
 
 

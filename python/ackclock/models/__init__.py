@@ -10,6 +10,7 @@ from ackclock.models import (
     aimd_chain,
     cardwell,
     cubic_response,
+    edca,
     explicit_rate,
     floyd_fall,
     hstcp_response,
@@ -53,6 +54,7 @@ MODELS: tuple[Model, ...] = (
     explicit_rate.TCP_ALONE,
     explicit_rate.CONSTANT_SOURCE,
     explicit_rate.effective_capacity.MODEL,
+    *edca.MODELS,
 )
 
 # Rates that differ by less are equal: a flow at its cap is not said to be above it.
