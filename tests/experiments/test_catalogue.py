@@ -54,6 +54,7 @@ VERDICTS = {
     **{f"tfrcp-figure-{name}": Kind.READING for name in ("2a", "3", "5a", "5b")},
     **{f"tfrcp-figure-{name}": Kind.NOT for name in ("2b", "2c", "4", "6")},
     "tfrcp-readings": Kind.NOT,
+    **{f"short-figure-{number}": Kind.READING for number in range(2, 8)},
     **{f"hstcp-figure-{number}": Kind.READING for number in range(14, 18)},
     "buffers-figure-1": Kind.REPRODUCED,
     **{f"rates-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},
@@ -70,7 +71,11 @@ SIMULATED = {
     "markov-validation-simulated",
     "mechanisms-figure-2",
     "westwood-validation",
-} | {name for name in VERDICTS if name.startswith(("westwood-", "abr-", "tfrcp-", "hstcp-", "buffers-", "rates-"))}
+} | {
+    name
+    for name in VERDICTS
+    if name.startswith(("westwood-", "abr-", "tfrcp-", "hstcp-", "buffers-", "short-", "rates-"))
+}
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
 # test_westwood_on_linux.py, test_abr_on_linux.py and test_tfrcp_on_linux.py have them without Linux.
@@ -115,6 +120,8 @@ SAID = [
     ("tfrcp-figure-4", "the page with the result is lost"),
     ("tfrcp-figure-6", "the page with the result is lost"),
     ("tfrcp-readings", "none has Figure 2b whole"),
+    ("short-figure-3", "half of W_D is lost there"),
+    ("short-figure-4", "timers and what is to the right are guessed"),
     ("hstcp-figure-14", "it is that of packets in trains"),
     ("hstcp-figure-16", "RED averages"),
     ("hstcp-figure-17", "RED averages"),
@@ -158,6 +165,7 @@ REFUTED = {
     "tfrcp-figure-2b": 3,
     "tfrcp-figure-2c": 3,
     "tfrcp-readings": 1,
+    "short-figure-3": 1,
     "hstcp-figure-14": 1,
     "hstcp-figure-16": 2,
     "hstcp-figure-17": 1,

@@ -160,7 +160,12 @@ def queue(result: Result, *, point: int = 0, replicate: int = 0, span: Span | No
 # What is known to have been delivered. A real receiver is not asked; its sender knows what was acknowledged.
 _DELIVERED = {"simulate": "delivered in order", "send": "arrived, as reported", "receive": "arrived"}
 
-_CAUSES = {"drops_queue": ("x", "queue full"), "drops_aqm": ("+", "AQM"), "drops_impairment": (".", "random loss"), "drops_retries": ("+", "given up")}
+_CAUSES = {
+    "drops_queue": ("x", "queue full"),
+    "drops_aqm": ("+", "AQM"),
+    "drops_impairment": (".", "random loss"),
+    "drops_retries": ("+", "given up"),
+}
 
 
 def is_known(result: Result, name: str, point: int) -> bool:

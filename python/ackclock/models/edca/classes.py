@@ -21,11 +21,12 @@ nothing.
 How right it is beside a simulation by slots, with freezing: shares of busy periods within 0.003 for windows of 16 and
 more, whatever the AIFSN, and within 0.02 where a class is a handful of stations with windows of 4 and 8, as those
 have often just collided with each other. A class that is all but starved (less than 0.02 of busy periods) gets less
-than is counted, by 7 % to a third. Without freezing: within 0.02, and 0.07.
-That two queues of a station collide within it is left out: each class's queues
-are stations. Steps come to the same laws from the smallest and the largest windows wherever we looked, but that there
-is one solution is not proved, and not always so: with CWmin 0 one of two alike stations may keep the medium for
-itself (Ramaiyan, Kumar, Altman 2008 say when there is one). All laws are moved at once: alike classes stay alike.
+than is counted, by 7 % to a third, and the last of four almost nothing. Without freezing: within 0.02, and 0.07.
+
+Left out is that two queues of a station collide within it: each class's queues are stations. Steps come to the same
+laws from the smallest and the largest windows wherever we looked, but that there is one solution is not proved, and not
+always so: with CWmin 0 one of two alike stations may keep the medium for itself (Ramaiyan, Kumar, Altman 2008 say when
+there is one). All laws are moved at once: alike classes stay alike.
 """
 
 from collections.abc import Sequence
