@@ -417,6 +417,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "westwood",
         "abr",
         "tfrcp",
+        "short",
         "hstcp",
         "buffers",
         "mechanisms",
