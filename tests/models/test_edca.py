@@ -258,6 +258,17 @@ def test_a_class_that_is_always_ready_before_the_others_leaves_them_nothing(free
         assert contention(first, alike(5, 5)).rate[1] == pytest.approx(0, abs=1e-9)
 
 
+def test_freezing_brings_the_cell_nearer_to_packets() -> None:
+    # The download of the cell above as an independent simulation has it packet by packet, with TCP.
+    simulated = np.array([13.67, 5.00, 2.48, 1.35])
+    data, ack = (exchange(ERP_OFDM, size, 54e6, 6e6) for size in (1036, 76))
+    success = data.success + saturation.priority_time(ERP_OFDM, ack, 2, 3)
+    every = [contention(AccessClass(int(n), 6, 31, 1023, 11, success, data.collision)) for n in CONTENDERS]
+    ours = 8e-3 * np.array([found.rate[0] for found in every])
+    assert ours == pytest.approx(simulated, rel=0.03)
+    assert (np.abs(ours - simulated) <= np.abs(8e-3 * cell(ERP_OFDM).rate - simulated) + 1e-9).all()
+
+
 def test_who_is_alone_waits_for_its_own_draw() -> None:
     for freezing in (False, True):
         found = contention(alike(1, 6, 31), freezing=freezing)
