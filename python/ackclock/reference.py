@@ -76,8 +76,9 @@ KINDS = {
         "Media",
         "medium",
         "media = [{}]",
-        "Written in the list `media`, or as an item `[[media]]`, each with a `name` of its own beside what is below: that is what "
-        "the links of the hops that contend for it give, those of kind `contender`. Only a simulation has media.",
+        "Written in the list `media`, or as an item `[[media]]`, each with a `name` of its own beside what is below: "
+        "that is what the links of the hops that contend for it give, those of kind `contender`. Only a simulation has "
+        "media.",
     ),
     "feedback": Kind(
         "Feedback algorithms",

@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ackclock.control import control_of, rivals
 from ackclock.metrics import Interval, metric, summarise
 from ackclock.result import Result
@@ -98,7 +100,7 @@ def _by_name(pairs: Iterable[tuple[str, float]] | None) -> dict[str, float | str
 
 
 def plain(value: Any) -> Any:
-    """For JSON: intervals as `{"mean", "low", "high", "replicates"}`, unknown numbers as None."""
+    """For JSON: intervals as `{"mean", "low", "high", "replicates"}`, unknown numbers as None, NumPy's as Python's."""
     if isinstance(value, Interval):
         return {
             "mean": plain(value.mean),
@@ -106,6 +108,8 @@ def plain(value: Any) -> Any:
             "high": plain(value.high),
             "replicates": value.replicates,
         }
+    if isinstance(value, np.generic):
+        return plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

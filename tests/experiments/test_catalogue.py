@@ -1,3 +1,4 @@
+import json
 import re
 from dataclasses import replace
 from functools import cached_property
@@ -22,6 +23,7 @@ from ackclock.experiments import (
     Outcome,
     Table,
     Verdict,
+    adaptive_buffers,
     analytic,
     bursts_at_a_router,
     chosen,
@@ -32,6 +34,7 @@ from ackclock.experiments import (
     which_formula,
 )  # fmt: skip
 from ackclock.metrics import Interval
+from ackclock.summary import json_text
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -56,7 +59,9 @@ VERDICTS = {
     "tfrcp-readings": Kind.NOT,
     **{f"short-figure-{number}": Kind.READING for number in range(2, 8)},
     **{f"hstcp-figure-{number}": Kind.READING for number in range(14, 18)},
+    **{f"wifi-figure-{number}": Kind.READING for number in range(8, 13)},
     "buffers-figure-1": Kind.REPRODUCED,
+    "buffers-figure-2": Kind.REPRODUCED,
     **{f"rates-figure-{number}": Kind.REPRODUCED for number in range(1, 6)},
     "formulas-figure-1": Kind.REPRODUCED,
     "feedback-figure-1": Kind.REPRODUCED,
@@ -74,7 +79,7 @@ SIMULATED = {
 } | {
     name
     for name in VERDICTS
-    if name.startswith(("westwood-", "abr-", "tfrcp-", "hstcp-", "buffers-", "short-", "rates-"))
+    if name.startswith(("westwood-", "abr-", "tfrcp-", "hstcp-", "buffers-", "short-", "wifi-", "rates-"))
 }
 
 # What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
@@ -122,6 +127,7 @@ SAID = [
     ("tfrcp-readings", "none has Figure 2b whole"),
     ("short-figure-3", "half of W_D is lost there"),
     ("short-figure-4", "timers and what is to the right are guessed"),
+    ("wifi-figure-8", "30 packets giving 75 %"),
     ("hstcp-figure-14", "it is that of packets in trains"),
     ("hstcp-figure-16", "RED averages"),
     ("hstcp-figure-17", "RED averages"),
@@ -166,6 +172,7 @@ REFUTED = {
     "tfrcp-figure-2c": 3,
     "tfrcp-readings": 1,
     "short-figure-3": 1,
+    "wifi-figure-8": 3,
     "hstcp-figure-14": 1,
     "hstcp-figure-16": 2,
     "hstcp-figure-17": 1,
@@ -359,6 +366,14 @@ def test_the_note_on_mm1k_shows_this_figure_and_these_numbers(concluded: Conclud
         assert f"| {' | '.join((key, *texts))} |" in note.splitlines()
 
 
+@pytest.mark.parametrize("concluded", [adaptive_buffers.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+def test_the_guide_to_buffers_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
+    assert_drawn_alike(concluded, "adaptive-buffers.svg")
+    guide = (DOCS / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
+    for key, texts in adaptive_buffers.SAID.items():
+        assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
+
+
 @pytest.mark.parametrize("concluded", rate_control.EXPERIMENTS, indirect=True, ids=lambda one: one.name)
 def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(concluded: Concluded) -> None:
     name, rows = RATES[concluded.experiment.shows]
@@ -418,6 +433,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "abr",
         "tfrcp",
         "short",
+        "wifi",
         "hstcp",
         "buffers",
         "mechanisms",
@@ -442,6 +458,13 @@ def test_a_wrong_name_gets_the_nearest(name: str, near: str) -> None:
 def of(*cells: Cell, claims: tuple[Claim, ...] = ()) -> Outcome:
     comparison = Comparison("Rates", Origin.PRINTED, ("p",), cells, "within the last digit")
     return Outcome(Verdict(Kind.REPRODUCED), (comparison,), Figure, claims)
+
+
+def test_what_numpy_has_judged_is_written_too() -> None:
+    claim = Claim("it rises", "it does", np.bool_(True))
+    written = json.loads(json_text(plain(of(Cell.of(("0.1",), "rate", "7.21", np.float64(7.214)), claims=(claim,)))))
+    assert written["claims"][0]["holds"] is True
+    assert written["comparisons"][0]["cells"][0]["agrees"] is True
 
 
 def test_a_number_that_moved_fails_the_expectation() -> None:

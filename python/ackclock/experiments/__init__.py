@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ackclock.experiments import (
     abr,
+    adaptive_buffers,
     bursts_at_a_router,
     hstcp,
     psi_map,
@@ -16,6 +17,7 @@ from ackclock.experiments import (
     tfrcp,
     westwood,
     which_formula,
+    wifi,
 )
 from ackclock.experiments.experiment import Experiment, Run, analytic, measured
 from ackclock.experiments.markov import (
@@ -85,8 +87,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *abr.EXPERIMENTS,
     *tfrcp.EXPERIMENTS,
     *slow_start.EXPERIMENTS,
+    *wifi.EXPERIMENTS,
     *hstcp.EXPERIMENTS,
     bursts_at_a_router.EXPERIMENT,
+    adaptive_buffers.EXPERIMENT,
     which_formula.EXPERIMENT,
     psi_map.EXPERIMENT,
     *rate_control.EXPERIMENTS,
