@@ -77,8 +77,8 @@ KINDS = {
         "medium",
         "media = [{}]",
         "Written in the list `media`, or as an item `[[media]]`, each with a `name` of its own beside what is below: "
-        "that is what the links of the hops that contend for it give, those of kind `contender`. Only a simulation has "
-        "media.",
+        "that is what links of kind `contender` give, those of the hops that contend for it. "
+        "Only a simulation has media.",
     ),
     "feedback": Kind(
         "Feedback algorithms",

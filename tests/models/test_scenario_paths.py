@@ -46,6 +46,17 @@ def test_flows_share_a_link_evenly(resolved) -> None:
     assert path_of(resolved(**{"flows.main.count": 4})).link_bit_per_s == pytest.approx(11e6 / 4 * 1000 / 1040)
 
 
+def test_where_a_hop_contends_for_a_medium_no_bottleneck_is_known(resolved) -> None:
+    tree = resolved(duration="100 s")
+    tree["media"] = [{"name": "cell", "kind": "edca"}]
+    tree["hops"][1]["link"] = {"kind": "contender", "medium": "cell", "rate": "54 Mbit/s"}
+    path = path_of(tree)
+    assert path.link_bit_per_s == path.capacity_segments_per_s == path.buffer_segments == math.inf
+    assert path.link_varies
+    notes = {row["model"]: row["note"] for row in predict(Scenario(tree)).tables["predictions"].to_pylist()}
+    assert "rate varies" in notes["sawtooth"]
+
+
 MARKOV = {"kind": "markov", "rates": ["9 Mbit/s", "4 Mbit/s"], "mean_sojourn": "1 s"}
 
 # Models of random loss that are Reno's.

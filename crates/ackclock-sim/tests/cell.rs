@@ -73,7 +73,8 @@ fn the_tables_of_a_cell_agree() {
         assert_eq!(spent, time);
         let last = |name| *media(name).last().unwrap();
         let all = |name| integers(&outcome, "contenders", name).iter().sum::<i64>();
-        assert!(last("successes") > 5000 && last("collisions") > 100);
+        let happened = (last("successes"), last("collisions"));
+        assert!(happened.0 > 5000 && happened.1 > 20, "{happened:?}");
         for (medium, contenders) in [
             ("successes", "successes"),
             ("attempts", "attempts"),
