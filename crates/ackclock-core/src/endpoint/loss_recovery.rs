@@ -5,7 +5,7 @@
 //! know of it. At the end of a recovery it is gone and the control's own window holds: RFC 6582 section 3.2 step 3 option 2
 //! (cwnd = ssthresh), which is also what ns-2 does; bursts that this allows are what `max_burst` is for.
 
-use super::parameters::{LossRecovery, PartialAck, TcpParameters};
+use super::parameters::{Careful, LossRecovery, PartialAck, TcpParameters};
 use crate::congestion::Phase;
 
 /// What an ACK of new data means for recovery.
@@ -27,7 +27,7 @@ pub(super) enum Progress {
 pub(super) struct Recovery {
     phase: Phase,
     kind: LossRecovery,
-    careful: bool,
+    careful: Careful,
     limited_transmit: bool,
     /// NewReno: a partial ACK has been seen in this recovery.
     partial_seen: bool,
@@ -40,6 +40,8 @@ pub(super) struct Recovery {
     /// First segment not sent yet when the last recovery or timeout began (`recover` of RFC 6582, RecoveryPoint of RFC 6675, plus one);
     /// `None` before the first.
     point: Option<u64>,
+    /// The same of the last that the sender is [careful](TcpParameters::careful) about: up to there duplicate ACKs mean no loss.
+    heedless_up_to: Option<u64>,
     /// The first unacknowledged segment at the last timeout.
     timed_out: Option<u64>,
     /// Bytes by which duplicate ACKs have changed the window.
@@ -61,6 +63,7 @@ impl Recovery {
             duplicates: 0,
             threshold: parameters.duplicate_threshold.0.max(1),
             point: None,
+            heedless_up_to: None,
             timed_out: None,
             inflation: 0,
             limited_transmitted: 0,
@@ -163,10 +166,7 @@ impl Recovery {
             // RFC 6675 section 5.1: not before what was outstanding at a timeout is acknowledged.
             LossRecovery::Sack => self.phase == Phase::Open && self.duplicates >= self.threshold,
             // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`.
-            _ => {
-                self.duplicates == self.threshold
-                    && (!self.careful || self.point.is_none_or(|point| first > point))
-            }
+            _ => self.duplicates == self.threshold && self.heedless_up_to.is_none_or(|point| first > point),
         }
     }
 
@@ -174,6 +174,9 @@ impl Recovery {
     pub fn begin(&mut self, next: u64, mss: u64) {
         self.phase = Phase::Recovery;
         self.point = Some(next);
+        if self.careful == Careful::Always {
+            self.heedless_up_to = Some(next);
+        }
         self.partial_seen = false;
         self.rescued = false;
         self.resend_first = true;
@@ -189,6 +192,9 @@ impl Recovery {
         self.end();
         self.phase = Phase::Loss;
         self.point = Some(next);
+        if self.careful != Careful::Never {
+            self.heedless_up_to = Some(next);
+        }
         self.duplicates = 0;
         self.limited_transmitted = 0;
     }
@@ -290,7 +296,11 @@ mod tests {
 
     #[test]
     fn the_careful_do_not_react_twice_to_one_window() {
-        for (careful, again) in [(true, false), (false, true)] {
+        for (careful, again) in [
+            (Careful::Always, false),
+            (Careful::AfterTimeout, false),
+            (Careful::Never, true),
+        ] {
             let mut parameters = parameters(LossRecovery::Newreno);
             parameters.careful = careful;
             let mut recovery = Recovery::new(&parameters);

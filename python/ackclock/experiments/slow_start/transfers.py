@@ -1,8 +1,7 @@
 """One transfer alone on a link, in the engine and in the model: the network of the paper, and who sends.
 
-The paper's Reno reduces the window it has, not what is in flight, and retransmits fast again right after a partial ACK:
-else there is no second reduction before the timeout. In the engine it does so, too, where duplicates come of what
-go-back-N sends twice after it, which costs some transfers a twentieth to a fifth.
+The paper's Reno reduces the window it has, not what is in flight, and retransmits fast again right after a partial ACK,
+else there is no second reduction before the timeout; but not for duplicates of what go-back-N sends twice after that.
 """
 
 from collections.abc import Sequence
@@ -38,7 +37,7 @@ class Sender(NamedTuple):
 
 
 _CLASSIC = {
-    "recovery": "reno", "decrease_base": "window", "careful": False, "limited_transmit": False,
+    "recovery": "reno", "decrease_base": "window", "careful": "after_timeout", "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
 _RENO = {"kind": "reno"}

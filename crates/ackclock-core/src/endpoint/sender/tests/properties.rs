@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::endpoint::Receiver;
-use crate::endpoint::parameters::{DecreaseBase, Pacing, PartialAck, RepeatedTimeout};
+use crate::endpoint::parameters::{Careful, DecreaseBase, Pacing, PartialAck, RepeatedTimeout};
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -14,6 +14,7 @@ prop_compose! {
         rtt_sampling in select(&RTT_SAMPLINGS),
         idle_restart in prop_oneof![Just(IdleRestart::Off), Just(IdleRestart::InitialWindow), Just(IdleRestart::Decay)],
         window_counting in prop_oneof![Just(WindowCounting::PerAck), Just(WindowCounting::BytesAtMostTwoSegments), Just(WindowCounting::Bytes)],
+        careful in prop_oneof![Just(Careful::Always), Just(Careful::AfterTimeout), Just(Careful::Never)],
         pacing in prop_oneof![Just(Pacing::Always), Just(Pacing::Control), Just(Pacing::Off)],
         threshold in 0u32..5,
         jitter in prop_oneof![3 => Just(0u64), 1 => 1u64..3000],
@@ -21,7 +22,7 @@ prop_compose! {
         receive_window in prop_oneof![Just(OptionalWindow::Unlimited), (0u64..40).prop_map(OptionalWindow::Segments)],
     ) -> TcpParameters {
         TcpParameters {
-            careful: flags[0],
+            careful,
             limited_transmit: flags[1],
             rescue_retransmission: flags[2],
             partial_window_deflation: flags[3],

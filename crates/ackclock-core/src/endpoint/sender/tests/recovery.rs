@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::congestion::{AckKind, Phase};
-use crate::endpoint::parameters::{DecreaseBase, PartialAck};
+use crate::endpoint::parameters::{Careful, DecreaseBase, PartialAck};
 
 /// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or one that does not.
 fn duplicate(d: &mut Dialogue, recovery: LossRecovery, end: u64) {
@@ -92,16 +92,18 @@ fn reno_leaves_recovery_at_the_first_new_ack_and_needs_the_timer_for_a_second_lo
 }
 
 #[test]
-fn reno_that_is_not_careful_reduces_twice() {
-    let parameters = TcpParameters {
-        careful: false,
-        ..plain(LossRecovery::Reno)
-    };
-    let mut d = Dialogue::bulk(parameters, 10);
-    d.wait(100).duplicates(8, 0);
-    d.wait(100).ack(5);
-    assert_eq!(d.duplicates(3, 5), [5]);
-    assert_eq!(d.sender.statistics().fast_retransmits, 2);
+fn reno_that_is_not_careful_about_recoveries_reduces_twice() {
+    for careful in [Careful::AfterTimeout, Careful::Never] {
+        let parameters = TcpParameters {
+            careful,
+            ..plain(LossRecovery::Reno)
+        };
+        let mut d = Dialogue::bulk(parameters, 10);
+        d.wait(100).duplicates(8, 0);
+        d.wait(100).ack(5);
+        assert_eq!(d.duplicates(3, 5), [5]);
+        assert_eq!(d.sender.statistics().fast_retransmits, 2);
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::congestion::Phase;
-use crate::endpoint::parameters::RepeatedTimeout;
+use crate::endpoint::parameters::{Careful, RepeatedTimeout};
 
 #[test]
 fn after_a_timeout_go_back_n_sends_everything_again_in_slow_start() {
@@ -24,7 +24,11 @@ fn after_a_timeout_go_back_n_sends_everything_again_in_slow_start() {
 
 #[test]
 fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
-    for (careful, retransmits) in [(true, 0), (false, 1)] {
+    for (careful, retransmits) in [
+        (Careful::Always, 0),
+        (Careful::AfterTimeout, 0),
+        (Careful::Never, 1),
+    ] {
         let parameters = TcpParameters {
             careful,
             ..plain(LossRecovery::Newreno)
