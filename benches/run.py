@@ -31,6 +31,8 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 DUMBBELL = HERE / "dumbbell.toml"
 #: Simulated seconds by number of flows: about a million packets each (the same as for ns-2).
 SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5, 10000: 2}
+#: Simulated seconds by number of stations of a cell.
+CELL_SECONDS = {2: 200, 11: 200, 50: 200, 200: 200}
 
 
 def dumbbell(flows: int, seconds: float) -> list[str]:
@@ -43,6 +45,11 @@ def dumbbell(flows: int, seconds: float) -> list[str]:
         f'hops.bottleneck.queue.limit="{50 * flows} packets"',
         f'hops.bottleneck back.link.rate="{10 * flows} Mbit/s"',
     ]
+
+
+def cell(stations: int, seconds: float) -> list[str]:
+    """The engine's arguments for the cell with that many stations."""
+    return [str(HERE / "cell.toml"), f'duration="{seconds} s"', f"flows.upload.count={stations - 1}"]
 
 
 def spend(arguments: list[str]) -> tuple[dict[str, int], float]:
@@ -96,6 +103,17 @@ def scaling(repeats: int) -> dict[int, float]:
     return best
 
 
+def cells(repeats: int) -> dict[int, float]:
+    """How many times faster than real time one processor is, by number of stations, by turns, the best of each."""
+    best: dict[int, float] = {}
+    for _ in range(repeats):
+        for stations, seconds in CELL_SECONDS.items():
+            idle = spend(engine(cell(stations, 0.001)))[1]
+            cpu = spend(engine(cell(stations, seconds)))[1] - idle
+            best[stations] = max(seconds / max(cpu, 1e-6), best.get(stations, 0.0))
+    return best
+
+
 def instructions(arguments: list[str]) -> int:
     """Instructions executed, by callgrind."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *engine(arguments)]
@@ -137,7 +155,10 @@ def memory() -> dict[str, float]:
     }
 
 
-def table(rates: dict[str, float], costs: dict[int, float], counts: dict[str, float], held: dict[str, float]) -> str:
+def table(
+    rates: dict[str, float], costs: dict[int, float], faster: dict[int, float], counts: dict[str, float],
+    held: dict[str, float],
+) -> str:  # fmt: skip
     """What is written into BENCHMARKS.md."""
     ask = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
@@ -152,6 +173,10 @@ def table(rates: dict[str, float], costs: dict[int, float], counts: dict[str, fl
         "| flows | CPU time per data packet | to that of 10 flows |",
         "|---:|---:|---:|",
         *(f"| {flows:,} | {cost:.0f} ns | {cost / costs[10]:.2f} |" for flows, cost in costs.items()),
+        "",
+        "| stations of a busy 802.11g cell | simulated seconds per CPU second |",
+        "|---:|---:|",
+        *(f"| {stations} | {times:,.0f} |" for stations, times in faster.items()),
         "",
     ]
     if counts:
@@ -191,7 +216,8 @@ def main() -> int:
     if arguments.quick:
         return 0
     counts = instruction_counts() if shutil.which("valgrind") else {}
-    measured = table(rates, scaling(min(arguments.repeats, 3)), counts, memory())
+    few = min(arguments.repeats, 3)
+    measured = table(rates, scaling(few), cells(few), counts, memory())
     if (seconds := start_up()) is not None:
         measured += f"\n\n`ackclock simulate`, start-up: {seconds:.2f} s of CPU time."
     print(measured)
