@@ -133,6 +133,9 @@ def _print_warnings(comparison: "Comparison") -> None:
             click.echo(f"{column.label}: {column.why}", err=True)
         for warning in column.result.run["warnings"] if column.result is not None else ():
             click.echo(f"warning: {column.label}: {warning}", err=True)
+    silent = "predict" in comparison.columns and not any(row.cells["predict"].is_known for row in comparison.rows)
+    if silent and comparison.columns["predict"].result is not None:
+        click.echo("predict: no model that was asked has an answer; ackclock predict says why of each", err=True)
 
 
 def _print_json(comparison: "Comparison", folder: Path) -> None:

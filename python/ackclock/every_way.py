@@ -256,7 +256,8 @@ class _Work:
         if known is not None:
             self._announce(f"emulate: taken from {folder}, which holds these runs; remove it to repeat")
             return known
-        self._announce(_announcement(part, self._side_by_side))
+        if not self._points[0].scenario.resolve().tree.get("media"):  # with any, it is refused before it takes time
+            self._announce(_announcement(part, self._side_by_side))
         with self._watch("emulate", part.lasts_s) as tell:
             return kept.emulate(
                 part.scenario, folder, tell, captures=True, device=self._device, side_by_side=self._side_by_side

@@ -2,15 +2,18 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ackclock import Scenario
+from ackclock import Scenario, load
 from ackclock.comparison import CAUSES, Evidence, cause, findings
 from ackclock.comparison.predicted import Prediction
 from ackclock.metrics import Interval
 from ackclock.models import flow_path, model
+
+CELL = Path(__file__).parents[2] / "examples" / "wifi-cell.toml"
 
 # Random loss of 2 %, so that the path tells of it.
 RANDOM = "2 %"
@@ -174,6 +177,31 @@ def test_other_round_trips_than_the_model_was_given(modelled: Evidence) -> None:
     assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.084}, metric="cwnd") == ""
     tells_itself = prediction("sawtooth", rtt=0.07)
     assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.084}, prediction=tells_itself) == ""
+
+
+def test_acks_of_a_cell_may_collide() -> None:
+    def of(name: str, uploads: int, **more: Any) -> dict[str, Any]:
+        tree = load(CELL).expand()[3].scenario.tree
+        tree["flows"][1]["count"] = uploads
+        if name == "upload":
+            tree["flows"].pop(0)
+        tree = Scenario(tree).resolve().tree
+        flow = next(one for one in tree["flows"] if one["name"] == name)
+        said = prediction("edca", rtt=0.2)
+        return {
+            "metric": "goodput", "way": "predict", "reference": "simulate", "difference": gap(3e4),
+            "reference_mean": 1e6, "replicates": (0, 3), "flow": flow, "path": flow_path(tree, flow), "prediction": said,
+        } | more  # fmt: skip
+
+    beside = Evidence(**of("download", 10))
+    assert "from ap-data and station-data come from different stations" in shows("colliding_acks", beside)
+    assert shows("colliding_acks", beside, difference=gap(-3e4)) == ""
+    assert shows("colliding_acks", beside, difference=gap(3e5)) == ""  # more than that
+    assert shows("colliding_acks", beside, metric="rtt") == ""
+    assert shows("colliding_acks", Evidence(**of("upload", 10))) == ""  # the access point sends all of them
+    # Neither round trips nor windows say anything of a medium that is always busy.
+    assert shows("other_round_trips", beside, reference_saw={"rtt": 0.3}) == ""
+    assert shows("not_settled", beside, reference_saw={"cwnd_drift": 0.1}) == ""
 
 
 def test_other_loss_than_the_model_was_given(modelled: Evidence) -> None:

@@ -275,4 +275,6 @@ def test_udp_has_a_path_but_no_model(resolved) -> None:
     [flow] = tree["flows"]
     flow["transport"] = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes"}
     flow["traffic"] = {"kind": "cbr", "rate": "1 Mbit/s"}
-    assert set(models.predictions([tree])["note"]) == {"no TCP", "no rate control"}
+    assert set(models.predictions([tree])["note"]) == {
+        "no TCP", "no rate control", "its data contend for no medium",
+    }  # fmt: skip

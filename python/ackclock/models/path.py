@@ -13,10 +13,17 @@ Everything is of one flow instance, and what it shares with others is said so.
 - **Bottleneck**: The hop of the data's way with the smallest share: its rate over the flow instances that cross it
   (an instance counts as often as it crosses; a hop of scope `per_flow` is crossed by its own alone). Rates are
   those of a constant link, the highest of a Markov or scheduled link; a trace does not count at all. Where a hop of
-  the way contends for a medium, no bottleneck is known. Capacity and
+  the way contends for a medium, no bottleneck is known, and the other hops only cap. Capacity and
   buffer are in full segments with headers. The buffer holds what may wait, without the packet being sent: one
   packet less than the queue's limit if the limit counts that one, what the link sends in that time if the limit is a
   time, and the most that a limit may become that moves.
+- **Cell**: If a hop of the data's way contends for a medium: its timing; each queue through which flows send data over
+  it, with AIFSN, windows, rate, places and how many just like it there are (a hop of scope `per_flow` has one for each
+  instance); the flows behind each, with the size of their packets, headers included, and what they can send at the
+  most: by a receiver's window, by hops that do not contend, by random loss at 1.22 segments over the root of the loss
+  rate per round trip, or by the rate of plain UDP. TCP's ACKs on the same medium are those of the receiver's steady
+  habit, one for each `delayed_ack.every` packets. What a packet waits for the medium is no part of the base
+  round-trip time.
 - **Link's states**: Of a bottleneck with a Markov link: its rates in full segments with headers, and the mean time it
   stays at each.
 - **Feedback**: If a hop of the data's way has a link that follows the bottleneck's: with which algorithm, how long
@@ -40,11 +47,13 @@ Everything is of one flow instance, and what it shares with others is said so.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf, nan
 from typing import Any, NamedTuple
 
 from ackclock import quantity
+from ackclock.models.cell import Cell, cells
+from ackclock.models.places import segments, waiting_places
 
 
 class RttLaw(NamedTuple):
@@ -153,6 +162,7 @@ class FlowPath:
         initial_threshold_segments: Where slow start ends at first; infinite for nowhere.
         has_hystart: Whether slow start ends when round trips grow longer.
         full_queue_timeout_s: As T0, while the bottleneck's queue is full; not a number of a capture.
+        cell: The cell of 802.11 that its data contend in; None if they do in none, and of a capture.
     """
 
     flow: str
@@ -198,6 +208,7 @@ class FlowPath:
     initial_threshold_segments: float = inf
     has_hystart: bool = False
     full_queue_timeout_s: float = nan
+    cell: Cell | None = None
 
     @property
     def window_bit_per_s(self) -> float:
@@ -240,12 +251,13 @@ class _Crowd(NamedTuple):
 def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:
     """The paths of all flows of a resolved scenario without a sweep."""
     crowds = _crowds(scenario)
-    return [_flow_path(scenario, flow, crowds) for flow in scenario.get("flows", [])]
+    paths = [_flow_path(scenario, flow, crowds) for flow in scenario.get("flows", [])]
+    return [replace(path, cell=cell) for path, cell in zip(paths, cells(scenario, paths), strict=True)]
 
 
 def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
     """One flow's path. `scenario` is resolved and without a sweep, `flow` one of its flows."""
-    return _flow_path(scenario, flow, _crowds(scenario))
+    return next(path for path in flow_paths(scenario) if path.flow == flow["name"])
 
 
 def _crowds(scenario: dict[str, Any]) -> dict[str, _Crowd]:
@@ -373,11 +385,10 @@ def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: flo
         return crowds[hop["name"]].crossings if shared else sum(1 for other in route if other is hop)
 
     shares = [(_rate(hop) / crossings(hop), hop) for hop in route]
-    if any(hop["link"]["kind"] == "contender" for hop in route):
-        shares = []  # what it gets depends on who else contends: which hop is the slowest is not known
     share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
     known = {"link_bit_per_s": share * mss / (mss + header) if mss else 0.0}
-    if share == inf:
+    # What it gets of a medium depends on who else contends: which hop is the slowest is not known.
+    if share == inf or any(hop["link"]["kind"] == "contender" for hop in route):
         alone = {"competing": 1, "competing_are_alike": True}
         return known | alone | {"capacity_segments_per_s": inf, "buffer_segments": inf, "queue": ""}
     capacity = _rate(hop) / 8 / (mss + header) if mss + header > 0 else inf
@@ -387,7 +398,7 @@ def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: flo
         "link_states": _link_states(hop["link"], mss + header),
         "feedback": _feedback(route, hop),
         "capacity_segments_per_s": capacity,
-        "buffer_segments": _waiting_places(hop["queue"], capacity, mss + header),
+        "buffer_segments": waiting_places(hop["queue"], capacity, mss + header),
         "queue": hop["queue"]["kind"],
         "red": _red(hop["queue"], capacity, mss + header),
         "competing": crossings(hop),
@@ -426,29 +437,11 @@ def _feedback(route: list[dict[str, Any]], bottleneck: dict[str, Any]) -> Feedba
     return Feedback(algorithm, lag, share)
 
 
-def _waiting_places(queue: dict[str, Any], capacity: float, packet_bytes: float) -> float:
-    """How many full segments may wait for the link, without the one being sent."""
-    written = queue.get("limit", queue.get("maximum", "unlimited"))
-    places = _segments(written, capacity, packet_bytes)
-    counts_one_more = queue.get("counts_packet_in_service") and quantity.parse(written).base != "s"
-    return max(places - 1, 0.0) if counts_one_more else places
-
-
-def _segments(written: str, capacity: float, packet_bytes: float) -> float:
-    """A limit in packets, bytes or time as full segments."""
-    if written == "unlimited":
-        return inf
-    limit = quantity.parse(written)
-    if limit.base == "s":
-        return limit.amount * capacity
-    return limit.amount / packet_bytes if limit.base == "bytes" else limit.amount
-
-
 def _red(queue: dict[str, Any], capacity: float, packet_bytes: float) -> RedThresholds | None:
     """Those that stay as they are: where they are adapted, none are given."""
     if queue["kind"] != "red":
         return None
-    low, high = (_segments(queue[f"{end}_threshold"], capacity, packet_bytes) for end in ("minimum", "maximum"))
+    low, high = (segments(queue[f"{end}_threshold"], capacity, packet_bytes) for end in ("minimum", "maximum"))
     return RedThresholds(low, high, quantity.share(queue["maximum_probability"]), bool(queue["gentle"]))
 
 

@@ -5,8 +5,8 @@
     edca.saturation.solve(11, edca.Backoff(31, 1023, 11), **every).rate
 
 `phy` says how long frames last, `backoff` how often alike stations attempt, `saturation` what they get; `classes` is
-for stations that are not alike (`access_class`), whose `counters` it follows. The records are `dcf` and `edca`, of
-plain numbers; what a flow of a scenario means to them has its place in `on_a_path`.
+for stations that are not alike (`access_class`), whose `counters` it follows. The records are `dcf` and `edca`;
+what a flow of a scenario means to them is in `on_a_path`.
 """
 
 from ackclock.models.edca import classes, record, saturation

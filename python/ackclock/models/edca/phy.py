@@ -88,8 +88,9 @@ class Exchange:
 
 
 def exchange(
-    phy: Phy, size: float, rate: float, basic_rate: float, *, rts: bool = False, eifs: bool = True
-) -> Exchange:
+    phy: Phy, size: float, rate: float, basic_rate: float, *, rts: bool = False, eifs: bool = True,
+    ack_size: float = MAC_ACK_BYTES,
+) -> Exchange:  # fmt: skip
     """The times of one exchange.
 
     Args:
@@ -100,11 +101,12 @@ def exchange(
         rts: Whether RTS and CTS come first.
         eifs: Whether stations wait EIFS after a collision: as long as if an acknowledgement had come. Bianchi's
             analysis has none.
+        ack_size: Bytes of the MAC acknowledgement.
 
     Raises:
         ValueError: A size or rate out of its domain.
     """
-    answer = phy.sifs + phy.airtime(MAC_ACK_BYTES, basic_rate, control=True) + phy.delay
+    answer = phy.sifs + phy.airtime(ack_size, basic_rate, control=True) + phy.delay
     data = phy.airtime(size, rate) + phy.delay
     success, lost = data + answer, data
     if rts:

@@ -11,6 +11,8 @@ profiles (`ackclock.models.edca.exchange`). The defaults are of 802.11g: 1500 by
 acknowledgements at 24 Mbit/s, EIFS after a collision.
 """
 
+from dataclasses import replace
+from functools import lru_cache
 from math import inf
 
 import numpy as np
@@ -30,13 +32,20 @@ _WITH_DIFS = saturation.with_aifs(ERP_OFDM, _TIMES, 2)
 _RETRIES = 7
 
 STATIONS = Input("stations", "n", "", "stations that contend", domain=AT_LEAST_ONE)
-RTT = Input("rtt", "T", "s", "round-trip time for which the bandwidth-delay product is told")
+RTT = Input(
+    "rtt", "T", "s", "round-trip time for which the bandwidth-delay product is told", domain=NOT_NEGATIVE
+)  # fmt: skip
+FLOWS = Input("flows", "F", "", "flows that share the queue of a station", 1, AT_LEAST_ONE)
+EACH_FLOW = Output("flow_goodput", "", "segments/s", "what each flow of such a station gets")
 SLOT = Input("slot", "sigma", "s", "slot of the backoff", ERP_OFDM.slot)
 AS_SUCCESS = Rule("success", lambda known: known["success"])
 RETRY_LIMIT = Input("retries", "m", "", "retries before a frame is given up, unlimited for never", _RETRIES, RETRIES)
 
 OF_A_CELL = (
-    Assumption("saturated", "every station always has something to send"),
+    on_a_path.SATURATED,
+    on_a_path.NO_INTERNAL_COLLISIONS,
+    on_a_path.EVEN_SHARES,
+    on_a_path.ACKS_DO_NOT_COLLIDE,
     Assumption("ideal_channel", "everybody hears everybody, and nothing is lost but by collisions"),
     Assumption("no_rate_adaptation", "an exchange of a station always lasts as long"),
     Assumption("one_frame_at_a_time", "there is neither aggregation nor a burst in one opportunity"),
@@ -60,6 +69,7 @@ def _evaluate_dcf(**known: Array) -> dict[str, Array]:
     idle, succeeding, colliding = found.airtime
     return {
         "goodput": found.rate,
+        "flow_goodput": found.rate / known["flows"],
         "total": n * found.rate,
         "service_time": found.service_time,
         "bdp": known["rtt"] * found.rate,
@@ -82,7 +92,7 @@ tau = sum_{k<=m} p^k / sum_{k<=m} p^k ((W_k - 1)/2 + 1),  W_k = min((CWmin + 1) 
 p = 1 - (1 - tau)^(n-1)
 P_i = (1 - tau)^n,  P_s = n tau (1 - tau)^(n-1),  P_c = 1 - P_i - P_s
 E = P_i sigma + P_s (T_s + T_a) + P_c T_c
-goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput""",
+goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput,  flow_goodput = goodput/F""",
     inputs=(
         STATIONS,
         RTT,
@@ -93,9 +103,11 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput""",
         Input("cw_min", "CWmin", "", "largest draw at first", 15, WINDOW),
         Input("cw_max", "CWmax", "", "largest draw at all, not below CWmin", 1023, WINDOW),
         RETRY_LIMIT,
+        FLOWS,
     ),
     outputs=(
         Output("goodput", "", "segments/s", "what each station gets"),
+        EACH_FLOW,
         Output("total", "", "segments/s", "what all of them get"),
         Output("service_time", "T_serv", "s", "from one frame of a station to its next"),
         Output("bdp", "", "segments", "the bandwidth-delay product of a station"),
@@ -106,7 +118,7 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput""",
         Output("succeeding", "", "", "share of time in successes with what follows them"),
         Output("colliding", "", "", "share of time in collisions"),
     ),
-    goodput="goodput",
+    goodput="flow_goodput",
     assumptions=(
         Assumption("alike", "all stations have the same windows, AIFSN and times"),
         Assumption("decoupled", "an attempt collides with the same probability, whatever was before it"),
@@ -114,29 +126,30 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput""",
         *OF_A_CELL,
     ),
     evaluate=_evaluate_dcf,
-    inputs_of=on_a_path.inputs_of,
-    refusal=on_a_path.refusal,
+    inputs_of=on_a_path.dcf_inputs_of,
+    refusal=on_a_path.dcf_refusal,
+    usual=True,
 )
 
 _CLASSES = ("", "other_")
 
 
-def _evaluate_edca(rtt: Array, **known: Array) -> dict[str, Array]:
+def _evaluate_edca(rtt: Array, flows: Array, **known: Array) -> dict[str, Array]:
     for of in _CLASSES:
         _not_below(known, of)
-    *given, T = np.broadcast_arrays(*known.values(), rtt)
+    *given, T, F = np.broadcast_arrays(*known.values(), rtt, flows)
     answers = {one.name: np.empty(T.shape) for one in EDCA.outputs}
-    solved: dict[tuple[float, ...], Contention] = {}
     for index in np.ndindex(T.shape):
-        numbers = tuple(float(values[index]) for values in given)
-        if numbers not in solved:
-            solved[numbers] = _contention(dict(zip(known, numbers, strict=True)))
-        for name, value in _told(solved[numbers], float(T[index])).items():
+        found = _contention(tuple((name, float(values[index])) for name, values in zip(known, given, strict=True)))
+        for name, value in _told(found, float(T[index]), float(F[index])).items():
             answers[name][index] = value
     return answers
 
 
-def _contention(numbers: dict[str, float]) -> Contention:
+@lru_cache(maxsize=1024)
+def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
+    """Kept, as flows and points of a scenario often ask the same, and each answer is work."""
+    numbers = dict(given)
     for name in ("stations", "aifsn", "cw_min", "cw_max"):
         for of in _CLASSES:
             if numbers[of + name] % 1 != 0:
@@ -154,8 +167,8 @@ def _contention(numbers: dict[str, float]) -> Contention:
     return solve(every, numbers["slot"], numbers["sifs"], freezing=bool(numbers["freezing"]))
 
 
-def _told(found: Contention, rtt: float) -> dict[str, float]:
-    told: dict[str, float] = {}
+def _told(found: Contention, rtt: float, flows: float) -> dict[str, float]:
+    told = {"flow_goodput": float(found.rate[0]) / flows}
     for place, of in enumerate(_CLASSES):
         told |= {
             f"{of}goodput": found.rate[place],
@@ -205,11 +218,12 @@ a station of a class that has b left sends in slot AIFSN + b after a busy period
 g(b): what stations have left at the ends of busy periods;  f(i): the others are first in slot AIFSN + i
 b -> b - i if f(i) with i < b,  collision with f(b),  else success;  p_k its mean over draws of 0 ... W_k - 1
 g ~ visits of b,  draws of stage k weighted with p_0 ... p_(k-1);  f from the g of all;  fixed point
-E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E)""",
+E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput = goodput/F""",
     inputs=(
         *_of_a_class("", "the first class", _TIMES.success),
         *_of_a_class("other_", "the second class", AS_SUCCESS),
         RTT,
+        replace(FLOWS, meaning="flows that share the queue of a station of the first class"),
         Input("slot", "sigma", "s", "slot of the backoff", ERP_OFDM.slot, backwards=False),
         Input("sifs", "SIFS", "s", "short interframe space", ERP_OFDM.sifs, backwards=False),
         Input("retries", "m", "", RETRY_LIMIT.meaning, _RETRIES, RETRIES, backwards=False),
@@ -220,18 +234,19 @@ E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E)""",
     ),
     outputs=(
         *_outputs_of_a_class("", "the first class"),
+        replace(EACH_FLOW, meaning="what each flow of a station of the first class gets"),
         *_outputs_of_a_class("other_", "the second class"),
         Output("idle", "", "", "share of time in SIFS and idle slots"),
         Output("colliding", "", "", "share of time in collisions"),
         Output("idle_slots", "", "", "mean slots from SIFS after a busy period to the next"),
     ),
-    goodput="goodput",
+    goodput="flow_goodput",
     assumptions=(
         Assumption("independent_counters", "what stations have left to count after a busy period is independent"),
-        Assumption("no_internal_collisions", "a station has one queue of one class"),
         *OF_A_CELL,
     ),
     evaluate=_evaluate_edca,
-    inputs_of=on_a_path.inputs_of,
-    refusal=on_a_path.refusal,
+    inputs_of=on_a_path.edca_inputs_of,
+    refusal=on_a_path.edca_refusal,
+    usual=True,
 )  # fmt: skip
