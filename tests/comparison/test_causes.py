@@ -190,7 +190,8 @@ def test_acks_of_a_cell_may_collide() -> None:
         said = prediction("edca", rtt=0.2)
         return {
             "metric": "goodput", "way": "predict", "reference": "simulate", "difference": gap(3e4),
-            "reference_mean": 1e6, "replicates": (0, 3), "flow": flow, "path": flow_path(tree, flow), "prediction": said,
+            "reference_mean": 1e6, "replicates": (0, 3), "flow": flow, "path": flow_path(tree, flow),
+            "prediction": said,
         } | more  # fmt: skip
 
     beside = Evidence(**of("download", 10))

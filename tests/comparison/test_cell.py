@@ -1,0 +1,40 @@
+"""`ackclock compare` where a way cannot be gone or has nothing to say: a cell, and flows that no model is about."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SHORT = ("--set", 'duration="12 s"', "--set", 'warmup="4 s"', "--replicates", "2")
+
+Run = Callable[..., subprocess.CompletedProcess]
+
+
+def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> None:
+    shutil.copy(EXAMPLES / "wifi-cell.toml", tmp_path)
+    sweep = ("--set", "sweep={}", "--set", 'flows.download.transport.receive_window="unlimited"')
+    outcome = run_python("-m", "ackclock", "compare", "wifi-cell.toml", *SHORT, *sweep, "-o", "every", "--json")
+    assert outcome.returncode == 0, outcome.stderr
+    answer = json.loads(outcome.stdout)
+    answered = {one["name"]: one["answered"] for one in answer["ways"]}
+    assert answered == {
+        "predict": True, "simulate": True, "measure-simulate": True, "emulate": False, "measure-emulate": False,
+    }  # fmt: skip
+    lines = [line for line in outcome.stderr.splitlines() if line.startswith("emulate: ")]
+    assert len(lines) == 1
+    assert "real time" not in lines[0]
+    told = [one for one in answer["rows"] if one["way"] == "predict" and one["metric"] == "goodput"]
+    assert [one["subject"] for one in told if one["mean"] is not None] == ["download", "upload"]
+    assert run_python("-m", "ackclock", "report", "every").returncode == 0
+    assert "EDCA" in (tmp_path / "every" / "report.html").read_text()
+
+
+def test_where_no_model_has_an_answer_a_line_says_so(tmp_path: Path, run_python: Run) -> None:
+    shutil.copy(EXAMPLES / "buffer-on-a-backbone.toml", tmp_path)
+    ways = ("--ways", "predict,simulate", "-o", "every")
+    outcome = run_python("-m", "ackclock", "compare", "buffer-on-a-backbone.toml", *SHORT, *ways)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "predict: no model that was asked has an answer; ackclock predict says why of each" in outcome.stderr
+    assert "downloads" in outcome.stdout
