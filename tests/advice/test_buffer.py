@@ -16,7 +16,10 @@ from click.testing import Result as Outcome
 from ackclock import Scenario, ScenarioError, advise_buffer, load, simulate, ways
 from ackclock.advice import BufferAdvice
 from ackclock.advice.buffer import words
+from ackclock.advice.buffer.advise import _alone, _status, _together
 from ackclock.advice.buffer.bottleneck import bottleneck
+from ackclock.advice.buffer.measures import MEASURES, Target, intervals
+from ackclock.advice.buffer.trials import Outcome as Trial
 from ackclock.advice.buffer.trials import Runs, Setting, Trials, droptail
 from ackclock.cli import cli
 from ackclock.metrics import interval
@@ -280,6 +283,62 @@ def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
     fixed = small.replace({"flows.downloads.start": "0 s", "flows.downloads.extra_delay": "5 ms", "replicates": 2})
     advice = advise_buffer(fixed.replace({"flows.downloads.count": 1}), utilisation="70 %")
     assert any("all replicates are alike" in line for line in advice.warnings)
+
+
+def made_up(trials: Trials, verdicts: dict[str, list[dict[int, list[float]]]]) -> None:
+    """Replaces runs: of each measure, by batch, the values by size; sizes between have those of the next smaller."""
+
+    def more(setting: Setting, before: object, batch: int) -> object:
+        found = {}
+        for name, batches in verdicts.items():
+            by_size = batches[min(batch, len(batches) - 1)]
+            at = max(size for size in by_size if size <= setting.size)
+            old = before.values[name] if before is not None else {}  # type: ignore[attr-defined]
+            found[name] = old | {len(old) + number: value for number, value in enumerate(by_size[at])}
+        return outcome_of(setting, found)
+
+    trials._more = more  # type: ignore[method-assign, assignment]
+
+
+def outcome_of(setting: Setting, found: dict[str, dict[int, float]]) -> Trial:
+    return Trial(setting, found, intervals(found), ())
+
+
+BUSY = Target(MEASURES["utilisation"], 0.9)
+QUICK = Target(MEASURES["delay_p99_s"], 0.02)
+
+
+def test_all_targets_are_judged_of_the_same_replicates(small: Scenario) -> None:
+    """One that few replicates met, and all that another took do not, is not met."""
+    trials = trials_of(small)
+    made_up(
+        trials,
+        {
+            "utilisation": [{1: [0.91, 0.911, 0.909, 0.91]}, {1: [0.85, 0.95, 0.84, 0.93]}],
+            "delay_p99_s": [{1: [0.01, 0.025, 0.01, 0.02]}, {1: [0.01] * 4}],
+        },
+    )
+    setting = droptail(trials.hop)(10)
+    assert trials.outcome(setting).judge(BUSY) == "met"
+    assert _together(trials, (BUSY, QUICK), [10], ()) is None
+    assert not trials.outcome(setting).meets_all((BUSY, QUICK))
+
+
+def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(small: Scenario) -> None:
+    """Edges are bisected to 4 %: of 1000 packets forty lie between, and one of them may meet what neither edge does."""
+    trials = trials_of(small)
+    steady = {"utilisation": [{1: [0.8] * 4, 1010: [0.95] * 4}], "delay_p99_s": [{1: [0.01] * 4, 1013: [0.03] * 4}]}
+    made_up(trials, steady)
+    sizes = [500, 1000, 2000]
+    alone = tuple(_alone(trials, target, sizes) for target in (BUSY, QUICK))
+    found = _together(trials, (BUSY, QUICK), sizes, alone)
+    assert found is not None
+    assert 1010 <= found.low.met < 1013
+    # And none where there is none.
+    made_up(contrary := trials_of(small), steady | {"utilisation": [{1: [0.8] * 4, 1013: [0.95] * 4}]})
+    alone = tuple(_alone(contrary, target, sizes) for target in (BUSY, QUICK))
+    assert _together(contrary, (BUSY, QUICK), sizes, alone) is None
+    assert _status(contrary, (BUSY, QUICK), None) == "infeasible"
 
 
 def tails(advice: BufferAdvice) -> list:

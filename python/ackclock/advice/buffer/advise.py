@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, isfinite, isnan
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 from ackclock import quantity
 from ackclock.advice.buffer import aqm, models
 from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rules
-from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, UNDECIDED, Target, finite_flows
-from ackclock.advice.buffer.search import Stretch, stretch
+from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, Target, finite_flows
+from ackclock.advice.buffer.search import Stretch, crossing, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import InputError
@@ -336,14 +337,21 @@ def _together(
     edges = [edge for one in alone if one.sizes for edge in (one.sizes.low, one.sizes.high) if edge]
 
     def judge(size: int) -> str:
-        verdicts = []
-        for target in targets:
-            verdicts.append(trials.judge(of(size), target))
-            if verdicts[-1] == MISSED:
-                return MISSED
-        return UNDECIDED if UNDECIDED in verdicts else MET
+        return trials.judge(of(size), *targets)
 
-    return stretch(sorted({*sizes, *(edge.met for edge in edges)}), judge)
+    found = stretch(sorted({*sizes, *(edge.met for edge in edges)}), judge)
+    if found is not None:
+        return found
+
+    # Edges are known to a few per cent only, and what meets all may lie between two of them.
+    def fails(size: int) -> set[str]:
+        return {target.measure.name for target in targets if trials.judge(of(size), target) != MET}
+
+    tried = sorted(one.setting.size for one in _droptails(trials))
+    for low, high in pairwise(tried):
+        if fails(low).isdisjoint(fails(high)) and (met := crossing(low, high, fails)) is not None:
+            return stretch(sorted({*tried, met}), judge)
+    return None
 
 
 def _status(trials: Trials, targets: tuple[Target, ...], found: Stretch | None) -> str:

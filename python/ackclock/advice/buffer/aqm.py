@@ -5,9 +5,10 @@ and the other less. The limit only bounds bursts, and is that of the largest dro
 """
 
 from itertools import pairwise
-from math import isnan, sqrt
+from math import isnan
 
 from ackclock.advice.buffer.measures import MET, Target
+from ackclock.advice.buffer.search import crossing
 from ackclock.advice.buffer.trials import Discipline, Outcome, Setting, Trials, adaptive_red, red
 
 __all__ = ["alternatives"]
@@ -46,43 +47,25 @@ def _best(trials: Trials, kind: Discipline, targets: tuple[Target, ...], limit: 
     sizes = [_LEAST_AIM]
     while sizes[-1] * 2 <= max(limit // 2, _LEAST_AIM):
         sizes.append(sizes[-1] * 2)
-    tried = [kind(size) for size in sizes]
-    for setting in tried:
-        if _meets(trials, setting, targets):
-            return trials.outcome(setting)
-    for low, high in pairwise(tried):
+    tried: dict[int, Setting] = {}
+
+    def fails(size: int) -> set[str]:
+        tried[size] = kind(size)
+        if trials.judge(tried[size], *targets) == MET:
+            return set()
+        outcome = trials.outcome(tried[size])
+        return {target.measure.name for target in targets if outcome.judge(target) != MET}
+
+    for size in sizes:
+        if not fails(size):
+            return trials.outcome(tried[size])
+    for low, high in pairwise(sizes):
         # The one keeps the queue too short for some target, the other too long for another.
-        if set(_misses(trials, low, targets)).isdisjoint(_misses(trials, high, targets)):
-            tried = [*tried, *_between(trials, kind, low.size, high.size, targets)]
-            if _meets(trials, tried[-1], targets):
-                return trials.outcome(tried[-1])
-    return min((trials.outcome(setting) for setting in tried), key=lambda one: _distance(one, targets))
-
-
-def _between(trials: Trials, kind: Discipline, low: int, high: int, targets: tuple[Target, ...]) -> list[Setting]:
-    """What is tried between two aims; the last of them is the one that meets, if one does."""
-    wants_more = set(_misses(trials, kind(low), targets))
-    tried = []
-    for _ in range(_LOOKS):
-        middle = round(sqrt(low * high))
-        if middle in (low, high):
-            break
-        tried.append(kind(middle))
-        if _meets(trials, tried[-1], targets):
-            break
-        if wants_more & set(_misses(trials, tried[-1], targets)):
-            low = middle
-        else:
-            high = middle
-    return tried
-
-
-def _meets(trials: Trials, setting: Setting, targets: tuple[Target, ...]) -> bool:
-    return all(trials.judge(setting, target) == MET for target in targets)
-
-
-def _misses(trials: Trials, setting: Setting, targets: tuple[Target, ...]) -> list[str]:
-    return [target.measure.name for target in targets if trials.outcome(setting).judge(target) != MET]
+        if fails(low).isdisjoint(fails(high)):
+            met = crossing(low, high, fails, _LOOKS)
+            if met is not None:
+                return trials.outcome(tried[met])
+    return min((trials.outcome(setting) for setting in tried.values()), key=lambda one: _distance(one, targets))
 
 
 def _distance(one: Outcome, targets: tuple[Target, ...]) -> float:

@@ -13,7 +13,7 @@ from math import sqrt
 
 from ackclock.advice.buffer.measures import MET, MISSED
 
-__all__ = ["RESOLUTION", "Edge", "Stretch", "between", "stretch"]
+__all__ = ["RESOLUTION", "Edge", "Stretch", "between", "crossing", "stretch"]
 
 #: Neighbouring sizes differ by a sixteenth of a doubling at most, unless they differ by one. Chosen here: noise over
 #: replicates is seldom less.
@@ -95,3 +95,27 @@ def between(no: int, yes: int, holds: Callable[[int], bool]) -> tuple[int, int]:
         else:
             no = middle
     return no, yes
+
+
+def crossing(low: int, high: int, fails: Callable[[int], set[str]], looks: int | None = None) -> int | None:
+    """A size that fails nothing, between two of which each meets what the other fails; None if none was found.
+
+    Args:
+        low: Fails what wants a larger size.
+        high: Fails what wants a smaller one.
+        fails: Names of what a size fails.
+        looks: How many sizes to try at most; by default until neighbours differ by one.
+    """
+    wants_more, tried = fails(low), 0
+    while high - low > 1 and tried != looks:
+        middle = round(sqrt(low * high))
+        if middle in (low, high):
+            middle = (low + high) // 2
+        failing, tried = fails(middle), tried + 1
+        if not failing:
+            return middle
+        if wants_more & failing:
+            low = middle
+        else:
+            high = middle
+    return None

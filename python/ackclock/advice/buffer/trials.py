@@ -15,7 +15,7 @@ from typing import Any
 
 from ackclock import address, kept, ways
 from ackclock.advice.buffer.bottleneck import Bottleneck
-from ackclock.advice.buffer.measures import UNDECIDED, Target, Values, intervals, values
+from ackclock.advice.buffer.measures import MET, MISSED, UNDECIDED, Target, Values, intervals, values
 from ackclock.metrics import Interval
 from ackclock.result import Result
 from ackclock.scenario import Scenario
@@ -155,13 +155,19 @@ class Trials:
             known.append(self._more(setting, known[-1] if known else None, len(known)))
         return known[-1]
 
-    def judge(self, setting: Setting, target: Target) -> str:
-        """Whether a queue meets a target, of as many batches as it takes to say, or as there may be."""
+    def judge(self, setting: Setting, *targets: Target) -> str:
+        """Whether a queue meets all of these targets, of as many batches as it takes to say, or as there may be.
+
+        All are judged of the same replicates: what fewer of them said of one does not count beside more.
+        """
         for batches in range(1, self.batches + 1):
-            verdict = self.outcome(setting, batches).judge(target)
-            if verdict != UNDECIDED:
-                break
-        return verdict
+            outcome = self.outcome(setting, batches)
+            verdicts = {outcome.judge(target) for target in targets}
+            if MISSED in verdicts:
+                return MISSED
+            if UNDECIDED not in verdicts:
+                return MET
+        return UNDECIDED
 
     def every(self) -> list[Outcome]:
         """Of all queues that were tried, each with all its replicates."""
