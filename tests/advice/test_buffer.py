@@ -341,6 +341,22 @@ def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(s
     assert _status(contrary, (BUSY, QUICK), None) == "infeasible"
 
 
+def test_a_run_of_few_saw_teeth_is_said_to_be(small: Scenario) -> None:
+    """One Reno flow of 400 packets or so adds one in 100 ms: a saw-tooth takes 20 s, and 16 are measured."""
+    long_pipe = small.replace(
+        {"flows.downloads.count": 1, "flows.downloads.extra_delay": "80 ms", "replicates": 2,
+         "hops.link.link.rate": "50 Mbit/s"}
+    )  # fmt: skip
+    [said] = [line for line in advise_buffer(long_pipe, utilisation="70 %").warnings if line.startswith("duration")]
+    assert "20 s after a warm-up of 4 s is short" in said
+
+
+def test_a_run_of_many_saw_teeth_is_not(found: BufferAdvice) -> None:
+    assert found.answer is not None
+    assert found.answer.reductions > 4 * 5
+    assert not any(line.startswith("duration") for line in found.warnings)
+
+
 def tails(advice: BufferAdvice) -> list:
     return [one for one in advice.every if one.setting.queue and one.setting.queue["kind"] == "droptail"]
 

@@ -48,6 +48,10 @@ _FARTHEST_PRODUCTS = 32.0
 # So far beyond the delay that is allowed the curve shows what a larger buffer costs.
 _BEYOND_DELAY = 1.5
 
+# A run that sees fewer of a long flow's saw-teeth than this may begin and end anywhere in one, and replicates, which
+# begin alike, do so at the same place: the interval over them knows nothing of it. Chosen here.
+_FEW_SAW_TEETH = 5
+
 # Without any flow under a control there is no product: packets. Chosen here.
 _NO_PRODUCT = 64.0
 
@@ -261,6 +265,7 @@ def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object
         below = next((one for one in reversed(tails) if one.setting.size < answer.setting.size), None)
     wanted = {*sizes, *(one.setting.size for one in (answer, below) if one is not None)}
     curve = tuple(one for one in tails if one.setting.size in wanted)
+    warnings = _warnings(present, hop, answer or alone[0].best, tree)
     alternatives: tuple[Outcome, ...] = ()
     if answer is None or not hop.is_droptail:
         alternatives = aqm.alternatives(trials, targets, max(sizes))
@@ -270,17 +275,27 @@ def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object
         together.high.met if together and together.high else None, _binding(below, targets),
         _status(trials, targets, together), alone, curve, (*tails, *others), tried, present,
         tuple(one.at(hop, answer.setting.size) if answer else one for one in said), alternatives,
-        int(str(tree["replicates"])), str(tree["name"]), tuple(_warnings(present, hop)), trials,
+        int(str(tree["replicates"])), str(tree["name"]), tuple(warnings), trials,
     )  # fmt: skip
 
 
-def _warnings(present: Outcome, hop: Bottleneck) -> list[str]:
+def _warnings(present: Outcome, hop: Bottleneck, shown: Outcome, tree: dict[str, object]) -> list[str]:
     warnings = []
     if present.replicates == 1:
         warnings.append("one replicate: means decide, without an interval; set replicates = 5 or more")
     elif all(len(set(by_replicate.values())) == 1 for by_replicate in present.values.values()):
         warnings.append(
             'all replicates are alike: nothing is drawn; give flows a range, for example start = ["0 s", "1 s"]'
+        )
+    limit = shown.setting.size / max(hop.long_flows, 1)
+    flows = sum(
+        path.instances or 0 for path in hop.saw_teeth if path.receive_window_segments > path.share_segments + limit
+    )
+    if flows and (each := shown.reductions / flows) < _FEW_SAW_TEETH:
+        warnings.append(
+            f"duration: {tree['duration']} after a warm-up of {tree['warmup']} is short: with {shown.setting.label} a "
+            f"long flow cuts its window {each:.2g} times in it, and where in a saw-tooth runs end moves the answer by "
+            "more than its interval; give a longer one"
         )
     if not hop.is_droptail:
         warnings.append(f"hops.{hop.name}.queue: is {hop.queue['kind']}; drop-tail is tried in its place, AQM after it")

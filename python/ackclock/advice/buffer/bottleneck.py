@@ -55,6 +55,12 @@ class Bottleneck:
         return sum(path.instances or 0 for path in self.paths if path.is_greedy)
 
     @property
+    def saw_teeth(self) -> tuple[FlowPath, ...]:
+        """Long flows whose window grows until a loss cuts it to a known share."""
+        cut = (path for path in self.paths if path.is_aimd or path.control in ("cubic", _KEPT_BY_WINDOW))
+        return tuple(path for path in cut if path.is_greedy and path.transport == "tcp")
+
+    @property
     def round_trip_s(self) -> float:
         """Mean base round-trip time of the long flows, of all flows if there are none; not a number of no flow."""
         chosen = [path for path in self.paths if path.is_greedy] or list(self.paths)
@@ -137,12 +143,11 @@ def rules(hop: Bottleneck) -> list[Rule]:
 def _kept(hop: Bottleneck) -> Iterator[tuple[str, float]]:
     """What controls of long flows keep of their window at a loss, those that keep the same together."""
     by_kept: dict[float, list[str]] = {}
-    for path in hop.paths:
-        if path.is_greedy and path.transport == "tcp" and (path.is_aimd or path.control in ("cubic", _KEPT_BY_WINDOW)):
-            kept = path.kept_share
-            if path.control == _KEPT_BY_WINDOW:
-                kept = 1 - float(decrease(np.asarray(max(path.share_segments, 1.0))))
-            by_kept.setdefault(round(kept, 3), []).append(path.control)
+    for path in hop.saw_teeth:
+        kept = path.kept_share
+        if path.control == _KEPT_BY_WINDOW:
+            kept = 1 - float(decrease(np.asarray(max(path.share_segments, 1.0))))
+        by_kept.setdefault(round(kept, 3), []).append(path.control)
     for kept, controls in by_kept.items():
         yield " and ".join(dict.fromkeys(controls)), kept
 

@@ -13,6 +13,7 @@ All are of the time after the warm-up.
   (1958) takes in; where too few have ended to tell, it is infinite.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, nan
 from typing import Any
@@ -28,7 +29,7 @@ from ackclock.result import Result
 
 __all__ = [
     "FEWEST_SAMPLES", "MEASURES", "MET", "MISSED", "UNDECIDED", "Measure", "Target", "Values", "finite_flows",
-    "intervals", "mean_rate", "quantile_of_censored", "shown_number", "values",
+    "intervals", "mean_rate", "quantile_of_censored", "reductions", "shown_number", "values",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -40,6 +41,8 @@ _DELAY_QUANTILE, _COMPLETION_QUANTILE = 0.99, 0.95
 
 #: With fewer samples than this a quantile of 99 % is the largest of them and no quantile.
 FEWEST_SAMPLES = 100
+
+_REDUCTIONS = ("fast_retransmit", "timeout", "ecn_echo")
 
 # Sums of times in floating point: a link that is always busy may miss one by 1e-16.
 _ROUNDING = 1e-9
@@ -154,6 +157,13 @@ def mean_rate(result: Result, hop: str) -> float:
         lasts = grown(rows, "time_s", warmup_s)
         rates.append(8 * grown(rows, "capacity_bytes", warmup_s) / lasts if lasts > 0 else nan)
     return float(np.mean(rates)) if rates else nan
+
+
+def reductions(result: Result, flows: Sequence[str]) -> float:
+    """How often these flows cut their windows in the measured time, mean over replicates."""
+    warmup_s, _ = measured_time(result, 0)
+    rows = result.rows("events", point=0, flow=list(flows), kind=list(_REDUCTIONS))
+    return float((rows["time_s"].to_numpy() > warmup_s).sum() / result.run["replicates"])
 
 
 def finite_flows(scenario: dict[str, Any], hop: str) -> list[str]:

@@ -10,12 +10,13 @@ import copy
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 from typing import Any
 
 from ackclock import address, kept, ways
 from ackclock.advice.buffer.bottleneck import Bottleneck
-from ackclock.advice.buffer.measures import MET, MISSED, UNDECIDED, Target, Values, intervals, values
+from ackclock.advice.buffer.measures import MET, MISSED, UNDECIDED, Target, Values, intervals, reductions, values
 from ackclock.metrics import Interval
 from ackclock.result import Result
 from ackclock.scenario import Scenario
@@ -67,12 +68,15 @@ class Outcome:
         values: By measure and replicate.
         found: Their means and intervals by measure.
         folders: Names of the folders of its runs.
+        reductions: How often all flows of `Bottleneck.saw_teeth` together cut their windows in the measured time of a
+            replicate of the first batch; not a number if that was not counted.
     """
 
     setting: Setting
     values: Values
     found: dict[str, Interval]
     folders: tuple[str, ...]
+    reductions: float = nan
 
     @property
     def replicates(self) -> int:
@@ -199,7 +203,8 @@ class Trials:
         }
         if before is not None:
             new = {name: before.values[name] | by_replicate for name, by_replicate in new.items()}
-        return Outcome(setting, new, intervals(new), (*(before.folders if before else ()), folder))
+        cut = before.reductions if before else reductions(result, [path.flow for path in self.hop.saw_teeth])
+        return Outcome(setting, new, intervals(new), (*(before.folders if before else ()), folder), cut)
 
 
 def droptail(hop: Bottleneck) -> Discipline:

@@ -174,7 +174,8 @@ def _answer(advice: BufferAdvice) -> list[str]:
     size, hop = advice.answer.setting.size, advice.hop
     said = [f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet {_all(advice.targets)}."]
     if advice.known_from is not None and advice.known_from < size:
-        said[0] += f" The smallest lies from {advice.known_from} to {size} packets: with fewer a target is missed."
+        said[0] += f" The smallest lies from {advice.known_from} to {size} packets"
+        said[0] += ": with fewer a target is missed." if advice.known_from > 1 else "."
     elif size > 1:
         said[0] += " With fewer packets a target is missed."
     if advice.binding is not None and advice.below is not None:
