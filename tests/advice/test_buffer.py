@@ -357,6 +357,13 @@ def test_a_run_of_many_saw_teeth_is_not(found: BufferAdvice) -> None:
     assert not any(line.startswith("duration") for line in found.warnings)
 
 
+def test_a_cell_is_not_passed_over_for_the_wire_before_it() -> None:
+    """The wire is used to 13 %, the cell all the time: advice about the wire would answer what nobody asked."""
+    cell = Scenario.from_toml((ROOT / "examples/wifi-cell.toml").read_text()).expand()[0].scenario
+    with pytest.raises(ScenarioError, match=r"ap-data\.link: contends"):
+        advise_buffer(cell.replace({"duration": "2 s", "warmup": "1 s", "replicates": 1}))
+
+
 def tails(advice: BufferAdvice) -> list:
     return [one for one in advice.every if one.setting.queue and one.setting.queue["kind"] == "droptail"]
 

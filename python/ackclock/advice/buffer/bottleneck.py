@@ -113,6 +113,9 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         raise ScenarioError("hops: no queue is shared by what crosses it; give a hop on a way of data scope = shared")
     if name is not None and name not in crossed:
         raise ScenarioError(f'--hop: "{name}" is no shared hop on a way of data; write one of {", ".join(crossed)}')
+    contending = [one["name"] for one in scenario["hops"] if one["link"]["kind"] == "contender"]
+    if name is None and (unknown := next((hop for hop in crossed if hop in contending), None)):
+        raise ScenarioError(f"hops.{unknown}.link: contends, and how much it is used is not known; name a hop by --hop")
     used = {hop: float(np.mean(list(values(present, hop)["utilisation"].values()))) for hop in crossed}
     chosen = name or max(crossed, key=lambda hop: -1.0 if isnan(used[hop]) else used[hop])
     rate = mean_rate(present, chosen)
