@@ -14,6 +14,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
+mod contending;
+
 /// A hop as a scenario would describe it.
 #[derive(Clone, Debug)]
 struct Description {
