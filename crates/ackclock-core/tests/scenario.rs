@@ -871,7 +871,7 @@ fn a_medium_is_written_with_what_its_profile_says() {
     ];
     for (field, value) in given
         .iter()
-        .chain(&[("preamble", json!("192 us")), ("retry_limit", json!(7))])
+        .chain(&[("preamble", json!("192 us")), ("retry_limit", json!(6))])
     {
         assert_eq!(medium[*field], *value, "{field}");
     }
@@ -907,7 +907,7 @@ fn mistakes_in_media_and_contenders_name_field_value_and_remedy() {
         ),
         (
             "media.cell.retry_limit=-1",
-            "media.cell.retry_limit: -1 does not fit; write a whole number, not negative, for example 7",
+            "media.cell.retry_limit: -1 does not fit; write a whole number, not negative, for example 6",
         ),
         (
             "media.cell.slot=0 s",

@@ -68,7 +68,7 @@ pub struct Edca {
     /// Of the MAC's acknowledgement.
     #[serde(default = "ack_size")]
     pub ack_size: Bytes,
-    /// How often a packet is sent again at most; 802.11's dot11ShortRetryLimit is 7.
+    /// How often a packet is sent again at most. 802.11's dot11ShortRetryLimit of 7 counts transmissions, the first among them.
     #[serde(default = "retry_limit")]
     pub retry_limit: u32,
     /// Whether after a collision everybody waits as if it had been answered: the time of SIFS and an ACK belongs to it (EIFS).
@@ -87,7 +87,7 @@ fn ack_size() -> Bytes {
     Bytes(14)
 }
 fn retry_limit() -> u32 {
-    7
+    6
 }
 fn yes() -> bool {
     true

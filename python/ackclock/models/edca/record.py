@@ -28,8 +28,8 @@ from ackclock.models.model import Array, Assumption, Input, InputError, Model, O
 _TIMES = exchange(ERP_OFDM, 1500 + MAC_HEADER_BYTES + LLC_BYTES, 54e6, 24e6)
 _WITH_DIFS = saturation.with_aifs(ERP_OFDM, _TIMES, 2)
 
-# Of the standard, dot11ShortRetryLimit.
-_RETRIES = 7
+# The standard's dot11ShortRetryLimit of 7 counts transmissions, the first among them.
+_RETRIES = 6
 
 STATIONS = Input("stations", "n", "", "stations that contend", domain=AT_LEAST_ONE)
 RTT = Input(
