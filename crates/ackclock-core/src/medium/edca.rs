@@ -318,31 +318,21 @@ impl EdcaCell {
         }
     }
 
-    fn succeed(&mut self, begin: Time, number: usize) -> Phase {
+    fn succeed(&self, begin: Time, number: usize) -> Phase {
         let StationQueue { head, rate, .. } = self.stations[number];
         let exchange = head.map_or(Span::ZERO, |head| self.exchange(head.size, rate));
-        let counts = &mut self.stations[number].counts;
-        counts.airtime = counts.airtime + exchange;
         Phase::Success {
             begin,
             until: begin + exchange,
         }
     }
 
-    fn collide(&mut self, begin: Time) -> Phase {
-        let mut longest = Span::ZERO;
-        for position in 0..self.transmitting.len() {
-            let number = self.transmitting[position];
-            let StationQueue {
-                head, rate, yields, ..
-            } = self.stations[number];
-            if let (Some(head), false) = (head, yields) {
-                let frame = self.first_frame(head.size, rate);
-                longest = longest.max(frame);
-                let counts = &mut self.stations[number].counts;
-                counts.airtime = counts.airtime + frame;
-            }
-        }
+    fn collide(&self, begin: Time) -> Phase {
+        let frames = self
+            .transmitting
+            .iter()
+            .map(|&number| self.collided_frame(number));
+        let longest = frames.max().unwrap_or_default();
         let waited = if self.parameters.eifs {
             self.answer
         } else {
@@ -354,14 +344,31 @@ impl EdcaCell {
         }
     }
 
-    /// What was on the air has ended.
-    fn end(&mut self, succeeded: bool, until: Time, over: &mut Vec<Over>) {
+    /// What a queue has on the air if it collides: nothing if it yields.
+    fn collided_frame(&self, number: usize) -> Span {
+        let StationQueue {
+            head, rate, yields, ..
+        } = self.stations[number];
+        match head {
+            Some(head) if !yields => self.first_frame(head.size, rate),
+            _ => Span::ZERO,
+        }
+    }
+
+    /// What was on the air since `begin` has ended.
+    fn end(&mut self, succeeded: bool, (begin, until): (Time, Time), over: &mut Vec<Over>) {
         self.idle_since = until;
         for position in 0..self.transmitting.len() {
             let contender = self.transmitting[position];
+            let frame = if succeeded {
+                Span::ZERO
+            } else {
+                self.collided_frame(contender)
+            };
             let one = &mut self.stations[contender];
             if succeeded && !one.yields {
                 one.counts.successes += 1;
+                one.counts.airtime = one.counts.airtime + until.since(begin);
                 if let Some(head) = one.head.take() {
                     one.counts.service.push(until.since(head.since));
                 }
@@ -376,6 +383,7 @@ impl EdcaCell {
                 one.counts.internal_collisions += 1;
             } else {
                 one.counts.collisions += 1;
+                one.counts.airtime = one.counts.airtime + frame;
             }
             one.retries += 1;
             if one.retries <= self.parameters.retry_limit {
@@ -462,12 +470,12 @@ impl Medium for EdcaCell {
             Phase::Success { begin, until } => {
                 self.used.success = self.used.success + until.since(begin);
                 self.used.successes += 1;
-                self.end(true, until, over);
+                self.end(true, (begin, until), over);
             }
             Phase::Collision { begin, until } => {
                 self.used.collision = self.used.collision + until.since(begin);
                 self.used.collisions += 1;
-                self.end(false, until, over);
+                self.end(false, (begin, until), over);
             }
         }
     }

@@ -384,7 +384,14 @@ proptest! {
         prop_assert!(sum(|one| one.collisions) >= 2 * usage.collisions);
         prop_assert_eq!(sum(|one| one.successes + one.given_up), gone);
         prop_assert_eq!(come, gone + waiting.iter().sum::<u64>());
-        let on_air = counts.iter().fold(Span::ZERO, |all, one| all + one.airtime);
-        prop_assert!(on_air >= cell.used.success);
+        // What was on the air, reckoned by the packets: sizes are always the same.
+        let mut succeeded = Span::ZERO;
+        for (contender, (one, load)) in counts.iter().zip(&loads).enumerate() {
+            let (size, rate) = (Bytes(load.2), cell.stations[contender].rate);
+            let successes = cell.exchange(size, rate) * one.successes;
+            prop_assert_eq!(one.airtime, successes + cell.first_frame(size, rate) * one.collisions);
+            succeeded = succeeded + successes;
+        }
+        prop_assert_eq!(succeeded, cell.used.success);
     }
 }
