@@ -34,13 +34,13 @@ pub struct Contender {
     /// The access category, which says what is not given of the three below.
     #[serde(default)]
     pub access: Access,
-    /// How many slots after SIFS the medium must have been idle before the backoff goes on; 1 or more.
+    /// How many slots after SIFS the medium must have been idle before the backoff goes on; from 1 to 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = 1))]
+    #[schemars(with = "u32", range(min = 1, max = 15))]
     pub aifsn: Option<u32>,
     /// The contention window at first: a backoff is drawn from 0 to it, both included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
+    #[schemars(with = "u32", range(max = 32767))]
     pub cw_min: Option<u32>,
     /// The largest contention window; after a collision it becomes 2 cw + 1, but not more than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,9 +115,11 @@ impl Contender {
             let remedy = format!("is no number of slots to wait; write 1 to {LARGEST_AIFSN}");
             return Err(Error::new("aifsn", &json!(aifsn), &remedy));
         }
-        if cw_max > LARGEST_WINDOW {
-            let remedy = format!("is no contention window; write {LARGEST_WINDOW} at most");
-            return Err(Error::new("cw_max", &json!(cw_max), &remedy));
+        for (field, window) in [("cw_min", cw_min), ("cw_max", cw_max)] {
+            if window > LARGEST_WINDOW {
+                let remedy = format!("is no contention window; write {LARGEST_WINDOW} at most");
+                return Err(Error::new(field, &json!(window), &remedy));
+            }
         }
         if cw_max < cw_min {
             let remedy = format!("is less than cw_min; write {cw_min} or more");
@@ -211,8 +213,16 @@ mod tests {
                 "cw_max: 7 is less than cw_min; write 8 or more",
             ),
             (
+                json!({ "aifsn": 16 }),
+                "aifsn: 16 is no number of slots to wait; write 1 to 15",
+            ),
+            (
                 json!({ "cw_max": 65535 }),
                 "cw_max: 65535 is no contention window; write 32767 at most",
+            ),
+            (
+                json!({ "cw_min": 65535 }),
+                "cw_min: 65535 is no contention window; write 32767 at most",
             ),
             (
                 json!({ "rate": "0 bit/s" }),
