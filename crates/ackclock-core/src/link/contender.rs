@@ -1,6 +1,7 @@
 //! A link that is no link of its own: the hop contends with others for a medium of the scenario.
 //!
-//! One hop is one transmit queue of one station. Those that name the same station know of each other and never collide on the air: the higher class goes first.
+//! One hop is one transmit queue of one station. Those that name the same station know of each other and never collide on the air: the higher class goes first,
+//! that is the one with the smaller AIFSN, or if they have the same, with the smaller contention windows.
 //!
 //! Nobody can tell beforehand when such a hop will have sent a packet, so tables give neither its rate nor its capacity, and its queue cannot be limited in time.
 //! A discipline whose parameters follow from the rate of the link takes that at which frames are sent.
@@ -66,8 +67,8 @@ pub enum Access {
     Dcf,
 }
 
-/// A contender's parameters, all known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A contender's parameters, all known. The least is of the highest class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AccessParameters {
     /// See [`Contender::aifsn`].
     pub aifsn: u32,

@@ -305,10 +305,11 @@ impl EdcaCell {
         };
     }
 
-    /// Of several queues of one station the highest class transmits, and of those the first; for the others it is a collision.
+    /// Of several queues of one station the highest class transmits: that with the least AIFSN, of those the one with the smallest windows (voice before video),
+    /// of those the first. For the others it is a collision.
     fn resolve_within_stations(&mut self) {
         for &number in &self.transmitting {
-            let rank = |one: usize| (self.stations[one].access.aifsn, one);
+            let rank = |one: usize| (self.stations[one].access, one);
             let station = self.stations[number].station;
             let yields = self
                 .transmitting
