@@ -49,6 +49,7 @@ REGISTERED = {
     "estimators": [],
     "queues": [QUEUE],
     "links": [],
+    "media": [],
     "feedback": [],
     "impairments": [],
     "traffic": [],
