@@ -20,7 +20,6 @@ CAUSES: tuple[Cause, ...] = (
     model.OTHER_ROUND_TRIPS,
     model.OTHER_LOSS,
     model.SENDING_RATE,
-    model.COLLIDING_ACKS,
     stack.KERNEL_SETTINGS,
     stack.FRIENDLY_GROWTH,
     stack.HYSTART,

@@ -8,7 +8,7 @@ from ackclock.metrics import metric
 from ackclock.models import Model
 
 __all__ = [
-    "COLLIDING_ACKS", "NOT_SETTLED", "OTHER_LOSS", "OTHER_ROUND_TRIPS", "SENDING_RATE", "TIMEOUTS_SEEN",
+    "NOT_SETTLED", "OTHER_LOSS", "OTHER_ROUND_TRIPS", "SENDING_RATE", "TIMEOUTS_SEEN",
     "VIOLATED_ASSUMPTION",
 ]  # fmt: skip
 
@@ -79,20 +79,6 @@ def _sending_rate(evidence: Evidence) -> str:
     return f"{said.model.label} tells what is sent, {percent(again)} of which was sent again" if tells_sent else ""
 
 
-def _colliding_acks(evidence: Evidence) -> str:
-    """They take time that the model gives to data; how much is not reckoned, so that little alone is put down to it."""
-    said, cell = evidence.prediction, evidence.path.cell if evidence.path is not None else None
-    if said is None or cell is None or not _assumes(said.model, "acks_do_not_collide") or evidence.metric != "goodput":
-        return ""
-    answered = [one.hop for one in cell.contenders if any(sender.answers for sender in one.senders)]
-    if len(answered) < 2 or not 0 < evidence.relative <= _OF_COLLIDING_ACKS:
-        return ""
-    return f"ACKs for data from {' and '.join(answered)} come from different stations"
-
-
-# No more is put down to it: cells of three to eleven stations had up to 3.3 % less than the model of two classes says.
-_OF_COLLIDING_ACKS = 0.05
-
 VIOLATED_ASSUMPTION = Cause(
     "violated_assumption", "The flow violates what the model assumes; the scenario tells so beforehand.", _violated
 )
@@ -111,8 +97,3 @@ OTHER_LOSS = Cause(
     _loss,
 )
 SENDING_RATE = Cause("sending_rate", "The model tells what is sent, goodput is what arrives once.", _sending_rate)
-COLLIDING_ACKS = Cause(
-    "colliding_acks",
-    "The model lets TCP's ACKs go before all data and collide with nothing; those of different stations may collide.",
-    _colliding_acks,
-)

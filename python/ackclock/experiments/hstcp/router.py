@@ -87,15 +87,14 @@ class Router:
         self, queues: Sequence[Tree], sending: str, tcp: Tree = TCP, access_mbit_per_s: float | None = None
     ) -> Scenario:
         """Ten flows through each of these queues; before that, each through a link of its own if it is given."""
-        link = constant(self.mbit_per_s)
-        hops = [hop(BOTTLENECK, link, packets(1), DELAY_S), hop("back", link, packets(AMPLE_PACKETS), DELAY_S)]
+        path = hops(self.mbit_per_s)
         more = [f"{end - 2000 * DELAY_S:g} ms" for end in (self.shortest_ms, self.longest_ms)]
-        flow = _flow(more, tcp | {"pacing": PACING[sending]})
+        flow = highspeed(FLOW, more, tcp | {"pacing": PACING[sending]}) | {"count": FLOWS}
         if access_mbit_per_s is not None:
-            hops.append(hop("access", constant(access_mbit_per_s), packets(AMPLE_PACKETS), scope="per_flow"))
+            path.append(hop("access", constant(access_mbit_per_s), packets(AMPLE_PACKETS), scope="per_flow"))
             flow["route"] = ["access", *flow["route"]]
         return scenario(
-            f"{self.name}, {sending}", hops, [flow], duration_s=DURATION_S, warmup_s=WARMUP_S,
+            f"{self.name}, {sending}", path, [flow], duration_s=DURATION_S, warmup_s=WARMUP_S,
             sample_interval_s=1.0, replicates=REPLICATES, sweep={f"hops.{BOTTLENECK}.queue": list(queues)},
         )  # fmt: skip
 
@@ -109,12 +108,7 @@ class Router:
             link=f"{self.mbit_per_s / 1000:g} Gbit/s, packets of {PACKET_BYTES} bytes",
             round_trips=f"{FLOWS} flows, {self.shortest_ms:g} to {self.longest_ms:g} ms, evenly spread",
             buffers=f"shares of {self.largest} packets",
-        ) + guessed(
-            TCP="as in ns-2 (preset ns2-2002) with SACK, no link before the router",
-            starts="within a second",
-            runs=f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s not counted, "
-            f"{replicates_run(results)} times",
-        )
+        ) + of_runs(results)
 
 
 def drop_tail(buffers: Sequence[int]) -> list[Tree]:
@@ -122,10 +116,10 @@ def drop_tail(buffers: Sequence[int]) -> list[Tree]:
     return [{"kind": "droptail", "limit": packets(buffer)} for buffer in buffers]
 
 
-def _flow(extra_delay: list[str], tcp: Tree) -> Tree:
+def highspeed(name: str, extra_delay: str | list[str], tcp: Tree) -> Tree:
+    """A flow through the router that always has data to send."""
     return {
-        "name": FLOW,
-        "count": FLOWS,
+        "name": name,
         "route": [BOTTLENECK],
         "return": ["back"],
         "extra_delay": extra_delay,
@@ -133,6 +127,22 @@ def _flow(extra_delay: list[str], tcp: Tree) -> Tree:
         "transport": tcp | {"mss": f"{MSS_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"},
         "traffic": {"kind": "bulk"},
     }
+
+
+def hops(mbit_per_s: float) -> list[Tree]:
+    """The router and the way back, each with half of the delay that all share."""
+    link = constant(mbit_per_s)
+    return [hop(BOTTLENECK, link, packets(1), DELAY_S), hop("back", link, packets(AMPLE_PACKETS), DELAY_S)]
+
+
+def of_runs(results: Mapping[str, Result]) -> tuple[Setting, ...]:
+    """What was chosen for all runs."""
+    return guessed(
+        TCP="as in ns-2 (preset ns2-2002) with SACK, no link before the router",
+        starts="within a second",
+        runs=f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s not counted, "
+        f"{replicates_run(results)} times",
+    )
 
 
 SLOWER = Router("1 Gbit/s", 1000, 115.5, 124.5, 12_500)

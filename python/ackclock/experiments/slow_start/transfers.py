@@ -7,6 +7,7 @@ else there is no second reduction before the timeout; but not for duplicates of 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ackclock.experiments import scenarios
 from ackclock.experiments.outcome import Cell
 from ackclock.experiments.replicates import of_replicates
 from ackclock.experiments.scenarios import AMPLE_PACKETS, Tree, hop, packets
@@ -79,10 +80,10 @@ def scenario(
         "traffic": {"kind": "transfer", "size": traffic[0]},
     }  # fmt: skip
     swept = {f"hops.{LINK}.queue.limit": [packets(one) for one in buffers], f"flows.{FLOW}.traffic.size": traffic}
-    return Scenario({
-        "schema": 1, "name": f"{sender.label}, {acks} a time", "duration": f"{duration_s:g} s", "warmup": "0 s",
-        "replicates": 1, "sample_interval": f"{sample_s:g} s", "hops": hops, "flows": [flow], "sweep": swept,
-    })  # fmt: skip
+    return scenarios.scenario(
+        f"{sender.label}, {acks} a time", hops, [flow], duration_s=duration_s, warmup_s=0, sample_interval_s=sample_s,
+        replicates=1, sweep=swept,
+    )  # fmt: skip
 
 
 def rates(result: Result, sizes: Sequence[int]) -> list[float]:
