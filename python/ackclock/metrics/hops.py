@@ -46,7 +46,9 @@ def _capacity(rows: Columns, warmup_s: float) -> float:
     return 8 * grown(rows, "capacity_bytes", warmup_s) / measured if measured > 0 else math.nan
 
 
-def _share_of_arrivals(names: tuple[str, ...]) -> Combine:
+def share_of_arrivals(names: tuple[str, ...]) -> Combine:
+    """What these columns count, of all packets that arrived."""
+
     def combine(rows: Columns, warmup_s: float) -> float:
         arrivals = grown(rows, "arrivals", warmup_s)
         drops = sum(grown(rows, name, warmup_s) for name in names)
@@ -72,7 +74,7 @@ DROPS = ("drops_queue", "drops_aqm", "drops_impairment", "drops_retries")
 
 utilisation = per_hop(("busy_s",), _utilisation)
 capacity = per_hop(("capacity_bytes",), _capacity)
-drop_rate = per_hop(("arrivals", *DROPS), _share_of_arrivals(DROPS))
-overflow_rate = per_hop(("arrivals", "drops_queue"), _share_of_arrivals(("drops_queue",)))
+drop_rate = per_hop(("arrivals", *DROPS), share_of_arrivals(DROPS))
+overflow_rate = per_hop(("arrivals", "drops_queue"), share_of_arrivals(("drops_queue",)))
 backlog_packets = per_hop(("backlog_packets",), _mean_after("backlog_packets"))
 queueing_delay = per_hop(("backlog_bytes", "rate_bit_per_s"), _queueing_delay)

@@ -11,7 +11,7 @@ from typing import Any
 from ackclock import quantity
 from ackclock.advice.buffer import aqm, models
 from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rules
-from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, Target, finite_flows
+from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, UNDECIDED, Target, finite_flows
 from ackclock.advice.buffer.search import Stretch, crossing, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
@@ -381,7 +381,7 @@ def _binding(below: Outcome | None, targets: tuple[Target, ...]) -> Target | Non
     """The target that the next smaller buffer is furthest from meeting."""
     if below is None:
         return None
-    order = {"missed": 0, "undecided": 1}
+    order = {MISSED: 0, UNDECIDED: 1}
     failing = [one for one in targets if below.judge(one) != MET]
     return min(failing, key=lambda one: order[below.judge(one)], default=None)
 

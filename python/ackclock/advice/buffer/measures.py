@@ -13,7 +13,7 @@ All are of the time after the warm-up.
   (1958) takes in; where too few have ended to tell, it is infinite.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, nan
 from typing import Any
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.metrics import Interval, interval
-from ackclock.metrics.hops import grown
+from ackclock.metrics import Interval, Metric, by_replicate, hops, interval, metric
+from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result import Result
@@ -129,33 +129,25 @@ def values(result: Result, hop: str) -> Values:
 
     Emulated runs that are not to be trusted are left out.
     """
-    warmup_s, end_s = measured_time(result, 0)
     scenario = result.points[0]["scenario"]
     steady = next(one["link"]["kind"] == "constant" for one in scenario["hops"] if one["name"] == hop)
-    found: Values = {name: {} for name in MEASURES}
-    kept = [key[1] for key in _replicates(result) if key not in result.left_out]
-    for replicate, rows in _hop_rows(result, hop):
-        if replicate in kept:
-            used = _busy(rows, warmup_s) if steady else _used(rows, warmup_s)
-            found["utilisation"][replicate] = used
-            found["delay_p99_s"][replicate] = _delay(rows, warmup_s)
-            found["loss"][replicate] = _lost(rows, warmup_s)
+    found: Values = {
+        "utilisation": _of_hop(result, hop, metric("utilisation") if steady else _USED),
+        "delay_p99_s": _of_hop(result, hop, _DELAY),
+        "loss": _of_hop(result, hop, _LOST),
+    }
     transfers = finite_flows(scenario, hop)
-    if not transfers:
-        del found["completion_p95_s"]
-        return found
-    durations = _durations(result, transfers, warmup_s, end_s)
-    found["completion_p95_s"] = {one: quantile_of_censored(*durations[one], _COMPLETION_QUANTILE) for one in kept}
+    if transfers:
+        durations = _durations(result, transfers, *measured_time(result, 0))
+        found["completion_p95_s"] = {
+            one: quantile_of_censored(*durations[one], _COMPLETION_QUANTILE) for one in found["utilisation"]
+        }
     return found
 
 
 def mean_rate(result: Result, hop: str) -> float:
     """What a hop's link could send in the measured time, in bit/s, mean over replicates; not a number if unknown."""
-    warmup_s, _ = measured_time(result, 0)
-    rates = []
-    for _, rows in _hop_rows(result, hop):
-        lasts = grown(rows, "time_s", warmup_s)
-        rates.append(8 * grown(rows, "capacity_bytes", warmup_s) / lasts if lasts > 0 else nan)
+    rates = list(_of_hop(result, hop, metric("capacity")).values())
     return float(np.mean(rates)) if rates else nan
 
 
@@ -193,46 +185,34 @@ def quantile_of_censored(times_s: Array, ended: NDArray[np.bool_], quantile: flo
     return float(times_s[order][reached[0]]) if reached.size else inf
 
 
-def _replicates(result: Result) -> list[tuple[int, int]]:
-    keys = ("point", "replicate")
-    return [(point, replicate) for (point, replicate), _ in grouped(result.tables["flows"], keys, ())]
+def _of_hop(result: Result, hop: str, what: Metric) -> dict[int, float]:
+    """By replicate."""
+    return by_replicate(result, what).get((0, hop), {})
 
 
-_COLUMNS = (
-    "time_s", "busy_s", "served_bytes", "capacity_bytes", "backlog_bytes", "rate_bit_per_s", "arrivals", "drops_queue",
-    "drops_aqm",
-)  # fmt: skip
+def _used_share(rows: Columns, warmup_s: float) -> float:
+    could = hops.grown(rows, "capacity_bytes", warmup_s)
+    return hops.grown(rows, "served_bytes", warmup_s) / could if could > 0 else nan
 
 
-def _hop_rows(result: Result, hop: str) -> list[tuple[int, Columns]]:
-    rows = result.rows("hops", point=0, hop=hop)
-    return [(replicate, one) for (replicate,), one in grouped(rows, ("replicate",), _COLUMNS)]
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole > 0 else nan
-
-
-def _busy(rows: Columns, warmup_s: float) -> float:
-    return _share(grown(rows, "busy_s", warmup_s), grown(rows, "time_s", warmup_s))
-
-
-def _used(rows: Columns, warmup_s: float) -> float:
-    return _share(grown(rows, "served_bytes", warmup_s), grown(rows, "capacity_bytes", warmup_s))
-
-
-def _lost(rows: Columns, warmup_s: float) -> float:
-    lost = grown(rows, "drops_queue", warmup_s) + grown(rows, "drops_aqm", warmup_s)
-    return _share(lost, grown(rows, "arrivals", warmup_s))
-
-
-def _delay(rows: Columns, warmup_s: float) -> float:
+def _delay_quantile(rows: Columns, warmup_s: float) -> float:
     """Samples whose backlog had not been sent when the run ended are left out; too few of them tell nothing."""
     time_s, capacity, backlog = (rows[name].astype(float) for name in ("time_s", "capacity_bytes", "backlog_bytes"))
     sent_s = np.interp(capacity + backlog, capacity, time_s, right=nan)
     waits = np.where(backlog > 0, np.maximum(sent_s - time_s, 0.0), 0.0)
     known = waits[(time_s > warmup_s) & ~np.isnan(waits)]
     return float(np.quantile(known, _DELAY_QUANTILE)) if known.size >= FEWEST_SAMPLES else nan
+
+
+def _metric(measure: str, values: Callable[[Result], list[Value]]) -> Metric:
+    of = MEASURES[measure]
+    return Metric(of.name, of.label, "", "", of.shown_unit, of.shown_per_unit, values)
+
+
+_USED = _metric("utilisation", hops.per_hop(("served_bytes", "capacity_bytes"), _used_share))
+_DELAY = _metric("delay_p99_s", hops.per_hop(("capacity_bytes", "backlog_bytes"), _delay_quantile))
+_QUEUE_DROPS = ("drops_queue", "drops_aqm")
+_LOST = _metric("loss", hops.per_hop(("arrivals", *_QUEUE_DROPS), hops.share_of_arrivals(_QUEUE_DROPS)))
 
 
 def _durations(

@@ -89,7 +89,7 @@ class Outcome:
 
     def meets_all(self, targets: tuple[Target, ...]) -> bool:
         """Whether it was shown to meet every target."""
-        return all(self.judge(target) == "met" for target in targets)
+        return all(self.judge(target) == MET for target in targets)
 
 
 class Runs:
