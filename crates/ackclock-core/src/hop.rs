@@ -490,8 +490,12 @@ impl Hop {
             Some(all) => judge(&mut all.before, &mut all.duplicates, now, id, context).0,
             None => [Some(id), None],
         };
-        for id in copies.into_iter().flatten() {
-            self.catch_up(now, context); // a small packet may have taken no time since
+        let [first, copy] = copies;
+        if let Some(id) = first {
+            self.enqueue(now, id, context);
+        }
+        if let Some(id) = copy {
+            self.catch_up(now, context); // the first may have taken no time
             self.enqueue(now, id, context);
         }
         if matches!(self.rest.service, Service::Contending(_)) {
