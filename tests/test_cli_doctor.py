@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import doctor
 from ackclock.cli import cli
+from ackclock.run import doctor
 
 ON_LINUX = [
     "namespaces", "tun", "packet_socket", "real_time", "wakefulness", "congestion_controls", "kernel", "processors",
