@@ -4,7 +4,7 @@
 //! form with all defaults, its JSON schema the reference page. [`Entry::of`] makes the record from the struct.
 
 use crate::link::contender::Contender;
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Streams;
 use schemars::JsonSchema;
@@ -152,7 +152,8 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
                 K::NAME,
                 names().next().unwrap_or("…")
             ),
-        ));
+        )
+        .coded(Code::WrongType));
     };
     let mut map = map.clone();
     let kind = map.remove("kind").ok_or_else(|| {

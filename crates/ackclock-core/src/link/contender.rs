@@ -9,7 +9,7 @@
 use super::constant::ConstantLink;
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Recipe};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::Files;
 use crate::units::BitRate;
 use schemars::JsonSchema;
@@ -124,7 +124,7 @@ impl Contender {
         }
         if cw_max < cw_min {
             let remedy = format!("is less than cw_min; write {cw_min} or more");
-            return Err(Error::new("cw_max", &json!(cw_max), &remedy));
+            return Err(Error::new("cw_max", &json!(cw_max), &remedy).coded(Code::Contradiction));
         }
         Ok(AccessParameters {
             aifsn,

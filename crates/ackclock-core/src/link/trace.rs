@@ -29,7 +29,7 @@
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Recipe};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::{Files, read_checked};
 use crate::units::{BitRate, Span, Time};
 use schemars::JsonSchema;
@@ -131,7 +131,7 @@ const LATEST_MS: u64 = u64::MAX / 2 / NANOS_PER_MS;
 impl Trace {
     /// Something is wrong with a line, counted from 1.
     fn line(&self, line: usize, problem: &str) -> Error {
-        Error::message("file", format!("{} line {line}: {problem}", self.file))
+        Error::message("file", format!("{} line {line}: {problem}", self.file)).coded(Code::File)
     }
 
     /// How long what is recorded lasts: until the last opportunity, or until the trace begins again; of a CSV trace that does not, until

@@ -1,6 +1,6 @@
 //! What no single field shows: values that do not go together, or that no run could hold.
 
-use super::error::{Error, Result, nearest};
+use super::error::{Code, Error, Result, nearest};
 use super::quantity::Limit;
 use super::resolve::{no_hop, value_of};
 use super::{FlowDescription, Instances, Scenario, Scope, Transport};
@@ -29,9 +29,14 @@ const LARGEST_PACKET: u64 = 65_535;
 /// Retransmission timeouts: at none at all, virtual time would stand still.
 const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
-/// `value` cannot stand in `field`.
+/// `value` is out of range in `field`.
 fn refuse<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
     Err(Error::new(field, &value_of(value), remedy))
+}
+
+/// `value` in `field` does not go with another field.
+fn contradict<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
+    refuse(field, value, remedy).map_err(|error: Error| error.coded(Code::Contradiction))
 }
 
 impl Scenario {
@@ -51,7 +56,7 @@ impl Scenario {
             );
         }
         if self.warmup >= self.duration {
-            return refuse(
+            return contradict(
                 "warmup",
                 &self.warmup,
                 "leaves nothing to average; write less than the duration",
@@ -89,7 +94,9 @@ impl Scenario {
             let Some(name) = hop.link.measures() else {
                 continue;
             };
-            let remedy = match self.hops.iter().find(|other| other.name == name) {
+            let other = self.hops.iter().find(|other| other.name == name);
+            let known = other.is_some();
+            let remedy = match other {
                 Some(other) if other.link.measures().is_some() => {
                     "is a hop whose rate is fed back itself; name one whose rate is its own".into()
                 }
@@ -105,7 +112,13 @@ impl Scenario {
                     no_hop(name, &known)
                 }
             };
-            return refuse(&format!("hops.{}.link.from", hop.name), &name, &remedy);
+            let code = if known {
+                Code::Contradiction
+            } else {
+                Code::UnknownName
+            };
+            let field = format!("hops.{}.link.from", hop.name);
+            return Err(Error::new(&field, &name.into(), &remedy).coded(code));
         }
         Ok(())
     }
@@ -124,12 +137,9 @@ impl Scenario {
             let within = |error: Error| error.within(&format!("hops.{}", hop.name));
             let Some(medium) = self.media.iter().find(|medium| medium.name == contender.medium) else {
                 let known = self.media.iter().map(|medium| medium.name.as_str());
-                return refuse(
-                    "link.medium",
-                    &contender.medium,
-                    &no_medium(&contender.medium, known),
-                )
-                .map_err(within);
+                let remedy = no_medium(&contender.medium, known);
+                let error = Error::new("link.medium", &contender.medium.as_str().into(), &remedy);
+                return Err(within(error.coded(Code::UnknownName)));
             };
             let added = medium.medium.build(place).add(0, contender, place.stream());
             added.map_err(|error| within(error.within("link")))?;
@@ -181,14 +191,14 @@ impl FlowDescription {
             );
         }
         if self.stop <= Time::ZERO + self.start.high {
-            return refuse(
+            return contradict(
                 "stop",
                 &self.stop.since(Time::ZERO),
                 "is not after the start; write a later time",
             );
         }
         if !matches!(self.transport, Transport::Udp { .. }) && self.return_route.is_empty() {
-            return refuse(
+            return contradict(
                 "return",
                 &self.return_route,
                 "has no hop for the ACKs; write for example [\"return\"]",
@@ -216,7 +226,7 @@ impl FlowDescription {
         let source = self.traffic.build(TrafficContext { place, mss });
         if source.suits() == Suits::Controlled {
             let remedy = "cannot go over UDP without control; write one with a rate, give the transport a control, or write transport kind \"tcp\"";
-            return refuse("traffic.kind", &self.traffic.name, remedy);
+            return contradict("traffic.kind", &self.traffic.name, remedy);
         }
         Ok(())
     }
@@ -238,7 +248,7 @@ fn check_untimed(queue: &Value) -> Result<()> {
         let limits = field == "limit" || field.ends_with("_threshold");
         if limits && matches!(serde_json::from_value(value.clone()), Ok(Limit::Time(_))) {
             let remedy = "is a time, and nobody knows how long a contender will wait; write packets or bytes";
-            return refuse(&format!("queue.{field}"), value, remedy);
+            return contradict(&format!("queue.{field}"), value, remedy);
         }
     }
     Ok(())
@@ -279,7 +289,7 @@ fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
 fn check_tcp(tcp: &TcpParameters) -> Result<()> {
     check_sizes(tcp.mss, tcp.header)?;
     if tcp.after_timeout == AfterTimeout::Scoreboard && tcp.recovery != LossRecovery::Sack {
-        return refuse(
+        return contradict(
             "after_timeout",
             &tcp.after_timeout,
             "needs recovery = \"sack\"; write \"go_back_n\"",
@@ -305,7 +315,7 @@ fn check_tcp(tcp: &TcpParameters) -> Result<()> {
         .is_some_and(|window| window < tcp.mss)
     {
         let remedy = "holds no full segment; write \"1 packets\" or more";
-        return refuse("receive_window", &tcp.receive_window, remedy);
+        return contradict("receive_window", &tcp.receive_window, remedy);
     }
     for (field, span) in [
         ("rto_minimum", tcp.rto_minimum),
@@ -321,7 +331,7 @@ fn check_tcp(tcp: &TcpParameters) -> Result<()> {
         }
     }
     if tcp.rto_minimum > tcp.rto_maximum {
-        return refuse(
+        return contradict(
             "rto_minimum",
             &tcp.rto_minimum,
             "is more than rto_maximum; write less",

@@ -3,7 +3,7 @@
 //!
 //! Elements (links, queues, …) stay trees here; their registries read them.
 
-use super::error::{Error, Result};
+use super::error::{Code, Error, Result};
 use super::parse;
 use super::{Range, Scope};
 use crate::arrivals::Arrivals;
@@ -183,7 +183,8 @@ impl Document {
                 "schema",
                 &document.schema.into(),
                 &format!("is a version this program does not know; write {VERSION}"),
-            ));
+            )
+            .coded(Code::Unsupported));
         }
         Ok(document)
     }

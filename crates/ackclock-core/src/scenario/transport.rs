@@ -1,7 +1,7 @@
 //! The transport of a flow: for TCP a preset overlaid by what the file says, for UDP its sizes.
 
 use super::document::UdpDocument;
-use super::error::{Error, Result};
+use super::error::{Code, Error, Result};
 use super::files::Files;
 use super::resolve::{choose, value_of};
 use super::{Transport, parse};
@@ -27,7 +27,8 @@ pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)
             "",
             tree,
             "is no transport; write a table, for example { kind = \"tcp\", control = { kind = \"cubic\" } }",
-        ));
+        )
+        .coded(Code::WrongType));
     };
     let mut rest = map.clone();
     let kind = rest
@@ -47,7 +48,7 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
     if let Some((name, value)) = rest.iter().find(|(name, _)| of_control(name)) {
         let remedy =
             "is for UDP under rate control; add for example control = { kind = \"tfrc\" }, or leave it out";
-        return Err(Error::new(name, value, remedy));
+        return Err(Error::new(name, value, remedy).coded(Code::Contradiction));
     }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
     let written = with_kind("udp", value_of(&udp));

@@ -1,6 +1,6 @@
 //! Pure functions on the scenario's tree, before it is typed: reading text, setting a value by its path, expanding a sweep.
 
-use super::error::{Error, Result, nearest};
+use super::error::{Code, Error, Result, nearest};
 use super::resolve::default_name;
 use serde_json::{Map, Number, Value};
 
@@ -28,7 +28,7 @@ pub fn from_toml(text: &str) -> Result<Value> {
         let place = error
             .span()
             .map_or(String::new(), |span| position(text, span.start));
-        Error::message(&place, error.message())
+        Error::message(&place, error.message()).coded(Code::Syntax)
     })?;
     plain(toml::Value::Table(table))
 }
@@ -52,10 +52,11 @@ fn plain(value: toml::Value) -> Result<Value> {
                 "",
                 format!("{number} is no number to calculate with; write a finite one"),
             )
+            .coded(Code::OutOfRange)
         })?,
         toml::Value::Datetime(date) => {
             let message = format!("{date} is a date; write a time of the run, for example \"10 s\"");
-            return Err(Error::message("", message));
+            return Err(Error::message("", message).coded(Code::WrongType));
         }
         toml::Value::Array(list) => list
             .into_iter()
@@ -92,7 +93,7 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
             }
             other => {
                 let remedy = format!("has no fields; leave out \".{step}\"");
-                return Err(Error::new(&steps[..depth].join("."), other, &remedy));
+                return Err(Error::new(&steps[..depth].join("."), other, &remedy).coded(Code::UnknownField));
             }
         };
     }
@@ -133,7 +134,7 @@ fn unknown_item(field: &str, step: &str, list: &[Value]) -> Error {
         (None, [], length) => format!("write a number from 0 to {}", length - 1),
         (None, names, _) => format!("write one of {}", names.join(", ")),
     };
-    Error::message(field, format!("no such item; {remedy}"))
+    Error::message(field, format!("no such item; {remedy}")).coded(Code::UnknownField)
 }
 
 /// Reads `path=value` as written on a command line: the value as TOML if it is a TOML value, else as text, so that
@@ -144,7 +145,7 @@ fn unknown_item(field: &str, step: &str, list: &[Value]) -> Error {
 pub fn parse_assignment(text: &str) -> Result<(String, Value)> {
     let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.trim().is_empty()) else {
         let remedy = "is no assignment; write path=value, for example duration=\"10 s\"";
-        return Err(Error::new("", &text.into(), remedy));
+        return Err(Error::new("", &text.into(), remedy).coded(Code::Syntax));
     };
     let value = value.trim();
     let typed = value
@@ -226,7 +227,7 @@ fn flatten(path: &str, sweep: &Value, axes: &mut Vec<Vec<Step>>) -> Result<()> {
             );
             Ok(())
         }
-        other => Err(Error::new(path, other, remedy)),
+        other => Err(Error::new(path, other, remedy).coded(Code::WrongType)),
     }
 }
 
@@ -239,7 +240,7 @@ fn step(key: &str, paths: &[&str], value: &Value) -> Result<Step> {
         }
         _ => {
             let remedy = format!("has not a value for each path; write a list of {}", paths.len());
-            Err(Error::new(key, value, &remedy))
+            Err(Error::new(key, value, &remedy).coded(Code::WrongType))
         }
     }
 }

@@ -15,7 +15,7 @@ use ackclock_core::endpoint::parameters::{
 use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
 use ackclock_core::registry;
-use ackclock_core::scenario::error::Error;
+use ackclock_core::scenario::error::{Code, Error};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::units::{Bytes, Span};
@@ -67,7 +67,7 @@ impl Description {
         if let Some(medium) = scenario.media.first() {
             let remedy = "is a medium, which only a simulation has; run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
             let name = format!("media.{}", medium.name);
-            return Err(Error::new(&name, &medium.medium.resolved["kind"], remedy));
+            return Err(Error::new(&name, &medium.medium.resolved["kind"], remedy).coded(Code::Unsupported));
         }
         let mut mtu = LEAST_MTU;
         for flow in &scenario.flows {
