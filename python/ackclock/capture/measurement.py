@@ -11,7 +11,7 @@ from ackclock import engine, units
 from ackclock.capture.connections import passed_over, reservations
 from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
-from ackclock.engine import CaptureError
+from ackclock.errors import CaptureError, InputError
 from ackclock.estimators import Estimators, asked, described
 from ackclock.models import Model, chosen
 from ackclock.result import SCHEMA, Result, tables_in
@@ -104,7 +104,7 @@ def _refuse_own_place(found: Source, folder: Path) -> None:
     refuse_foreign_folder(folder)
     files = [Path(file) for one in found.captures for file in one.files if file != STANDARD_INPUT]
     if any(folder.resolve() in file.resolve().parents for file in files):
-        raise FileExistsError(f"{folder}: holds the capture that is to be measured; choose another folder")
+        raise InputError("file", f"{folder}", "holds the capture that is to be measured; choose another folder")
 
 
 def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:

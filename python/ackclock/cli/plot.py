@@ -11,6 +11,7 @@ from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.options import checked_time, json_option, models_option, read_result, untrusted_option
 from ackclock.cli.output import print_json
 from ackclock.cli.predicted import check_models, predicted
+from ackclock.errors import InputError
 
 if TYPE_CHECKING:
     from ackclock.comparison import Comparison
@@ -76,9 +77,9 @@ def plot(
     if is_comparison(run):
         comparison = read(run, untrusted=untrusted)
         if connection != 0:
-            raise click.UsageError(f"--connection {connection}: is of no use, as this is a comparison")
+            raise InputError("contradiction", "--connection", "is of no use, as this is a comparison")
         if span is not None:
-            raise click.UsageError("--from and --to: are of no use, as this is a comparison")
+            raise InputError("contradiction", "--from", "is of no use, as this is a comparison")
         _check_plot(comparison, kind, metric, point, replicate, output)
         available = figures.figures_of_ways(comparison, of=metric, point=point, replicate=replicate)
         remedy = f"is no figure of this comparison; choose from {', '.join(available)}"
@@ -94,7 +95,7 @@ def plot(
         )
         remedy = "" if kind in ("all", *available) else f"{run} {_why_not_drawn(result, kind, list(available))}"
     if kind != "all" and kind not in available:
-        raise click.UsageError(f"--kind {kind}: {remedy}")
+        raise InputError("unknown-name", "--kind", f"{kind} {remedy}", kind)
     chosen = available if kind == "all" else {kind: available[kind]}
     paths = _figure_paths(run, list(chosen), output, metric)
     drawn = {}
@@ -102,8 +103,8 @@ def plot(
         for position, (name, draw) in enumerate(chosen.items()):
             try:
                 drawn[name] = draw()
-            except ValueError as error:
-                raise click.UsageError(f"{run}: {error}") from None
+            except InputError as error:
+                raise error.at(str(run)) from None
             tell(0.5 * (position + 1) / len(chosen))
         for position, (name, figure) in enumerate(drawn.items()):
             figures.save(figure, paths[name])
@@ -120,10 +121,12 @@ def _span(kind: str, begin: str | None, end: str | None) -> tuple[float, float] 
     if begin is None and end is None:
         return None
     if kind in ("sweep", "variation", "bursts"):
-        raise click.UsageError(f"--from and --to: are of no use, as --kind {kind} is no figure over time")
+        raise InputError("contradiction", "--from", f"is of no use, as --kind {kind} is no figure over time")
     span = (units.seconds(begin or "0 s"), math.inf if end is None else units.seconds(end))
     if not span[0] < span[1]:
-        raise click.UsageError(f"--to {end}: is not after --from {begin}; write for example --from 10s --to 12s")
+        raise InputError(
+            "contradiction", "--to", f"{end} is not after --from {begin}; write for example --from 10s --to 12s"
+        )
     return span
 
 
@@ -134,19 +137,25 @@ def _check_plot(
 
     known = [entry.name for entry in METRICS]
     if metric not in known:
-        raise click.UsageError(f'--metric "{metric}" is no metric; write one of {", ".join(known)}')
+        raise InputError("unknown-name", "--metric", f'"{metric}" is no metric; write one of {", ".join(known)}')
     if point >= len(result.points):
-        raise click.UsageError(f"--point {point}: there is none; points go from 0 to {len(result.points) - 1}")
+        raise InputError(
+            "out-of-range", "--point", f"there is no point {point}; points go from 0 to {len(result.points) - 1}"
+        )
     if replicate >= result.run["replicates"]:
-        raise click.UsageError(
-            f"--replicate {replicate}: there is none; replicates go from 0 to {result.run['replicates'] - 1}"
+        raise InputError(
+            "out-of-range",
+            "--replicate",
+            f"there is no replicate {replicate}; replicates go from 0 to {result.run['replicates'] - 1}",
         )
     formats = (".svg", ".png", ".pdf")
     if output is not None and kind != "all" and output.suffix.lower() not in formats:
-        raise click.UsageError(f"-o {output}: ends in no picture format; write {', '.join(formats)}")
+        raise InputError("unsupported", "-o", f"{output} ends in no picture format; write {', '.join(formats)}")
     if output is not None and kind == "all" and output.suffix.lower() in formats:
-        raise click.UsageError(
-            f"-o {output}: one file cannot hold all figures; name a folder, or one figure with --kind"
+        raise InputError(
+            "contradiction",
+            "-o",
+            f"{output} is one file, which cannot hold all figures; name a folder, or one figure with --kind",
         )
 
 
@@ -154,18 +163,20 @@ def _check_connection(result: "Result", point: int, replicate: int, connection: 
     if connection == 0:
         return
     if result.run["way"] != "measure":
-        raise click.UsageError(f"--connection {connection}: is of no use, as this is no measurement of captures")
+        raise InputError("contradiction", "--connection", "is of no use, as this is no measurement of captures")
     from ackclock.capture.connections import largest
 
     count = len(largest(result, columns=("flow",), point=point, replicate=replicate))
     if connection >= count:
-        raise click.UsageError(f"--connection {connection}: there is none; connections go from 0 to {count - 1}")
+        raise InputError(
+            "out-of-range", "--connection", f"there is no connection {connection}; connections go from 0 to {count - 1}"
+        )
 
 
 def _check_session(result: "Result", metric: str) -> None:
     """Refuses a metric of a session, which sweeps nothing."""
     if metric != "goodput" and result.is_session:
-        raise click.UsageError(f"--metric {metric}: is of no use, as this is a session, which sweeps nothing")
+        raise InputError("contradiction", "--metric", "is of no use, as this is a session, which sweeps nothing")
 
 
 def _why_not_drawn(result: "Result", kind: str, available: list[str]) -> str:

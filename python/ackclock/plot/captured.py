@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ackclock.capture.connections import largest
 from ackclock.capture.estimates import KEYS
 from ackclock.capture.limiting_factor import LIMITS, heading
+from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, column
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
 from ackclock.plot.style import REFERENCE_COLOUR, style
@@ -96,7 +97,7 @@ def sequence(
             span.
     """
     if "segments" not in result.tables:
-        raise ValueError("keeps no table of segments; run ackclock measure again with --segments")
+        raise InputError("no-data", "", "keeps no table of segments; run ackclock measure again with --segments")
     row, keys = _connection(result, point, replicate, connection)
     segments = result.rows("segments", **keys)
     shown = inside(span, column(segments, "time_s"))
@@ -140,7 +141,7 @@ def rate_estimates(
         ValueError: No estimates were kept, there is no connection of that number, or nothing of it in the span.
     """
     if "rate_estimates" not in result.tables:
-        raise ValueError("keeps no rate estimates; run ackclock measure again with --estimators all")
+        raise InputError("no-data", "", "keeps no rate estimates; run ackclock measure again with --estimators all")
     row, keys = _connection(result, point, replicate, connection)
     with looks():
         figure = Figure(figsize=(7.2, 4.0), layout="constrained")
@@ -231,7 +232,9 @@ def _window_is_near(row: dict[str, Any]) -> bool:
 def _connection(result: Result, point: int, replicate: int, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     rows = largest(result, number + 1, point=point, replicate=replicate)
     if len(rows) <= number:
-        raise ValueError(f"there is no connection {number} with payload; there are {len(rows)}, from 0")
+        raise InputError(
+            "out-of-range", "", f"there is no connection {number} with payload; there are {len(rows)}, from 0"
+        )
     return rows[number], {name: rows[number][name] for name in KEYS}
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ackclock.capture.connections import largest
+from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks, new
 from ackclock.plot.flows import Described, described
@@ -176,9 +177,11 @@ def is_known(result: Result, name: str, point: int) -> bool:
 
 def _of(result: Result, table: str, point: int, replicate: int) -> pa.Table:
     if not 0 <= point < len(result.points):
-        raise ValueError(f"there is no point {point}; this result has {len(result.points)}, from 0")
+        raise InputError("out-of-range", "", f"there is no point {point}; this result has {len(result.points)}, from 0")
     if table not in result.tables:
-        raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate or emulate has')
+        raise InputError(
+            "no-data", "", f'this result has no table "{table}"; a run of ackclock simulate or emulate has'
+        )
     return result.rows(table, point=point, replicate=replicate)
 
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock import units
+from ackclock.errors import InputError
 from ackclock.metrics import Metric, Summary, metric, summarise
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.style import Style, control_label, line_styles, reference_style
@@ -82,7 +83,7 @@ def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput
     """
     axis, what = swept_axis(result.points), metric(of)
     if axis is None:
-        raise ValueError("sweeps no quantity; choose a figure over time")
+        raise InputError("no-data", "", "sweeps no quantity; choose a figure over time")
     with looks():
         figure, [axes] = new(height=3.8)
         series = _series(result, axis, what)

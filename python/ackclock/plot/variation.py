@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from matplotlib.figure import Figure
 
+from ackclock.errors import InputError
 from ackclock.metrics import Summary, rate_variation, shown_time_scales, summarise
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.flows import described
@@ -38,9 +39,11 @@ def variation(
     """
     scales = list(time_scales_s or shown_time_scales(result, point))
     if not scales:
-        raise ValueError(
+        raise InputError(
+            "no-data",
+            "",
             "no time scale of 0.2 s to 10 s is shown by the samples and fits five times into the measured time; run it "
-            "longer, or with a shorter sample_interval"
+            "longer, or with a shorter sample_interval",
         )
     of_point = _only(result, point)
     lines: dict[str, list[Summary]] = {}

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from ackclock import units
 from ackclock.comparison import COLUMNS, Column, Comparison, Row
+from ackclock.errors import InputError
 from ackclock.metrics import Metric, metric
 from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import entitle, looks, new
@@ -61,7 +62,7 @@ def swept(comparison: Comparison, *, of: str = "goodput") -> Figure:
     axis, what = swept_axis(comparison.points), metric(of)
     rows = [row for row in comparison.rows if row.metric == of]
     if axis is None or not rows:
-        raise ValueError("sweeps no quantity, or no way knows this metric; choose a figure over time")
+        raise InputError("no-data", "", "sweeps no quantity, or no way knows this metric; choose a figure over time")
     panels: dict[str, list[Row]] = {}
     for row in rows:
         panels.setdefault(_panel(comparison, row, axis), []).append(row)
@@ -93,7 +94,9 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
         ValueError: There is no such point.
     """
     if not 0 <= point < len(comparison.points):
-        raise ValueError(f"there is no point {point}; this comparison has {len(comparison.points)}, from 0")
+        raise InputError(
+            "out-of-range", "", f"there is no point {point}; this comparison has {len(comparison.points)}, from 0"
+        )
     scenario = comparison.points[point]["scenario"]
     flows = scenario["flows"][:_MOST_PANELS]
     columns = _over_time(comparison, point)

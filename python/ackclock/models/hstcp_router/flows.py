@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE
-from ackclock.models.model import Array, Input, InputError, Rule
+from ackclock.models.model import Array, Input, Rule
 
 REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later account of it"
 
@@ -44,7 +45,7 @@ def check(numbers: Mapping[str, Array]) -> None:
     ):
         if np.any(wrong):
             bad = np.broadcast_to(numbers[name], np.shape(wrong))[wrong]
-            raise InputError(name, f"{float(np.ravel(bad)[0]):g} {problem}")
+            raise InputError("contradiction", name, f"{float(np.ravel(bad)[0]):g} {problem}")
 
 
 def round_trips(shortest: Array, longest: Array, flows: int) -> Array:
