@@ -128,9 +128,8 @@ def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
     if not complete:
         return KeyboardInterrupt()
     what = passed_over(run["captures"])
-    return CaptureError(
-        f"{run['source']}: holds no TCP segment{f' ({what})' if what else ''}; capture with tcpdump -w FILE tcp"
-    )
+    sentence = f"holds no TCP segment{f' ({what})' if what else ''}; capture with tcpdump -w FILE tcp"
+    return CaptureError("file", run["source"], sentence)
 
 
 def _concluded(

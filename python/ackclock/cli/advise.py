@@ -8,7 +8,7 @@ import click
 from ackclock.cli.errors import Commands
 from ackclock.cli.options import checked_time, json_option, read_scenario, scenario_options
 from ackclock.cli.output import print_json, print_table
-from ackclock.errors import InputError
+from ackclock.errors import InputError, ScenarioError
 
 if TYPE_CHECKING:
     from ackclock.advice import BufferAdvice, FeedbackAdvice
@@ -34,7 +34,7 @@ def _pairs(_context: click.Context, _option: click.Parameter, written: tuple[str
         numbers = [part.strip() for part in one.split(",")]
         if len(numbers) != 2 or not all(part.isdecimal() and int(part) > 0 for part in numbers):
             raise InputError(
-                "syntax", "--pair", f'"{one}" is no pair of M and N, whole numbers from 1; write for example 7,49'
+                "syntax", "--effcap", f'"{one}" is no pair of M and N, whole numbers from 1; write for example 7,49'
             )
         pairs.append((int(numbers[0]), int(numbers[1])))
     return pairs
@@ -114,6 +114,8 @@ def feedback(
                 trace, rtt, buffer=buffer, mss=mss, sender=sender, effcap=effcap, interval=interval, period=period,
                 form=form, replicates=replicates, seed=seed, progress=tell,
             )  # fmt: skip
+    except ScenarioError:
+        raise
     except InputError as error:
         raise error.at(f"--{error.field}") from None
     for warning in advice.warnings:
@@ -196,6 +198,8 @@ def buffer(
                 read, hop=hop, utilisation=utilisation, p99_delay=p99_delay, loss=loss, completion_p95=completion_p95,
                 folder=output, progress=lambda words: tell(None, words),
             )  # fmt: skip
+    except ScenarioError:
+        raise
     except InputError as error:
         raise error.at(f"--{error.field}") from None
     confirmation = None

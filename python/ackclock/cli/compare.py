@@ -50,7 +50,7 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     unknown = next((name for name in chosen if name not in COMPARED), None)
     if unknown is not None:
         raise InputError(
-            "unknown-name", "--metric", f'"{unknown}" is not compared; write some of {",".join(COMPARED)}, or all'
+            "unknown-name", "--metrics", f'"{unknown}" is not compared; write some of {",".join(COMPARED)}, or all'
         )
     return chosen
 

@@ -83,6 +83,8 @@ def _of_click(error: click.ClickException) -> InputError:
             near = " or ".join(sorted(error.possibilities or ()))
             remedy = f"did you mean {near}?" if near else f"see {command} --help"
             return InputError("unknown-field", error.option_name, f"no such option; {remedy}")
+        case click.exceptions.NoSuchCommand():
+            return InputError("unknown-name", "", error.format_message())
         case click.BadParameter(param=click.Parameter() as known):
             return InputError(_CODES.get(type(known.type), "wrong-type"), _name(known), error.message)
     return InputError("syntax", "", error.format_message())

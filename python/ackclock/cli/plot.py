@@ -93,7 +93,11 @@ def plot(
         available = figures.figures(
             result, says, of=metric, point=point, replicate=replicate, connection=connection, span=span
         )
-        remedy = "" if kind in ("all", *available) else f"{run} {_why_not_drawn(result, kind, list(available))}"
+        remedy = (
+            ""
+            if kind in ("all", *available)
+            else f"is not drawn, as {run} {_why_not_drawn(result, kind, list(available))}"
+        )
     if kind != "all" and kind not in available:
         raise InputError("unknown-name", "--kind", f"{kind} {remedy}", kind)
     chosen = available if kind == "all" else {kind: available[kind]}
