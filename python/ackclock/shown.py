@@ -76,6 +76,9 @@ def details(record: dict[str, Any]) -> list[Table]:
         tables.append(
             ("parameters" if rows else "no parameters", ["parameter", "default", "choices or example", "meaning"], rows)
         )
+    if record.get("facts"):
+        known = {name: fact for name, fact in record["facts"].items() if fact is not None}
+        tables.append(("facts, of the example or the defaults", ["fact", "value"], _flat(known)))
     if "values" in record:
         tables.append((record["name"], ["parameter", "value"], _flat(record["values"])))
     if "formula" in record:
