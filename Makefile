@@ -55,11 +55,11 @@ lint: $(BUILT) ## check format, lints, types and who imports whom
 	$(BIN)/lint-imports
 
 docs: $(BUILT) ## check that the generated pages are current, build the Rust documentation
-	$(BIN)/python -m ackclock.reference --check
+	$(BIN)/python tools/reference.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 docs-write: $(BUILT) ## write the generated pages: docs/reference and schema
-	$(BIN)/python -m ackclock.reference --write
+	$(BIN)/python tools/reference.py --write
 
 clean: ## remove what was built, and the demo's results
 	rm -rf $(VENV) $(DEMO_OUT) python/ackclock/_native*.so

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ackclock import Result, Scenario, doctor, predict, simulate
-from ackclock.ways import replay
+from ackclock import Result, Scenario, predict, simulate
+from ackclock.run import doctor
+from ackclock.run.emulation import replay
 
 # Speed is measured in benchmarks: a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)

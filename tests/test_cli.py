@@ -324,16 +324,16 @@ def test_the_command_in_a_process_of_its_own(run_python) -> None:
 # The signal comes when a few of the runs are done, however long that takes.
 INTERRUPTED = """\
 import os, signal
-from ackclock import ways
+from ackclock.run import simulation
 from ackclock.cli import main
-simulate = ways.simulate
+simulate = simulation.simulate
 def interrupted(*arguments, progress, **options):
     def tell(share):
         progress(share)
         if share > 3 / 6000:
             os.kill(os.getpid(), signal.SIGINT)
     return simulate(*arguments, progress=tell, **options)
-ways.simulate = interrupted
+simulation.simulate = interrupted
 main()
 """
 
@@ -419,7 +419,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), ".")
 
     monkeypatch.setattr("tempfile.mkdtemp", read_only)  # tests may run as root, who may write everywhere
-    monkeypatch.setattr("ackclock.ways.simulate", lambda *_, **__: pytest.fail("was run"))
+    monkeypatch.setattr("ackclock.run.simulation.simulate", lambda *_, **__: pytest.fail("was run"))
     line = refused(ackclock("simulate", scenario_file, "-o", "other"))
     assert line == f"{Path.cwd()}: Permission denied; choose another place"
 
@@ -438,7 +438,7 @@ def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
 def test_a_comparison_that_is_too_wide_goes_on_below(
     columns: int, parts: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.terminal import print_table
+    from ackclock.cli.output import print_table
 
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -456,8 +456,8 @@ def test_a_comparison_that_is_too_wide_goes_on_below(
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.summary import flow_cells, flow_rows, spare_flow_columns
-    from ackclock.terminal import print_table
+    from ackclock.cli.output import print_table
+    from ackclock.report.run_tables import flow_cells, flow_rows, spare_flow_columns
 
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     monkeypatch.setenv("COLUMNS", str(columns))

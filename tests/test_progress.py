@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from ackclock.progress import progress
+from ackclock.cli.progress import progress
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
 """What the engine has: controls, queues, links, impairments, traffic and presets, as it lists them itself."""
 
-import json
 from functools import cache
 from typing import Any
 
-from ackclock import _native
+from ackclock import engine
 
 
 @cache
@@ -15,22 +14,19 @@ def registry() -> dict[str, Any]:
     `summary`, `reference` and `parameters` (a JSON schema), in reading order; `presets` maps a name to its TCP
     parameters. Do not change it.
     """
-    listed: dict[str, Any] = json.loads(_native.registry())
-    return listed
+    return engine.registry()
 
 
 @cache
 def schema() -> dict[str, Any]:
     """The JSON schema of a scenario. Do not change it."""
-    described: dict[str, Any] = json.loads(_native.schema())
-    return described
+    return engine.schema()
 
 
-def assignment(text: str) -> tuple[str, Any]:
-    """Reads `path=value` as the command line has it.
-
-    Raises:
-        ScenarioError: It is none.
-    """
-    path, value = _native.parse_assignment(text)
-    return path, json.loads(value)
+def controls() -> list[dict[str, Any]]:
+    """Name and label of each control of this version, the order of which is that of their looks in figures."""
+    return [
+        {"name": entry["name"], "label": entry["label"]}
+        for kind in ("controls", "rate_controls")
+        for entry in registry()[kind]
+    ]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from ackclock import Scenario, measure, simulate
-from ackclock.measured import largest
+from ackclock.capture.connections import largest
 
 from .test_against_tcptrace import round_trips
 
