@@ -114,7 +114,8 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     Returns:
         Path within the repository to text.
     """
-    texts = {f"docs/reference/{kind}.md": _kind_page(kind, registered) for kind in KINDS}
+    names = [kind["name"] for kind in registered["kinds"]]
+    texts = {f"docs/reference/{name}.md": _kind_page(name, registered) for name in names}
     texts["docs/reference/presets.md"] = _preset_page(registered, described)
     texts["docs/reference/scenario.md"] = _scenario_page(registered, described)
     texts["docs/reference/models.md"] = _model_page(registered)
