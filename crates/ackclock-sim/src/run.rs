@@ -147,7 +147,7 @@ impl<T: Trace> Run<T> {
             .zip(private)
             .map(|(mut hop, private)| {
                 if private {
-                    hop.follow();
+                    hop.mark_private();
                 }
                 Station::new(hop)
             })
@@ -282,7 +282,7 @@ impl<T: Trace> Run<T> {
                 observer: &mut self.ledger,
             };
             let station = &mut self.stations[hop as usize];
-            let (next, following) = station.hop.conclude(now, sent, &mut context);
+            let (next, following) = station.hop.complete_exchange(now, sent, &mut context);
             if let Some(size) = following {
                 shared.medium.follow(now, contender, size);
             }
@@ -295,7 +295,7 @@ impl<T: Trace> Run<T> {
     #[cold]
     #[inline(never)]
     fn announce(&mut self, hop: usize) {
-        let Some((seat, size)) = self.stations[hop].hop.take_request() else {
+        let Some((seat, size)) = self.stations[hop].hop.request_access() else {
             return;
         };
         let (number, now) = (seat.medium as usize, self.now);
@@ -452,7 +452,7 @@ impl<T: Trace> Run<T> {
             return None;
         }
         self.packets[id].position = leg.position; // it has not been dropped
-        if next <= until && station.hop.is_followed() {
+        if next <= until && station.hop.is_private() {
             if self.touched.last() != Some(&(hop as u32)) {
                 self.touched.push(hop as u32);
             }

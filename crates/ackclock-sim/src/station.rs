@@ -28,6 +28,6 @@ impl Station {
     /// Up to when what leaves may be taken.
     #[inline(always)]
     pub const fn until(&self, now: Time, ahead: Time) -> Time {
-        if self.hop.is_followed() { ahead } else { now }
+        if self.hop.is_private() { ahead } else { now }
     }
 }

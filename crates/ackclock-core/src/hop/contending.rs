@@ -1,7 +1,9 @@
 //! How packets get from the queue to a shared medium: the head of the line waits until the medium says that it is over.
 
+use super::service::Service;
+use super::{Cold, Hop};
 use crate::medium::Seat;
-use crate::observe::Context;
+use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Fifo, PacketId};
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
@@ -12,8 +14,8 @@ pub(super) struct Contending {
     pub(super) seat: Seat,
     line: Line,
     head: Option<Head>,
-    /// Whether the medium has still to be told of the head.
-    unannounced: bool,
+    /// Whether access to the medium is still to be requested for the head.
+    unrequested: bool,
     /// The time packets have stood at the head, those that are over.
     served: Span,
 }
@@ -54,7 +56,7 @@ impl Contending {
             seat,
             line,
             head: None,
-            unannounced: false,
+            unrequested: false,
             served: Span::ZERO,
         }
     }
@@ -81,12 +83,12 @@ impl Contending {
             Line::Scheduled(queue) => queue.enqueue(now, id, in_service, context),
         }
         if self.head.is_none() {
-            self.unannounced = self.serve_next(now, context).is_some();
+            self.unrequested = self.serve_next(now, context).is_some();
         }
     }
 
     /// Makes the next packet the head of the line: its size.
-    pub(super) fn serve_next(&mut self, now: Time, context: &mut Context<'_>) -> Option<Bytes> {
+    fn serve_next(&mut self, now: Time, context: &mut Context<'_>) -> Option<Bytes> {
         let next = match &mut self.line {
             Line::InOrder { waiting, .. } => waiting.pop_front(context.packets),
             Line::Scheduled(queue) => queue.dequeue(now, context),
@@ -99,13 +101,13 @@ impl Contending {
         self.head.map(|head| head.size)
     }
 
-    pub(super) fn take_request(&mut self) -> Option<(Seat, Bytes)> {
+    fn request_access(&mut self) -> Option<(Seat, Bytes)> {
         let head = self.head?;
-        std::mem::take(&mut self.unannounced).then_some((self.seat, head.size))
+        std::mem::take(&mut self.unrequested).then_some((self.seat, head.size))
     }
 
-    /// Takes the packet out that is over; a discipline that wants to hears of it if it has been sent.
-    pub(super) fn conclude(&mut self, now: Time, sent: bool) -> Option<PacketId> {
+    /// Takes out the head; a discipline that observes services hears of it if it has been sent.
+    fn complete_exchange(&mut self, now: Time, sent: bool) -> Option<PacketId> {
         let head = self.head.take()?;
         self.served = self.served + now.since(head.since);
         if let Line::InOrder {
@@ -154,5 +156,54 @@ impl Contending {
     /// How long there has been something to send.
     pub(super) fn busy(&self, now: Time) -> Span {
         self.served + self.head.map_or(Span::ZERO, |head| now.since(head.since))
+    }
+}
+
+impl Hop {
+    /// Its place at the medium it contends for, if it does.
+    pub fn seat(&self) -> Option<Seat> {
+        match &self.cold.service {
+            Service::Contending(contending) => Some(contending.seat),
+            _ => None,
+        }
+    }
+
+    /// The size of a packet that has come to an empty line and for which access to the medium has not
+    /// been requested yet. To be called after each packet for a hop that has a [seat](Hop::seat).
+    pub fn request_access(&mut self) -> Option<(Seat, Bytes)> {
+        match &mut self.cold.service {
+            Service::Contending(contending) => contending.request_access(),
+            _ => None,
+        }
+    }
+
+    /// Takes out the head of the line at `now`: the medium has sent it, or has given it up. Returns
+    /// when the hop is to be polled, and the size of the packet behind, if there is one.
+    pub fn complete_exchange(
+        &mut self,
+        now: Time,
+        sent: bool,
+        context: &mut Context<'_>,
+    ) -> (Time, Option<Bytes>) {
+        let Cold {
+            service: Service::Contending(contending),
+            counts,
+            ..
+        } = &mut *self.cold
+        else {
+            return (Time::NEVER, None);
+        };
+        let head = contending.complete_exchange(now, sent);
+        let following = contending.serve_next(now, context);
+        match head {
+            Some(id) if sent => {
+                counts.given += 1;
+                counts.given_bytes += context.packets[id].bytes().0;
+                self.depart(now, id, context);
+            }
+            Some(id) => context.drop_packet(now, id, DropReason::Retries),
+            None => {}
+        }
+        (self.next_departure(), following)
     }
 }

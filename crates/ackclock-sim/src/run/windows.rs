@@ -80,7 +80,7 @@ impl Windows {
     pub(super) fn new(routes: &Routes, stations: &[Station], traced: bool) -> Self {
         let first_private = routes.shared_hops();
         let shared = stations[..first_private].iter();
-        let followed = shared.filter(|station| station.hop.is_followed());
+        let followed = shared.filter(|station| station.hop.is_private());
         let longest = followed.map(|station| station.hop.delay()).min();
         let longest = longest.filter(|delay| *delay > Span::ZERO && routes.flows() >= MANY_FLOWS && !traced);
         Windows {
@@ -169,7 +169,7 @@ impl<T: Trace> Run<T> {
     #[inline(always)]
     pub(super) fn put_off(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
         let waits = at >= self.window_end && hop < self.windows.first_private;
-        if T::ON || !waits || !self.stations[hop].hop.is_followed() {
+        if T::ON || !waits || !self.stations[hop].hop.is_private() {
             return false;
         }
         self.windows.waiting.push(Waiting { at, leg, id });
@@ -257,7 +257,7 @@ impl<T: Trace> Run<T> {
     /// The hop of a wake-up, if what leaves it may be taken before its time.
     fn take_wake(&mut self, time: Time, hop: Target) -> Option<Target> {
         let station = &mut self.stations[hop as usize];
-        if station.hop.is_followed() || !station.hop.knows_ahead() {
+        if station.hop.is_private() || !station.hop.knows_ahead() {
             self.events.push(time, hop);
             return None;
         }

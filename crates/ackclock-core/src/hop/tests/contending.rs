@@ -44,16 +44,18 @@ fn drive_contending(hop: Hop, arrivals: &Arrivals, sent: &[bool]) -> Bench {
         }
         if over == now {
             let mut context = Bench::context(&mut bench.pool, &mut bench.drops);
-            let (wake, following) = bench.hop.conclude(now, sent.next().unwrap(), &mut context);
+            let (wake, following) = bench
+                .hop
+                .complete_exchange(now, sent.next().unwrap(), &mut context);
             bench.alarm = wake;
             over = following.map_or(Time::NEVER, |size| now + service(size));
-            assert!(bench.hop.take_request().is_none(), "it has been told already");
+            assert!(bench.hop.request_access().is_none(), "it has been told already");
             bench.check(now);
         } else if next == now {
             if let Some((sequence, (at, size))) = coming.next() {
                 bench.arrive(*at, sequence, *size);
             }
-            if let Some((seat, size)) = bench.hop.take_request() {
+            if let Some((seat, size)) = bench.hop.request_access() {
                 assert!(over.is_never() && seat == SEAT, "only who comes to an empty line");
                 over = now + service(size);
             }
