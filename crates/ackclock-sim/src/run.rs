@@ -11,10 +11,10 @@
 
 use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
+use crate::hop_slot::HopSlot;
 use crate::ledger::Ledger;
 use crate::media::{Channel, Media};
 use crate::samples::Sampler;
-use crate::station::Station;
 use crate::topology::Topology;
 use crate::trace::{Step, Trace};
 use ackclock_core::hop::{Arrival, Hop};
@@ -107,7 +107,7 @@ impl Leg {
 /// See the module.
 #[derive(Debug)]
 pub struct Run<T> {
-    stations: Vec<Station>,
+    slots: Vec<HopSlot>,
     flows: Vec<Flow>,
     packets: PacketPool,
     events: EventQueue,
@@ -116,7 +116,7 @@ pub struct Run<T> {
     ledger: Ledger<T>,
     routes: Routes,
     /// Followed hops something has entered that may leave at once.
-    touched: Vec<u32>,
+    ready: Vec<u32>,
     now: Time,
     /// Up to when nobody looks at what belongs to a single flow.
     horizon: Time,
@@ -142,17 +142,17 @@ impl<T: Trace> Run<T> {
         } = topology;
         let ledger = Ledger::new(hops.len(), flows.len(), trace);
         let private = routes.private_successors(hops.len());
-        let stations: Vec<Station> = hops
+        let slots: Vec<HopSlot> = hops
             .into_iter()
             .zip(private)
             .map(|(mut hop, private)| {
                 if private {
                     hop.mark_private();
                 }
-                Station::new(hop)
+                HopSlot::new(hop)
             })
             .collect();
-        let windows = Box::new(Windows::new(&routes, &stations, T::ON));
+        let windows = Box::new(Windows::new(&routes, &slots, T::ON));
         let mut run = Run {
             window_end: if windows.are_any() {
                 Time::ZERO
@@ -161,14 +161,14 @@ impl<T: Trace> Run<T> {
             },
             windows,
             media: Box::new(Media::new(media)),
-            stations,
+            slots,
             flows,
             packets: PacketPool::new(),
             events: EventQueue::default(),
             sampling: Alarm::default(),
             ledger,
             routes,
-            touched: Vec::new(),
+            ready: Vec::new(),
             now: Time::ZERO,
             horizon: Time::ZERO,
             ahead: Time::ZERO,
@@ -234,10 +234,10 @@ impl<T: Trace> Run<T> {
     #[inline(always)]
     fn handle(&mut self, time: Time, target: Target, end: Time, sampler: &mut Sampler) {
         self.advance(time);
-        let (first_flow, first_receiver) = (self.stations.len(), self.stations.len() + self.flows.len());
+        let (first_flow, first_receiver) = (self.slots.len(), self.slots.len() + self.flows.len());
         let index = target as usize;
         if index < first_flow {
-            if !self.stations[index].wake.take(time) {
+            if !self.slots[index].wake.take(time) {
                 return;
             }
             self.empty(index);
@@ -257,7 +257,7 @@ impl<T: Trace> Run<T> {
     }
 
     fn sampler_target(&self) -> Target {
-        (self.stations.len() + 2 * self.flows.len()) as Target
+        (self.slots.len() + 2 * self.flows.len()) as Target
     }
 
     fn medium_target(&self, medium: usize) -> Target {
@@ -281,12 +281,12 @@ impl<T: Trace> Run<T> {
                 packets: &mut self.packets,
                 observer: &mut self.ledger,
             };
-            let station = &mut self.stations[hop as usize];
-            let (next, following) = station.hop.complete_exchange(now, sent, &mut context);
+            let slot = &mut self.slots[hop as usize];
+            let (next, following) = slot.hop.complete_exchange(now, sent, &mut context);
             if let Some(size) = following {
                 shared.medium.follow(now, contender, size);
             }
-            station.wake.set(next, hop, &mut self.events);
+            slot.wake.set(next, hop, &mut self.events);
         }
         wake.set(shared.medium.next(), target, &mut self.events);
     }
@@ -294,8 +294,8 @@ impl<T: Trace> Run<T> {
     /// A packet has come to a hop, and nothing follows from it by itself: it has been dropped, or the hop contends and its medium must know.
     #[cold]
     #[inline(never)]
-    fn announce(&mut self, hop: usize) {
-        let Some((seat, size)) = self.stations[hop].hop.request_access() else {
+    fn request_access(&mut self, hop: usize) {
+        let Some((seat, size)) = self.slots[hop].hop.request_access() else {
             return;
         };
         let (number, now) = (seat.medium as usize, self.now);
@@ -332,17 +332,17 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Takes packets out of the touched hops, as far as they have left or can be followed ahead of time, until nothing moves.
+    /// Takes packets out of the ready hops, as far as they have left or can be followed ahead of time, until nothing moves.
     #[inline]
     fn work(&mut self) {
-        if !self.touched.is_empty() {
+        if !self.ready.is_empty() {
             self.work_off();
         }
     }
 
     #[inline(never)]
     fn work_off(&mut self) {
-        while let Some(hop) = self.touched.pop() {
+        while let Some(hop) = self.ready.pop() {
             self.empty(hop as usize);
         }
     }
@@ -351,28 +351,27 @@ impl<T: Trace> Run<T> {
     #[inline(always)]
     fn empty(&mut self, hop: usize) {
         loop {
-            let station = &mut self.stations[hop];
-            let until = station.until(self.now, self.ahead);
-            let departure = if station.hop.knows_ahead() {
-                station.hop.poll_ahead(until, &mut self.packets)
+            let slot = &mut self.slots[hop];
+            let until = slot.until(self.now, self.ahead);
+            let departure = if slot.hop.knows_ahead() {
+                slot.hop.poll_ahead(until, &mut self.packets)
             } else {
                 self.ledger.hop = hop;
                 let mut context = Context {
                     packets: &mut self.packets,
                     observer: &mut self.ledger,
                 };
-                station.hop.poll_transmit(until, &mut context)
+                slot.hop.poll_transmit(until, &mut context)
             };
             let done = departure.not_before > until;
             if done {
-                station
-                    .wake
+                slot.wake
                     .set(departure.not_before, hop as Target, &mut self.events);
             }
             match departure.packet {
                 Some((at, id)) => {
                     let leg = Leg::of(&self.packets[id]);
-                    if !self.put_off(at, hop, id, leg) {
+                    if !self.defer(at, hop, id, leg) {
                         self.travel(at, id, leg.next());
                     }
                 }
@@ -395,7 +394,7 @@ impl<T: Trace> Run<T> {
                     Some(left) => at = left,
                     None => return,
                 }
-                if self.put_off(at, hop, id, leg) {
+                if self.defer(at, hop, id, leg) {
                     return;
                 }
                 leg = leg.next();
@@ -420,15 +419,15 @@ impl<T: Trace> Run<T> {
                 .trace
                 .record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
         }
-        let station = &mut self.stations[hop];
-        let until = station.until(self.now, self.ahead);
+        let slot = &mut self.slots[hop];
+        let until = slot.until(self.now, self.ahead);
         let release = follow.then_some(until);
         let packet = (id, leg.size);
-        let arrival = match station.hop.pass_idle(at, packet, release, &mut self.packets) {
+        let arrival = match slot.hop.pass_idle(at, packet, release, &mut self.packets) {
             Some(Arrival::Released(left)) => return Some(left),
             Some(kept) => kept,
             None => {
-                if station.hop.looks_at_packets() {
+                if slot.hop.looks_at_packets() {
                     self.packets[id].position = leg.position;
                 }
                 self.ledger.hop = hop;
@@ -436,7 +435,7 @@ impl<T: Trace> Run<T> {
                     packets: &mut self.packets,
                     observer: &mut self.ledger,
                 };
-                station.hop.handle_packet(at, packet, release, &mut context)
+                slot.hop.handle_packet(at, packet, release, &mut context)
             }
         };
         let next = match arrival {
@@ -445,21 +444,21 @@ impl<T: Trace> Run<T> {
         };
         if next.is_never() {
             debug_assert!(
-                at == self.now || station.hop.seat().is_none(),
+                at == self.now || slot.hop.seat().is_none(),
                 "media are in sight of all"
             );
-            self.announce(hop);
+            self.request_access(hop);
             return None;
         }
         self.packets[id].position = leg.position; // it has not been dropped
-        if next <= until && station.hop.is_private() {
-            if self.touched.last() != Some(&(hop as u32)) {
-                self.touched.push(hop as u32);
+        if next <= until && slot.hop.is_private() {
+            if self.ready.last() != Some(&(hop as u32)) {
+                self.ready.push(hop as u32);
             }
         } else {
             // Even if it is now: what others can see happens in the order of events, or who arrives first of two at the same
             // nanosecond would depend on how far somebody has worked ahead.
-            station.wake.set(next, hop as Target, &mut self.events);
+            slot.wake.set(next, hop as Target, &mut self.events);
         }
         None
     }
@@ -553,10 +552,10 @@ impl<T: Trace> Run<T> {
     }
 
     fn sender_target(&self, flow: usize) -> Target {
-        (self.stations.len() + flow) as Target
+        (self.slots.len() + flow) as Target
     }
     fn receiver_target(&self, flow: usize) -> Target {
-        (self.stations.len() + self.flows.len() + flow) as Target
+        (self.slots.len() + self.flows.len() + flow) as Target
     }
 
     #[inline(always)]
@@ -581,13 +580,13 @@ impl<T: Trace> Run<T> {
 
     /// Lets every hop catch up to `now`, so that it can be read.
     pub(crate) fn catch_up(&mut self, now: Time) {
-        for (number, station) in self.stations.iter_mut().enumerate() {
+        for (number, slot) in self.slots.iter_mut().enumerate() {
             self.ledger.hop = number;
             let mut context = Context {
                 packets: &mut self.packets,
                 observer: &mut self.ledger,
             };
-            station.hop.catch_up(now, &mut context);
+            slot.hop.catch_up(now, &mut context);
         }
         self.statistics.most_packets = self.statistics.most_packets.max(self.packets.live());
         if cfg!(debug_assertions) {
@@ -598,7 +597,7 @@ impl<T: Trace> Run<T> {
     /// Packets are conserved: arrivals + duplicates = departures + drops + inside, at every hop; and every live packet is inside one.
     pub(crate) fn check_conservation(&self) {
         let mut inside = 0;
-        for (Station { hop, .. }, losses) in self.stations.iter().zip(&self.ledger.hops) {
+        for (HopSlot { hop, .. }, losses) in self.slots.iter().zip(&self.ledger.hops) {
             let counters = hop.counters();
             assert_eq!(
                 counters.arrivals + counters.duplicates,
@@ -612,7 +611,7 @@ impl<T: Trace> Run<T> {
 
     /// A hop.
     pub(crate) fn hop(&self, number: usize) -> &Hop {
-        &self.stations[number].hop
+        &self.slots[number].hop
     }
     /// The media.
     pub(crate) fn media(&self) -> &Media {

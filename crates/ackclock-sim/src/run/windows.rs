@@ -10,12 +10,12 @@
 //! changes places.
 
 use super::{Leg, QUESTION_EVERY, Run, Supervisor};
-use crate::distribution::Distribution;
+use crate::counting_sort::CountingSort;
 use crate::events::Target;
-use crate::lookahead::{Lookahead, Turn};
+use crate::hop_slot::HopSlot;
 use crate::prefetch::prefetch;
+use crate::prefetch_pipeline::{PrefetchPipeline, Turn};
 use crate::samples::Sampler;
-use crate::station::Station;
 use crate::trace::Trace;
 use ackclock_core::packet::PacketId;
 use ackclock_core::routes::Routes;
@@ -68,20 +68,20 @@ pub(super) struct Windows {
     /// How many of them have come.
     come: usize,
     waiting: Vec<Waiting>,
-    by_time: Distribution<Coming>,
-    by_flow: Distribution<Waiting>,
+    by_time: CountingSort<Coming>,
+    by_flow: CountingSort<Waiting>,
     /// Of the flows' own hops, taken out of the event queue.
     wakes: Vec<(Time, Target)>,
-    lookahead: Lookahead,
+    prefetch: PrefetchPipeline,
 }
 
 impl Windows {
     /// Windows for a run, if it has any.
-    pub(super) fn new(routes: &Routes, stations: &[Station], traced: bool) -> Self {
+    pub(super) fn new(routes: &Routes, slots: &[HopSlot], traced: bool) -> Self {
         let first_private = routes.shared_hops();
-        let shared = stations[..first_private].iter();
-        let followed = shared.filter(|station| station.hop.is_private());
-        let longest = followed.map(|station| station.hop.delay()).min();
+        let shared = slots[..first_private].iter();
+        let followed = shared.filter(|slot| slot.hop.is_private());
+        let longest = followed.map(|slot| slot.hop.delay()).min();
         let longest = longest.filter(|delay| *delay > Span::ZERO && routes.flows() >= MANY_FLOWS && !traced);
         Windows {
             longest: longest.unwrap_or_default(),
@@ -90,10 +90,10 @@ impl Windows {
             coming: Vec::new(),
             come: 0,
             waiting: Vec::new(),
-            by_time: Distribution::default(),
-            by_flow: Distribution::default(),
+            by_time: CountingSort::default(),
+            by_flow: CountingSort::default(),
             wakes: Vec::new(),
-            lookahead: Lookahead::new(routes),
+            prefetch: PrefetchPipeline::new(routes),
         }
     }
 
@@ -167,9 +167,9 @@ impl<T: Trace> Run<T> {
 
     /// Whether a packet that left a hop at `at` can wait for its flow's turn; then it does.
     #[inline(always)]
-    pub(super) fn put_off(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
+    pub(super) fn defer(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
         let waits = at >= self.window_end && hop < self.windows.first_private;
-        if T::ON || !waits || !self.stations[hop].hop.is_private() {
+        if T::ON || !waits || !self.slots[hop].hop.is_private() {
             return false;
         }
         self.windows.waiting.push(Waiting { at, leg, id });
@@ -216,8 +216,8 @@ impl<T: Trace> Run<T> {
         self.windows.by_flow.sort(&mut waiting, self.flows.len(), flow);
         for (number, one) in waiting.iter().enumerate() {
             self.windows
-                .lookahead
-                .fetch(&waiting[number..], &self.stations, &self.flows, &self.packets);
+                .prefetch
+                .fetch(&waiting[number..], &self.slots, &self.flows, &self.packets);
             self.travel(one.at, one.id, one.leg.next());
             self.work();
         }
@@ -234,12 +234,12 @@ impl<T: Trace> Run<T> {
         self.windows.coming.clear();
         self.windows.come = 0;
         let mut wakes = std::mem::take(&mut self.windows.wakes);
-        let private = self.windows.first_private as Target..self.stations.len() as Target;
+        let private = self.windows.first_private as Target..self.slots.len() as Target;
         self.events.drain_before(self.window_end, private, &mut wakes);
         let mut leaving = Vec::with_capacity(SIDE_BY_SIDE);
         for together in wakes.chunks(SIDE_BY_SIDE) {
             for (_, hop) in together {
-                prefetch(&self.stations[*hop as usize]);
+                prefetch(&self.slots[*hop as usize]);
             }
             leaving.extend(
                 together
@@ -256,30 +256,30 @@ impl<T: Trace> Run<T> {
 
     /// The hop of a wake-up, if what leaves it may be taken before its time.
     fn take_wake(&mut self, time: Time, hop: Target) -> Option<Target> {
-        let station = &mut self.stations[hop as usize];
-        if station.hop.is_private() || !station.hop.knows_ahead() {
+        let slot = &mut self.slots[hop as usize];
+        if slot.hop.is_private() || !slot.hop.knows_ahead() {
             self.events.push(time, hop);
             return None;
         }
-        if let Some(first) = station.hop.first(&self.packets) {
+        if let Some(first) = slot.hop.first(&self.packets) {
             prefetch(first);
         }
-        station.wake.take(time).then_some(hop)
+        slot.wake.take(time).then_some(hop)
     }
 
     /// Takes the next packet that leaves a hop within the window; `false` if there is none. Not beyond the horizon: who looks then wants to find it in
     /// its hop.
     fn take_coming(&mut self, hop: Target) -> bool {
         let last = Time::from_nanos(self.window_end.as_nanos() - 1).min(self.horizon);
-        let station = &mut self.stations[hop as usize];
-        let departure = station.hop.poll_ahead(last, &mut self.packets);
+        let slot = &mut self.slots[hop as usize];
+        let departure = slot.hop.poll_ahead(last, &mut self.packets);
         let Some((at, id)) = departure.packet else {
-            station.wake.set(departure.not_before, hop, &mut self.events);
+            slot.wake.set(departure.not_before, hop, &mut self.events);
             return false;
         };
         let leg = Leg::of(&self.packets[id]);
         self.windows.coming.push(Coming { at, leg, hop, id });
-        if let Some(next) = station.hop.first(&self.packets) {
+        if let Some(next) = slot.hop.first(&self.packets) {
             prefetch(next);
         }
         true

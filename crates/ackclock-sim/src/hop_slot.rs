@@ -1,31 +1,31 @@
-//! A hop of the run.
+//! A hop of the run and its wake-up.
 
 use crate::events::Wake;
 use ackclock_core::hop::Hop;
 use ackclock_core::units::Time;
 
-/// A hop and when it is woken, side by side in one cache line.
+/// A hop and when it is woken, in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
-pub struct Station {
+pub struct HopSlot {
     /// The hop.
     pub hop: Hop,
     /// Its next wake-up.
     pub wake: Wake,
 }
 
-const _: () = assert!(size_of::<Station>() == 64, "a station is one cache line");
+const _: () = assert!(size_of::<HopSlot>() == 64, "a slot is one cache line");
 
-impl Station {
+impl HopSlot {
     /// A hop that nobody wakes yet.
     pub fn new(hop: Hop) -> Self {
-        Station {
+        HopSlot {
             hop,
             wake: Wake::default(),
         }
     }
 
-    /// Up to when what leaves may be taken.
+    /// The moment up to which packets may be taken out at `now`: `ahead` if only one flow can tell.
     #[inline(always)]
     pub const fn until(&self, now: Time, ahead: Time) -> Time {
         if self.hop.is_private() { ahead } else { now }
