@@ -2,7 +2,6 @@
 
 use crate::events::Wake;
 use ackclock_core::hop::Hop;
-use ackclock_core::units::Time;
 
 /// A hop and when it is woken, in one cache line.
 #[derive(Debug)]
@@ -23,11 +22,5 @@ impl HopSlot {
             hop,
             wake: Wake::default(),
         }
-    }
-
-    /// The moment up to which packets may be taken out at `now`: `ahead` if only one flow can tell.
-    #[inline(always)]
-    pub const fn until(&self, now: Time, ahead: Time) -> Time {
-        if self.hop.is_private() { ahead } else { now }
     }
 }

@@ -7,7 +7,7 @@ pub mod batch;
 mod counting_sort;
 pub mod events;
 pub mod flow;
-mod hop_slot;
+pub mod hop_slot;
 pub mod ledger;
 pub mod media;
 pub mod packet_log;
