@@ -2,9 +2,9 @@
 //!
 //! Sequence numbers here do not wrap (`sequence`). What is sent is in `sending`, what ACKs say of it in `acknowledging`.
 
+use crate::acks_in_transit::AcksInTransit;
 use crate::flight::Flight;
 use crate::holes::Holes;
-use crate::over_time::OverTime;
 use crate::ranges::Ranges;
 use crate::rate_estimates::RateEstimates;
 use crate::recent::Recent;
@@ -12,40 +12,17 @@ use crate::resent::Resent;
 use crate::retransmission::{Class, Phase};
 use crate::rounds::{Rounds, State};
 use crate::rtt::{Moments, RoundTrips};
+use crate::seen::Seen;
 use crate::sequence;
-use crate::stamps::Stamps;
-use crate::underway::Underway;
+use crate::time_average::TimeAverage;
+use crate::timestamp_echoes::TimestampEchoes;
 use crate::vantage::Vantage;
-use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
-use ackclock_pcap::packet::Segment;
 
 mod acknowledging;
 mod sending;
 
 pub use acknowledging::Ack;
-
-/// A TCP segment as the capture shows it. Times are nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
-    /// When it passed.
-    pub at: u64,
-    /// Length of the IP packet.
-    pub ip_bytes: u32,
-    /// Identification of IPv4.
-    pub identification: u16,
-    /// Its ECN field.
-    pub ecn: Ecn,
-    /// Its header.
-    pub segment: &'a Segment,
-}
-
-impl Seen<'_> {
-    /// The timestamp, if there is one.
-    pub fn stamp(&self) -> Option<u32> {
-        self.segment.options.timestamps.map(|(value, _)| value)
-    }
-}
 
 /// What is counted of what a side has sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -138,12 +115,12 @@ pub struct Direction {
     pub first_data_at: Option<u64>,
     pub last_data_at: Option<u64>,
     pub stamped: bool,
-    pub stamps: Stamps,
+    pub timestamps: TimestampEchoes,
     pub trips: RoundTrips,
     pub rounds: Rounds,
-    pub outstanding: OverTime,
+    pub outstanding: TimeAverage,
     /// The other side's window, scaled if its scale is known.
-    pub window: OverTime,
+    pub window: TimeAverage,
     pub warm: Warm,
     /// What samples have told of delivery: what had passed before the first ACK, at first, and that may be more than that ACK says.
     pub told_delivered: u64,
@@ -168,7 +145,7 @@ pub struct Direction {
     flight: Flight,
     sacked: Ranges,
     resent: Resent,
-    underway: Underway,
+    acks_in_transit: AcksInTransit,
     phase: Phase,
     phase_since: u64,
     /// The phase ends when all before this number is acknowledged.
@@ -198,11 +175,11 @@ impl Direction {
             first_data_at: None,
             last_data_at: None,
             stamped: false,
-            stamps: Stamps::default(),
+            timestamps: TimestampEchoes::default(),
             trips: RoundTrips::new(rto_minimum),
             rounds: Rounds::default(),
-            outstanding: OverTime::default(),
-            window: OverTime::default(),
+            outstanding: TimeAverage::default(),
+            window: TimeAverage::default(),
             warm: Warm::default(),
             told_delivered: 0,
             rate_estimates,
@@ -218,7 +195,7 @@ impl Direction {
             flight: Flight::default(),
             sacked: Ranges::default(),
             resent: Resent::default(),
-            underway: Underway::default(),
+            acks_in_transit: AcksInTransit::default(),
             phase: Phase::Open,
             phase_since: 0,
             recover: 0,
@@ -363,7 +340,7 @@ impl Direction {
     /// What was outstanding for the sender when it sent what passes now: it had not seen all ACKs that have passed here.
     fn outstanding_for_sender(&mut self, at: u64) -> u64 {
         let acknowledged = match self.way_to_sender() {
-            Some(way) => self.underway.known(at, way).max(self.origin.unwrap_or(0)),
+            Some(way) => self.acks_in_transit.known(at, way).max(self.origin.unwrap_or(0)),
             None => self.acknowledged,
         };
         self.highest.saturating_sub(acknowledged)

@@ -1,11 +1,12 @@
 //! What ACKs say of what a side has sent.
 
-use super::{Direction, Seen};
+use super::Direction;
 use crate::flight::Sent;
 use crate::holes::Hole;
 use crate::retransmission::{DUPLICATE_THRESHOLD, Phase};
+use crate::seen::Seen;
 use crate::sequence;
-use crate::stamps::Echo;
+use crate::timestamp_echoes::Echo;
 use ackclock_core::estimator::AckSample;
 use ackclock_core::units::{Bytes, Span};
 
@@ -71,7 +72,7 @@ impl Direction {
         self.last_ack_at = Some(self.last_ack_at.map_or(at, |last| last.max(at)));
         // Elsewhere the sender does not know of it yet; its next packet will tell.
         match self.way_to_sender() {
-            Some(_) => self.underway.pass(at, self.acknowledged),
+            Some(_) => self.acks_in_transit.pass(at, self.acknowledged),
             None => self.set_outstanding(at, self.beyond()),
         }
     }

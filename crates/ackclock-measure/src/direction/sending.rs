@@ -1,13 +1,14 @@
 //! What a side sends.
 
-use super::{Direction, Opening, Seen};
+use super::{Direction, Opening};
 use crate::flight::Sent;
 use crate::holes::Hole;
 use crate::limits::window_is_full;
 use crate::retransmission::{Class, DUPLICATE_THRESHOLD, Late, Phase, Situation, classify, is_out_of_order};
 use crate::rounds::Departure;
+use crate::seen::Seen;
 use crate::sequence;
-use crate::stamps::{Echo, is_later};
+use crate::timestamp_echoes::{Echo, is_later};
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
 
@@ -34,7 +35,7 @@ impl Direction {
     /// Its timestamp passes: the other side will echo it.
     pub fn pass_stamp(&mut self, seen: &Seen<'_>) {
         if let Some(value) = seen.stamp() {
-            self.stamps.pass(value, seen.at);
+            self.timestamps.pass(value, seen.at);
         }
     }
 
