@@ -107,6 +107,27 @@ struct Counts {
     given_bytes: u64,
 }
 
+impl Cold {
+    /// Gives a packet to the link behind those that wait in order: when it will have been sent, `None`
+    /// if the discipline drops it.
+    #[inline(always)]
+    fn serve_in_order(
+        &mut self,
+        free_at: &mut Time,
+        now: Time,
+        (id, size): (PacketId, u16),
+        context: &mut Context<'_>,
+    ) -> Option<Time> {
+        let Service::InOrder(line) = &mut self.service else {
+            unreachable!("other services give the link its packets themselves");
+        };
+        let done = line.pass((&mut self.server, free_at), now, (id, size), context)?;
+        self.counts.given += 1;
+        self.counts.given_bytes += u64::from(size);
+        Some(done)
+    }
+}
+
 impl Hop {
     /// An empty hop.
     pub fn new(
@@ -197,10 +218,11 @@ impl Hop {
         until: Option<Time>,
         context: &mut Context<'_>,
     ) -> Arrival {
-        if matches!(self.path, Path::Reference) {
-            return self.handle_by_stages(now, id, context);
+        if let Path::Reference = self.path {
+            self.handle_by_stages(now, id, context)
+        } else {
+            self.handle_in_order(now, (id, size), until, context)
         }
-        self.handle_in_order(now, (id, size), until, context)
     }
 
     /// The reference: past the impairments in front, then into the queue; a duplicate after its
@@ -244,7 +266,10 @@ impl Hop {
     /// is known at once.
     fn enqueue_in_order(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         let size = context.packets[id].size;
-        let Some(done) = self.serve_in_order(now, (id, size), context) else {
+        let Some(done) = self
+            .cold
+            .serve_in_order(&mut self.free_at, now, (id, size), context)
+        else {
             return;
         };
         match &mut self.cold.impairments {
@@ -253,25 +278,6 @@ impl Hop {
             }
             _ => self.ordered.push_back(done + self.delay, id, context.packets),
         }
-    }
-
-    /// Gives a packet to the link behind those that wait: when it will have been sent, `None` if it has
-    /// been dropped or the discipline is not one that keeps the order.
-    #[inline(always)]
-    fn serve_in_order(
-        &mut self,
-        now: Time,
-        (id, size): (PacketId, u16),
-        context: &mut Context<'_>,
-    ) -> Option<Time> {
-        let cold = &mut *self.cold;
-        let Service::InOrder(line) = &mut cold.service else {
-            return None;
-        };
-        let done = line.pass((&mut cold.server, &mut self.free_at), now, (id, size), context)?;
-        cold.counts.given += 1;
-        cold.counts.given_bytes += u64::from(size);
-        Some(done)
     }
 
     /// Gives the idle link the packet that the queue chooses at `start`, if there is one.

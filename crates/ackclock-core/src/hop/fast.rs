@@ -19,7 +19,7 @@ pub(super) enum Path {
     /// when it comes.
     InOrder,
     /// As [`Path::InOrder`], and the link has one rate and drop-tail lets at least one packet in. So an
-    /// idle link takes `service_ns` for a packet of `size` bytes, the size it was given last.
+    /// idle link takes `service_ns` for a packet of `size` bytes, the size that came last.
     ConstantRate {
         /// Packets that have passed the idle link and are not yet in the hop's counts. Each has departed
         /// or is inside, so [`Hop::flush_counters`] comes before this overflows.
@@ -73,6 +73,9 @@ impl Hop {
         until: Option<Time>,
         packets: &mut PacketPool,
     ) -> Option<Arrival> {
+        if self.free_at >= now {
+            return None;
+        }
         let Path::ConstantRate {
             passed,
             service_ns,
@@ -81,7 +84,7 @@ impl Hop {
         else {
             return None;
         };
-        if self.free_at >= now || packet_size != *size {
+        if packet_size != *size {
             return None;
         }
         *passed += 1;
@@ -105,18 +108,20 @@ impl Hop {
         until: Option<Time>,
         context: &mut Context<'_>,
     ) -> Arrival {
-        if self.path.passed() != 0 {
-            self.flush_counters();
+        if let Path::ConstantRate {
+            passed, size: cached, ..
+        } = self.path
+            && (passed != 0 || size != cached)
+        {
+            self.update_constant_rate(size);
         }
         self.cold.counts.arrivals += 1;
-        let Some(done) = self.serve_in_order(now, (id, size), context) else {
+        let Some(done) = self
+            .cold
+            .serve_in_order(&mut self.free_at, now, (id, size), context)
+        else {
             return Arrival::Kept(Time::NEVER);
         };
-        if let Path::ConstantRate { size: cached, .. } = self.path
-            && size != cached
-        {
-            self.cache_service_time(size);
-        }
         let at = done + self.delay;
         if until.is_some_and(|until| at <= until) && self.ordered.is_empty() {
             self.cold.counts.departures += 1;
@@ -126,9 +131,19 @@ impl Hop {
         Arrival::Kept(at)
     }
 
-    /// Lets packets of `size`, the size the link was given last, pass the idle link from now on; none, if
-    /// 32 bits do not hold the nanoseconds that one takes.
+    /// Brings [`Path::ConstantRate`] up to date for a packet of `size` that is to be handled.
     #[inline(never)]
+    fn update_constant_rate(&mut self, size: u16) {
+        self.flush_counters();
+        if let Path::ConstantRate { size: cached, .. } = self.path
+            && size != cached
+        {
+            self.cache_service_time(size);
+        }
+    }
+
+    /// Lets packets of `size` pass the idle link from now on; none, if 32 bits do not hold the
+    /// nanoseconds that one takes.
     fn cache_service_time(&mut self, size: u16) {
         self.path = match self.cold.server.whole_nanos(size) {
             Some(service_ns) => Path::ConstantRate {

@@ -164,16 +164,17 @@ impl Server {
         matches!(&self.link, Serving::Constant(link) if link.rate(Time::ZERO) > BitRate::ZERO)
     }
 
-    /// How long a packet of `size`, the size given last, takes from an idle link in whole nanoseconds, if the link is constant and 32 bits hold it.
-    #[inline(always)]
-    pub(super) fn whole_nanos(&self, size: u16) -> Option<u32> {
-        match &self.link {
+    /// How long a packet of `size` takes from an idle link in whole nanoseconds, if the link is constant
+    /// and 32 bits hold it.
+    pub(super) fn whole_nanos(&mut self, size: u16) -> Option<u32> {
+        match &mut self.link {
             Serving::Constant(link) => link.whole_nanos(size.into()),
             Serving::Other(_) => None,
         }
     }
 
-    /// Packets of the size given last have passed the idle link, for `nanos` in all, the last one until `free_at`.
+    /// Packets of the size that [`Server::whole_nanos`] was asked for have passed the idle link, for
+    /// `nanos` in all, the last one until `free_at`.
     pub(super) fn note_idle(&mut self, free_at: Time, nanos: u64) {
         self.given = self.given + Span::from_nanos(nanos);
         if let Serving::Constant(link) = &mut self.link {

@@ -572,6 +572,31 @@ fn many_packets_past_an_idle_link_are_all_counted() {
     }
 }
 
+/// A packet of 1500 bytes at 7 Mbit/s takes 1714285 nanoseconds and 5/7; each comes as the one before it has been sent.
+#[test]
+fn fractions_of_a_nanosecond_are_carried_past_an_idle_link() {
+    let hop = Description::new(
+        constant("7 Mbit/s"),
+        droptail("9 packets", false),
+        vec![],
+        Span::ZERO,
+    );
+    let mut link = hop.link();
+    let mut at = Time::ZERO;
+    let arrivals: Arrivals = (0..700)
+        .map(|_| {
+            let came = at;
+            at = link.finish(came, Bytes(1500));
+            (came, 1500)
+        })
+        .collect();
+    let mut bench = Bench::new(hop.build());
+    bench.every = u64::MAX;
+    let bench = drive_bench(bench, &arrivals, &[], |_, _| {});
+    assert_eq!(bench.hop.busy(Time::NEVER), Span::from_millis(1200));
+    assert_eq!(bench.departures[699].0, Time::ZERO + Span::from_millis(1200));
+}
+
 #[test]
 fn a_link_that_is_down_for_ever_fills_the_queue_and_stays() {
     let hop = Description::new(
