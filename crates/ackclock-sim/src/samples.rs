@@ -98,7 +98,7 @@ impl Sampler {
         if !self.warm && now >= self.warmup {
             self.warm = true;
             for flow in &mut *run.flows {
-                flow.warm = flow.progress();
+                flow.warm = flow.counts();
             }
             self.media.note_warm(run.media);
         }
@@ -217,7 +217,7 @@ impl Sampler {
         let (name, control) = &self.groups[flow.group as usize];
         let activity = flow.activity;
         let measured = activity.measured(self.warmup, end);
-        let (total, warm) = (flow.progress(), flow.warm);
+        let (total, warm) = (flow.counts(), flow.warm);
         let rate = |now: Bytes, then: Bytes| bit_per_s(now.saturating_sub(then), measured);
         let mut row = FlowRow {
             point: self.point,
