@@ -9,7 +9,7 @@ use crate::ranges::Ranges;
 use crate::rate_estimates::RateEstimates;
 use crate::recent::Recent;
 use crate::resent::Resent;
-use crate::retransmission::{Class, Phase};
+use crate::retransmission::{Class, LossPhase};
 use crate::rounds::{Rounds, State};
 use crate::rtt::{Moments, RoundTrips};
 use crate::seen::Seen;
@@ -188,7 +188,7 @@ struct Scoreboard {
 /// Loss recovery as far as a capture shows it.
 #[derive(Debug)]
 struct Recovery {
-    phase: Phase,
+    phase: LossPhase,
     since: u64,
     /// The phase ends when all before this number is acknowledged.
     until: u64,
@@ -228,7 +228,7 @@ impl Direction {
             numbers: Numbers::default(),
             scoreboard: Scoreboard::default(),
             recovery: Recovery {
-                phase: Phase::Open,
+                phase: LossPhase::Open,
                 since: 0,
                 until: 0,
                 slow_start_again: None,
@@ -410,13 +410,13 @@ impl Direction {
                 0
             },
             zero_window: self.window.raw == Some(0),
-            recovering: self.recovery.phase != Phase::Open,
+            recovering: self.recovery.phase != LossPhase::Open,
             mss: self.mss_or_guess(),
         };
         self.rounds.set(&state);
     }
 
-    fn begin_phase(&mut self, phase: Phase, at: u64) {
+    fn begin_phase(&mut self, phase: LossPhase, at: u64) {
         self.recovery.phase = phase;
         self.recovery.since = at;
         self.recovery.until = self.numbers.highest;

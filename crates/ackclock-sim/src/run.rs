@@ -66,7 +66,7 @@ pub struct RunStatistics {
 
 /// The results of a run.
 #[derive(Debug)]
-pub struct Outcome<T> {
+pub struct SimulationOutcome<T> {
     /// `flows`, `samples`, `hops`, `events`.
     pub tables: Vec<(&'static str, Table)>,
     /// Whether it reached its end.
@@ -148,7 +148,7 @@ impl<T: Trace> Run<T> {
         mut topology: Topology,
         trace: T,
         supervisor: &dyn Supervisor,
-    ) -> Outcome<T> {
+    ) -> SimulationOutcome<T> {
         let mut sampler = Sampler::new(job, &mut topology);
         let mut run = Run::new(topology, trace);
         let end = Time::ZERO + job.scenario.duration;
@@ -156,7 +156,7 @@ impl<T: Trace> Run<T> {
         let until = if complete { end } else { run.now };
         let tables = sampler.finish(until, run.snapshot(until));
         run.check_conservation();
-        Outcome {
+        SimulationOutcome {
             tables,
             complete,
             trace: run.ledger.trace,

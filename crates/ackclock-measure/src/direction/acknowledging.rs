@@ -1,9 +1,9 @@
 //! What ACKs say of what a side has sent.
 
 use super::Direction;
-use crate::flight::Sent;
+use crate::flight::FlightSegment;
 use crate::holes::Hole;
-use crate::retransmission::{DUPLICATE_THRESHOLD, Phase};
+use crate::retransmission::{DUPLICATE_THRESHOLD, LossPhase};
 use crate::seen::Seen;
 use crate::sequence;
 use crate::timestamp_echoes::Echo;
@@ -151,7 +151,7 @@ impl Direction {
         self.acks.after_timeout += u64::from(answers_needless);
         if self.recovery.duplicates == DUPLICATE_THRESHOLD {
             self.acks.triple_duplicate += 1;
-            self.acks.lower += u64::from(self.recovery.phase == Phase::Open && !answers_needless);
+            self.acks.lower += u64::from(self.recovery.phase == LossPhase::Open && !answers_needless);
         }
     }
 
@@ -224,8 +224,8 @@ impl Direction {
         self.numbers.acknowledged = number;
         self.recovery.duplicates = 0;
         self.recovery.progress_at = self.recovery.progress_at.max(at);
-        if self.recovery.phase != Phase::Open && number >= self.recovery.until {
-            self.recovery.phase = Phase::Open;
+        if self.recovery.phase != LossPhase::Open && number >= self.recovery.until {
+            self.recovery.phase = LossPhase::Open;
         }
         if !self.scoreboard.sacked.is_empty() {
             self.scoreboard.sacked.forget_before(number);
@@ -254,13 +254,13 @@ impl Direction {
                 counts.spurious += u64::from(resent.note_needless(sent.low));
             }
         });
-        let behind_loss = |newest: &Sent| !newest.resent && covered.resent_at > newest.first_at;
+        let behind_loss = |newest: &FlightSegment| !newest.resent && covered.resent_at > newest.first_at;
         if covered.resent && covered.newest.as_ref().is_some_and(behind_loss) {
             self.acks.post_loss += 1;
         }
         // Three duplicates say that it was lost or late; if it was not seen again, the capture has missed that.
         let clear = !covered.resent && self.recovery.duplicates < DUPLICATE_THRESHOLD;
-        let passed = |sent: Option<Sent>| {
+        let passed = |sent: Option<FlightSegment>| {
             let sent = sent.filter(|_| clear)?;
             Some(Span::from_nanos(at.saturating_sub(sent.first_at)))
         };

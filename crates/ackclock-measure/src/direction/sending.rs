@@ -1,10 +1,12 @@
 //! What a side sends.
 
 use super::{Direction, Opening};
-use crate::flight::Sent;
+use crate::flight::FlightSegment;
 use crate::holes::Hole;
 use crate::limits::window_is_full;
-use crate::retransmission::{Class, DUPLICATE_THRESHOLD, Late, Phase, Situation, classify, is_out_of_order};
+use crate::retransmission::{
+    Class, DUPLICATE_THRESHOLD, Late, LossPhase, Situation, classify, is_out_of_order,
+};
 use crate::rounds::Departure;
 use crate::seen::Seen;
 use crate::sequence;
@@ -306,7 +308,7 @@ impl Direction {
     fn fill(&mut self, seen: &Seen<'_>, low: u64, high: u64, resent: bool) {
         let low = low.max(self.numbers.acknowledged);
         if low < high {
-            let filled = Sent {
+            let filled = FlightSegment {
                 resent,
                 ..sent(low, high, seen)
             };
@@ -350,7 +352,7 @@ impl Direction {
         match class {
             Class::Timeout => {
                 self.rate_estimates.time_out(at);
-                self.begin_phase(Phase::Loss, at);
+                self.begin_phase(LossPhase::Loss, at);
                 self.recovery.slow_start_again = None;
             }
             Class::Fast => {
@@ -358,11 +360,11 @@ impl Direction {
                 let anew = first && !self.uses_sack() && self.recovery.duplicates >= DUPLICATE_THRESHOLD;
                 // By SACK it may begin before the third duplicate ACK.
                 let early =
-                    self.recovery.phase == Phase::Open && self.recovery.duplicates < DUPLICATE_THRESHOLD;
+                    self.recovery.phase == LossPhase::Open && self.recovery.duplicates < DUPLICATE_THRESHOLD;
                 self.acks.lower += u64::from(early);
-                if self.recovery.phase != Phase::Recovery || anew {
+                if self.recovery.phase != LossPhase::Recovery || anew {
                     self.counts.fast_recoveries += 1;
-                    self.begin_phase(Phase::Recovery, at);
+                    self.begin_phase(LossPhase::Recovery, at);
                 }
             }
             Class::AfterTimeout => self.recovery.slow_start_again.get_or_insert((at, at)).1 = at,
@@ -393,7 +395,7 @@ impl Direction {
     }
 
     /// Whether a timestamp is older than that of what was sent again: the ACK with it answers the first transmission (RFC 3522).
-    pub(super) fn answers_the_first(echo: Option<u32>, again: &Sent) -> bool {
+    pub(super) fn answers_the_first(echo: Option<u32>, again: &FlightSegment) -> bool {
         echo.zip(again.stamp)
             .is_some_and(|(echo, stamp)| is_later(stamp, echo))
     }
@@ -409,8 +411,8 @@ const fn hole(low: u64, high: u64, made_at: u64) -> Hole {
     }
 }
 
-fn sent(low: u64, high: u64, seen: &Seen<'_>) -> Sent {
-    Sent {
+fn sent(low: u64, high: u64, seen: &Seen<'_>) -> FlightSegment {
+    FlightSegment {
         low,
         high,
         first_at: seen.at,
