@@ -113,7 +113,7 @@ impl Hop {
         } = self.path
             && (passed != 0 || size != cached)
         {
-            self.update_constant_rate(size);
+            return self.handle_out_of_date(now, (id, size), until, context);
         }
         self.cold.counts.arrivals += 1;
         let Some(done) = self
@@ -131,15 +131,19 @@ impl Hop {
         Arrival::Kept(at)
     }
 
-    /// Brings [`Path::ConstantRate`] up to date for a packet of `size` that is to be handled.
+    /// [`Hop::handle_packet`] behind packets that have passed the idle link, or for one of a size that is
+    /// not the one cached.
     #[inline(never)]
-    fn update_constant_rate(&mut self, size: u16) {
+    fn handle_out_of_date(
+        &mut self,
+        now: Time,
+        (id, size): (PacketId, u16),
+        until: Option<Time>,
+        context: &mut Context<'_>,
+    ) -> Arrival {
         self.flush_counters();
-        if let Path::ConstantRate { size: cached, .. } = self.path
-            && size != cached
-        {
-            self.cache_service_time(size);
-        }
+        self.cache_service_time(size);
+        self.handle_packet(now, (id, size), until, context)
     }
 
     /// Lets packets of `size` pass the idle link from now on; none, if 32 bits do not hold the
