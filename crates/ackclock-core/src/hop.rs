@@ -16,7 +16,7 @@
 
 use crate::impairment::Impairment;
 use crate::link::Link;
-use crate::medium::Seat;
+use crate::medium::ContenderId;
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId, PacketPool, Timeline};
 use crate::queue::Discipline;
@@ -150,11 +150,11 @@ impl Hop {
     /// An empty hop that contends for a medium, which serves in the link's place.
     pub fn contending(
         discipline: Discipline,
-        (seat, link): (Seat, Box<dyn Link>),
+        (contender, link): (ContenderId, Box<dyn Link>),
         impairments: Vec<Box<dyn Impairment>>,
         delay: Span,
     ) -> Self {
-        let service = Service::Contending(Contending::new(discipline, seat));
+        let service = Service::Contending(Contending::new(discipline, contender));
         Hop::with(service, link, impairments, delay)
     }
 

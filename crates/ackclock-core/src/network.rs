@@ -4,7 +4,7 @@
 use crate::hop::Hop;
 use crate::link::contender::Contender;
 use crate::link::{Link, LinkContext};
-use crate::medium::{Medium, Seat};
+use crate::medium::{ContenderId, Medium};
 use crate::queue::QueueContext;
 use crate::registry::Place;
 use crate::routes::Routes;
@@ -142,7 +142,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
     }
     if network.hops[network.shared.len()..]
         .iter()
-        .any(|hop| hop.seat().is_some())
+        .any(|hop| hop.contender().is_some())
     {
         network.number_contenders_first();
     }
@@ -167,7 +167,8 @@ fn media(scenario: &Scenario, streams: &Streams) -> Vec<SharedMedium> {
 impl Network {
     /// Moves the contending hops of single flows in front of what nobody but a flow can see: who works ahead tells the two apart by their numbers.
     fn number_contenders_first(&mut self) {
-        let private = |(number, hop): &(usize, Hop)| *number >= self.shared.len() && hop.seat().is_none();
+        let private =
+            |(number, hop): &(usize, Hop)| *number >= self.shared.len() && hop.contender().is_none();
         let (last, first): (Vec<_>, Vec<_>) = std::mem::take(&mut self.hops)
             .into_iter()
             .enumerate()
@@ -259,9 +260,9 @@ impl HopBuilder<'_> {
             ..
         } = self.description;
         let Place { streams, name: place } = self.place;
-        let seat = link
+        let id = link
             .contends()
-            .map(|contender| self.seat(contender, network, (name, owner)));
+            .map(|contender| self.join_medium(contender, network, (name, owner)));
         let link = build_link(self.scenario, self.description, streams, place);
         let queue = queue.build(QueueContext {
             place: Place {
@@ -280,19 +281,19 @@ impl HopBuilder<'_> {
             })
             .collect();
         let delay = *delay + extra;
-        network.hops.push(match seat {
-            Some(seat) => Hop::contending(queue, (seat, link), impairments, delay),
+        network.hops.push(match id {
+            Some(id) => Hop::contending(queue, (id, link), impairments, delay),
             None => Hop::new(queue, link, impairments, delay),
         });
     }
 
-    /// Where the hop that is built next contends.
-    fn seat(
+    /// Adds the hop that is built next to the medium that it contends for.
+    fn join_medium(
         &self,
         contender: &Contender,
         network: &mut Network,
         (name, owner): (&String, Option<u32>),
-    ) -> Seat {
+    ) -> ContenderId {
         let hop = network.hops.len() as u32;
         let found = network
             .media
@@ -313,7 +314,7 @@ impl HopBuilder<'_> {
             owner,
             station,
         });
-        Seat {
+        ContenderId {
             medium: number as u32,
             contender: added as u32,
         }

@@ -19,7 +19,7 @@ use crate::topology::Topology;
 use crate::trace::{Step, Trace};
 use ackclock_core::hop::Arrival;
 use ackclock_core::job::Job;
-use ackclock_core::medium::Over;
+use ackclock_core::medium::Completion;
 use ackclock_core::observe::Context;
 use ackclock_core::packet::{PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
@@ -327,7 +327,7 @@ impl<T: Trace> Run<T> {
         };
         if next.is_never() {
             debug_assert!(
-                at == self.now || slot.hop.seat().is_none(),
+                at == self.now || slot.hop.contender().is_none(),
                 "media are in sight of all"
             );
             self.request_access(hop);
@@ -349,13 +349,13 @@ impl<T: Trace> Run<T> {
     #[cold]
     #[inline(never)]
     fn request_access(&mut self, hop: usize) {
-        let Some((seat, size)) = self.slots[hop].hop.request_access() else {
+        let Some((contender, size)) = self.slots[hop].hop.request_access() else {
             return;
         };
-        let (number, now) = (seat.medium as usize, self.now);
+        let (number, now) = (contender.medium as usize, self.now);
         let target = self.medium_target(number);
         let Channel { shared, wake } = &mut self.media.channels[number];
-        shared.medium.join(now, seat.contender as usize, size);
+        shared.medium.join(now, contender.contender as usize, size);
         wake.set(shared.medium.next(), target, &mut self.events);
     }
 
@@ -363,13 +363,16 @@ impl<T: Trace> Run<T> {
     #[inline(never)]
     fn wake_medium(&mut self, number: usize) {
         let (now, target) = (self.now, self.medium_target(number));
-        let Media { channels, over } = &mut *self.media;
+        let Media {
+            channels,
+            completions,
+        } = &mut *self.media;
         let Channel { shared, wake } = &mut channels[number];
         if !wake.take(now) {
             return;
         }
-        shared.medium.proceed(now, over);
-        for Over { contender, sent } in over.drain(..) {
+        shared.medium.proceed(now, completions);
+        for Completion { contender, sent } in completions.drain(..) {
             let hop = shared.contenders[contender].hop;
             self.ledger.hop = hop as usize;
             let mut context = Context {

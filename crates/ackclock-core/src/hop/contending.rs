@@ -2,7 +2,7 @@
 
 use super::service::Service;
 use super::{Cold, Hop};
-use crate::medium::Seat;
+use crate::medium::ContenderId;
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Fifo, PacketId};
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
@@ -11,7 +11,7 @@ use crate::units::{Bytes, Span, Time};
 /// A line in front of a medium.
 #[derive(Debug)]
 pub(super) struct Contending {
-    pub(super) seat: Seat,
+    pub(super) contender: ContenderId,
     line: Line,
     head: Option<Head>,
     /// Whether access to the medium is still to be requested for the head.
@@ -41,7 +41,7 @@ struct Head {
 }
 
 impl Contending {
-    pub(super) fn new(discipline: Discipline, seat: Seat) -> Self {
+    pub(super) fn new(discipline: Discipline, contender: ContenderId) -> Self {
         let in_order = |admission| Line::InOrder {
             admission,
             waiting: Fifo::default(),
@@ -53,7 +53,7 @@ impl Contending {
             Discipline::Scheduled(queue) => Line::Scheduled(queue),
         };
         Contending {
-            seat,
+            contender,
             line,
             head: None,
             unrequested: false,
@@ -101,9 +101,9 @@ impl Contending {
         self.head.map(|head| head.size)
     }
 
-    fn request_access(&mut self) -> Option<(Seat, Bytes)> {
+    fn request_access(&mut self) -> Option<(ContenderId, Bytes)> {
         let head = self.head?;
-        std::mem::take(&mut self.unrequested).then_some((self.seat, head.size))
+        std::mem::take(&mut self.unrequested).then_some((self.contender, head.size))
     }
 
     /// Takes out the head; a discipline that observes services hears of it if it has been sent.
@@ -160,17 +160,18 @@ impl Contending {
 }
 
 impl Hop {
-    /// Its place at the medium it contends for, if it does.
-    pub fn seat(&self) -> Option<Seat> {
+    /// The contender that it is for a medium, if its link is one.
+    pub fn contender(&self) -> Option<ContenderId> {
         match &self.cold.service {
-            Service::Contending(contending) => Some(contending.seat),
+            Service::Contending(contending) => Some(contending.contender),
             _ => None,
         }
     }
 
     /// The size of a packet that has come to an empty line and for which access to the medium has not
-    /// been requested yet. To be called after each packet for a hop that has a [seat](Hop::seat).
-    pub fn request_access(&mut self) -> Option<(Seat, Bytes)> {
+    /// been requested yet. To be called after each packet of a hop that is a
+    /// [contender](Hop::contender).
+    pub fn request_access(&mut self) -> Option<(ContenderId, Bytes)> {
         match &mut self.cold.service {
             Service::Contending(contending) => contending.request_access(),
             _ => None,

@@ -10,7 +10,7 @@
 //! A packet is over at the end of its exchange, the acknowledgement included; what comes at that very moment finds the medium busy.
 
 use super::phy::{Phy, Profile};
-use super::{ContenderCounts, Medium, MediumKind, Over, Usage};
+use super::{Completion, ContenderCounts, Medium, MediumKind, Usage};
 use crate::link::contender::{AccessParameters, Contender};
 use crate::registry::{Element, Place, Recipe};
 use crate::scenario::error::{Error, Result};
@@ -357,7 +357,7 @@ impl EdcaCell {
     }
 
     /// What was on the air since `begin` has ended.
-    fn end(&mut self, succeeded: bool, (begin, until): (Time, Time), over: &mut Vec<Over>) {
+    fn end(&mut self, succeeded: bool, (begin, until): (Time, Time), completions: &mut Vec<Completion>) {
         self.idle_since = until;
         for position in 0..self.transmitting.len() {
             let contender = self.transmitting[position];
@@ -374,7 +374,7 @@ impl EdcaCell {
                     one.counts.service.push(until.since(head.since));
                 }
                 one.begin_again();
-                over.push(Over {
+                completions.push(Completion {
                     contender,
                     sent: true,
                 });
@@ -395,7 +395,7 @@ impl EdcaCell {
             one.counts.given_up += 1;
             one.head = None;
             one.begin_again();
-            over.push(Over {
+            completions.push(Completion {
                 contender,
                 sent: false,
             });
@@ -466,19 +466,19 @@ impl Medium for EdcaCell {
         }
     }
 
-    fn proceed(&mut self, now: Time, over: &mut Vec<Over>) {
+    fn proceed(&mut self, now: Time, completions: &mut Vec<Completion>) {
         match self.phase {
             _ if self.next() > now => {}
             MediumState::Idle { until } => self.transmit(until),
             MediumState::Success { begin, until } => {
                 self.used.success = self.used.success + until.since(begin);
                 self.used.successes += 1;
-                self.end(true, (begin, until), over);
+                self.end(true, (begin, until), completions);
             }
             MediumState::Collision { begin, until } => {
                 self.used.collision = self.used.collision + until.since(begin);
                 self.used.collisions += 1;
-                self.end(false, (begin, until), over);
+                self.end(false, (begin, until), completions);
             }
         }
     }

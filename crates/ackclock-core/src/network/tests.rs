@@ -118,7 +118,7 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
     let scenario = Scenario::from_tree(&tree::from_toml(&cell).unwrap(), &NoFiles).unwrap();
     let network = build(&scenario, &Streams::new(scenario.seed, 0));
     // One shared, then of each of two flows one on its way and two on the way back.
-    let contends: Vec<bool> = network.hops.iter().map(|hop| hop.seat().is_some()).collect();
+    let contends: Vec<bool> = network.hops.iter().map(|hop| hop.contender().is_some()).collect();
     assert_eq!(contends.iter().position(|one| !one), Some(7));
     assert_eq!(network.routes.shared_hops(), 7);
     let way = |flow, forward| -> Vec<usize> {
@@ -147,10 +147,10 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
     ];
     assert_eq!(told, expected);
     for (number, one) in (0..).zip(occupants) {
-        let seat = network.hops[one.hop as usize].seat();
+        let id = network.hops[one.hop as usize].contender();
         assert_eq!(
-            seat,
-            Some(Seat {
+            id,
+            Some(ContenderId {
                 medium: 0,
                 contender: number
             })

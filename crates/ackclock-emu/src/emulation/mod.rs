@@ -2,8 +2,8 @@
 
 mod description;
 mod drive;
+mod host_pair;
 mod machine;
-mod pair;
 mod run;
 mod self_test;
 mod tables;

@@ -2,7 +2,7 @@
 
 use super::description::Description;
 use super::drive::{Supervisor, drive};
-use super::pair::Pair;
+use super::host_pair::Pair;
 use super::self_test::self_test;
 use super::tables::{Finished, complaints};
 use super::telemetry::{Names, Telemetry};

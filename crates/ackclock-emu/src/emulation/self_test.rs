@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::drive::{Driven, Supervisor, drive};
-use super::pair::Pair;
+use super::host_pair::Pair;
 use crate::addresses;
 use crate::decision::Fate;
 use crate::driver::Driver;

@@ -2,7 +2,7 @@
 
 use super::description::Different;
 use super::drive::Driven;
-use super::pair::Pair;
+use super::host_pair::Pair;
 use super::self_test::SelfTest;
 use super::telemetry::{Labels, Names, Summary, seconds_of};
 use crate::device::DeviceKind;

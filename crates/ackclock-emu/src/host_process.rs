@@ -1,4 +1,4 @@
-//! What runs inside of a host: the process that becomes one, and serves the supervisor's requests until it is left alone.
+//! The process that becomes a host, and serves the supervisor's requests until it is left alone.
 
 use crate::device::{NAME, TRANSMIT_QUEUE};
 use crate::namespace::{self, Entered};
