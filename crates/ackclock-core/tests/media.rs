@@ -2,7 +2,7 @@
 
 use ackclock_core::link::LinkKind;
 use ackclock_core::link::contention::Contention;
-use ackclock_core::medium::{Medium, MediumKind, Over};
+use ackclock_core::medium::{Completion, Medium, MediumKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
 use ackclock_core::registry::{Chosen, Entry, Kind, Place};
 use ackclock_core::streams::Streams;
@@ -28,7 +28,7 @@ struct Driven {
     medium: Box<dyn Medium>,
     lines: Vec<VecDeque<Bytes>>,
     /// Packets over so far: when, and of whom.
-    over: Vec<(Time, Over)>,
+    over: Vec<(Time, Completion)>,
 }
 
 impl Driven {
@@ -111,7 +111,7 @@ proptest! {
             for contender in 0..one.lines.len() {
                 let counts = one.medium.counts(contender);
                 let told = |sent: bool| {
-                    let of = |(_, over): &&(Time, Over)| over.contender == contender && over.sent == sent;
+                    let of = |(_, over): &&(Time, Completion)| over.contender == contender && over.sent == sent;
                     one.over.iter().filter(of).count() as u64
                 };
                 prop_assert_eq!((counts.successes, counts.given_up), (told(true), told(false)));

@@ -42,15 +42,15 @@ fn default_cell(classes: &[Class]) -> EdcaCell {
 }
 
 /// Lets the cell act once: when, and what was over.
-fn act(cell: &mut EdcaCell) -> (Time, Vec<Over>) {
+fn act(cell: &mut EdcaCell) -> (Time, Vec<Completion>) {
     let (now, mut over) = (cell.next(), Vec::new());
     assert!(!now.is_never());
     cell.proceed(now, &mut over);
     (now, over)
 }
 
-fn sent(contender: usize) -> Vec<Over> {
-    vec![Over {
+fn sent(contender: usize) -> Vec<Completion> {
+    vec![Completion {
         contender,
         sent: true,
     }]
@@ -194,7 +194,7 @@ fn windows_double_up_to_the_largest_and_packets_are_given_up() {
         let (end, over) = act(&mut cell);
         assert_eq!(end - begin, Span::from_micros(DATA + ANSWER), "EIFS");
         windows.push([0, 1].map(|number| cell.stations[number].cw));
-        let given_up = [0, 1].map(|contender| Over {
+        let given_up = [0, 1].map(|contender| Completion {
             contender,
             sent: false,
         });
