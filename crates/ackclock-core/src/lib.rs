@@ -17,7 +17,7 @@
 //! | [`result`], [`sampling`], [`activity`] | the tables every way fills, and how some of it is reckoned |
 //! | [`histogram`] | counts of spans of time |
 //! | [`registry`] | how an element's parameters become a record, and what it states about itself |
-//! | [`kinds`] | the list of kinds, from which command-line choices, schema, docs and tests of contracts derive |
+//! | [`kinds`] | the list of kinds: choices, schema, docs and tests of contracts derive from it |
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global.
 
