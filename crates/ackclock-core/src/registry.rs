@@ -3,8 +3,9 @@
 //! The parameters of an element are one struct. Its serde derive is the parser, its serialisation the resolved
 //! form with all defaults, its JSON schema the reference page. [`Entry::of`] makes the record from the struct.
 //!
-//! An element also states facts about itself: what others may rely on without knowing its parameters. They are computed
-//! from the parameters and stand beside them in the resolved form, under [`FACTS`].
+//! An element also states facts about itself: what others may rely on without knowing its
+//! parameters. They are computed from the parameters and stand beside them in the resolved form,
+//! under [`FACTS`].
 
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
@@ -21,11 +22,13 @@ pub mod samples;
 /// Where the facts stand in the resolved form of an element.
 pub const FACTS: &str = "facts";
 
-/// The record of what elements of one kind state about themselves. Every field of the default is unknown.
+/// The record of what elements of one kind state about themselves. Every field of the default is
+/// unknown.
 pub trait Facts: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static {}
 impl<T: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static> Facts for T {}
 
-/// The facts of a kind whose elements have nothing to state. They are left out of the resolved form.
+/// The facts of a kind whose elements have nothing to state. They are left out of the resolved
+/// form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoFacts {}
 
@@ -70,7 +73,8 @@ pub trait Element<K: Kind>: Recipe<K> + Serialize + DeserializeOwned + JsonSchem
         Ok(())
     }
 
-    /// States what is known of the element with these parameters, which have been checked. What is not stated is unknown.
+    /// States what is known of the element with these parameters, which have been checked. What is
+    /// not stated is unknown.
     fn facts(&self) -> K::Facts {
         K::Facts::default()
     }
@@ -126,7 +130,8 @@ impl<K: Kind> Chosen<K> {
 }
 
 impl<K: Kind> Entry<K> {
-    /// Reads the parameters of this element, without `kind` and facts. Errors name fields relative to `parameters`.
+    /// Reads the parameters of this element, without `kind` and facts. Errors name fields relative
+    /// to `parameters`.
     ///
     /// # Errors
     /// The first field that is missing, unknown or does not fit.
@@ -171,10 +176,12 @@ fn resolved(name: &str, parameters: &impl Serialize, facts: &impl Serialize) -> 
     resolved.into()
 }
 
-/// Reads `{ kind = "…", … }`. What has been resolved may be read again, with the facts that it then has.
+/// Reads `{ kind = "…", … }`. What has been resolved may be read again, with the facts that it then
+/// has.
 ///
 /// # Errors
-/// The first field that is missing, unknown or does not fit, relative to `tree`; and facts that are not those computed.
+/// The first field that is missing, unknown or does not fit, relative to `tree`; and facts that are
+/// not those computed.
 pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
     let names = || K::entries().iter().map(|entry| entry.name);
     let Value::Object(map) = tree else {

@@ -1,5 +1,5 @@
-//! What elements state about themselves: every element states something, nothing that is not so, and nobody has to know the
-//! names of its parameters.
+//! What elements state about themselves: every element states something, nothing that is not so,
+//! and nobody has to know the names of its parameters.
 
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
@@ -100,7 +100,8 @@ fn an_assignment_removes_the_facts_that_it_may_change_and_no_others() {
     assert_eq!(again.resolved, resolved("7 packets"));
 }
 
-/// Keeps packets between `alpha` and `beta` of its own in the queue, as Vegas does: `beta` is no share.
+/// Keeps packets between `alpha` and `beta` of its own in the queue, as Vegas does: `beta` is no
+/// share.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct Delayed {
     beta: f64,

@@ -85,8 +85,8 @@ fn some_links_contend() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every packet is over once, time is accounted for to the nanosecond, counts agree with what was told, and the same
-    /// randomness gives the same again.
+    /// Every packet is over once, time is accounted for to the nanosecond, counts agree with what
+    /// was told, and the same randomness gives the same again.
     #[test]
     fn media_keep_their_contract(
         seed: u64,

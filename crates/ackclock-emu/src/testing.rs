@@ -114,7 +114,8 @@ pub mod networks {
         }
     }
 
-    /// The samples of every registered element of a kind, and `more` that the few packets of a test make much of.
+    /// The samples of every registered element of a kind, and `more` that the few packets of a test
+    /// make much of.
     fn every<K: Kind>(more: Value) -> Vec<Chosen<K>> {
         let of_entry = |entry: &'static Entry<K>| {
             let mut found = samples(&(entry.schema)());

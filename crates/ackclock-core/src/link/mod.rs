@@ -42,7 +42,8 @@ pub trait Link: Debug + Send {
 pub struct LinkContext<'a> {
     /// Where it stands (`hop/bottleneck/link`).
     pub place: Place<'a>,
-    /// Another instance of the link that this one [measures](facts::LinkFacts::measures), with the same realisation; nothing for those that measure none.
+    /// Another instance of the link that this one [measures](facts::LinkFacts::measures), with the
+    /// same realisation; nothing for those that measure none.
     pub measured: Option<Box<dyn Link>>,
 }
 

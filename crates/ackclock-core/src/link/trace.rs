@@ -109,7 +109,8 @@ impl Element<LinkKind> for Trace {
         Ok(())
     }
 
-    /// A trace has no highest rate: opportunities are moments, and how many come together depends on how long one looks.
+    /// A trace has no highest rate: opportunities are moments, and how many come together depends
+    /// on how long one looks.
     fn facts(&self) -> LinkFacts {
         LinkFacts {
             varies: Some(self.varies()),

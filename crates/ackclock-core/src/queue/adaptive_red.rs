@@ -96,7 +96,8 @@ impl Element<QueueKind> for AdaptiveRed {
         check_typical(self.typical_packet, self.rate)
     }
 
-    /// The thresholds follow from the link, and the share dropped at the upper one moves: neither is stated.
+    /// The thresholds follow from the link, and the share dropped at the upper one moves: neither
+    /// is stated.
     fn facts(&self) -> QueueFacts {
         QueueFacts::early(self.limit, self.ecn, None)
     }

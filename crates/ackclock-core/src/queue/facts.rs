@@ -49,7 +49,8 @@ pub enum Drops {
     Head,
 }
 
-/// Thresholds of the average queue between which the share of random drops rises in a straight line.
+/// Thresholds of the average queue between which the share of random drops rises in a straight
+/// line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Thresholds {
     /// Up to which nothing is dropped: packets, bytes or a time.

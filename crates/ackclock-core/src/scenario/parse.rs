@@ -1,4 +1,5 @@
-//! From a tree to parameters and back: what serde says of a mismatch becomes field, value and remedy.
+//! From a tree to parameters and back: what serde says of a mismatch becomes field, value and
+//! remedy.
 
 use super::error::{Error, Result};
 use schemars::{JsonSchema, schema_for};

@@ -29,7 +29,8 @@ const TCP_HEADER_BYTES: u64 = 40;
 /// Header of every UDP datagram in the kernel: IPv4 without options, and UDP.
 pub const UDP_HEADER_BYTES: u64 = 28;
 
-/// The name of the kernel module of a control. One that states nothing about Linux is asked for by its own name.
+/// The name of the kernel module of a control. One that states nothing about Linux is asked for by
+/// its own name.
 pub fn linux_name(control: &Chosen<ControlKind>) -> &str {
     let linux = control.facts.linux.as_ref();
     linux.map_or(control.name, |linux| &linux.name)
@@ -250,8 +251,9 @@ impl Plan {
         });
     }
 
-    /// What a flow's instance sends, as in a scenario. The size of a transfer is drawn here: its law may be in a file, and hosts read
-    /// none. Facts are left out: they were computed from the law.
+    /// What a flow's instance sends, as in a scenario. The size of a transfer is drawn here: its
+    /// law may be in a file, and hosts read none. Facts are left out: they were computed from the
+    /// law.
     fn traffic_of(&self, description: &FlowDescription, place: &str, mss: Bytes) -> Value {
         let mut tree = description.traffic.resolved.clone();
         if description.traffic.name == Transfer::NAME {
