@@ -20,9 +20,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from ackclock import Result, Scenario, simulate
+from ackclock import Result, Scenario, emulate, simulate
 from ackclock.metrics.tables import column
-from ackclock.ways import emulate
 
 FIGURE = section.ROOT / "docs" / "images" / "against-linux.svg"
 

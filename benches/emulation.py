@@ -15,8 +15,7 @@ from typing import Any
 
 import section
 
-from ackclock import Scenario
-from ackclock.ways import emulate
+from ackclock import Scenario, emulate
 
 #: Rate in Mbit/s, flows, what carries the packets.
 RUNS = [

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ackclock import Result, Scenario, doctor, predict, simulate
-from ackclock.ways import replay
+from ackclock import Result, Scenario, predict, simulate
+from ackclock.run import doctor
+from ackclock.run.emulation import replay
 
 # Speed is measured in benchmarks: a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)
@@ -55,6 +56,17 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "
 "flows.main.transport.control.kind" = ["reno", "cubic"]
 "hops.wireless.impairments.0.probability" = ["0 %", "0.5 %", "5 %"]
 """
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what emulates for real, and what becomes another user."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if "emulation" in fixtures:
+            item.add_marker(pytest.mark.real_time)
+        if "as_nobody" in fixtures:
+            item.add_marker(pytest.mark.needs_root)
 
 
 @pytest.fixture

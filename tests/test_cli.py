@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import Result, __version__, predict
+from ackclock import Result, __version__, engine, predict
 from ackclock.cli import cli
 from ackclock.models import MODELS
 from ackclock.registry import registry
@@ -273,7 +273,11 @@ def test_what_examples_of_the_help_read_is_there() -> None:
 
 
 def test_version() -> None:
-    assert ackclock("--version").stdout == f"ackclock, version {__version__}\n"
+    assert ackclock("--version").stdout.startswith(f"ackclock, version {__version__}")
+
+
+def test_the_version_says_whether_the_engine_checks_itself() -> None:
+    assert ("debug assertions" in ackclock("--version").stdout) == engine.is_checking()
 
 
 def test_a_full_disk_is_the_machines_fault(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,16 +328,16 @@ def test_the_command_in_a_process_of_its_own(run_python) -> None:
 # The signal comes when a few of the runs are done, however long that takes.
 INTERRUPTED = """\
 import os, signal
-from ackclock import ways
+from ackclock.run import simulation
 from ackclock.cli import main
-simulate = ways.simulate
+simulate = simulation.simulate
 def interrupted(*arguments, progress, **options):
     def tell(share):
         progress(share)
         if share > 3 / 6000:
             os.kill(os.getpid(), signal.SIGINT)
     return simulate(*arguments, progress=tell, **options)
-ways.simulate = interrupted
+simulation.simulate = interrupted
 main()
 """
 
@@ -419,7 +423,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), ".")
 
     monkeypatch.setattr("tempfile.mkdtemp", read_only)  # tests may run as root, who may write everywhere
-    monkeypatch.setattr("ackclock.ways.simulate", lambda *_, **__: pytest.fail("was run"))
+    monkeypatch.setattr("ackclock.run.simulation.simulate", lambda *_, **__: pytest.fail("was run"))
     line = refused(ackclock("simulate", scenario_file, "-o", "other"))
     assert line == f"{Path.cwd()}: Permission denied; choose another place"
 
@@ -438,7 +442,7 @@ def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
 def test_a_comparison_that_is_too_wide_goes_on_below(
     columns: int, parts: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.terminal import print_table
+    from ackclock.cli.output import print_table
 
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -456,8 +460,8 @@ def test_a_comparison_that_is_too_wide_goes_on_below(
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.summary import flow_cells, flow_rows, spare_flow_columns
-    from ackclock.terminal import print_table
+    from ackclock.cli.output import print_table
+    from ackclock.report.run_tables import flow_cells, flow_rows, spare_flow_columns
 
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     monkeypatch.setenv("COLUMNS", str(columns))

@@ -21,7 +21,7 @@ from ackclock.metrics import (
     summarise,
 )
 from ackclock.metrics.tables import grouped
-from ackclock.summary import written_interval
+from ackclock.table import written_interval
 
 
 def test_the_interval_is_students() -> None:

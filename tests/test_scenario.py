@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import ackclock
-from ackclock import Scenario, ScenarioError, load, quantity
+from ackclock import Scenario, ScenarioError, load, units
 from ackclock.registry import registry, schema
 
 
@@ -143,34 +143,34 @@ def test_every_registered_thing_says_what_it_is() -> None:
     assert {"ns2-2002", "rfc", "linux"} <= set(registry()["presets"])
 
 
-@pytest.mark.parametrize("unit", quantity.TIME)
+@pytest.mark.parametrize("unit", units.TIME)
 def test_times_are_read_as_the_engine_reads_them(leaky_pipe: Scenario, unit: str) -> None:
     point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.delay": f"3 {unit}"})
-    assert quantity.seconds(point.resolve().hops["wired"].delay) == pytest.approx(quantity.seconds(f"3 {unit}"))
+    assert units.seconds(point.resolve().hops["wired"].delay) == pytest.approx(units.seconds(f"3 {unit}"))
 
 
-@pytest.mark.parametrize("unit", [unit for unit in quantity.RATE if unit not in ("bit/s", "B/s", "Tbit/s")])
+@pytest.mark.parametrize("unit", [unit for unit in units.RATE if unit not in ("bit/s", "B/s", "Tbit/s")])
 def test_rates_are_read_as_the_engine_reads_them(leaky_pipe: Scenario, unit: str) -> None:
     point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.link.rate": f"2 {unit}"})
-    assert quantity.bit_per_s(point.resolve().hops["wired"].link.rate) == pytest.approx(quantity.bit_per_s(f"2 {unit}"))
+    assert units.bit_per_s(point.resolve().hops["wired"].link.rate) == pytest.approx(units.bit_per_s(f"2 {unit}"))
 
 
-@pytest.mark.parametrize("unit", quantity.DATA)
+@pytest.mark.parametrize("unit", units.DATA)
 def test_data_is_read_as_the_engine_reads_it(leaky_pipe: Scenario, unit: str) -> None:
     point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.queue.limit": f"3 {unit}"})
-    assert quantity.data_bytes(point.resolve().hops["wired"].queue.limit) == quantity.data_bytes(f"3 {unit}")
+    assert units.data_bytes(point.resolve().hops["wired"].queue.limit) == units.data_bytes(f"3 {unit}")
 
 
 @pytest.mark.parametrize("written", ["fast", "45 furlongs", "", None, True, []])
 def test_what_is_no_quantity_is_refused(written: object) -> None:
     with pytest.raises(ValueError, match=r"no quantity|unknown unit"):
-        quantity.parse(written)
+        units.parse(written)
 
 
 def test_windows_are_whole_packets() -> None:
-    assert quantity.window_packets("20 packets", 1000) == 20
-    assert quantity.window_packets("2999 bytes", 1000) == 2
-    assert quantity.window_packets("unlimited", 1000) == float("inf")
+    assert units.window_packets("20 packets", 1000) == 20
+    assert units.window_packets("2999 bytes", 1000) == 2
+    assert units.window_packets("unlimited", 1000) == float("inf")
 
 
 EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.toml"))

@@ -17,7 +17,7 @@ from ackclock.metrics import (
     rate_variation,
     shown_time_scales,
     summarise,
-)  # fmt: skip
+)
 
 from .sampled import sampled
 

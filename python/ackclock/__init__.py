@@ -8,51 +8,56 @@ packet-level engine, by the real Linux TCP stack, and by captures of real packet
     plot.save(plot.cwnd(simulate(load("examples/leaky-pipe.toml"))), "cwnd.svg")
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ackclock.scenario import Point, Scenario, ScenarioError, load
-from ackclock.ways import CaptureError, LackingError, emulate, measure, predict, replay, simulate, version
+from ackclock.engine import CaptureError, LackingError, ScenarioError, version
+from ackclock.scenario import Point, Scenario, load
 
 if TYPE_CHECKING:
+    from ackclock import metrics, models, plot, report, reproduction, units
     from ackclock.advice import advise_buffer, advise_feedback
-    from ackclock.calibration import hold_active
+    from ackclock.capture import measure
+    from ackclock.comparison.each_method import compare
     from ackclock.estimators import rate_estimates
-    from ackclock.every_way import compare
     from ackclock.result import Result
+    from ackclock.run.emulation import emulate, replay
+    from ackclock.run.load_calibration import hold_active
+    from ackclock.run.prediction import predict
+    from ackclock.run.simulation import simulate
 
 __all__ = [
     "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_buffer", "advise_feedback",
-    "compare", "emulate", "hold_active", "load", "measure", "predict", "rate_estimates", "replay", "simulate",
-    "version",
+    "compare", "emulate", "hold_active", "load", "measure", "metrics", "models", "plot", "predict", "rate_estimates",
+    "replay", "report", "reproduction", "simulate", "units", "version",
 ]  # fmt: skip
 
 __version__ = version()
 
+# Where each public name is defined. They bring pyarrow, a fifth of a second: imported when somebody asks for them.
+_DEFINED_IN = {
+    "Result": "result",
+    "advise_buffer": "advice",
+    "advise_feedback": "advice",
+    "compare": "comparison.each_method",
+    "emulate": "run.emulation",
+    "hold_active": "run.load_calibration",
+    "measure": "capture",
+    "predict": "run.prediction",
+    "rate_estimates": "estimators",
+    "replay": "run.emulation",
+    "simulate": "run.simulation",
+}
+_PUBLIC_MODULES = ("metrics", "models", "plot", "report", "reproduction", "units")
+
 
 def __getattr__(name: str) -> Any:
-    # They bring pyarrow, a fifth of a second: imported when somebody asks for them.
-    if name == "Result":
-        from ackclock.result import Result
-
-        return Result
-    if name == "advise_buffer":
-        from ackclock.advice import advise_buffer
-
-        return advise_buffer
-    if name == "advise_feedback":
-        from ackclock.advice import advise_feedback
-
-        return advise_feedback
-    if name == "hold_active":
-        from ackclock.calibration import hold_active
-
-        return hold_active
-    if name == "compare":
-        from ackclock.every_way import compare
-
-        return compare
-    if name == "rate_estimates":
-        from ackclock.estimators import rate_estimates
-
-        return rate_estimates
+    if name in _PUBLIC_MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in _DEFINED_IN:
+        return getattr(import_module(f"{__name__}.{_DEFINED_IN[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ackclock import _native
+from ackclock import engine
 from ackclock.registry import registry
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
             raise ValueError(f'estimators: "{twice}" is there twice; give them names, as {{"first": …, "second": …}}')
         estimators = dict(zip(names, listed, strict=True))
     trees = [(str(name), {"kind": one} if isinstance(one, str) else dict(one)) for name, one in estimators.items()]
-    return _native.check_estimators([(name, json.dumps(tree)) for name, tree in trees])
+    return engine.check_estimators(trees)
 
 
 def described(estimators: list[tuple[str, str]]) -> dict[str, dict[str, Any]]:
@@ -89,7 +89,7 @@ def rate_estimates(trace: "pa.Table | Mapping[str, Any]", estimators: Estimators
     if mss != int(mss) or not 0 < mss < _ACK_NUMBERS:
         raise ValueError(f"mss: {mss} is no size of a segment; write for example 1448")
     columns = _columns(trace)
-    found = _native.rate_estimates(wanted, int(mss), **columns)
+    found = engine.rate_estimates(wanted, int(mss), columns)
     rates = {f"{name}_bit_per_s": np.frombuffer(data, "<f8") for name, (_, data) in found.items()}
     return pa.table({"time_s": columns["time_s"]} | rates)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from ackclock import _native
-from ackclock._native import ScenarioError
+from ackclock import engine
+from ackclock.engine import ScenarioError
 
 __all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load"]
 
@@ -35,7 +35,7 @@ def load(path: str | Path) -> "Scenario":
         raise ScenarioError(f"{path}: is no text; give the path of a scenario, a .toml file in UTF-8") from None
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}; give the path of a scenario, a .toml file") from None
-    return Scenario(json.loads(_native.parse_toml(text)), path.parent)
+    return Scenario(engine.parse_toml(text), path.parent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Scenario:
     @classmethod
     def from_toml(cls, text: str, folder: str | Path = ".") -> "Scenario":
         """A scenario from the text of a file."""
-        return cls(json.loads(_native.parse_toml(text)), Path(folder))
+        return cls(engine.parse_toml(text), Path(folder))
 
     def replace(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "Scenario":
         """A copy with other values.
@@ -68,10 +68,7 @@ class Scenario:
         Raises:
             ScenarioError: A path leads nowhere.
         """
-        text = self.to_json()
-        for path, value in {**(changes or {}), **more}.items():
-            text = _native.set(text, path, json.dumps(value))
-        return Scenario(json.loads(text), self.folder)
+        return Scenario(engine.replace(self.tree, {**(changes or {}), **more}), self.folder)
 
     def expand(self) -> list["Point"]:
         """The points of the sweep, the first parameter of the file varying slowest; one if there is no sweep.
@@ -79,10 +76,7 @@ class Scenario:
         Raises:
             ScenarioError: The sweep names what is not there.
         """
-        return [
-            Point(dict(json.loads(assignments)), Scenario(json.loads(tree), self.folder))
-            for assignments, tree in _native.expand(self.to_json())
-        ]
+        return [Point(assignments, Scenario(tree, self.folder)) for assignments, tree in engine.expand(self.tree)]
 
     def resolve(self) -> "Scenario":
         """The checked scenario with all defaults filled in. Call it on a point if there is a sweep.
@@ -90,7 +84,7 @@ class Scenario:
         Raises:
             ScenarioError: A field is unknown, missing or impossible, or a file that it names is.
         """
-        return Scenario(json.loads(_native.resolve(self.to_json(), str(self.folder))), self.folder)
+        return Scenario(engine.resolve(self.tree, self.folder), self.folder)
 
     def check(self) -> None:
         """Raises `ScenarioError` unless every point can be run."""

@@ -1,12 +1,11 @@
 """Traces of a link's capacity: Mahimahi's packet-delivery traces and rows of time and rate, read as the engine does."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import _native
-from ackclock._native import ScenarioError
+from ackclock import engine
+from ackclock.engine import ScenarioError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,9 +54,7 @@ class CapacityTrace:
         """
         import numpy as np
 
-        _, rates = _native.trace_rates(
-            _parameters(self.link), str(self.path.parent), interval_ns=round(interval_s * _NANOSECONDS)
-        )
+        _, rates = engine.trace_rates(self.link, self.path.parent, round(interval_s * _NANOSECONDS))
         return np.frombuffer(rates, "<f8")
 
 
@@ -90,9 +87,5 @@ def read(path: str | Path, form: str | None = None) -> CapacityTrace:
 
 
 def _read(path: Path, link: dict[str, Any]) -> CapacityTrace:
-    length_ns, _ = _native.trace_rates(_parameters(link), str(path.parent))
+    length_ns, _ = engine.trace_rates(link, path.parent)
     return CapacityTrace(path, link, length_ns / _NANOSECONDS)
-
-
-def _parameters(link: dict[str, Any]) -> str:
-    return json.dumps({name: value for name, value in link.items() if name != "kind"})

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import Scenario, ScenarioError, advise_buffer, load, simulate, ways
+from ackclock import Scenario, ScenarioError, advise_buffer, engine, load, simulate
 from ackclock.advice import BufferAdvice
 from ackclock.advice.buffer import words
 from ackclock.advice.buffer.advise import _alone, _status, _together
@@ -24,6 +24,7 @@ from ackclock.advice.buffer.trials import Runs, Setting, Trials, droptail
 from ackclock.cli import cli
 from ackclock.metrics import interval
 from ackclock.result import Result
+from ackclock.run import emulation, simulation
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -395,7 +396,7 @@ def test_the_command_prints_the_answer_in_packets_bytes_and_milliseconds(file: P
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Which scenarios are simulated."""
     ran: list[str] = []
-    real = ways.simulate
+    real = simulation.simulate
 
     def counting(scenario: Scenario, **options: object) -> Result:
         ran.append(scenario.name)
@@ -403,7 +404,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
             raise KeyboardInterrupt
         return real(scenario, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ways, "simulate", counting)
+    monkeypatch.setattr(simulation, "simulate", counting)
     return iter([ran])
 
 
@@ -497,9 +498,9 @@ def test_a_sweep_and_a_foreign_folder_are_refused(file: Path, tmp_path: Path) ->
 
 def test_a_machine_that_cannot_emulate_says_why(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking(*_arguments: object, **_options: object) -> None:
-        raise ways.LackingError("no namespaces here; say sudo")
+        raise engine.LackingError("no namespaces here; say sudo")
 
-    monkeypatch.setattr(ways, "emulate", lacking)
+    monkeypatch.setattr(emulation, "emulate", lacking)
     outcome = ackclock(file, "--utilisation", "80%", "--emulate")
     assert outcome.exit_code == 0, outcome.stderr
     assert "Not confirmed by emulation: no namespaces here; say sudo" in outcome.stdout

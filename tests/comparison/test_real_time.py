@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from ackclock import Scenario
-from ackclock.real_time import lasts_s, part_within
+from ackclock.run.time_budget import lasts_s, part_within
 
 
 @pytest.fixture(scope="module")

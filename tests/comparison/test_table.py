@@ -9,7 +9,7 @@ from scipy import stats
 
 from ackclock import Result, Scenario, simulate
 from ackclock.comparison import COMPARED, EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, Residual, Row
-from ackclock.comparison import shown as words
+from ackclock.comparison import rendering as words
 from ackclock.comparison.explanation import explanations, tally
 from ackclock.comparison.predicted import best
 from ackclock.comparison.rows import FIELDS, rows

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import reference
+import reference
 from ackclock.registry import registry, schema
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ackclock import Result, Scenario, simulate
-from ackclock.ways import emulate, replay
+from ackclock.run.emulation import emulate, replay
 
 #: Ways of answering that know every packet.
 ARMS = ("simulated", "emulated")

@@ -7,7 +7,7 @@ import pytest
 
 from ackclock import Result, Scenario, measure, simulate
 from ackclock.metrics.tables import column
-from ackclock.ways import emulate
+from ackclock.run.emulation import emulate
 
 from .short import SCENARIO
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Result, every_way
-from ackclock.comparison import WITHIN
+from ackclock import Result
+from ackclock.comparison import WITHIN, each_method
 
 from .short import SCENARIO
 
@@ -37,7 +37,7 @@ def test_one_scenario_every_way(tmp_path: Path, run_python: Callable[..., subpro
     assert emulated.run["replicates"] == 2
     doubtful = emulated.untrusted
     assert outcome.returncode == (4 if doubtful else 0)
-    comparison = every_way.load(tmp_path / "every", averages_untrusted=True)
+    comparison = each_method.load(tmp_path / "every", averages_untrusted=True)
     rows = {(row.metric, row.point): row for row in comparison.rows}
     for point in (0, 1):
         goodput = rows["goodput", point]

@@ -12,8 +12,11 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import Result, address, every_way, load, plot, ways
+from ackclock import Result, load, plot
+from ackclock.capture import measurement
 from ackclock.cli import cli
+from ackclock.comparison import each_method
+from ackclock.run import address, simulation
 
 from .pretended import LATE, Pretended
 
@@ -45,20 +48,20 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         Result(run.run | {"way": "measure", "source": str(source), "captures": []}, tables).save(folder)
         return Result.load(folder)
 
-    monkeypatch.setattr(ways, "measure", measure)
+    monkeypatch.setattr(measurement, "measure", measure)
     return asked
 
 
 def simulations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Counts them."""
     asked: list[object] = []
-    genuine = ways.simulate
+    genuine = simulation.simulate
 
     def simulate(*arguments: object, **options: object) -> Result:
         asked.append(arguments)
         return genuine(*arguments, **options)
 
-    monkeypatch.setattr(ways, "simulate", simulate)
+    monkeypatch.setattr(simulation, "simulate", simulate)
     return asked
 
 
@@ -102,7 +105,7 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     # The pretended emulation is the engine's.
     assert goodput["emulate"]["residual"] == goodput["measure-simulate"]["residual"] == 0
     assert goodput["emulate"]["standing"] == "within its interval"
-    comparison = every_way.load(FOLDER)
+    comparison = each_method.load(FOLDER)
     row = comparison.rows[0]
     assert row.cells["simulate"].interval.mean == goodput["simulate"]["mean"]
     assert [one["mean"] for one in answer["rows"] if (one["metric"], one["way"]) == ("rtt_p99", "emulate")]
@@ -113,7 +116,7 @@ def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: 
     assert outcome.exit_code == 0
     [line] = [line for line in outcome.stderr.splitlines() if line.startswith("measure of emulate: ")]
     assert "-to-senders.pcap" in line or "no capture" in line
-    comparison = every_way.load(FOLDER)
+    comparison = each_method.load(FOLDER)
     assert comparison.columns["measure-emulate"].result is None
     retransmitted = [row for row in comparison.rows if row.metric == "retransmissions"]
     assert {row.residuals["measure-simulate"].difference.mean for row in retransmitted} == {0}
@@ -151,12 +154,12 @@ def test_untrusted_runs_are_exit_code_4(scenario_file: Path, pretended: Pretende
         "ackclock: not to be trusted: 2 of 4 emulated runs; averages leave them out unless told --untrusted"
     )
     assert "0 of 2 trusted" in outcome.stdout
-    known = [row for row in every_way.load(FOLDER).rows if row.cells["emulate"].is_known]
+    known = [row for row in each_method.load(FOLDER).rows if row.cells["emulate"].is_known]
     assert {row.point for row in known} == {0}
     taken_in = ackclock("compare", scenario_file, *QUICK, *chosen, "--untrusted")
     assert taken_in.exit_code == 4
     assert "averages take them in" in taken_in.stderr
-    known = [row for row in every_way.load(FOLDER, averages_untrusted=True).rows if row.cells["emulate"].is_known]
+    known = [row for row in each_method.load(FOLDER, averages_untrusted=True).rows if row.cells["emulate"].is_known]
     assert {row.point for row in known} == {0, 1}
 
 
@@ -177,7 +180,7 @@ def test_real_time_is_limited_and_announced(scenario_file: Path, pretended: Pret
     )
     asked = [json.loads(tree) for tree in pretended.asked["emulate"]["points"]]
     assert [tree["hops"][1]["impairments"][0]["probability"] for tree in asked] == ["0 %", "2 %"]
-    goodput = [row for row in every_way.load(FOLDER).rows if row.metric == "goodput"]
+    goodput = [row for row in each_method.load(FOLDER).rows if row.metric == "goodput"]
     assert [row.cells["emulate"].is_known for row in goodput] == [True, False, True]
     assert goodput[1].cells["emulate"].why.startswith("left out to stay within 11 s")
     assert {row.residuals["emulate"].standing for row in (goodput[0], goodput[2])} <= {
@@ -237,28 +240,28 @@ def test_an_interrupted_command_goes_on(
     assert cut.exit_code == 130
     assert cut.stderr.splitlines()[-1] == "ackclock: interrupted: the same command goes on"
     assert "Goodput" in cut.stdout
-    assert every_way.load(FOLDER).partial
+    assert each_method.load(FOLDER).partial
     pretended.complete = True
     assert ackclock("compare", scenario_file, *QUICK).exit_code == 0
-    assert not every_way.load(FOLDER).partial
+    assert not each_method.load(FOLDER).partial
     assert len(simulated) == 1
 
 
 def test_ctrl_c_before_the_dear_way_keeps_what_there_is(
     scenario_file: Path, pretended: Pretended, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    genuine = ways.simulate
+    genuine = simulation.simulate
 
     def cut(*arguments: object, **options: object) -> Result:
         whole = genuine(*arguments, **options)
         return Result(whole.run | {"partial": True}, whole.tables)
 
-    monkeypatch.setattr(ways, "simulate", cut)
+    monkeypatch.setattr(simulation, "simulate", cut)
     outcome = ackclock("compare", scenario_file, *QUICK)
     assert outcome.exit_code == 130
     assert "emulate: interrupted before" in outcome.stderr
     assert "emulate" not in pretended.asked
-    assert every_way.load(FOLDER).columns["simulate"].result is not None
+    assert each_method.load(FOLDER).columns["simulate"].result is not None
 
 
 @pytest.mark.usefixtures("pretended")
@@ -268,7 +271,7 @@ def test_a_kill_leaves_no_tables_of_other_results(scenario_file: Path, monkeypat
     def die(*_arguments: object, **_options: object) -> None:
         raise SystemExit(9)
 
-    monkeypatch.setattr(ways, "simulate", die)
+    monkeypatch.setattr(simulation, "simulate", die)
     assert ackclock("compare", scenario_file, *QUICK, "--ways", "simulate", "--seed", 3).exit_code == 9
     refused = ackclock("report", FOLDER)
     assert refused.exit_code == 2
@@ -339,7 +342,7 @@ def test_throughput_is_averaged_over_as_long_however_often_there_are_samples(sce
     scenario = load(scenario_file).replace(
         {"replicates": 2, "duration": "2 s", "sample_interval": "50 ms", "sweep": {}}
     )
-    comparison = every_way.compare(scenario, "compared", asked=("simulate",))
+    comparison = each_method.compare(scenario, "compared", asked=("simulate",))
     [line] = plot.figures_of_ways(comparison)["throughput"]().axes[0].lines
     steps = np.diff(line.get_xdata())
     assert len(steps) > 10
@@ -351,7 +354,7 @@ def test_ctrl_c_before_any_answer_leaves_nothing(scenario_file: Path, monkeypatc
     def interrupt(*_arguments: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ways, "simulate", interrupt)
+    monkeypatch.setattr(simulation, "simulate", interrupt)
     outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "simulate,emulate")
     assert (outcome.exit_code, outcome.stdout) == (130, "")
     assert outcome.stderr.lstrip() == "ackclock: interrupted; nothing was written\n"
@@ -371,15 +374,15 @@ def test_ctrl_c_before_any_answer_leaves_nothing(scenario_file: Path, monkeypatc
 )
 def test_what_there_is_not_is_refused_at_once(scenario_file: Path, wrong: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        every_way.compare(load(scenario_file), "compared", **wrong)
+        each_method.compare(load(scenario_file), "compared", **wrong)
     assert not Path("compared").exists()
 
 
 @pytest.mark.usefixtures("pretended")
 def test_from_python(scenario_file: Path) -> None:
     scenario = load(scenario_file).replace(replicates=2, duration="2 s", sweep={})
-    comparison = every_way.compare(scenario, "compared", asked=("predict", "simulate", "emulate"))
+    comparison = each_method.compare(scenario, "compared", asked=("predict", "simulate", "emulate"))
     assert list(comparison.columns) == ["predict", "simulate", "emulate"]
     assert comparison.metrics[0] == "goodput"
-    again = every_way.load("compared")
+    again = each_method.load("compared")
     assert [row.residuals for row in again.rows] == [row.residuals for row in comparison.rows]

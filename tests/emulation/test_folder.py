@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import LackingError, Result, Scenario, ScenarioError, emulate, growing, replay, simulate
+from ackclock import LackingError, Result, Scenario, ScenarioError, emulate, replay, simulate
+from ackclock.result import writer
 
 from .pretended import Pretended, tcp_info
 
@@ -63,8 +64,8 @@ def test_what_is_run_is_what_run_json_says(pretended: Pretended, pipe: Scenario,
 def test_a_table_that_comes_in_many_pieces(
     pretended: Pretended, pipe: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, pieces: int
 ) -> None:
-    monkeypatch.setattr(growing, "_ROWS", rows)
-    monkeypatch.setattr(growing, "_PIECES", pieces)
+    monkeypatch.setattr(writer, "_ROWS", rows)
+    monkeypatch.setattr(writer, "_PIECES", pieces)
     pretended.blocks = [[tcp_info(0.1 * number, flow) for flow in ("main", f"other-{number}")] for number in range(5)]
     table = emulate(pipe, tmp_path / "run").tables["tcp_info"]
     assert table["time_s"].to_pylist() == [row["time_s"] for block in pretended.blocks for row in block]
@@ -120,7 +121,7 @@ with pytest.MonkeyPatch.context() as patch:
     if {midway}:
         pretended.midway = end
     else:
-        patch.setattr("ackclock.growing.Path.replace", end)
+        patch.setattr("ackclock.result.writer.Path.replace", end)
     emulate(load("leaky.toml").replace({{"duration": "2 s"}}), "run")
 """
 

@@ -10,7 +10,7 @@ import pytest
 
 from ackclock import Result, Scenario, load
 from ackclock.metrics.tables import column
-from ackclock.ways import emulate, replay
+from ackclock.run.emulation import emulate, replay
 
 pytestmark = pytest.mark.usefixtures("emulation")
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ackclock import Result, every_way, load
-from ackclock.experiments.abr import on_linux
-from ackclock.experiments.abr.loop import INSTCAP, NONE
+from ackclock import Result, load
+from ackclock.capture.measurement import measure
+from ackclock.comparison import each_method
 from ackclock.metrics.tables import column
-from ackclock.ways import emulate, measure
+from ackclock.run.emulation import emulate
+from ackclock_reproductions.abr import on_linux
+from ackclock_reproductions.abr.loop import INSTCAP, NONE
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rate-feedback.toml"
 FILTER = "SO_ATTACH_BPF"
@@ -61,7 +63,7 @@ def test_every_recovery_of_the_imitated_sender_is_a_timeout(tmp_path: Path) -> N
 @pytest.mark.usefixtures("emulation")
 def test_the_example_is_answered_every_way_in_one_table(tmp_path: Path) -> None:
     scenario = load(EXAMPLE).replace({"duration": "6 s", "warmup": "1 s", "replicates": 2})
-    comparison = every_way.compare(
+    comparison = each_method.compare(
         scenario,
         tmp_path / "compared",
         asked=("predict", "simulate", "emulate"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ackclock import Scenario, simulate
-from ackclock.ways import emulate
+from ackclock.run.emulation import emulate
 
 from . import short
 

@@ -9,7 +9,8 @@ import pytest
 from ackclock import Result, Scenario, emulate, plot, simulate
 from ackclock.metrics import METRICS, interval, summarise
 from ackclock.report import page
-from ackclock.summary import averaging, fidelity_rows, flow_cells, flow_rows, hop_rows
+from ackclock.report.run_tables import fidelity_rows, flow_cells, flow_rows, hop_rows
+from ackclock.table import averaging
 
 from .pretended import LATE, Pretended
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ackclock import simulate
-from ackclock.experiments.abr.efficiency import as_published, efficiencies, gain
-from ackclock.experiments.abr.loop import (
+from ackclock_reproductions.abr.efficiency import as_published, efficiencies, gain
+from ackclock_reproductions.abr.loop import (
     BOTTLENECK,
     COARSE,
     CUBIC_TODAY,
@@ -19,8 +19,8 @@ from ackclock.experiments.abr.loop import (
     effcap_of,
     round_trip_of_measurements,
 )
-from ackclock.experiments.abr.paper import CELLS
-from ackclock.experiments.replicates import of_replicates
+from ackclock_reproductions.abr.paper import CELLS
+from ackclock_reproductions.replicates import of_replicates
 
 POINTS = (Point(0.4, 100.0), Point(4.0, 200.0))
 

@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ackclock import Result, simulate, ways
-from ackclock.experiments import Kind, Run, measured
-from ackclock.experiments.abr import on_linux
-from ackclock.experiments.abr.loop import BOTTLENECK, INSTCAP, NONE
-from ackclock.experiments.abr.on_linux import CASES, CUBIC, ENGINE, ENGINE_OF_1998, IMITATED, LINUX, RENO, Case, named
-from ackclock.reproduction import prepare, reproduce
+from ackclock import Result, simulate
+from ackclock.capture import measurement
+from ackclock.reproduction import Kind, Run, measured
+from ackclock.reproduction.runner import prepare, reproduce
+from ackclock_reproductions.abr import on_linux
+from ackclock_reproductions.abr.loop import BOTTLENECK, INSTCAP, NONE
+from ackclock_reproductions.abr.on_linux import CASES, CUBIC, ENGINE, ENGINE_OF_1998, IMITATED, LINUX, RENO, Case, named
 
 PSIS = (on_linux.CAPTURED, 100.0)
 
@@ -59,7 +60,7 @@ def ran(folder: Path, seed: int, **changes: object) -> Mapping[str, Result]:
         results[name] = simulate(scenario, pcap=place)
         if place is not None:
             results[name].save(folder / "run", place)
-            results[measured(name)] = ways.measure(folder / "run", folder / "measured")
+            results[measured(name)] = measurement.measure(folder / "run", folder / "measured")
     return results
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from ackclock import experiment_runs, plot
-from ackclock.experiments import (
-    EXPERIMENTS,
+from ackclock import plot
+from ackclock.metrics import Interval
+from ackclock.reproduction import (
     Band,
     Cell,
     Claim,
@@ -23,18 +23,15 @@ from ackclock.experiments import (
     Outcome,
     Table,
     Verdict,
-    adaptive_buffers,
     analytic,
-    bursts_at_a_router,
     chosen,
+    experiments,
     plain,
-    psi_map,
-    rate_control,
-    tfrcp,
-    which_formula,
-)  # fmt: skip
-from ackclock.metrics import Interval
-from ackclock.summary import json_text
+    runs,
+)
+from ackclock.table import json_text
+from ackclock_reproductions import tfrcp
+from ackclock_reproductions.own import adaptive_buffers, bursts_at_a_router, psi_map, rate_control, which_formula
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -212,7 +209,7 @@ F_TEXT = [
     ("tfrcp-readings", ("b = 1, 5 ms, 4 × BDP",), {"K = 60, N = 50": "3.3", "M = 2 s, N = 50": "3.1"}),
 ]
 
-every_record = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
+every_record = pytest.mark.parametrize("experiment", experiments(), ids=lambda one: one.name)
 
 
 class Concluded:
@@ -220,7 +217,7 @@ class Concluded:
 
     def __init__(self, experiment: Experiment, folder: Path) -> None:
         self.experiment = experiment
-        results = experiment_runs.results(experiment.runs(), folder, lambda _share: None)
+        results = runs.results(experiment.runs(), folder, lambda _share: None)
         self.outcome: Outcome = experiment.conclude(results)
 
     @cached_property
@@ -235,7 +232,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(
-    scope="module", params=[one for one in EXPERIMENTS if one.name not in EMULATED], ids=lambda one: one.name
+    scope="module", params=[one for one in experiments() if one.name not in EMULATED], ids=lambda one: one.name
 )
 def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
     """Each experiment, for all its tests in a row: to draw it all that it has run is kept, which is much."""
@@ -243,8 +240,8 @@ def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
 
 
 def test_every_table_and_figure_is_there_once() -> None:
-    assert [one.name for one in EXPERIMENTS] == list(dict.fromkeys(one.name for one in EXPERIMENTS))
-    assert {one.name for one in EXPERIMENTS} == set(VERDICTS) | EMULATED
+    assert [one.name for one in experiments()] == list(dict.fromkeys(one.name for one in experiments()))
+    assert {one.name for one in experiments()} == set(VERDICTS) | EMULATED
 
 
 def test_the_gallery_page_says_what_we_say() -> None:
@@ -374,7 +371,7 @@ def test_the_guide_to_buffers_shows_this_figure_and_these_numbers(concluded: Con
         assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
 
 
-@pytest.mark.parametrize("concluded", rate_control.EXPERIMENTS, indirect=True, ids=lambda one: one.name)
+@pytest.mark.parametrize("concluded", rate_control.experiments(), indirect=True, ids=lambda one: one.name)
 def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(concluded: Concluded) -> None:
     name, rows = RATES[concluded.experiment.shows]
     if name:
@@ -386,7 +383,7 @@ def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(conclud
 
 @pytest.mark.parametrize(
     "concluded",
-    [one for one in tfrcp.EXPERIMENTS if one.name in F_TABLE.keys() | {name for name, *_ in F_TEXT}],
+    [one for one in tfrcp.experiments() if one.name in F_TABLE.keys() | {name for name, *_ in F_TEXT}],
     indirect=True,
     ids=lambda one: one.name,
 )
@@ -424,7 +421,7 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
 
 
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
-    names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], EXPERIMENTS)]
+    names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], experiments())]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
     groups = [
         "markov",
@@ -441,7 +438,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "feedback",
         "rates",
     ]
-    assert len(chosen(groups, EXPERIMENTS)) == len(EXPERIMENTS)
+    assert len(chosen(groups, experiments())) == len(experiments())
 
 
 @pytest.mark.parametrize(
@@ -450,7 +447,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
 )
 def test_a_wrong_name_gets_the_nearest(name: str, near: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f'"{name}" is no experiment')) as refused:
-        chosen([name], EXPERIMENTS)
+        chosen([name], experiments())
     assert near in str(refused.value)
     assert "\n" not in str(refused.value)
 

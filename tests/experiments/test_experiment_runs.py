@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Answer
 
-from ackclock import LackingError, Result, Scenario, address, experiment_runs, experiments, plot, reproduction, ways
+from ackclock import LackingError, Result, Scenario, plot
+from ackclock.capture import measurement
 from ackclock.cli import cli
-from ackclock.experiments import Claim, Experiment, Kind, Origin, Outcome, Run, Verdict, measured
+from ackclock.reproduction import Claim, Experiment, Kind, Origin, Outcome, Run, Verdict, measured, runner, runs
+from ackclock.run import address, emulation, simulation
 
 LACKING = "user namespaces are forbidden; become root"
 LATE = "not trusted: the emulator was away for 53 ms (at most 20 ms)."
@@ -97,9 +99,9 @@ class Machine:
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
     monkeypatch.chdir(tmp_path)
     made = Machine()
-    made.computed = staticmethod(ways.simulate)  # type: ignore[attr-defined]
-    for name in ("emulate", "measure", "simulate"):
-        monkeypatch.setattr(ways, name, getattr(made, name))
+    made.computed = staticmethod(simulation.simulate)  # type: ignore[attr-defined]
+    for module, name in ((emulation, "emulate"), (measurement, "measure"), (simulation, "simulate")):
+        monkeypatch.setattr(module, name, getattr(made, name))
     return made
 
 
@@ -135,7 +137,7 @@ def emulated(leaky_pipe: Scenario, machine: Machine, monkeypatch: pytest.MonkeyP
     """An experiment whose run is emulated and measured, the only one of the catalogue."""
     del machine
     toy = Toy(leaky_pipe, "emulate", is_measured=True)
-    monkeypatch.setattr(experiments, "EXPERIMENTS", (toy.record,))
+    monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: (toy.record,))
     return toy
 
 
@@ -144,7 +146,7 @@ def ackclock(*arguments: str) -> Answer:
 
 
 def reproduced(toy: Toy) -> dict[str, Any]:
-    return reproduction.reproduce(toy.record, Path.cwd())
+    return runner.reproduce(toy.record, Path.cwd())
 
 
 def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(emulated: Toy, machine: Machine) -> None:
@@ -176,7 +178,7 @@ def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     reproduced(emulated)
     assert machine.done == ["emulate", "measure", "measure"]
     for change in (("platform.release", "6.1"), ("version", "9.9")):
-        monkeypatch.setattr(f"ackclock.address.{change[0]}", lambda change=change: change[1])
+        monkeypatch.setattr(f"ackclock.run.address.{change[0]}", lambda change=change: change[1])
         reproduced(emulated)
     assert machine.done[3:] == ["emulate", "measure"] * 2
     emulated.run = Run(emulated.run.scenario.replace({"seed": 2}), "emulate", measured=True)
@@ -287,14 +289,14 @@ def test_captures_of_an_emulation_stay_and_those_of_a_simulation_do_not(
 ) -> None:
     reproduced(emulated)
     assert len(list(Path().glob("runs/*/pcap/*.pcap"))) == 1
-    reproduction.prepare(Path("gallery"))
+    runner.prepare(Path("gallery"))
     simulated = Toy(leaky_pipe, "simulate", is_measured=True)
-    reproduction.reproduce(simulated.record, Path("gallery"))
+    runner.reproduce(simulated.record, Path("gallery"))
     assert machine.done[2:] == ["simulate", "measure"]
     assert list(Path("gallery").glob("runs/*/pcap")) == []
     assert [name.name for name in Path("gallery/runs").iterdir() if len(name.name) != 32] == []
     # What is there is ours, the emulation's record and captures too.
-    reproduction.prepare(Path("gallery"))
+    runner.prepare(Path("gallery"))
 
 
 def test_captures_that_were_given_up_are_made_again_if_they_are_needed(
@@ -315,7 +317,7 @@ def test_captures_that_were_given_up_are_made_again_if_they_are_needed(
 
 def test_progress_grows_to_the_end(emulated: Toy) -> None:
     shares: list[float] = []
-    experiment_runs.results({"x": emulated.run, "y": emulated.run}, Path("runs"), shares.append)
+    runs.results({"x": emulated.run, "y": emulated.run}, Path("runs"), shares.append)
     assert shares == sorted(shares)
     assert shares[0] > 0
     assert shares[-1] <= 1

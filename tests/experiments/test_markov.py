@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ackclock.experiments.markov import (
+from ackclock.models import floyd_fall, pftk
+from ackclock_reproductions.markov import (
     any_round_trip,
     mean_throughput,
     sweep,
@@ -18,8 +19,7 @@ from ackclock.experiments.markov import (
     validation,
     window_moments,
     windows,
-)  # fmt: skip
-from ackclock.models import floyd_fall, pftk
+)
 
 
 @given(st.floats(1e-6, 0.15))

@@ -3,10 +3,10 @@
 import pytest
 
 from ackclock import simulate
-from ackclock.experiments.rate_control import figures_2_4
-from ackclock.experiments.rate_control.responses import EDGES_S, FROM_S, SCALE_S, rates
-from ackclock.experiments.rate_control.senders import RENO, SENDERS, Sender, flow, hops
-from ackclock.experiments.scenarios import scenario
+from ackclock_reproductions.own.rate_control import figures_2_4
+from ackclock_reproductions.own.rate_control.responses import EDGES_S, FROM_S, SCALE_S, rates
+from ackclock_reproductions.own.rate_control.senders import RENO, SENDERS, Sender, flow, hops
+from ackclock_reproductions.scenarios import scenario
 
 
 @pytest.mark.parametrize("sender", SENDERS, ids=lambda one: one.label)

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Answer
 
-from ackclock import Result, Scenario, address, experiments, plot, reproduction, ways
+from ackclock import Result, Scenario, plot
 from ackclock.cli import cli
-from ackclock.experiments import (
+from ackclock.reproduction import (
     Cell,
     Claim,
     Comparison,
@@ -22,7 +22,9 @@ from ackclock.experiments import (
     Setting,
     Verdict,
     analytic,
-)  # fmt: skip
+    runner,
+)
+from ackclock.run import address, simulation
 
 
 def ackclock(*arguments: object) -> Answer:
@@ -74,7 +76,7 @@ def computed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Count
     monkeypatch.chdir(tmp_path)
     counted = {name: Counted() for name in ("toy-table-1", "toy-figure-2.1")}
     catalogue = tuple(experiment(name, compute) for name, compute in counted.items())
-    monkeypatch.setattr(experiments, "EXPERIMENTS", catalogue)
+    monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: catalogue)
     return counted
 
 
@@ -146,7 +148,7 @@ def test_a_drawing_that_fails_leaves_nothing(computed: dict[str, Counted], monke
 
     monkeypatch.setattr(computed["toy-table-1"], "draw", fail)
     with pytest.raises(RuntimeError, match="no ink"):
-        reproduction.reproduce(experiments.EXPERIMENTS[0], Path.cwd())
+        runner.reproduce(experiment("toy-table-1", computed["toy-table-1"]), Path.cwd())
     assert list(Path().iterdir()) == []
 
 
@@ -262,8 +264,8 @@ def simulated(leaky_pipe: Scenario, monkeypatch: pytest.MonkeyPatch) -> tuple[Si
         run.append(scenario)
         return simulate(scenario, **options)
 
-    simulate = ways.simulate
-    monkeypatch.setattr(ways, "simulate", counting)
+    simulate = simulation.simulate
+    monkeypatch.setattr(simulation, "simulate", counting)
     short = leaky_pipe.replace({"duration": "2 s", "replicates": 2})
     return Simulated(short), run
 
@@ -274,26 +276,26 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     made, run = simulated
     one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
     shares: list[float] = []
-    reproduction.reproduce(one, tmp_path, shares.append)
+    runner.reproduce(one, tmp_path, shares.append)
     assert shares == sorted(shares)
     # The outcome is computed anew when code changes, and so for another experiment; the run is not.
     monkeypatch.setattr(address, "package", lambda: "another")
-    reproduction.reproduce(one, tmp_path)
-    reproduction.reproduce(replace(one, name="toy-figure-4"), tmp_path)
+    runner.reproduce(one, tmp_path)
+    runner.reproduce(replace(one, name="toy-figure-4"), tmp_path)
     assert len(run) == 1
     assert len(made.seen) == 3
     assert made.seen[0].tables["flows"].equals(made.seen[2].tables["flows"])
     assert made.seen[0].run == made.seen[2].run
     # Another seed is another run.
     made.scenario = made.scenario.replace({"seed": 2})
-    reproduction.reproduce(one, tmp_path)
+    runner.reproduce(one, tmp_path)
     assert len(run) == 2
     assert len(list((tmp_path / "runs").iterdir())) == 2
     # A result that cannot be read is none.
     for run_json in tmp_path.glob("runs/*/run.json"):
         run_json.write_text("{", encoding="utf-8")
     monkeypatch.setattr(address, "package", lambda: "a third")
-    reproduction.reproduce(one, tmp_path)
+    runner.reproduce(one, tmp_path)
     assert len(run) == 3
 
 
@@ -304,7 +306,7 @@ def test_a_quick_look_has_fewer_replicates_and_a_folder_of_its_own(
     made.scenario = made.scenario.replace({"replicates": 3})
     monkeypatch.chdir(tmp_path)
     one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
-    monkeypatch.setattr(experiments, "EXPERIMENTS", (one,))
+    monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: (one,))
     full = ackclock("reproduce", "toy")
     quick = ackclock("reproduce", "toy", "--quick")
     assert (full.exit_code, quick.exit_code) == (0, 0)
@@ -332,11 +334,8 @@ def test_a_quick_look_expects_nothing_of_the_numbers(
     made.scenario = made.scenario.replace({"replicates": 3})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Simulated, "conclude", lambda _self, _results: Counted(9.0)())
-    monkeypatch.setattr(
-        experiments,
-        "EXPERIMENTS",
-        (experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude),),
-    )
+    toy = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
+    monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: (toy,))
     answer = ackclock("reproduce", "toy", "--quick")
     assert answer.exit_code == 0
     assert "not as documented: Rates: 0.1: rate, segments/s is 9, not 7.21" in answer.stdout
@@ -365,16 +364,16 @@ def test_an_interrupted_simulation_is_not_kept(
         whole = simulate(scenario, **options)
         return Result(whole.run | {"partial": True}, whole.tables)
 
-    simulate = ways.simulate
-    monkeypatch.setattr(ways, "simulate", interrupted)
+    simulate = simulation.simulate
+    monkeypatch.setattr(simulation, "simulate", interrupted)
     one = experiment("toy-figure-3", None, runs=made.runs, conclude=made.conclude)
-    assert reproduction.reproduce_all([one], tmp_path) == []
+    assert runner.reproduce_all([one], tmp_path) == []
     assert made.seen == []
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
     # What there is of it says that it is partial, and is made again.
     assert [Result.load(path).partial for path in (tmp_path / "runs").iterdir()] == [True]
-    monkeypatch.setattr(ways, "simulate", simulate)
-    assert len(reproduction.reproduce_all([one], tmp_path)) == 1
+    monkeypatch.setattr(simulation, "simulate", simulate)
+    assert len(runner.reproduce_all([one], tmp_path)) == 1
     assert [Result.load(path).partial for path in (tmp_path / "runs").iterdir()] == [False]
 
 

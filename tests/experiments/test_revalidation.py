@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ackclock import Result, plot, quantity, reproduction, simulate
-from ackclock.experiments import Experiment, Kind, Outcome, Run
-from ackclock.experiments.markov import causes, emulator, estimators, revalidation, set_rows, validation
-from ackclock.experiments.markov.set_rows import PUBLISHED, Rows
+from ackclock import Result, plot, simulate, units
+from ackclock.reproduction import Experiment, Kind, Outcome, Run, runner
+from ackclock_reproductions.markov import causes, emulator, estimators, revalidation, set_rows, validation
+from ackclock_reproductions.markov.set_rows import PUBLISHED, Rows
 
 SLOW, FAST = validation.SETS[0], validation.SETS[-1]
 
@@ -46,7 +46,7 @@ def test_every_connection_has_channels_of_its_own_both_ways() -> None:
             assert hop["delay"] == "200 ms"
             assert hop["queue"]["limit"] == ("3 packets" if reading is emulator.AS_PRINTED else "67 packets")
             [error] = hop["impairments"]
-            assert (quantity.share(error["probability"]), error["applies"]) == (pytest.approx(of.worked), "all")
+            assert (units.share(error["probability"]), error["applies"]) == (pytest.approx(of.worked), "all")
 
 
 def test_who_runs_beside_a_connection_changes_nothing() -> None:
@@ -248,17 +248,17 @@ def check_physics(record: dict[str, Any]) -> None:
 
 
 def test_a_short_simulation_end_to_end(tmp_path: Path) -> None:
-    reproduction.prepare(tmp_path)
-    record = reproduction.reproduce(short("simulate", 60), tmp_path)
+    runner.prepare(tmp_path)
+    record = runner.reproduce(short("simulate", 60), tmp_path)
     assert "guessed" in record["verdict"]["text"]
     check_physics(record)
-    assert reproduction.write_gallery([revalidation.EMULATED], tmp_path).exists()
+    assert runner.write_gallery([revalidation.EMULATED], tmp_path).exists()
 
 
 @pytest.mark.usefixtures("emulation")
 def test_a_short_emulation_end_to_end(tmp_path: Path) -> None:
-    reproduction.prepare(tmp_path)
-    record = reproduction.reproduce(short("emulate", 20), tmp_path)
+    runner.prepare(tmp_path)
+    record = runner.reproduce(short("emulate", 20), tmp_path)
     if record["verdict"]["kind"] == Kind.UNTRUSTED:
         pytest.skip(f"this machine is too busy: {record['verdict']['reason']}")
     assert "the Reno of Linux" in record["verdict"]["text"]

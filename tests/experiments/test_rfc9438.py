@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ackclock.experiments import rfc9438
+from ackclock_reproductions import rfc9438
 
 loss = st.floats(1e-9, 0.5)
 columns = pytest.mark.parametrize("column", rfc9438.COLUMNS, ids=lambda one: one.label)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from ackclock import metrics, simulate
-from ackclock.experiments.outcome import Band
-from ackclock.experiments.tfrcp import causes, figure_4, figure_6, figures_5, friendliness, readings
-from ackclock.experiments.tfrcp.friendliness import FRIENDLINESS, by_load
-from ackclock.experiments.tfrcp.path import BOTTLENECK, CENTRAL, Path, guesses
-from ackclock.experiments.tfrcp.senders import (
+from ackclock.reproduction.outcome import Band
+from ackclock.result import Result
+from ackclock_reproductions.tfrcp import causes, figure_4, figure_6, figures_5, friendliness, readings
+from ackclock_reproductions.tfrcp.friendliness import FRIENDLINESS, by_load
+from ackclock_reproductions.tfrcp.path import BOTTLENECK, CENTRAL, Path, guesses
+from ackclock_reproductions.tfrcp.senders import (
     CUBIC,
     FEW_LOADS,
     OTHER,
@@ -25,7 +26,6 @@ from ackclock.experiments.tfrcp.senders import (
     s3,
     settings,
 )
-from ackclock.result import Result
 
 
 def short(sender: Sender, path: Path = CENTRAL, loads: tuple[int, ...] = (4, 10)) -> Result:

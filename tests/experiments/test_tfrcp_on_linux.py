@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 
 from ackclock import Result, simulate
-from ackclock.experiments import Kind, Outcome, Run
-from ackclock.experiments.emulated import ENGINE, LINUX
-from ackclock.experiments.tfrcp import on_linux
-from ackclock.experiments.tfrcp.friendliness import CLOSENESS, FRIENDLINESS
-from ackclock.experiments.tfrcp.on_linux import MODELLED, PAIRS, PATHS, REPLICATES, named
-from ackclock.experiments.tfrcp.path import Path as NetworkPath
-from ackclock.experiments.tfrcp.senders import OTHER, TCP
-from ackclock.reproduction import prepare, reproduce
+from ackclock.reproduction import Kind, Outcome, Run
+from ackclock.reproduction.runner import prepare, reproduce
+from ackclock_reproductions.emulated import ENGINE, LINUX
+from ackclock_reproductions.tfrcp import on_linux
+from ackclock_reproductions.tfrcp.friendliness import CLOSENESS, FRIENDLINESS
+from ackclock_reproductions.tfrcp.on_linux import MODELLED, PAIRS, PATHS, REPLICATES, named
+from ackclock_reproductions.tfrcp.path import Path as NetworkPath
+from ackclock_reproductions.tfrcp.senders import OTHER, TCP
 
 #: One where the buffer decides, one where random loss does.
 FEW = (PATHS[0], PATHS[-1])

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Result, ways
-from ackclock.experiments import Kind, measured
-from ackclock.experiments.westwood import on_linux
-from ackclock.reproduction import prepare, reproduce
+from ackclock import Result
+from ackclock.capture import measurement
+from ackclock.reproduction import Kind, measured
+from ackclock.reproduction.runner import prepare, reproduce
+from ackclock.run import simulation
+from ackclock_reproductions.westwood import on_linux
 
 
 def ran(folder: Path, **changes: object) -> dict[str, Result]:
@@ -21,9 +23,11 @@ def ran(folder: Path, **changes: object) -> dict[str, Result]:
     }.items():
         captures = folder / f"{name}.pcap"
         captures.mkdir()
-        results[name] = ways.simulate(scenario, pcap=captures)
+        results[name] = simulation.simulate(scenario, pcap=captures)
         results[name].save(folder / name, captures)
-        results[measured(name)] = ways.measure(folder / name, folder / f"{name}, measured", estimators=run.estimators)
+        results[measured(name)] = measurement.measure(
+            folder / name, folder / f"{name}, measured", estimators=run.estimators
+        )
     return results
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ackclock import simulate
-from ackclock.experiments.replicates import quotient
-from ackclock.experiments.westwood import figure_7, figures_13_15, over_time
-from ackclock.experiments.westwood.paths import one_bottleneck, pipe_packets, several_hops, two_way, wired_wireless
-from ackclock.experiments.westwood.senders import BE, NEWRENO, scenario, settings, tcp, udp
 from ackclock.metrics import metric, summarise
+from ackclock_reproductions.replicates import quotient
+from ackclock_reproductions.westwood import figure_7, figures_13_15, over_time
+from ackclock_reproductions.westwood.paths import one_bottleneck, pipe_packets, several_hops, two_way, wired_wireless
+from ackclock_reproductions.westwood.senders import BE, NEWRENO, scenario, settings, tcp, udp
 
 
 @pytest.mark.parametrize(("rate_mbit_per_s", "packets"), [(5, 42), (10, 84), (11, 92), (45, 378)])

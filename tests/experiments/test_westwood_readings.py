@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from ackclock import Result, rate_estimates, simulate
-from ackclock.experiments.outcome import Band
-from ackclock.experiments.replicates import of_replicates, quotient
-from ackclock.experiments.westwood import figure_18, figure_21, readings
-from ackclock.experiments.westwood.checks import CHECKS, LATE, Check, Sent
-from ackclock.experiments.westwood.over_parameter import JITTER_S
-from ackclock.experiments.westwood.paths import one_bottleneck, wired_wireless
-from ackclock.experiments.westwood.reading import AS_PRINTED, Reading
-from ackclock.experiments.westwood.senders import ABSE_LITERAL, RFC_2582
 from ackclock.metrics import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S
+from ackclock.reproduction.outcome import Band
+from ackclock_reproductions.replicates import of_replicates, quotient
+from ackclock_reproductions.westwood import figure_18, figure_21, readings
+from ackclock_reproductions.westwood.checks import CHECKS, LATE, Check, Sent
+from ackclock_reproductions.westwood.over_parameter import JITTER_S
+from ackclock_reproductions.westwood.paths import one_bottleneck, wired_wireless
+from ackclock_reproductions.westwood.reading import AS_PRINTED, Reading
+from ackclock_reproductions.westwood.senders import ABSE_LITERAL, RFC_2582
 
 SENDERS = 10
 PATH = one_bottleneck(45, 400)

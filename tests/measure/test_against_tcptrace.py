@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario, measure, simulate
-from ackclock.measured import largest
+from ackclock.capture.connections import largest
+
+pytestmark = pytest.mark.peer
 
 # Its name for what our table `connections` has in a column.
 COUNTS = {

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import pytest
 
 from ackclock import Scenario, measure, simulate
-from ackclock.measured import largest
+from ackclock.capture.connections import largest
 
 from .test_against_tcptrace import round_trips
+
+pytestmark = pytest.mark.peer
 
 FIELDS = (
     "tcp.srcport", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.ack_rtt",

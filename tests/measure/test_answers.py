@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import measure, quantity
-from ackclock.answers import LIMITS
-from ackclock.measured import connection_cells, connection_rows
+from ackclock import measure, units
+from ackclock.capture.connections import connection_cells, connection_rows
+from ackclock.capture.limiting_factor import LIMITS
 
 from .pretended import Pretended, connection, stretch
 
@@ -96,6 +96,6 @@ def test_cells_say_what_is_not_known(pretended: Pretended, tmp_path: Path) -> No
     ],
 )  # fmt: skip
 def test_amounts_have_three_digits(amount: float, base: str, written: str) -> None:
-    assert quantity.shown(amount, base) == written
+    assert units.shown(amount, base) == written
     if base != "bytes" and amount < 1000:
-        assert quantity.parse(written).amount == pytest.approx(amount, rel=0.005)
+        assert units.parse(written).amount == pytest.approx(amount, rel=0.005)

@@ -7,10 +7,11 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import CaptureError, Result, growing, measure
+from ackclock import CaptureError, Result, measure
+from ackclock.capture.connections import apart, largest
+from ackclock.capture.estimates import KEYS
 from ackclock.cli import cli
-from ackclock.estimates import KEYS
-from ackclock.measured import apart, largest
+from ackclock.result import writer
 
 from .pretended import Pretended, connection, flow, rtt_law, samples, stretch
 
@@ -176,7 +177,7 @@ def test_killed_midway_the_folder_says_so(pretended: Pretended) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_a_table_that_comes_in_many_pieces(pretended: Pretended, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "_ROWS", 7)
+    monkeypatch.setattr(writer, "_ROWS", 7)
     pretended.rows["samples"] = samples(101)
     result = measure("web.pcap", "m")
     assert result.tables["samples"]["time_s"].to_pylist() == [pytest.approx(number / 10) for number in range(101)]

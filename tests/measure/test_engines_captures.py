@@ -15,11 +15,12 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ackclock import CaptureError, Result, Scenario, load, measure, models, plot, simulate, summary
+from ackclock import CaptureError, Result, Scenario, load, measure, models, plot, simulate
+from ackclock.capture.connections import connection_rows as summary_rows
+from ackclock.capture.connections import largest
 from ackclock.cli import cli
-from ackclock.measured import connection_rows as summary_rows
-from ackclock.measured import largest
 from ackclock.metrics import metric, summarise
+from ackclock.report import run_tables
 
 ROOT = Path(__file__).parents[2]
 KEYS = ("point", "replicate", "flow", "instance")
@@ -110,7 +111,7 @@ def test_estimates_against_the_truth(pipe: Scenario, measured: Callable[..., tup
 def test_the_chain_takes_the_whole_law(pipe: Scenario, measured: Callable[..., tuple[Result, Result]]) -> None:
     _, found = measured(pipe)
     assert found.tables["rtt_law"].num_rows > 5
-    [row] = [row for row in summary.prediction_rows(found) if row["model"] == "aimd_chain"]
+    [row] = [row for row in run_tables.prediction_rows(found) if row["model"] == "aimd_chain"]
     inputs = {name: math.inf if value == "unlimited" else value for name, value in row["inputs"].items()}
     of_the_mean = models.model("aimd_chain").answer(**inputs)
     # Over a long time a rate is windows over the mean round trip; one moment's rate is spread by both.
@@ -245,13 +246,14 @@ def test_a_folder_without_captures(pipe: Scenario, tmp_path: Path) -> None:
 def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
     """The file comes through a pipe that is not closed before the reader has gone."""
     script = (
-        "import json, os, signal, sys, threading; from ackclock.cli import main; from ackclock import ways\n"
-        "measure = ways.measure\n"
+        "import json, os, signal, sys, threading; from ackclock.cli import main\n"
+        "from ackclock.capture import measurement\n"
+        "measure = measurement.measure\n"
         "def interrupted(*arguments, progress, **options):\n"
         "    def tell(now):\n"
         "        if now['packets']: os.kill(os.getpid(), signal.SIGINT)\n"
         "    return measure(*arguments, progress=tell, **options)\n"
-        "ways.measure = interrupted; main()"
+        "measurement.measure = interrupted; main()"
     )
     command = [sys.executable, "-c", script, "measure", "-", "-o", "m"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ackclock import Result, estimates, measure
+from ackclock import Result, measure
+from ackclock.capture import estimates
 from ackclock.metrics.bootstrap import FEWEST_BLOCKS, middle, resampled_sums
 
 from .pretended import Pretended, connection, flow, samples

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Scenario, captures, emulate, measure, simulate
-from ackclock.measured import largest
+from ackclock import Scenario, emulate, measure, simulate
+from ackclock.capture import sources
+from ackclock.capture.connections import largest
 
 
 @pytest.mark.parametrize(
@@ -18,9 +19,9 @@ from ackclock.measured import largest
     ],
 )  # fmt: skip
 def test_a_file_is_called_by_its_name(name: str, called: str) -> None:
-    found = captures.find(Path("somewhere") / name)
+    found = sources.find(Path("somewhere") / name)
     assert (found.name, found.run) == (called, None)
-    assert found.captures == (captures.Capture((f"somewhere/{name}",), 0, 0),)
+    assert found.captures == (sources.Capture((f"somewhere/{name}",), 0, 0),)
 
 
 def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_path: Path) -> None:
@@ -28,7 +29,7 @@ def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_p
     scenario = leaky_pipe.replace({"duration": "2 s", "replicates": 2})
     simulate(scenario, pcap=tmp_path / "pcap").save(tmp_path / "run", tmp_path / "pcap")
     (tmp_path / "run" / "pcap" / "point-0-replicate-1-senders.pcap").unlink()
-    found = captures.find(tmp_path / "run")
+    found = sources.find(tmp_path / "run")
     keys = [(one.point, one.replicate) for one in found.captures]
     assert keys == [(point, replicate) for point in range(6) for replicate in range(2) if (point, replicate) != (0, 1)]
     assert all(file.endswith("-senders.pcap") for one in found.captures for file in one.files)

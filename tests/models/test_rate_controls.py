@@ -7,7 +7,7 @@ import pytest
 from ackclock import Scenario, models, predict, simulate
 from ackclock.metrics import metric, summarise
 from ackclock.models import pftk, square_root, tfrc
-from ackclock.summary import flow_rows
+from ackclock.report.run_tables import flow_rows
 
 UDP = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes", "feedback_size": "40 bytes"}
 

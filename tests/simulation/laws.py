@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ackclock import Result, quantity
+from ackclock import Result, units
 
 from .rows import column, keys
 
@@ -62,7 +62,7 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         if limit.endswith(("packets", "packet")):
             assert rows["backlog_packets"].max() <= float(limit.split()[0]), "no queue exceeds its limit"
         if hop["link"]["kind"] == "constant":
-            rate = quantity.bit_per_s(hop["link"]["rate"])
+            rate = units.bit_per_s(hop["link"]["rate"])
             assert (rows["rate_bit_per_s"] == rate).all()
             assert rows["capacity_bytes"] == pytest.approx(rate / 8 * rows["time_s"], rel=1e-9)
             # The end of a service is rounded down to the nanosecond.
@@ -80,7 +80,7 @@ def _flows(result: Result, point: int, replicate: int) -> None:
         assert column(result, "flows", "dropped_packets", **at).sum() == dropped, "each drop is reported once"
     for flow in described["flows"]:
         rows = {name: column(result, "flows", name, **at, flow=flow["name"]) for name in _FLOW}
-        mss = quantity.data_bytes(flow["transport"]["mss"])
+        mss = units.data_bytes(flow["transport"]["mss"])
         assert "arrivals" in flow or len(rows["delivered_bytes"]) == flow["count"]
         assert (rows["delivered_bytes"] <= rows["sent_packets"] * mss).all(), "only what was sent arrives"
         assert not (rows["retransmitted_packets"] > rows["sent_packets"]).any()
@@ -90,7 +90,7 @@ def _flows(result: Result, point: int, replicate: int) -> None:
         if flow["traffic"]["kind"] == "transfer":
             size = flow["traffic"]["size"]
             if isinstance(size, str):
-                whole = quantity.data_bytes(size)
+                whole = units.data_bytes(size)
                 assert (rows["delivered_bytes"] <= whole).all()
                 assert (np.isnan(rows["completion_time_s"]) == (rows["delivered_bytes"] < whole)).all()
 
@@ -103,7 +103,7 @@ _FLOW = (
 
 def _warm(described: dict) -> bool:
     """After a warm-up more may be handed over than arrives: what waited behind a hole."""
-    return quantity.seconds(described["warmup"]) > 0
+    return units.seconds(described["warmup"]) > 0
 
 
 def _last(result: Result, at: dict[str, int]) -> float:
@@ -113,7 +113,7 @@ def _last(result: Result, at: dict[str, int]) -> float:
 
 def _samples(result: Result, point: int, replicate: int) -> None:
     described = result.points[point]["scenario"]
-    mss = {flow["name"]: quantity.data_bytes(flow["transport"]["mss"]) for flow in described["flows"]}
+    mss = {flow["name"]: units.data_bytes(flow["transport"]["mss"]) for flow in described["flows"]}
     for flow, instance in keys(result, point, replicate)[:20]:
         at = {"point": point, "replicate": replicate, "flow": flow, "instance": instance}
         rows = {name: column(result, "samples", name, **at) for name in _SAMPLE}

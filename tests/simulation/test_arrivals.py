@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ackclock import Scenario, ScenarioError, hold_active, quantity, simulate
+from ackclock import Scenario, ScenarioError, hold_active, simulate, units
 from ackclock.metrics import by_replicate, interval, metric
 
 from . import laws
@@ -42,7 +42,7 @@ def test_whoever_arrives_draws_a_size_sends_it_and_is_gone() -> None:
     assert abs(sizes.mean() - 20_000) < 4 * 20_000 / np.sqrt(12 * sizes.size)
     # Nobody is there longer than its samples say, nor sooner.
     times = {name: column(result, "samples", name) for name in ("instance", "time_s")}
-    step = quantity.seconds(result.points[0]["scenario"]["sample_interval"])
+    step = units.seconds(result.points[0]["scenario"]["sample_interval"])
     for number in rows["instance"][over][:50]:
         own = times["time_s"][times["instance"] == number]
         start, end = rows["start_s"][number], rows["start_s"][number] + rows["completion_time_s"][number]
@@ -120,7 +120,7 @@ def test_thousands_of_arrivals_are_no_more_than_their_rows() -> None:
     result = simulate(scenario(hops, [arriving(0.01, "2 kB", kind="fixed")], "100 s"))
     assert column(result, "flows", "instance").size == 10_000
     assert np.isnan(column(result, "flows", "completion_time_s")).sum() < 20
-    interval_s = quantity.seconds(result.points[0]["scenario"]["sample_interval"])
+    interval_s = units.seconds(result.points[0]["scenario"]["sample_interval"])
     (active,) = values(result, "active", "short")
     samples = column(result, "samples", "time_s").size
     assert samples < active * 100 / interval_s + 3 * 10_000

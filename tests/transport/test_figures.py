@@ -15,8 +15,8 @@ from ackclock import Result, Scenario, plot, simulate
 from ackclock.cli import cli
 from ackclock.metrics import rate_variation, summarise
 from ackclock.metrics.tables import column
+from ackclock.registry import controls
 from ackclock.report import page
-from ackclock.ways import controls
 
 OPENED_S = 30.0
 SAMPLES = 121

@@ -37,8 +37,13 @@
 //!
 //! # Adding an element
 //!
-//! Each kind of element is a folder with one file per element and one list, its [`registry`]. Names on
-//! the command line, the schema, the reference and the contract tests derive from that list.
+//! Each kind of element is a folder with one file per element and one list, its [`registry`]; [`kinds`]
+//! is the list of these lists. Names on the command line, the schema, the reference and the contract
+//! tests derive from it. An element states facts about itself, and nobody else reads its parameters.
+
+// Test benches name the crate, so that unit tests and integration tests share their files.
+#[cfg(test)]
+extern crate self as ackclock_core;
 
 pub mod activity;
 pub mod arrivals;
@@ -51,6 +56,7 @@ pub mod histogram;
 pub mod hop;
 pub mod impairment;
 pub mod job;
+pub mod kinds;
 pub mod link;
 pub mod medium;
 pub mod network;

@@ -9,7 +9,7 @@ mod lists;
 mod pool;
 mod sack;
 
-pub use lists::{Backlog, Fifo, FifoList, Timeline};
+pub use lists::{Backlog, Fifo, FifoList, TimedFifo, Timeline};
 pub use pool::{Options, PacketPool};
 pub use sack::{SackBlock, SackBlocks};
 
@@ -207,6 +207,24 @@ mod tests {
             pool.remove(id);
         }
         assert!(fifo.pop_front(&mut pool).is_none() && pool.live() == 0);
+        assert_eq!(fifo.backlog(), Backlog::default());
+    }
+
+    #[test]
+    fn a_timed_fifo_gives_each_packet_its_arrival() {
+        let (mut pool, mut fifo) = (PacketPool::new(), TimedFifo::default());
+        let at = |n: u64| Time::from_nanos(1000 + n / 2); // two arrive at once
+        for n in 0..5 {
+            let id = pool.insert(packet(n));
+            fifo.push_back(at(n), id, &mut pool);
+        }
+        assert_eq!((fifo.backlog().packets, fifo.backlog().bytes), (5, Bytes(7500)));
+        for n in 0..5 {
+            assert_eq!(fifo.first_at(), at(n));
+            let (arrival, id) = fifo.pop_front(&mut pool).unwrap();
+            assert_eq!((arrival, pool[id].sequence), (at(n), n));
+        }
+        assert!(fifo.pop_front(&mut pool).is_none() && fifo.first_at().is_never());
         assert_eq!(fifo.backlog(), Backlog::default());
     }
 

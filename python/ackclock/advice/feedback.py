@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, isnan, log
 from pathlib import Path as FilePath
 
-from ackclock import quantity, traces
+from ackclock import traces, units
 from ackclock.advice import time_scale, trials
 from ackclock.advice.outcomes import Outcome, Outcomes, outcomes, packet_bytes
 from ackclock.advice.regions import Region, across, region
@@ -152,11 +152,11 @@ def _asked(
         raise InputError("sender", f'"{sender}" is unknown; write one of {", ".join(trials.SENDERS)}')
     if replicates < 1:
         raise InputError("replicates", f"{replicates} are none; give 1 or more")
-    rtt_s = _positive("rtt", rtt, "100 ms", quantity.seconds)
-    mss_bytes = round(_positive("mss", mss, "1448 bytes", quantity.data_bytes))
+    rtt_s = _positive("rtt", rtt, "100 ms", units.seconds)
+    mss_bytes = round(_positive("mss", mss, "1448 bytes", units.data_bytes))
     read = traces.read(trace, form)
     if 0 < read.length_s < _SHORTEST_ROUND_TRIPS * rtt_s:
-        problem = f"lasts {quantity.shown(read.length_s, 's')}, {read.length_s / rtt_s:.3g} round trips"
+        problem = f"lasts {units.shown(read.length_s, 's')}, {read.length_s / rtt_s:.3g} round trips"
         raise ScenarioError(f"{trace}: {problem}; give a trace of {_SHORTEST_ROUND_TRIPS} at least")
     if read.length_s == 0:
         raise ScenarioError(f"{trace}: its rate never changes, it has a single row; there is nothing to follow")
@@ -166,12 +166,12 @@ def _asked(
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
     least, most = _measurable(read)
     if measured > most:
-        takes = f"{time_scale.OPPORTUNITIES} opportunities take {quantity.shown(measured, 's')} on the mean"
+        takes = f"{time_scale.OPPORTUNITIES} opportunities take {units.shown(measured, 's')} on the mean"
         raise ScenarioError(f"{trace}: {takes}; give a trace of {_FEWEST_INTERVALS} times that at least")
     if period is not None:
         period_s = _fitting("period", period, "15 ms", read)
     elif measured < least:
-        over = quantity.shown(least, "s")
+        over = units.shown(least, "s")
         problem = f'"{rtt}" cuts {trace} into too many measurements; measure over {over} at least, with --period'
         raise InputError("rtt", problem)
     else:
@@ -189,19 +189,19 @@ def _measurable(trace: traces.CapacityTrace) -> tuple[float, float]:
 
 def _fitting(name: str, written: str, example: str, trace: traces.CapacityTrace) -> float:
     """Seconds over which it can be."""
-    asked = _positive(name, written, example, quantity.seconds)
+    asked = _positive(name, written, example, units.seconds)
     least, most = _measurable(trace)
     if not least <= asked <= most:
-        between = f"{quantity.shown(least, 's')} and {quantity.shown(most, 's')}"
+        between = f"{units.shown(least, 's')} and {units.shown(most, 's')}"
         raise InputError(name, f'"{written}" does not fit {trace.path}; give between {between}')
     return asked
 
 
-def _buffer(written: str) -> quantity.Quantity:
+def _buffer(written: str) -> units.Quantity:
     try:
-        read = quantity.parse(written)
+        read = units.parse(written)
     except ValueError:
-        read = quantity.parse(0)
+        read = units.parse(0)
     whole = read.base == "s" or read.amount == round(read.amount)
     if read.base not in ("packets", "bytes", "s") or read.amount <= 0 or not whole:
         raise InputError("buffer", f'"{written}" is no queue; write for example "100 packets", "150 kB" or "100 ms"')
@@ -228,7 +228,7 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
         interval_s = _fitting("interval", interval, "10 ms", trace)
     scale, coarser = (_looked_at(path, interval_s * times) for times in (1, _COARSER))
     if scale is None:
-        rate = quantity.shown(mean, "bit/s")
+        rate = units.shown(mean, "bit/s")
         raise ScenarioError(f"{trace.path}: its rate never changes, {rate} all the time; there is nothing to follow")
     warnings = []
     if scale.changes < _FEW_CHANGES:
@@ -236,7 +236,7 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
     if coarser is not None and coarser.sojourn_s.value > _SAME_SCALE * scale.sojourn_s.value:
         psi = coarser.sojourn_s.value / path.rtt_s
         warnings.append(
-            f"no single time scale: measured over {quantity.shown(coarser.interval_s, 's')} psi is {psi:.3g}; "
+            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is {psi:.3g}; "
             "trust what was run more than the region"
         )
     return scale, warnings

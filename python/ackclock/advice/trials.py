@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
 
-from ackclock.quantity import Quantity
 from ackclock.result import Result
+from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario
 from ackclock.traces import CapacityTrace
-from ackclock.ways import simulate
+from ackclock.units import Quantity
 
 #: Who sends: transports without their MSS.
 SENDERS: dict[str, dict[str, Any]] = {

@@ -8,7 +8,7 @@ import numpy as np
 from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice
 from ackclock.advice.outcomes import QUANTILE, Outcome
 from ackclock.advice.time_scale import Estimate
-from ackclock.quantity import bit_per_s, shown
+from ackclock.units import bit_per_s, shown
 
 _QUANTILE = f"{QUANTILE * 100:g} %"
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.comparison.column import Column
 from ackclock.comparison.predicted import Prediction, best
-from ackclock.control import control_of, is_controlled, rivals
 from ackclock.metrics import Metric, metric
 from ackclock.models import FlowPath, flow_paths
+from ackclock.result.flows import control_of, is_controlled, rivals
 
 __all__ = ["Observations", "Topic"]
 
@@ -152,7 +152,7 @@ class Observations:
         flow = flows[0] if len(flows) == 1 else None
         path = self._paths[point][flow["name"]] if flow is not None else None
         is_flow = name not in _OF_HOPS | _OF_ALL_FLOWS
-        return Topic(point, subject, is_flow, flow, path, quantity.seconds(scenario["duration"]))
+        return Topic(point, subject, is_flow, flow, path, units.seconds(scenario["duration"]))
 
     def _crossing(self, point: int, hop: str) -> list[Mapping[str, Any]]:
         """The flows whose data cross a hop."""

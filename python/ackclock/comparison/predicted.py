@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.metrics import Metric
 from ackclock.models import Model, model
 
@@ -68,4 +68,4 @@ def _said(row: Row, what: Metric, flow: Row) -> Prediction | None:
 
 
 def _mss_bytes(flow: Row) -> float:
-    return quantity.data_bytes(flow["transport"]["mss"])
+    return units.data_bytes(flow["transport"]["mss"])

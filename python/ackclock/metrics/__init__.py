@@ -12,15 +12,7 @@ from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import Series, series
-from ackclock.metrics.response import (
-    Outage,
-    Response,
-    outage,
-    outage_of,
-    recovery_rounds,
-    response,
-    response_to,
-)  # fmt: skip
+from ackclock.metrics.response import Outage, Response, outage, outage_of, recovery_rounds, response, response_to
 from ackclock.metrics.self_similarity import Hurst, arrivals_per_interval, hurst_variance_time, hurst_wavelet
 from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, closeness, rate_ratio
 from ackclock.metrics.smoothness import (
@@ -30,7 +22,7 @@ from ackclock.metrics.smoothness import (
     equivalence_ratio,
     rate_variation,
     shown_time_scales,
-)  # fmt: skip
+)
 from ackclock.result import Result
 
 __all__ = [

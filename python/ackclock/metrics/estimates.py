@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped, mean_of_known
 from ackclock.result import Result
@@ -72,7 +72,7 @@ def _per_flow(result: Result, of_instance: Callable[[Columns], float]) -> list[V
         # A capture's and a kernel's senders do not tell.
         flows = grouped(result.tables["flows"], ("point", "replicate", "flow"), ())
         return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
-    warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
+    warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
     found: dict[tuple[int, int, str], list[float]] = {}
     keys = ("point", "replicate", "flow", "instance")
     for (point, replicate, flow, _), rows in grouped(result.tables["samples"], keys, ("time_s", COLUMN)):

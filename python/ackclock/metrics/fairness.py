@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ackclock.control import UNCONTROLLED
 from ackclock.metrics.arrivals import arriving
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result import Result
+from ackclock.result.flows import UNCONTROLLED
 
 
 def jain(shares: ArrayLike) -> float:

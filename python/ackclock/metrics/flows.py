@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.metrics.arrivals import arriving, measured_s
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped, mean_of_known
@@ -69,7 +69,7 @@ def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Resu
         if name not in result.tables["samples"].column_names:  # of a version that had none
             flows = grouped(result.tables["flows"], _KEYS, ())
             return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
-        warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
+        warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
         return [
             Value(point, replicate, flow, combine(_after(rows, warmups[point])))
             for (point, replicate, flow), rows in grouped(result.tables["samples"], _KEYS, ("time_s", name))
@@ -109,7 +109,7 @@ def _over(part: NDArray[np.float64], whole: NDArray[np.float64]) -> float:
 
 def early(result: Result) -> list[Value]:
     """The share of what was sent again that was sent again in the first half of the run; unknown if nothing was."""
-    halves = [quantity.seconds(point["scenario"]["duration"]) / 2 for point in result.points]
+    halves = [units.seconds(point["scenario"]["duration"]) / 2 for point in result.points]
     counts: dict[tuple[int, int, str], list[float]] = {}
     keys, names = ("point", "replicate", "flow", "instance"), ("time_s", "retransmitted_packets")
     for (point, replicate, flow, _), rows in grouped(result.tables["samples"], keys, names):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.metrics.metric import Value
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.result import Result
@@ -19,7 +19,7 @@ def per_hop(names: tuple[str, ...], combine: Combine) -> Callable[[Result], list
     def values(result: Result) -> list[Value]:
         if "hops" not in result.tables:
             return []  # a capture sees no hop
-        warmups = [quantity.seconds(point["scenario"]["warmup"]) for point in result.points]
+        warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
         return [
             Value(point, replicate, hop, combine(rows, warmups[point]))
             for (point, replicate, hop), rows in grouped(

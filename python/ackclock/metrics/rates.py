@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.metrics.tables import column, grouped
 from ackclock.result import Result
 
@@ -110,12 +110,12 @@ def _bits(result: Result, point: int, flow: str, of: str) -> float:
     if scenario is None:
         return 8 * payload_bytes(result)
     [found] = [one for one in scenario["flows"] if one["name"] == flow]
-    return 8 * quantity.data_bytes(found["transport"]["mss"])
+    return 8 * units.data_bytes(found["transport"]["mss"])
 
 
 def payload_bytes(result: Result) -> float:
     """Of a session, how much data is in a packet."""
-    return quantity.data_bytes(result.run["options"]["--payload"])
+    return units.data_bytes(result.run["options"]["--payload"])
 
 
 def refuse_unknown(result: Result, *flows: str) -> None:
@@ -137,7 +137,7 @@ def measured_time(result: Result, point: int) -> tuple[float, float]:
         flows = result.rows("flows", point=point)
         start_s, end_s = pc.min(flows["start_s"]).as_py(), pc.max(flows["end_s"]).as_py()
         return (start_s, end_s) if flows.num_rows else (0.0, 0.0)
-    return quantity.seconds(scenario["warmup"]), quantity.seconds(scenario["duration"])
+    return units.seconds(scenario["warmup"]), units.seconds(scenario["duration"])
 
 
 def sample_interval(result: Result, point: int) -> float:

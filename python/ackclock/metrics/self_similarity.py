@@ -59,7 +59,7 @@ def arrivals_per_interval(result: Result, hop: str, point: int = 0, replicate: i
     Raises:
         ValueError: There is no such hop in that run.
     """
-    from ackclock import quantity
+    from ackclock import units
 
     rows = result.rows("hops", point=point, replicate=replicate, hop=hop)
     if rows.num_rows == 0:
@@ -67,9 +67,9 @@ def arrivals_per_interval(result: Result, hop: str, point: int = 0, replicate: i
     scenario = result.points[point]["scenario"]
     times = rows["time_s"].to_numpy()
     arrivals = rows["arrivals"].to_numpy()
-    warm = times >= quantity.seconds(scenario["warmup"])
+    warm = times >= units.seconds(scenario["warmup"])
     # The run may end within an interval, and the warm-up too.
-    whole = np.isclose(np.diff(times[warm]), quantity.seconds(scenario["sample_interval"]), rtol=1e-6)
+    whole = np.isclose(np.diff(times[warm]), units.seconds(scenario["sample_interval"]), rtol=1e-6)
     return np.asarray(np.diff(arrivals[warm])[whole], float)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.models.places import waiting_places
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _unclear(
         "contends with nothing but its ACKs": not data,
         "contends more than once on its way": contends > 1,
         "has packets that are not full": size is not None
-        and quantity.data_bytes(size) != quantity.data_bytes(flow["transport"]["mss"]),
+        and units.data_bytes(size) != units.data_bytes(flow["transport"]["mss"]),
         "is answered over the medium, but not by TCP": bool(acks) and flow["transport"]["kind"] != "tcp",
     }
     return next((f"{flow['name']} {reason}" for reason, holds in reasons.items() if holds), "")
@@ -224,12 +224,12 @@ def _contender(
 
 def _sender(flow: dict[str, Any], path: "FlowPath", instances: int, answers: list[Answers]) -> Sender:
     transport, traffic = flow["transport"], flow["traffic"]
-    packet = path.mss_bytes + quantity.data_bytes(transport["header"])
+    packet = path.mss_bytes + units.data_bytes(transport["header"])
     most = min(path.link_bit_per_s, path.window_bit_per_s) / 8 / path.mss_bytes if path.mss_bytes else inf
     if path.transport == "tcp" and path.loss > 0 and path.round_trip_s > 0:
         most = min(most, sqrt(1.5 / path.loss) / path.round_trip_s)
     if traffic["kind"] == "cbr":
-        most = min(most, quantity.bit_per_s(traffic["rate"]) / 8 / path.mss_bytes)
+        most = min(most, units.bit_per_s(traffic["rate"]) / 8 / path.mss_bytes)
     busy = path.is_always_active and traffic["kind"] in ("bulk", "cbr")
     kept = path.kept_share if path.control else 1.0
     return Sender(
@@ -239,8 +239,8 @@ def _sender(flow: dict[str, Any], path: "FlowPath", instances: int, answers: lis
 
 def _answers(medium: dict[str, Any], flow: dict[str, Any], hop: dict[str, Any]) -> Answers:
     transport = flow["transport"]
-    every = quantity.packets(transport["delayed_ack"]["every"]) if "delayed_ack" in transport else 1.0
-    return Answers(_access(medium, hop["link"]), quantity.data_bytes(transport["header"]), 1 / max(every, 1.0))
+    every = units.packets(transport["delayed_ack"]["every"]) if "delayed_ack" in transport else 1.0
+    return Answers(_access(medium, hop["link"]), units.data_bytes(transport["header"]), 1 / max(every, 1.0))
 
 
 def _access(medium: dict[str, Any], link: dict[str, Any]) -> Access:
@@ -250,13 +250,13 @@ def _access(medium: dict[str, Any], link: dict[str, Any]) -> Access:
         low, high = ((low + 1) // part - 1 for part in parts)
     return Access(
         int(link.get("aifsn", aifsn)), int(link.get("cw_min", low)), int(link.get("cw_max", high)),
-        quantity.bit_per_s(link["rate"]),
+        units.bit_per_s(link["rate"]),
     )  # fmt: skip
 
 
 def _timing(medium: dict[str, Any]) -> Timing:
     times = ("slot", "sifs", "preamble", "control_preamble", "symbol", "signal_extension")
-    slot, sifs, preamble, control_preamble, symbol, extension = (quantity.seconds(medium[name]) for name in times)
+    slot, sifs, preamble, control_preamble, symbol, extension = (units.seconds(medium[name]) for name in times)
     rts = medium.get("rts_threshold")
     return Timing(
         slot=slot,
@@ -266,10 +266,10 @@ def _timing(medium: dict[str, Any]) -> Timing:
         symbol=symbol,
         more_bits=int(medium["service_and_tail_bits"]),
         extension=extension,
-        basic_bit_per_s=quantity.bit_per_s(medium["basic_rate"]),
-        header_bytes=quantity.data_bytes(medium["header"]),
-        ack_bytes=quantity.data_bytes(medium["ack_size"]),
+        basic_bit_per_s=units.bit_per_s(medium["basic_rate"]),
+        header_bytes=units.data_bytes(medium["header"]),
+        ack_bytes=units.data_bytes(medium["ack_size"]),
         retries=int(medium["retry_limit"]),
         eifs=bool(medium["eifs"]),
-        rts_bytes=inf if rts is None else quantity.data_bytes(rts),
+        rts_bytes=inf if rts is None else units.data_bytes(rts),
     )

@@ -51,7 +51,7 @@ from dataclasses import dataclass, replace
 from math import ceil, inf, nan
 from typing import Any, NamedTuple
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.models.cell import Cell, cells
 from ackclock.models.places import segments, waiting_places
 
@@ -289,7 +289,7 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crowds: dict[str,
     route = [hops[name] for name in flow["route"]]
     back = [hops[name] for name in flow.get("return", [])]
     transport = flow["transport"]
-    mss, header = quantity.data_bytes(transport["mss"]), quantity.data_bytes(transport["header"])
+    mss, header = units.data_bytes(transport["mss"]), units.data_bytes(transport["header"])
     round_trip = _base_round_trip(scenario, flow)
     measured = _latest(scenario["warmup"]), _latest(scenario["duration"])
     bottleneck = _bottleneck(crowds, route, mss, header)
@@ -332,9 +332,9 @@ def _of_control(transport: dict[str, Any], mss: float) -> dict[str, Any]:
         "cubic_c": float(control.get("c", nan)),
         "recovery": transport["recovery"],
         "segments_per_ack": _segments_per_ack(transport),
-        "receive_window_segments": quantity.window_packets(transport["receive_window"], mss),
-        "initial_window_segments": quantity.window_packets(transport["initial_window"], mss),
-        "initial_threshold_segments": quantity.window_packets(transport["initial_ssthresh"], mss),
+        "receive_window_segments": units.window_packets(transport["receive_window"], mss),
+        "initial_window_segments": units.window_packets(transport["initial_window"], mss),
+        "initial_threshold_segments": units.window_packets(transport["initial_ssthresh"], mss),
         "has_hystart": bool(control.get("hystart", False)),
     }
 
@@ -350,7 +350,7 @@ def _of_rate_control(control: dict[str, Any], mss: float) -> dict[str, Any]:
         "cubic_c": nan,
         "recovery": "",
         "segments_per_ack": float(control.get("packets_per_ack", control.get("b", 1.0))),  # TFRCP's, TFRC's
-        "receive_window_segments": quantity.window_packets(control.get("receive_window", "unlimited"), mss),
+        "receive_window_segments": units.window_packets(control.get("receive_window", "unlimited"), mss),
         "initial_window_segments": inf,
     }
 
@@ -360,21 +360,21 @@ def _of_timers(transport: dict[str, Any], round_trip: float, full_queue_round_tr
         timeout = _equations_timeout(transport.get("control", {}), round_trip)
         return {"first_timeout_s": timeout, "syn_timer_s": inf, "has_handshake": False, "first_delayed_ack_s": 0.0}
     delayed = transport["delayed_ack"]
-    alone = quantity.window_packets(transport["initial_window"], quantity.data_bytes(transport["mss"])) <= 1
-    at_once = quantity.packets(delayed["every"]) <= 1 or quantity.packets(delayed["quick"]) >= 1
+    alone = units.window_packets(transport["initial_window"], units.data_bytes(transport["mss"])) <= 1
+    at_once = units.packets(delayed["every"]) <= 1 or units.packets(delayed["quick"]) >= 1
     return {
         "first_timeout_s": _first_timeout(transport, round_trip),
         "full_queue_timeout_s": _first_timeout(transport, full_queue_round_trip),
-        "syn_timer_s": quantity.seconds(transport["rto_initial"]),
+        "syn_timer_s": units.seconds(transport["rto_initial"]),
         "has_handshake": transport["handshake"],
-        "first_delayed_ack_s": quantity.seconds(delayed["timeout"]) / 2 if alone and not at_once else 0.0,
+        "first_delayed_ack_s": units.seconds(delayed["timeout"]) / 2 if alone and not at_once else 0.0,
     }
 
 
 def _transfer(traffic: dict[str, Any], mss: float) -> float:
     """Of a size of its own; one that is drawn is not given."""
     given = traffic["kind"] == "transfer" and isinstance(traffic["size"], str)
-    return float(ceil(quantity.data_bytes(traffic["size"]) / mss)) if given else inf
+    return float(ceil(units.data_bytes(traffic["size"]) / mss)) if given else inf
 
 
 def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: float, header: float) -> dict[str, Any]:
@@ -411,15 +411,15 @@ def _bottleneck(crowds: dict[str, _Crowd], route: list[dict[str, Any]], mss: flo
 def _link_states(link: dict[str, Any], packet_bytes: float) -> LinkStates | None:
     if link["kind"] != "markov" or packet_bytes <= 0:
         return None
-    rates = tuple(quantity.bit_per_s(rate) / 8 / packet_bytes for rate in link["rates"])
-    step = quantity.seconds(link.get("step", "0 s"))
+    rates = tuple(units.bit_per_s(rate) / 8 / packet_bytes for rate in link["rates"])
+    step = units.seconds(link.get("step", "0 s"))
     written = link.get("mean_sojourn")
     if written is None:
-        stays = [quantity.share(row[state]) for state, row in enumerate(link["transition_matrix"])]
+        stays = [units.share(row[state]) for state, row in enumerate(link["transition_matrix"])]
         sojourns = [step / (1 - stay) if stay < 1 else inf for stay in stays]
     else:
         each = written if isinstance(written, list) else [written] * len(rates)
-        sojourns = [quantity.seconds(one) for one in each]
+        sojourns = [units.seconds(one) for one in each]
     return LinkStates(rates, tuple(sojourns), step)
 
 
@@ -432,8 +432,8 @@ def _feedback(route: list[dict[str, Any]], bottleneck: dict[str, Any]) -> Feedba
     algorithm = link["algorithm"]["kind"]
     if link["from"] != bottleneck["name"]:
         algorithm += f" of {link['from']}, which is not the bottleneck"
-    lag = quantity.seconds(link["delay"]) + quantity.seconds(link["period"])
-    share = quantity.share(link.get("target_utilisation", 1)) / link.get("sessions", 1)
+    lag = units.seconds(link["delay"]) + units.seconds(link["period"])
+    share = units.share(link.get("target_utilisation", 1)) / link.get("sessions", 1)
     return Feedback(algorithm, lag, share)
 
 
@@ -442,7 +442,7 @@ def _red(queue: dict[str, Any], capacity: float, packet_bytes: float) -> RedThre
     if queue["kind"] != "red":
         return None
     low, high = (segments(queue[f"{end}_threshold"], capacity, packet_bytes) for end in ("minimum", "maximum"))
-    return RedThresholds(low, high, quantity.share(queue["maximum_probability"]), bool(queue["gentle"]))
+    return RedThresholds(low, high, units.share(queue["maximum_probability"]), bool(queue["gentle"]))
 
 
 def _waiting_time(places: float, capacity: float) -> float:
@@ -454,9 +454,9 @@ def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:
     route = [hops[name] for name in flow["route"]]
     back = [hops[name] for name in flow.get("return", [])]
     transport = flow["transport"]
-    header = quantity.data_bytes(transport["header"])
-    data = quantity.data_bytes(transport["mss"]) + header
-    answer = quantity.data_bytes(transport["feedback_size"]) if "feedback_size" in transport else header
+    header = units.data_bytes(transport["header"])
+    data = units.data_bytes(transport["mss"]) + header
+    answer = units.data_bytes(transport["feedback_size"]) if "feedback_size" in transport else header
     serialisation = sum(
         size * 8 / _rate(hop) for way, size in ((route, data), (back, answer)) for hop in way if _rate(hop)
     )
@@ -466,17 +466,17 @@ def _base_round_trip(scenario: dict[str, Any], flow: dict[str, Any]) -> float:
 def _middle(written: Any) -> float:
     """The middle of a range in seconds, or the time itself."""
     if isinstance(written, list):
-        return (quantity.seconds(written[0]) + quantity.seconds(written[-1])) / 2
-    return quantity.seconds(written)
+        return (units.seconds(written[0]) + units.seconds(written[-1])) / 2
+    return units.seconds(written)
 
 
 def _latest(written: Any) -> float:
     """The end of a range in seconds, or the time itself."""
-    return quantity.seconds(written[-1] if isinstance(written, list) else written)
+    return units.seconds(written[-1] if isinstance(written, list) else written)
 
 
 def _propagation(flow: dict[str, Any], hops: list[dict[str, Any]]) -> float:
-    delays = sum(quantity.seconds(hop.get("delay", "0 s")) for hop in hops)
+    delays = sum(units.seconds(hop.get("delay", "0 s")) for hop in hops)
     return delays + _middle(flow.get("extra_delay", "0 s"))
 
 
@@ -484,9 +484,9 @@ def _rate(hop: dict[str, Any]) -> float:
     """Bits per second at the most; infinite for a trace, which is another file's to say."""
     link = hop["link"]
     if link["kind"] == "constant":
-        return quantity.bit_per_s(link["rate"])
+        return units.bit_per_s(link["rate"])
     rates = [step["rate"] for step in link["steps"]] if link["kind"] == "scheduled" else link.get("rates", [])
-    return max((quantity.bit_per_s(rate) for rate in rates), default=inf)
+    return max((units.bit_per_s(rate) for rate in rates), default=inf)
 
 
 def _loss(hops: list[dict[str, Any]], packets: str, measured_s: tuple[float, float]) -> float:
@@ -509,28 +509,28 @@ def _kinds(impairments: list[dict[str, Any]]) -> set[str]:
 
 def _mean_loss(impairment: dict[str, Any], measured_s: tuple[float, float]) -> float:
     if impairment["kind"] == "iid_loss":
-        return quantity.share(impairment["probability"])
+        return units.share(impairment["probability"])
     if impairment["kind"] == "scheduled_loss":
         return _mean_of_steps(impairment["steps"], *measured_s)
     if impairment["kind"] == "gilbert_elliott":
-        into, out = quantity.share(impairment["good_to_bad"]), quantity.share(impairment["bad_to_good"])
+        into, out = units.share(impairment["good_to_bad"]), units.share(impairment["bad_to_good"])
         bad = into / (into + out) if into + out > 0 else 0.0  # it starts in the good state
-        good_loss, bad_loss = quantity.share(impairment["loss_in_good"]), quantity.share(impairment["loss_in_bad"])
+        good_loss, bad_loss = units.share(impairment["loss_in_good"]), units.share(impairment["loss_in_bad"])
         return (1 - bad) * good_loss + bad * bad_loss
     return 0.0
 
 
 def _mean_of_steps(steps: list[dict[str, Any]], from_s: float, until_s: float) -> float:
     """The mean over time of a probability that is zero before the first step."""
-    begins = [min(max(quantity.seconds(step["from"]), from_s), until_s) for step in steps]
+    begins = [min(max(units.seconds(step["from"]), from_s), until_s) for step in steps]
     lasts = [end - begin for begin, end in zip(begins, [*begins[1:], until_s], strict=True)]
-    shares = [quantity.share(step["probability"]) for step in steps]
+    shares = [units.share(step["probability"]) for step in steps]
     lost = sum(share * last for share, last in zip(shares, lasts, strict=True))
     return lost / (until_s - from_s) if until_s > from_s else shares[-1]
 
 
 def _segments_per_ack(transport: dict[str, Any]) -> float:
-    every = max(quantity.packets(transport["delayed_ack"]["every"]), 1.0)
+    every = max(units.packets(transport["delayed_ack"]["every"]), 1.0)
     counted = {"per_ack": 1.0, "bytes_at_most_two_segments": min(every, 2.0), "bytes": every}[
         transport["window_counting"]
     ]
@@ -541,7 +541,7 @@ def _equations_timeout(control: dict[str, Any], round_trip: float) -> float:
     """The timeout in the equation of a rate control, while the round-trip time is steady; infinite without one."""
     match control.get("kind"):
         case "tfrcp":
-            return max(round_trip, quantity.seconds(control["rto_minimum"]))
+            return max(round_trip, units.seconds(control["rto_minimum"]))
         case "tfrc":
             return max(4 * round_trip, 1.0 if control["t_rto"] == "four_rtt_or_a_second" else 0.0)
         case _:
@@ -549,9 +549,9 @@ def _equations_timeout(control: dict[str, Any], round_trip: float) -> float:
 
 
 def _first_timeout(transport: dict[str, Any], round_trip: float) -> float:
-    minimum, tick = quantity.seconds(transport["rto_minimum"]), quantity.seconds(transport["clock_granularity"])
+    minimum, tick = units.seconds(transport["rto_minimum"]), units.seconds(transport["clock_granularity"])
     if transport["rto_floor"] == "variance":
         timeout = round_trip + max(minimum, tick)
     else:
         timeout = max(minimum, round_trip + tick)
-    return min(timeout, quantity.seconds(transport["rto_maximum"]))
+    return min(timeout, units.seconds(transport["rto_maximum"]))

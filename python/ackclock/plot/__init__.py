@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ackclock.measured import largest
+from ackclock.capture.connections import largest
 from ackclock.metrics import shown_time_scales
 from ackclock.plot.bursts import bursts
 from ackclock.plot.canvas import FORMATS, Span, inline, render, save

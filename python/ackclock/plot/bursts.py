@@ -3,9 +3,9 @@
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from ackclock.described import described
 from ackclock.metrics.tables import column
 from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.flows import described
 from ackclock.plot.style import control_label, line_styles
 from ackclock.result import Result
 

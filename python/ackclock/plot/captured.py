@@ -9,9 +9,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock.answers import LIMITS, heading
-from ackclock.estimates import KEYS
-from ackclock.measured import largest
+from ackclock.capture.connections import largest
+from ackclock.capture.estimates import KEYS
+from ackclock.capture.limiting_factor import LIMITS, heading
 from ackclock.metrics.tables import Columns, column
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
 from ackclock.plot.style import REFERENCE_COLOUR, style

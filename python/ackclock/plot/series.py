@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ackclock.described import Described, described, is_session
-from ackclock.measured import largest
+from ackclock.capture.connections import largest
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks, new
+from ackclock.plot.flows import Described, described
 from ackclock.plot.style import REFERENCE_COLOUR, Style, control_label, control_styles, style
 from ackclock.result import Result
-from ackclock.summary import assigned
+from ackclock.table import assigned
 
 # More lines than this hide each other.
 _MOST_LINES = 8
@@ -282,7 +282,7 @@ def _finish(
     entitle(rows[0], title + (" (interrupted run)" if result.partial else ""))
     rows[-1].set_xlabel("time (s)")
     rows[-1].set_xlim(*between(span, shown.start_s, max(shown.end_s, shown.start_s + 1e-9)))
-    of_flows = result.run["way"] == "measure" or is_session(result)
+    of_flows = result.run["way"] == "measure" or result.is_session
     was_run = _of(result, "flows" if of_flows else "hops", point, replicate).num_rows > 0
     some = None if what == _QUEUE else _some(shown)
     for axes in rows:
@@ -294,6 +294,6 @@ def _finish(
                 alignment="left",
             )  # fmt: skip
         else:
-            words = "nothing happened" if was_run or is_session(result) else "not run: interrupted before"
+            words = "nothing happened" if was_run or result.is_session else "not run: interrupted before"
             axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center")
     return figure

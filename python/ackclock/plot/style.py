@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ackclock.control import UNCONTROLLED
+from ackclock.result.flows import UNCONTROLLED
 
 # Okabe and Ito's colours (distinct to the colour-blind), darkest first; yellow left out, too pale for a line.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")

@@ -8,13 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ackclock import quantity
-from ackclock.control import control_of
+from ackclock import units
 from ackclock.metrics import Metric, Summary, metric, summarise
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.style import Style, control_label, line_styles, reference_style
 from ackclock.result import Result
-from ackclock.summary import averaging
+from ackclock.result.flows import control_of
+from ackclock.table import averaging
 
 # Where a model applies to one of the swept values only, which gives no line.
 _LONE_POINTS = "dhp*"
@@ -49,7 +49,7 @@ def swept_axis(points: list[dict[str, Any]]) -> Axis | None:
     """The first swept parameter that is a quantity and takes more than one value; None if there is none."""
     for path in points[0]["assignments"]:
         try:
-            read = [quantity.parse(point["assignments"][path]) for point in points]
+            read = [units.parse(point["assignments"][path]) for point in points]
         except ValueError:
             continue
         if len({one.base for one in read}) == 1 and len({one.amount for one in read}) > 1:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock.described import described
 from ackclock.metrics import Summary, rate_variation, shown_time_scales, summarise
 from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.flows import described
 from ackclock.plot.style import control_label, line_styles
 from ackclock.plot.sweep import set_scales
 from ackclock.result import Result
-from ackclock.summary import assigned, averaging, named
+from ackclock.table import assigned, averaging, named
 
 #: More lines than this hide each other.
 _MOST_LINES = 8

@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.comparison import COLUMNS, Column, Comparison, Row
 from ackclock.metrics import Metric, metric
 from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.style import Style, reference_style, style
 from ackclock.plot.sweep import Axis, set_scales, swept_axis
-from ackclock.summary import assigned
+from ackclock.table import assigned
 
 __all__ = ["figures_of_ways", "over_time", "swept"]
 
@@ -108,7 +108,7 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
             axes.set_ylabel(f"{named}\n({unit})")
             axes.set_ylim(bottom=0)
         all_axes[-1].set_xlabel("time (s)")
-        all_axes[-1].set_xlim(0, quantity.seconds(scenario["duration"]))
+        all_axes[-1].set_xlim(0, units.seconds(scenario["duration"]))
         _legend(all_axes)
         where = assigned(comparison.points[point]["assignments"])
         title = "Throughput" if what == "throughput" else "Congestion window"
@@ -168,7 +168,7 @@ def _draw_level(axes: Axes, comparison: Comparison, what: str, flow: dict[str, A
     for row in comparison.rows:
         told = row.cells.get("predict")
         if (row.metric, row.point, row.subject) == (of, point, flow["name"]) and told is not None and told.is_known:
-            mss = quantity.data_bytes(flow["transport"]["mss"])
+            mss = units.data_bytes(flow["transport"]["mss"])
             level = told.interval.mean * 1e-6 / flow.get("count", 1) if of == "goodput" else told.interval.mean / mss
             looked = _style("predict")
             axes.axhline(level, color=looked.color, linestyle=looked.linestyle, linewidth=1.1, label="predict")
@@ -178,7 +178,7 @@ def _draw_series(axes: Axes, name: str, column: Column, what: str, flow: dict[st
     """The first instance of a flow in one replicate of one point."""
     if column.result is None:
         return
-    mss = quantity.data_bytes(flow["transport"]["mss"])
+    mss = units.data_bytes(flow["transport"]["mss"])
     value = "delivered_bytes" if what == "throughput" else "cwnd_bytes"
     wanted = (column.own_number(run[0]), run[1], flow["name"], 0)
     keys = ("point", "replicate", "flow", "instance")

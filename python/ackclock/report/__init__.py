@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ackclock import plot, summary
-from ackclock.described import is_session
-from ackclock.report import capture, session
+from ackclock import plot
+from ackclock.report import capture, run_tables, session
 from ackclock.report.environment import environment
 from ackclock.result import Result
+from ackclock.table import averaging
 
 __all__ = ["page"]
 
@@ -60,23 +60,23 @@ def _said(result: Result, predicted: Result | None) -> dict[str, Any]:
     """What is told of a result: answers, the table of flows, and the others."""
     if result.run["way"] == "measure":
         return capture.section(result, predicted)
-    return session.section(result) if is_session(result) else _of_run(result, predicted)
+    return session.section(result) if result.is_session else _of_run(result, predicted)
 
 
 def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
     """What stands in the page of a run."""
-    averaging = summary.averaging(result)
-    averaging = averaging[0].upper() + averaging[1:]
+    words = averaging(result)
+    words = words[0].upper() + words[1:]
     note = (
-        f"{averaging}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared hop on its route) "
+        f"{words}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared hop on its route) "
         "and RTT are of the time after the warm-up; what was retransmitted and dropped, and timeouts, of the whole run."
     )
-    flows = ("Flows", note, *summary.flow_cells(summary.flow_rows(result, predicted)))
-    hops = ("Hops", f"{averaging}. After the warm-up.", *summary.hop_cells(summary.hop_rows(result)))
+    flows = ("Flows", note, *run_tables.flow_cells(run_tables.flow_rows(result, predicted)))
+    hops = ("Hops", f"{words}. After the warm-up.", *run_tables.hop_cells(run_tables.hop_rows(result)))
     tables = [hops, *_emulation_tables(result)]
     if predicted is not None:
         note = "Goodput: the smaller of the model's and of what the path allows."
-        tables.append(("What models say", note, *summary.prediction_cells(summary.prediction_rows(predicted))))
+        tables.append(("What models say", note, *run_tables.prediction_cells(run_tables.prediction_rows(predicted))))
     return {"answers": [], "flows": flows, "tables": tables}
 
 
@@ -86,7 +86,7 @@ def _facts(result: Result) -> dict[str, Any]:
     facts: dict[str, Any] = {"way": run["way"]}
     if run["way"] == "measure":
         facts |= capture.facts(result)
-    if is_session(result):
+    if result.is_session:
         facts |= session.facts(result)
     if scenario is not None:
         lasts = f"{scenario['duration']}, averages from {scenario['warmup']} on"
@@ -99,11 +99,11 @@ def _facts(result: Result) -> dict[str, Any]:
 
 def _emulation_tables(result: Result) -> list[tuple[str, str, list[str], list[list[str]]]]:
     """How far each emulated run can be trusted, and what the kernel did in its own way; nothing of other ways."""
-    fidelity, refused = summary.fidelity_rows(result), summary.refused_setting_cells(result)
+    fidelity, refused = run_tables.fidelity_rows(result), run_tables.refused_setting_cells(result)
     tables = []
     if fidelity:
         note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
-        tables.append(("Fidelity", note, *summary.fidelity_cells(fidelity)))
+        tables.append(("Fidelity", note, *run_tables.fidelity_cells(fidelity)))
     if refused[1]:
         tables.append(("Settings", "What the kernel does in another way than the scenario asks.", *refused))
     return tables

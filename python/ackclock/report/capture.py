@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from ackclock import measured, summary
+from ackclock.capture import connections
+from ackclock.report import run_tables
 from ackclock.result import Result
 
 # So many connections are listed: a page is read, and the folder has the others.
@@ -12,8 +13,8 @@ _LISTED = 20
 
 def section(result: Result, predicted: Result | None) -> dict[str, Any]:
     """Answers, the table of connections, and the others."""
-    rows = measured.connection_rows(result, _LISTED)
-    left = measured.others(result, len(rows))
+    rows = connections.connection_rows(result, _LISTED)
+    left = connections.others(result, len(rows))
     answers = [f"{row['heading']}: {row['answer']}" for row in rows]
     note = (
         "The most payload first. Losses: the estimate, and between which bounds it lies. Window: outstanding data, the "
@@ -26,9 +27,9 @@ def section(result: Result, predicted: Result | None) -> dict[str, Any]:
             "Measured and predicted goodput with 95 % intervals from resampled blocks of the connection's time. Loss "
             "is the rate of loss indications; RTT is the mean. A model that does not apply says why."
         )
-        cells = measured.prediction_cells(result, summary.prediction_rows(predicted))
+        cells = connections.prediction_cells(result, run_tables.prediction_rows(predicted))
         tables.append(("What models say", note_of_models, *cells))
-    return {"answers": answers, "flows": ("Connections", note, *measured.connection_cells(rows)), "tables": tables}
+    return {"answers": answers, "flows": ("Connections", note, *connections.connection_cells(rows)), "tables": tables}
 
 
 def facts(result: Result) -> dict[str, Any]:

@@ -3,10 +3,14 @@
 import jinja2
 
 
-def environment() -> jinja2.Environment:
-    """For templates in this folder: everything that is filled in is escaped, a missing value is an error."""
+def environment(*more: str) -> jinja2.Environment:
+    """Finds templates in this folder and in those of other packages; escapes what is filled in.
+
+    Args:
+        more: Names of other packages of ackclock that hold templates in their folder.
+    """
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("ackclock", "report"),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("ackclock", place) for place in ("report", *more)]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ackclock import transported
 from ackclock.result import Result
-from ackclock.summary import number
+from ackclock.session import tables
+from ackclock.table import number
 
 _OF_SENDER = (
     "Goodput and what arrived are as the receiver reported, never more than was sent; lost is what the control holds "
@@ -21,7 +21,7 @@ def section(result: Result) -> dict[str, Any]:
     note = _OF_SENDER if result.run["way"] == "send" else _OF_RECEIVER
     if not result.tables["flows"].num_rows:
         note = "None: there was no session."
-    return {"answers": [], "flows": ("Flows", note, *transported.flow_cells(result)), "tables": []}
+    return {"answers": [], "flows": ("Flows", note, *tables.flow_cells(result)), "tables": []}
 
 
 def facts(result: Result) -> dict[str, Any]:
@@ -31,4 +31,4 @@ def facts(result: Result) -> dict[str, Any]:
     lasted = f"{number(session['lasted_s'])} s"
     for flow in result.tables["flows"].to_pylist():
         lasted = f"{number(flow['measured_s'])} s, waited {number(flow['start_s'])} s for it"
-    return found | {"ended": transported.broken_off(session) or transported.ended(session), "lasted": lasted}
+    return found | {"ended": tables.broken_off(session) or tables.ended(session), "lasted": lasted}

@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ackclock import plot, summary
+from ackclock import plot
 from ackclock.comparison import Comparison
-from ackclock.comparison import shown as words
+from ackclock.comparison import rendering as words
 from ackclock.comparison.explanation import explanations, tally
+from ackclock.report import run_tables
 from ackclock.report.environment import environment
 from ackclock.result import Result
 
@@ -91,11 +92,11 @@ def _more(comparison: Comparison) -> list[Shown]:
     predicted, emulated = _result(comparison, "predict"), _result(comparison, "emulate")
     if predicted is not None:
         note = "Every model that was asked; goodput is the smaller of the model's and of what the path allows."
-        tables.append(("What models say", note, *summary.prediction_cells(summary.prediction_rows(predicted))))
+        tables.append(("What models say", note, *run_tables.prediction_cells(run_tables.prediction_rows(predicted))))
     if emulated is not None:
         note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
-        tables.append(("Fidelity", note, *summary.fidelity_cells(summary.fidelity_rows(emulated))))
-        refused = summary.refused_setting_cells(emulated)
+        tables.append(("Fidelity", note, *run_tables.fidelity_cells(run_tables.fidelity_rows(emulated))))
+        refused = run_tables.refused_setting_cells(emulated)
         if refused[1]:
             tables.append(("Settings", "What the kernel does in another way than the scenario asks.", *refused))
     return tables

@@ -5,7 +5,8 @@
 //! sent, or given up. A medium has no clock: whoever drives it passes the time, and asks when to come
 //! again.
 
-use crate::link::contender::Contender;
+use self::facts::MediumFacts;
+use crate::link::contention::Contention;
 use crate::registry::{Entry, Kind, Place};
 use crate::scenario::error::Result;
 use crate::streams::Stream;
@@ -13,6 +14,7 @@ use crate::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
 pub mod edca;
+pub mod facts;
 pub mod phy;
 
 /// Names a contender for a medium.
@@ -39,7 +41,7 @@ pub trait Medium: Debug + Send {
     ///
     /// # Errors
     /// What it asks for and the medium has not; fields relative to the contender's.
-    fn add(&mut self, station: u32, contender: &Contender, stream: Stream) -> Result<usize>;
+    fn add(&mut self, station: u32, contention: &Contention, stream: Stream) -> Result<usize>;
     /// A packet has come to an empty line.
     fn join(&mut self, now: Time, contender: usize, size: Bytes);
     /// The packet behind one whose exchange is complete since `now`; to be called at once.
@@ -147,7 +149,9 @@ pub struct MediumKind;
 impl Kind for MediumKind {
     type Product = Box<dyn Medium>;
     type Context<'a> = Place<'a>;
+    type Facts = MediumFacts;
     const NAME: &'static str = "medium";
+    const PLURAL: &'static str = "media";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<MediumKind>] = &[Entry::of::<edca::Edca>()];
         LIST

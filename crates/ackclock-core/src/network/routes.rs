@@ -97,7 +97,7 @@ impl RouteBuilder<'_> {
                         },
                     };
                     builder.add(network, std::mem::take(&mut extra), Some(id));
-                    Stop::hop(network.hops.len() - 1, description.link.contends().is_none())
+                    Stop::hop(network.hops.len() - 1, description.link.facts.contends.is_none())
                 }
             });
         }

@@ -185,6 +185,41 @@ impl Fifo {
     }
 }
 
+/// A [`Timeline`] of arrivals that knows how much is in it: for queues that need to know how long a
+/// packet has waited. The time of arrival stands in the packets and costs no memory.
+#[derive(Debug, Default)]
+pub struct TimedFifo {
+    line: Timeline,
+    backlog: Backlog,
+}
+
+impl TimedFifo {
+    /// Appends a packet that is in no list and arrives at `now`, not before the last one.
+    #[inline]
+    pub fn push_back(&mut self, now: Time, id: PacketId, pool: &mut PacketPool) {
+        self.backlog.packets += 1;
+        self.backlog.bytes += pool[id].bytes();
+        self.line.push_back(now, id, pool);
+    }
+    /// Takes the first packet out. Returns it with the time of its arrival.
+    #[inline]
+    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<(Time, PacketId)> {
+        let arrival = self.line.first_at();
+        let id = self.line.pop_front(pool)?;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= pool[id].bytes();
+        Some((arrival, id))
+    }
+    /// When the first packet arrived, [`Time::NEVER`] if there is none.
+    pub const fn first_at(&self) -> Time {
+        self.line.first_at()
+    }
+    /// How much is in it.
+    pub const fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}
+
 /// An amount of waiting data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {

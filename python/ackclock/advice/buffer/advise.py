@@ -8,17 +8,17 @@ from math import ceil, isfinite, isnan
 from pathlib import Path
 from typing import Any
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.advice.buffer import aqm, models
 from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rules
 from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, UNDECIDED, Target, finite_flows
 from ackclock.advice.buffer.search import Stretch, crossing, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import InputError
 from ackclock.result import Result
+from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.scenario import Scenario, ScenarioError
-from ackclock.summary import json_text
+from ackclock.table import json_text
 
 __all__ = ["ADVICE", "RUNS", "SCHEMA", "BufferAdvice", "advise_buffer"]
 
@@ -199,10 +199,10 @@ def prepare(folder: Path) -> None:
 
 
 _READ: dict[str, tuple[str, Callable[[Any], float]]] = {
-    "utilisation": ("98 %", quantity.share),
-    "delay_p99_s": ("20 ms", quantity.seconds),
-    "loss": ("0.1 %", quantity.share),
-    "completion_p95_s": ("2 s", quantity.seconds),
+    "utilisation": ("98 %", units.share),
+    "delay_p99_s": ("20 ms", units.seconds),
+    "loss": ("0.1 %", units.share),
+    "completion_p95_s": ("2 s", units.seconds),
 }
 
 
@@ -232,10 +232,10 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
     bounds = {target.measure.name: target.bound for target in targets}
     scenario = present.points[0]["scenario"]
     if bounds.get("delay_p99_s", hop.packet_s) < hop.packet_s:
-        takes = quantity.shown(hop.packet_s, "s")
+        takes = units.shown(hop.packet_s, "s")
         raise InputError("p99-delay", f"is less than the {takes} that one packet takes at {hop.name}; allow more")
-    measured = quantity.seconds(scenario["duration"]) - quantity.seconds(scenario["warmup"])
-    samples = measured / quantity.seconds(scenario["sample_interval"])
+    measured = units.seconds(scenario["duration"]) - units.seconds(scenario["warmup"])
+    samples = measured / units.seconds(scenario["sample_interval"])
     if "delay_p99_s" in bounds and samples < FEWEST_SAMPLES:
         problem = f"{samples:.0f} samples tell no 99 % quantile; shorten sample_interval, {FEWEST_SAMPLES} at least"
         raise ScenarioError(f"sample_interval: {problem}")
@@ -245,7 +245,7 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
             raise InputError("completion-p95", f"no finite transfer crosses {hop.name}; leave it out, or add one")
         least = min((path.propagation_s / 2 for path in hop.paths if path.flow in names), default=0.0)
         if bounds["completion_p95_s"] <= least:
-            half = quantity.shown(least, "s")
+            half = units.shown(least, "s")
             raise InputError("completion-p95", f"is no more than the {half} of the way to the receiver; allow more")
 
 

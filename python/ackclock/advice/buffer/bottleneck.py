@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.advice.buffer.measures import mean_rate, values
 from ackclock.models import FlowPath, flow_path
 from ackclock.models.hstcp_response import decrease
@@ -76,7 +76,7 @@ class Bottleneck:
         """What may wait there as the scenario has it; None for no limit, or one of another kind."""
         if self.queue.get("limit", "unlimited") == "unlimited":
             return None
-        limit = quantity.parse(self.queue["limit"])
+        limit = units.parse(self.queue["limit"])
         in_packets = {"packets": 1.0, "bytes": 1 / self.packet_bytes, "s": 1 / self.packet_s}
         return limit.amount * in_packets[limit.base]
 
@@ -123,7 +123,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         raise ScenarioError(f"hops.{chosen}.link: has no mean rate to size a buffer by; name another hop with --hop")
     crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
     hop = next(one for one in scenario["hops"] if one["name"] == chosen)
-    sizes = [sum(quantity.data_bytes(flow["transport"][part]) for part in ("mss", "header")) for flow in crossing]
+    sizes = [sum(units.data_bytes(flow["transport"][part]) for part in ("mss", "header")) for flow in crossing]
     paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control)
     return Bottleneck(chosen, hop["queue"], rate, hop["link"]["kind"] == "constant", max(sizes), paths)
 

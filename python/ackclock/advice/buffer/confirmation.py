@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ackclock import address, kept
 from ackclock.advice.buffer.advise import BufferAdvice
 from ackclock.advice.buffer.measures import intervals, values
 from ackclock.advice.buffer.trials import Outcome, Setting
-from ackclock.real_time import lasts_s
+from ackclock.engine import LackingError
 from ackclock.result import Result
+from ackclock.run import address, cache
+from ackclock.run.time_budget import lasts_s
 from ackclock.scenario import Scenario, ScenarioError
-from ackclock.ways import LackingError
 
 __all__ = ["Confirmation", "confirm"]
 
@@ -73,10 +73,10 @@ def _part(tell: Tell, position: int, parts: int) -> Tell:
 
 def _emulated(scenario: Scenario, place: Path, tell: Tell) -> tuple[Result, str]:
     made_of = address.of_emulation(scenario)
-    known = kept.known(place / made_of, made_of)
+    known = cache.known(place / made_of, made_of)
     if known is not None:
         return known, made_of
-    result = kept.emulate(scenario, place / made_of, tell, captures=False)
+    result = cache.emulate(scenario, place / made_of, tell, captures=False)
     if result.run.get("failed"):
         raise LackingError(next(line for line in result.run["warnings"] if "failed" in line))
     if result.partial:

@@ -14,11 +14,11 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from ackclock import address, kept, ways
 from ackclock.advice.buffer.bottleneck import Bottleneck
 from ackclock.advice.buffer.measures import MET, MISSED, UNDECIDED, Target, Values, intervals, reductions, values
 from ackclock.metrics import Interval
 from ackclock.result import Result
+from ackclock.run import address, cache, simulation
 from ackclock.scenario import Scenario
 
 __all__ = ["BATCHES", "Discipline", "Outcome", "Runs", "Setting", "Trials", "adaptive_red", "droptail", "red"]
@@ -113,19 +113,19 @@ class Runs:
         made_of = address.of_run(scenario)
         place = None if self._folder is None else self._folder / made_of
         result = self._last[1] if self._last is not None and self._last[0] == made_of else None
-        known = None if place is None else kept.known(place, made_of)
+        known = None if place is None else cache.known(place, made_of)
         if known is not None:
             return known, made_of
         if result is None:
             result = self._simulated(scenario, words)
         self._last = made_of, result
-        return (kept.keep(result, place, made_of) if keep and place is not None else result), made_of
+        return (cache.keep(result, place, made_of) if keep and place is not None else result), made_of
 
     def _simulated(self, scenario: Scenario, words: str) -> Result:
         self._tell(words)
         goes_on = "interrupted: the same command goes on" if self._folder else ""
         try:
-            result = ways.simulate(scenario, progress=lambda _share: self._tell(words))
+            result = simulation.simulate(scenario, progress=lambda _share: self._tell(words))
         except KeyboardInterrupt:
             raise KeyboardInterrupt(goes_on) from None
         if result.partial:

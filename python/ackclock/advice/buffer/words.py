@@ -9,7 +9,7 @@ from ackclock.advice.buffer.confirmation import Confirmation
 from ackclock.advice.buffer.measures import MEASURES, MET, Measure, Target, shown_number
 from ackclock.advice.buffer.trials import BATCHES, Outcome
 from ackclock.metrics import Interval
-from ackclock.quantity import shown
+from ackclock.units import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,7 +3,7 @@
 The features, and what each was found to cost on five paths, are in docs/guides/fidelity.md.
 """
 
-from ackclock import quantity
+from ackclock import units
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 
 __all__ = [
@@ -101,10 +101,10 @@ def _delayed_acks(evidence: Evidence) -> str:
     if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.flow["transport"]["kind"] != "tcp":
         return ""
     delayed = evidence.flow["transport"]["delayed_ack"]
-    longest = quantity.seconds(delayed["timeout"])
+    longest = units.seconds(delayed["timeout"])
     ours, engines = evidence.both("rtt")
     shorter = 1 - ours / engines
-    if quantity.packets(delayed["every"]) <= 1 or not (_loses_at_random(evidence) and 0 < engines - ours <= longest):
+    if units.packets(delayed["every"]) <= 1 or not (_loses_at_random(evidence) and 0 < engines - ours <= longest):
         return ""
     effect = {"rtt": -shorter, "goodput": shorter}.get(evidence.metric, 0.0)
     if not evidence.fits(effect):

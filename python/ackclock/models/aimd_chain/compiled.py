@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock._native import climbing_chain_with_channel, climbing_chains, epoch_chain
+from ackclock.engine import climbing_chain_with_channel, climbing_chains, epoch_chain
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

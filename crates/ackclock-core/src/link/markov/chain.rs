@@ -96,6 +96,17 @@ impl Chain {
     }
 }
 
+impl Chain {
+    /// The rate in the long run.
+    pub fn mean_bit_per_s(&self) -> f64 {
+        let rates = self.rates.iter().map(|rate| rate.as_bit_per_s() as f64);
+        rates
+            .zip(&self.stationary)
+            .map(|(rate, share)| rate * share)
+            .sum()
+    }
+}
+
 /// The number of states.
 fn states(parameters: &Markov) -> Result<usize> {
     let n = parameters.rates.len();

@@ -1,0 +1,227 @@
+"""The tables that people read of a measurement: each row a dict, plain data for a terminal, a report or JSON."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ackclock.capture import limiting_factor
+from ackclock.capture.estimates import KEYS
+from ackclock.metrics.tables import column, grouped
+from ackclock.result import Result
+from ackclock.table import number
+
+__all__ = [
+    "SPARE_COLUMNS", "SPARE_PREDICTION_COLUMNS", "apart", "connection_cells", "connection_rows", "largest", "others",
+    "passed_over", "prediction_cells", "reservations",
+]  # fmt: skip
+
+Rows = list[dict[str, Any]]
+
+#: What a narrow terminal goes without, the first of them first.
+SPARE_COLUMNS = ("captured at", "losses", "window kB", "RTT p99 ms", "RTT min ms", "time s", "retransmitted %")
+
+SPARE_PREDICTION_COLUMNS = ("verdict", "RTT ms", "loss %")
+
+# Why packets of a capture are no TCP or UDP packets, in words that go on after their number.
+_SKIPPED = {
+    "not_ip": "not IP",
+    "other_transport": "neither TCP nor UDP, perhaps tunnelled or encrypted",
+    "fragments": "later fragments",
+    "too_short": "cut too short",
+    "malformed": "malformed",
+    "other_link": "of an unknown link type",
+    "without_time": "without a time",
+    "damaged": "damaged",
+}
+
+
+def largest(result: Result, top: int | None = None, columns: Sequence[str] = (), **wanted: Any) -> Rows:
+    """The rows of the table `connections` that carried payload, the most payload first.
+
+    Args:
+        result: Of `measure`.
+        top: At most so many.
+        columns: These alone, all by default.
+        wanted: Columns that have these values.
+    """
+    rows = result.rows("connections", **wanted)
+    rows = rows.filter(pc.greater(rows["payload_bytes"], 0))
+    order = pc.sort_indices(rows["payload_bytes"], sort_keys=[("", "descending")])
+    rows = rows.take(order if top is None else order[:top])
+    listed: Rows = (rows.select(columns) if columns else rows).to_pylist()
+    return listed
+
+
+def apart(result: Result, connections: Rows) -> list[Result]:
+    """For each of these connections the same result with its rows alone, in memory: each table is gone through once."""
+    flows = list(dict.fromkeys(row["flow"] for row in connections))
+    tables = {
+        name: result.rows(name, flow=flows).combine_chunks() for name in ("flows", "samples", "stretches", "rtt_law")
+    }
+    places = {name: _places(table) for name, table in tables.items()}
+    keys = [tuple(row[name] for name in KEYS) for row in connections]
+    return [
+        Result(result.run, {name: table.take(places[name].get(key, _NOWHERE)) for name, table in tables.items()})
+        for key in keys
+    ]
+
+
+_NOWHERE = np.array([], np.int64)
+
+
+def _places(table: pa.Table) -> dict[tuple[Any, ...], NDArray[np.int64]]:
+    """The numbers of each connection's rows."""
+    numbered = table.select(KEYS).append_column("row", pa.array(np.arange(table.num_rows)))
+    return {key: rows["row"] for key, rows in grouped(numbered, KEYS, ("row",))}
+
+
+def others(result: Result, shown: int) -> int:
+    """How many more connections carried payload than are shown."""
+    return max(int(pc.sum(pc.greater(result.tables["connections"]["payload_bytes"], 0)).as_py() or 0) - shown, 0)
+
+
+def connection_rows(result: Result, top: int) -> Rows:
+    """One row for each of the largest connections: its row of `connections`, `rtt` and goodput of `flows`, the answer.
+
+    Added are `heading`, `answer`, `goodput_bit_per_s`, `rtt_mean_s`, `rtt_min_s`, `rtt_max_s`, `rtt_p99_s`, `timeouts`
+    and `assignments` of its point.
+    """
+    rows = []
+    chosen = largest(result, top)
+    for connection, alone in zip(chosen, apart(result, chosen), strict=True):
+        [flow] = alone.tables["flows"].to_pylist() or [{}]
+        added = {name: flow.get(name) for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")}
+        added["rtt_p99_s"] = _quantile(alone.tables["rtt_law"], 0.99)
+        said = {
+            "heading": limiting_factor.heading(result, connection),
+            "answer": limiting_factor.answer(alone, connection),
+        }
+        assigned = {"assignments": result.points[connection["point"]]["assignments"]}
+        rows.append(connection | added | {"timeouts": flow.get("timeouts")} | said | assigned)
+    return rows
+
+
+def _quantile(law: pa.Table, share: float) -> float | None:
+    """What that share of the samples in a law's buckets do not exceed, in seconds; None of no samples."""
+    if law.num_rows == 0:
+        return None
+    ends, samples = column(law, "high_s"), column(law, "samples")
+    return float(np.quantile(ends, share, weights=samples, method="inverted_cdf"))
+
+
+def connection_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of `connection_rows` as text."""
+    head = ["connection", "MB", "time s", "goodput Mbit/s"]
+    head += ["retransmitted %", "losses", "RTT min ms", "RTT mean ms", "RTT p99 ms", "window kB", "limit"]
+    head += ["captured at"]
+    return head, [_cells(row) for row in rows]
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    share = f"{100 * row['limit_share']:.0f} %" if row["limit_share"] is not None else ""
+    sent_again, sent = row["retransmitted_packets"], row["data_packets"]
+    return [
+        row["heading"],
+        number(row["unique_bytes"], 1e-6),
+        number(row["end_s"] - row["start_s"]),
+        number(row["goodput_bit_per_s"], 1e-6),
+        number(None if sent_again is None or sent == 0 else sent_again / sent, 100),
+        _losses(row),
+        number(row["rtt_min_s"], 1e3),
+        number(row["rtt_mean_s"], 1e3),
+        number(row["rtt_p99_s"], 1e3),
+        number(row["outstanding_mean_bytes"], 1e-3),
+        f"{limiting_factor.LIMITS[row['limit']].removeprefix('the ')} {share}".strip() if row["limit"] else "–",
+        row["vantage"],
+    ]
+
+
+def _losses(row: dict[str, Any]) -> str:
+    """Estimate, and between which bounds it lies."""
+    low, estimate, high = (row[f"losses_{name}"] for name in ("lower", "estimate", "upper"))
+    if estimate is None:
+        return "–"
+    bounds = "" if low is None or high is None or low == high else f" ({low:.0f} to {high:.0f})"
+    return f"{estimate:.0f}{bounds}"
+
+
+def prediction_cells(result: Result, rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of the table `predictions` as text."""
+    head = ["connection", "measured Mbit/s", "model", "predicted Mbit/s", "loss %", "RTT ms", "verdict", "note"]
+    return head, [
+        [
+            limiting_factor.heading(result, row),
+            _between(row, "measured"),
+            row["label"],
+            _between(row, "goodput"),
+            number((row["inputs"] or {}).get("loss"), 100),
+            number((row["inputs"] or {}).get("rtt"), 1e3),
+            row["verdict"],
+            row["note"],
+        ]
+        for row in rows
+    ]
+
+
+def _between(row: dict[str, Any], name: str) -> str:
+    value, low, high = (row[f"{name}{end}_bit_per_s"] for end in ("", "_low", "_high"))
+    if value is None or (low is None and high is None):
+        return number(value, 1e-6)
+    return f"{number(value, 1e-6)} ({number(low, 1e-6)} to {'∞' if high is None else number(high, 1e-6)})"
+
+
+def reservations(result: Result) -> list[str]:
+    """What is to be known of a measurement, one line each."""
+    lines = []
+    for one in result.run["captures"]:
+        named = " and ".join(one["files"])
+        if one["damage"]:
+            lines.append(f"{named}: damaged {one['damage']}; what could be read was measured")
+        what = passed_over([one])
+        if what:
+            lines.append(f"{named}: passed over {what}")
+    if result.partial:
+        lines.append("interrupted: what had been read by then was measured")
+    connections = result.tables["connections"]
+    windows = connections["receive_window_scaled"]
+    unknown = int(pc.sum(pc.equal(windows, 0)).as_py() or 0)
+    if unknown:
+        which = "1 direction" if unknown == 1 else f"{unknown} directions"
+        lines.append(
+            f"{which} of {connections.num_rows}: the capture begins after the SYN, so that the scale of the receiver's "
+            "window is not known"
+        )
+    return lines + _without_estimates(result)
+
+
+def _without_estimates(result: Result) -> list[str]:
+    """Whether there are connections of which the rate estimators that were asked for say nothing."""
+    if not result.run["estimators"]:
+        return []
+    estimates = result.tables["rate_estimates"].select(KEYS)
+    told = {tuple(row.values()) for row in estimates.group_by(KEYS).aggregate([]).to_pylist()}
+    rows = largest(result, columns=(*KEYS, "vantage"))
+    missing = sum(row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in told for row in rows)
+    if missing == 0:
+        return []
+    which = "1 direction" if missing == 1 else f"{missing} directions"
+    return [
+        f"no rate estimates of {which} with payload: not captured near the sender, or nothing tells where, so that the "
+        "ACKs are not seen as they come to the sender (pressed together further on); capture at the sender"
+    ]
+
+
+def passed_over(captured: Iterable[dict[str, Any]]) -> str:
+    """`12 packets: 10 not IP, 2 later fragments`; empty for none."""
+    counts: dict[str, int] = {}
+    for one in captured:
+        found = {_SKIPPED.get(name, name): count for name, count in one["skipped"].items()}
+        for words, count in (found | {"UDP, which is not measured": one["datagrams"]}).items():
+            counts[words] = counts.get(words, 0) + count
+    said = [f"{count} {words}" for words, count in counts.items() if count]
+    total = sum(counts.values())
+    return f"{total} packet{'' if total == 1 else 's'}: {', '.join(said)}" if said else ""

@@ -1,0 +1,187 @@
+"""Why a captured connection was not faster, in a sentence with the evidence."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ackclock.capture.estimates import KEYS
+from ackclock.metrics.tables import column
+from ackclock.result import Result
+from ackclock.units import shown
+
+__all__ = ["LIMITS", "answer", "heading"]
+
+Row = dict[str, Any]
+
+#: What stands in the column `limit` of `connections` and `stretches`, in words that go on after "limited by".
+LIMITS: dict[str, str] = {
+    "application": "the application",
+    "receive_window": "the receiver's window",
+    "sender_buffer": "the sender's buffer",
+    "congestion_window": "the congestion window",
+    "bottleneck_rate": "the rate of a link",
+    "slow_start": "slow start",
+    "recovery": "the repair of losses",
+    "unknown": "something that the capture does not show",
+}
+
+
+# One thing that limits for less than this share of the time does not say it all.
+_MOST = 0.5
+
+
+def heading(result: Result, row: Row) -> str:
+    """`10.0.0.1:5001 > 10.1.0.1:80`, or the name of the flow; which instance and of which run, where there are others.
+
+    Args:
+        result: Of `measure`.
+        row: Of any of its tables of connections.
+    """
+    flow, instance = row["flow"], row["instance"]
+    named = flow if instance == 0 else f"{flow}, number {instance + 1}"
+    if result.points[row["point"]]["scenario"] is not None and " > " not in flow:
+        named = f"{flow}/{instance}"  # as in the run's own figures
+    if len(result.run["captures"]) > 1:
+        named += f", point {row['point']}, replicate {row['replicate']}"
+    return named
+
+
+def answer(result: Result, connection: Row) -> str:
+    """What limited a connection for the longest time, for which share of it, and what that allowed.
+
+    Args:
+        result: Of `measure`.
+        connection: A row of its table `connections`.
+    """
+    keys = {name: connection[name] for name in KEYS}
+    limit, share = connection["limit"], connection["limit_share"]
+    if not limit or share is None:
+        return "it sent too little to say what limited it"
+    words = _WORDS[limit](connection, _evidence(result, keys, limit))
+    then = "" if share >= _MOST else _next(result, keys, limit)
+    return f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): {words}"
+
+
+def _next(result: Result, keys: Row, limit: str) -> str:
+    """What limited for the second longest time."""
+    stretches = result.rows("stretches", **keys)
+    lasts, limits = column(stretches, "end_s") - column(stretches, "start_s"), column(stretches, "limit")
+    shares = {other: float(lasts[limits == other].sum() / lasts.sum()) for other in LIMITS if other != limit}
+    other = max(shares, key=lambda one: shares[one])
+    return f"; {LIMITS[other]} {100 * shares[other]:.0f} %" if shares[other] > 0 else ""
+
+
+def _evidence(result: Result, keys: Row, limit: str) -> Row:
+    """Means over the time in stretches with that limit, and sums over them."""
+    stretches = result.rows("stretches", **keys, limit=limit)
+    lasts = column(stretches, "end_s") - column(stretches, "start_s")
+
+    def mean(name: str) -> float | None:
+        values = column(stretches, name).astype(float)
+        known = ~np.isnan(values)
+        weight = float(lasts[known].sum())
+        return float((values * lasts)[known].sum()) / weight if weight > 0 else None
+
+    means = ("outstanding_mean_bytes", "receive_window_mean_bytes", "rate_bit_per_s", "rtt_mean_s")
+    [flow] = result.rows("flows", **keys).to_pylist() or [{}]
+    found: Row = {name: mean(name) for name in means}
+    if found["rtt_mean_s"] is None:
+        found["rtt_mean_s"] = flow.get("rtt_mean_s")
+    resent = int(column(stretches, "retransmitted_packets").sum())
+    return found | {"rtt_min_s": flow.get("rtt_min_s"), "resent": resent}
+
+
+def _of_receive_window(connection: Row, evidence: Row) -> str:
+    window, rtt = evidence["receive_window_mean_bytes"], evidence["rtt_mean_s"]
+    if window is None:
+        return "it was closed, or full" + _running(evidence)
+    closed = int(connection["zero_windows"] or 0)
+    often = f", closed {_times(closed)}" if closed else ""
+    if rtt is None:
+        return f"{shown(window, 'bytes')} offered{often}" + _running(evidence)
+    most = shown(window * 8 / rtt, "bit/s")
+    return f"{shown(window, 'bytes')} offered{often}, round trip {shown(rtt, 's')}: at most {most}"
+
+
+def _of_application(connection: Row, evidence: Row) -> str:
+    sent = shown(connection["unique_bytes"], "bytes")
+    over = shown(connection["end_s"] - connection["start_s"], "s")
+    return f"it gave {sent} in {over} and left the connection idle or half empty between" + _running(evidence)
+
+
+def _of_sender_buffer(_connection: Row, evidence: Row) -> str:
+    outstanding, rtt = evidence["outstanding_mean_bytes"], evidence["rtt_mean_s"]
+    words = f"never much more than {_bytes(outstanding)} outstanding, with no loss and no queue"
+    window = evidence["receive_window_mean_bytes"]
+    words += f", though the receiver offered {shown(window, 'bytes')}" if window is not None else ""
+    if outstanding is None or rtt is None:
+        return words
+    return f"{words}; round trip {shown(rtt, 's')}: at most {shown(outstanding * 8 / rtt, 'bit/s')}"
+
+
+def _of_congestion_window(connection: Row, evidence: Row) -> str:
+    outstanding, rtt = evidence["outstanding_mean_bytes"], evidence["rtt_mean_s"]
+    losses, sent = connection["losses_estimate"], connection["data_packets"]
+    lost = f"{100 * losses / sent:.2g} % of the packets lost" if losses and sent else "no packet lost yet"
+    words = f"{lost}, {_bytes(outstanding)} outstanding on the mean"
+    return words + (f", round trip {shown(rtt, 's')}" if rtt is not None else "") + _running(evidence)
+
+
+def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
+    rtt, least, rate = evidence["rtt_mean_s"], evidence["rtt_min_s"], evidence["rate_bit_per_s"]
+    link = f"{shown(rate, 'bit/s')} went through it" if rate is not None else "a queue stood before it"
+    if rtt is None or least is None:
+        return link
+    return f"{link}, and the queue before it took the round trip from {shown(least, 's')} to {shown(rtt, 's')}"
+
+
+def _of_slow_start(connection: Row, evidence: Row) -> str:
+    rtt = evidence["rtt_mean_s"]
+    sent = shown(connection["unique_bytes"], "bytes")
+    if rtt is None or not rtt > 0:
+        return f"its window was still growing by leaps; it sent {sent} altogether"
+    trips = max(1, round((connection["last_data_s"] - connection["first_data_s"]) / rtt))
+    plural = "" if trips == 1 else "s"
+    return f"its window was still growing by leaps; it sent {sent} in {trips} round trip{plural} of {shown(rtt, 's')}"
+
+
+def _of_recovery(connection: Row, evidence: Row) -> str:
+    timeouts = int(connection["retransmissions_timeout"] or 0)
+    words = f"{_packets(evidence['resent'])} sent again meanwhile"
+    return words + (f", {_times(timeouts)} after a timeout" if timeouts else "") + _running(evidence)
+
+
+def _of_unknown(connection: Row, evidence: Row) -> str:
+    seen = "" if connection["pure_acks"] is not None else "no ACKs were captured"
+    return seen or "nothing stands out" + _running(evidence)
+
+
+_WORDS: dict[str, Callable[[Row, Row], str]] = {
+    "application": _of_application,
+    "receive_window": _of_receive_window,
+    "sender_buffer": _of_sender_buffer,
+    "congestion_window": _of_congestion_window,
+    "bottleneck_rate": _of_bottleneck_rate,
+    "slow_start": _of_slow_start,
+    "recovery": _of_recovery,
+    "unknown": _of_unknown,
+}
+
+
+def _running(evidence: Row) -> str:
+    """The rate meanwhile, if it is known."""
+    rate = evidence["rate_bit_per_s"]
+    return f"; {shown(rate, 'bit/s')} meanwhile" if rate is not None else ""
+
+
+def _bytes(amount: float | None) -> str:
+    return "an unknown amount" if amount is None else shown(amount, "bytes")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _packets(count: int) -> str:
+    return f"{count} packet{'' if count == 1 else 's'}"

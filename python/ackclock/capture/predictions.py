@@ -1,0 +1,154 @@
+"""What models say of captured connections, measured beside predicted: the table `predictions` of a measurement."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ackclock.capture import estimates
+from ackclock.capture.connections import apart, largest
+from ackclock.capture.estimates import KEYS, Estimate, Resampled
+from ackclock.metrics.bootstrap import middle
+from ackclock.metrics.tables import column
+from ackclock.models import FlowPath, Model, answer
+from ackclock.models import capture as captured
+from ackclock.models import flow_paths as scenario_paths
+from ackclock.models.path import RttLaw
+from ackclock.result import Result
+
+__all__ = ["COLUMNS", "CONNECTIONS", "of_connections", "prediction_table", "predictions"]
+
+Array = NDArray[np.float64]
+Row = dict[str, Any]
+
+COLUMNS = (
+    *KEYS, "instances", "control", "model", "label", "goodput_bit_per_s", "goodput_low_bit_per_s",
+    "goodput_high_bit_per_s", "model_bit_per_s", "limit", "measured_bit_per_s", "measured_low_bit_per_s",
+    "measured_high_bit_per_s", "says", "verdict", "violated", "note", "inputs", "outputs",
+)  # fmt: skip
+
+# Models are asked about this many connections, the largest. Chosen here: more than anybody reads.
+CONNECTIONS = 10
+
+# A chain is solved anew for each: enough for the interval's ends to be good to a tenth of its width. Chosen here.
+_RESAMPLES = 100
+
+
+def predictions(result: Result, connection: Row, estimate: Estimate, models: Sequence[Model]) -> list[Row]:
+    """One row for each model, of a row of the table `connections` of a measured result.
+
+    They have the columns of `ackclock.models.predictions`, and `replicate` and `instance`; `goodput_low_bit_per_s` and
+    `goodput_high_bit_per_s`, between which the model's answer lies as far as its inputs are known; and
+    `measured_bit_per_s`, `measured_low_bit_per_s`, `measured_high_bit_per_s`, the goodput of the table `estimates`.
+    """
+    why_not = captured.why_not(connection, estimate.row)
+    paths = [] if why_not else _paths(result, connection, estimate)
+    may_be = [_MayBe(path, _drawn(path, estimate.resampled)) for path in paths]
+    measured = {f"measured{end}_bit_per_s": estimate.row[f"goodput{end}_bit_per_s"] for end in ("", "_low", "_high")}
+    answers = [_unasked(connection, model, why_not) if why_not else _answer(model, may_be) for model in models]
+    return [{name: connection[name] for name in KEYS} | says | measured for says in answers]
+
+
+def of_connections(measured: Result, models: Sequence[Model], top: int) -> dict[str, pa.Table]:
+    """The tables `estimates` and `predictions` of a measurement's largest connections."""
+    connections = largest(measured, top)
+    alone = apart(measured, connections)
+    found = [estimates.estimate(result, row) for result, row in zip(alone, connections, strict=True)]
+    rows = [
+        row
+        for result, connection, estimate in zip(alone, connections, found, strict=True)
+        for row in predictions(result, connection, estimate, models)
+    ]
+    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    return {"estimates": estimates.table(found), "predictions": prediction_table(columns)}
+
+
+def prediction_table(columns: dict[str, list[Any]]) -> pa.Table:
+    """The table `predictions` of its columns."""
+    types = dict.fromkeys(("point", "replicate", "instance", "instances"), pa.int64())
+    types |= {name: pa.float64() for name in columns if name.endswith("_bit_per_s")}
+    types |= dict.fromkeys(("inputs", "outputs"), pa.map_(pa.string(), pa.float64()))
+    types |= {"violated": pa.list_(pa.string())}
+    return pa.table({name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()})
+
+
+class _MayBe(NamedTuple):
+    """What a connection may be to a model: as it was estimated, and as it is resampled."""
+
+    path: FlowPath
+    drawn: list[FlowPath]
+
+
+def _paths(result: Result, connection: Row, estimate: Estimate) -> list[FlowPath]:
+    scenario = result.points[connection["point"]]["scenario"]
+    known = {path.flow: path for path in (scenario_paths(scenario) if scenario else [])}
+    law = _law(result.rows("rtt_law", **{name: connection[name] for name in KEYS}))
+    return captured.flow_paths(connection, estimate.row, law, known.get(connection["flow"]))
+
+
+def _law(buckets: pa.Table) -> RttLaw | None:
+    """The middle of each bucket, whole round trips if they are known."""
+    if buckets.num_rows == 0:
+        return None
+    low, high, samples = (column(buckets, name).astype(float) for name in ("low_s", "high_s", "samples"))
+    whole = column(buckets, "part") == "whole"
+    chosen = whole if whole.any() else ~whole
+    middles = (low[chosen] + high[chosen]) / 2
+    return RttLaw(tuple(middles), tuple(samples[chosen])) if (middles > 0).all() else None
+
+
+def _unasked(connection: Row, model: Model, why_not: str) -> Row:
+    unknown = ("goodput_bit_per_s", "model_bit_per_s", "limit", "says", "inputs", "outputs")
+    more = ("goodput_low_bit_per_s", "goodput_high_bit_per_s")
+    return dict.fromkeys((*unknown, *more)) | {
+        "flow": connection["flow"], "instances": 1, "control": "tcp", "model": model.name, "label": model.label,
+        "verdict": "does not apply", "violated": [], "note": why_not,
+    }  # fmt: skip
+
+
+def _drawn(path: FlowPath, resampled: Resampled | None) -> list[FlowPath]:
+    """The path as loss and mean round-trip time are resampled.
+
+    The law of the round-trip time is left out: but for a link's rate the mean is all that a goodput takes of it.
+    """
+    if resampled is None:
+        return []
+    pairs = zip(resampled.indication_rate[:_RESAMPLES].tolist(), resampled.rtt_s[:_RESAMPLES].tolist(), strict=True)
+    return [replace(path, loss=loss, round_trip_s=rtt, rtt_law=None) for loss, rtt in pairs if loss >= 0 and rtt > 0]
+
+
+def _answer(model: Model, may_be: list[_MayBe]) -> Row:
+    """Of the first path about which the model can be asked."""
+    one = next((one for one in may_be if model.applies(one.path).applies), may_be[0])
+    says = answer(model, one.path)
+    if len(may_be) > 1 and says["inputs"] is not None:
+        says["note"] = "; ".join(filter(None, (f"taken for {one.path.control}: no capture tells", says["note"])))
+    low, high = _interval(model, one.drawn) if says["inputs"] is not None else (None, None)
+    return says | {"goodput_low_bit_per_s": low, "goodput_high_bit_per_s": high}
+
+
+def _interval(model: Model, drawn: list[FlowPath]) -> tuple[float | None, float | None]:
+    """Where the answer lies."""
+    asked = [one for one in drawn if not model.refusal(one)]
+    # Without losses a model of losses is held back by the window alone.
+    answers = [_cap(one) for one in drawn if one.loss == 0 and model.refusal(one)]
+    if asked:
+        inputs = [model.inputs_of(one) for one in asked]
+        columns = {name: np.array([one[name] for one in inputs]) for name in inputs[0]}
+        inside = model.inside(**columns)
+        alone = model.goodputs(**{name: values[inside] for name, values in columns.items()})
+        caps = np.array([_cap(one) for one in asked])[inside]
+        answers += np.minimum(alone * asked[0].mss_bytes * 8, caps).tolist()
+    low, high = middle(np.array(answers))
+    return _finite(low), _finite(high)
+
+
+def _cap(path: FlowPath) -> float:
+    return min(path.window_bit_per_s, path.link_bit_per_s)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,63 @@
+"""The command line.
+
+Answers go to standard output, progress, warnings and errors (one line each) to standard error. Exit codes: 0 fine, 2
+bad input, 3 this machine lacks what is needed, 4 the result is not to be trusted, 130 interrupted.
+
+Each verb is a file of this folder that defines a command of the same name, and an entry of `VERBS`.
+"""
+
+from importlib import import_module
+
+import click
+
+from ackclock import __version__, engine
+from ackclock.cli.errors import Commands
+
+#: Every verb, in the order of `ackclock --help`. A verb's file is imported when it is called: what is heavy (pyarrow,
+#: matplotlib, scipy, jinja2, rich) costs only the command that needs it.
+VERBS = (
+    "check", "show", "doctor",
+    "predict", "simulate", "emulate", "replay", "send", "receive",
+    "measure", "compare", "plot", "report", "advise", "reproduce",
+)  # fmt: skip
+
+#: What `--version` adds after `make test`, whose engine is not the one to measure with.
+_BUILD = " (engine built with debug assertions: slower; `make build` installs the fast one)"
+
+
+class Verbs(Commands):
+    """The group of all verbs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names of all verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of a verb; None if there is no such verb."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"ackclock.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ackclock", message=f"%(prog)s, version %(version)s{_BUILD if engine.is_checking() else ''}")
+def cli() -> None:
+    """A congestion-control laboratory.
+
+    One description of a network path and its traffic is answered by models, by a packet-level engine, and by the real
+    Linux TCP stack; captures of real packets are asked the same.
+
+    \b
+    Example:
+      ackclock simulate examples/leaky-pipe.toml -o out/leaky-pipe
+    """
+
+
+def main() -> None:
+    """The command `ackclock`."""
+    cli(prog_name="ackclock")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""The command `advise`: what to do about a path of one's own, a subject each."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ackclock.cli.errors import Commands
+from ackclock.cli.options import checked_time, json_option, read_scenario, scenario_options
+from ackclock.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from ackclock.advice import BufferAdvice, FeedbackAdvice
+    from ackclock.advice.buffer.confirmation import Confirmation
+
+__all__ = ["advise"]
+
+
+@click.group(cls=Commands)
+def advise() -> None:
+    """Say what to do about a path of one's own.
+
+    \b
+    Example:
+      ackclock advise feedback traces/moving-link.csv --rtt 100ms
+      ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms
+    """
+
+
+def _pairs(_context: click.Context, _option: click.Parameter, written: tuple[str, ...]) -> list[tuple[int, int]]:
+    pairs = []
+    for one in written:
+        numbers = [part.strip() for part in one.split(",")]
+        if len(numbers) != 2 or not all(part.isdecimal() and int(part) > 0 for part in numbers):
+            raise click.BadParameter(f'"{one}" is no pair of M and N, whole numbers from 1; write for example 7,49')
+        pairs.append((int(numbers[0]), int(numbers[1])))
+    return pairs
+
+
+@advise.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--rtt", required=True, metavar="TIME", callback=checked_time("100 ms"),
+    help="The round trip without queues, all the way from sender to receiver and back.",
+)  # fmt: skip
+@click.option(
+    "--buffer", metavar="SIZE",
+    help="What may wait at the link: 100 packets, 150 kB or 100 ms. "
+    "[default: what it carries in a round trip on the mean, 10 packets at least]",
+)  # fmt: skip
+@click.option("--mss", default="1448 bytes", show_default=True, help="Payload of a full segment.")
+@click.option(
+    "--sender", type=click.Choice(["cubic", "reno", "jacobson1988"]), default="cubic", show_default=True,
+    help="Who sends: Linux with CUBIC or Reno, or the sender of 1988 without fast retransmit.",
+)  # fmt: skip
+@click.option(
+    "--effcap", multiple=True, metavar="M,N", callback=_pairs,
+    help="Try EFFCAP with these instead of the usual memories of 1, 2, 4, 8 and 12 round trips; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--period", metavar="TIME", callback=checked_time("15 ms"),
+    help="How long the capacity is measured at a time, and how often it is fed back. [default: a seventh of the round "
+    "trip; of a Mahimahi trace at least ten opportunities]",
+)  # fmt: skip
+@click.option(
+    "--interval", metavar="TIME", callback=checked_time("10 ms"),
+    help="At which the trace is looked at to see how often its rate changes. [default: as fine as it tells]",
+)  # fmt: skip
+@click.option(
+    "--format", "form", type=click.Choice(["mahimahi", "csv"]),
+    help="The trace's format. [default: by its name: .up, .down, .mahimahi, .csv]",
+)  # fmt: skip
+@click.option(
+    "--replicates", type=click.IntRange(1), default=3, show_default=True, help="Run each scheme that many times."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True,
+    help="Of the moments at which transfers start.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="A folder for what was run, a result, and advice.json. [default: nothing is written]",
+)  # fmt: skip
+@json_option
+def feedback(
+    trace: Path, rtt: str, buffer: str | None, mss: str, sender: str, effcap: list[tuple[int, int]],
+    period: str | None, interval: str | None, form: str | None, replicates: int, seed: int, output: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Say whether a sender should be told the rate of a link, and what it should be told.
+
+    TRACE is the link's capacity: Mahimahi's packet-delivery format, or rows of time and rate. How often its rate
+    changes, in round trips, says what can be hoped for; then a transfer is simulated on this very trace without
+    feedback, with the rate measured last (INSTCAP), and with the smallest of many means (EFFCAP).
+
+    \b
+    Example:
+      ackclock advise feedback traces/moving-link.csv --rtt 100ms
+      ackclock advise feedback lte.down --rtt 60ms --buffer '200 packets' -o out/lte
+    """
+    from ackclock.cli.progress import progress
+    from ackclock.result.folder import refuse_foreign_folder
+
+    if output is not None:
+        refuse_foreign_folder(output)
+    from ackclock.advice import advise_feedback
+    from ackclock.models import InputError
+
+    try:
+        with progress("advise") as tell:
+            advice = advise_feedback(
+                trace, rtt, buffer=buffer, mss=mss, sender=sender, effcap=effcap, interval=interval, period=period,
+                form=form, replicates=replicates, seed=seed, progress=tell,
+            )  # fmt: skip
+    except InputError as error:
+        raise click.UsageError(f"--{error.name}: {error.problem}") from None
+    for warning in advice.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    _print(advice, output, as_json=as_json)
+
+
+def _print(advice: "FeedbackAdvice", output: Path | None, *, as_json: bool) -> None:
+    from ackclock.advice import words
+    from ackclock.table import json_text
+
+    told = words.plain(advice)
+    if output is not None:
+        advice.result.save(output)
+        (output / "advice.json").write_text(json_text(told), encoding="utf-8")
+    if as_json:
+        print_json(told)
+        return
+    print_table(words.title(advice), *words.cells(advice))
+    for paragraph in (
+        words.sentence(advice), *words.further(advice), words.psi_words(advice), words.method_words(advice),
+        words.models_words(advice),
+    ):  # fmt: skip
+        click.echo()
+        click.echo(paragraph)
+    if output is not None:
+        click.echo(f"\nresult: {output}; its page: ackclock report {output}")
+
+
+@advise.command()
+@scenario_options
+@click.option("--hop", metavar="NAME", help="Whose buffer. [default: the shared hop whose link is used most]")
+@click.option(
+    "--utilisation", metavar="SHARE",
+    help="The least share of time for which its link is to be busy. [default: 98 % if a long flow crosses it]",
+)  # fmt: skip
+@click.option("--p99-delay", metavar="TIME", help="The most that waiting there may take for 99 % of the time.")
+@click.option("--loss", metavar="SHARE", help="The largest share of packets that its queue may drop.")
+@click.option(
+    "--completion-p95", metavar="TIME", help="The most that 95 % of the finite transfers through it may take."
+)
+@click.option(
+    "--emulate", "emulated", is_flag=True,
+    help="Have the advised buffer, and the next smaller one, run by the kernel's own TCP, in real time.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="A folder for advice.json, the figure, and every run, from which the same command goes on. "
+    "[default: nothing is written]",
+)  # fmt: skip
+@json_option
+def buffer(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, hop: str | None,
+    utilisation: str | None, p99_delay: str | None, loss: str | None, completion_p95: str | None, emulated: bool,
+    output: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Say how small the buffer before a link may be.
+
+    SCENARIO has link, flows and round trips; the queue of its bottleneck is replaced by drop-tail queues of all sizes,
+    each simulated with the same seeds. The answer is the smallest that meets every target, with the interval in which
+    it is known to lie, what binds, and what rules of thumb would give; or that there is none, and what there is
+    instead, active queue management included.
+
+    \b
+    Example:
+      ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms -o out/buffer
+    """
+    from ackclock.cli.progress import progress
+    from ackclock.result.folder import refuse_foreign_folder
+
+    read = read_scenario(scenario, assignments, seed, replicates)
+    from ackclock.advice import advise_buffer
+    from ackclock.advice.buffer.advise import ADVICE, RUNS
+    from ackclock.models import InputError
+
+    if output is not None:
+        refuse_foreign_folder(output, ADVICE)
+    try:
+        with progress("advise") as tell:
+            advice = advise_buffer(
+                read, hop=hop, utilisation=utilisation, p99_delay=p99_delay, loss=loss, completion_p95=completion_p95,
+                folder=output, progress=lambda words: tell(None, words),
+            )  # fmt: skip
+    except InputError as error:
+        raise click.UsageError(f"--{error.name}: {error.problem}") from None
+    confirmation = None
+    if emulated:
+        from ackclock.advice.buffer.confirmation import confirm
+
+        with progress("emulate") as tell:
+            confirmation = confirm(
+                advice, None if output is None else output / RUNS, lambda line: click.echo(line, err=True), tell
+            )  # fmt: skip
+    for warning in advice.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    _print_buffer(advice, confirmation, output, as_json=as_json)
+
+
+def _print_buffer(
+    advice: "BufferAdvice", confirmation: "Confirmation | None", output: Path | None, *, as_json: bool
+) -> None:
+    from ackclock.advice.buffer import words
+    from ackclock.result.folder import write_whole
+    from ackclock.table import json_text
+
+    told = words.plain(advice, confirmation)
+    if output is not None:
+        from ackclock import plot
+
+        for form in ("svg", "png"):
+            plot.save(words.figure(advice), output / f"trade-off.{form}")
+        write_whole(output / "advice.json", json_text(told))
+    if as_json:
+        print_json(told)
+        return
+    print_table(words.title(advice), *words.cells(advice))
+    for paragraph in words.paragraphs(advice, confirmation):
+        click.echo()
+        click.echo(paragraph)
+    if output is not None:
+        figure = output / "trade-off.png"
+        click.echo(
+            f"\nfigure: {figure}; advice: {output / 'advice.json'}; of each run: ackclock report {output}/runs/…"
+        )

@@ -1,0 +1,200 @@
+"""The command `compare`: one scenario answered every way, printed side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ackclock.cli.errors import INTERRUPTED, UNTRUSTWORTHY, complain
+from ackclock.cli.options import (
+    checked_time,
+    json_option,
+    models_option,
+    read_scenario,
+    scenario_options,
+    side_by_side_option,
+    untrusted_option,
+)
+from ackclock.cli.output import print_json, print_table
+from ackclock.run.emulation import DEVICES
+
+if TYPE_CHECKING:
+    from ackclock.comparison import Comparison
+    from ackclock.comparison.explanation import Explanation
+
+__all__ = ["compare", "is_comparison", "read"]
+
+# Tables that are printed without being asked for; the page has all.
+_PRINTED = "goodput,rtt,retransmissions"
+
+# So many cases of an explanation are enough for a terminal.
+_CASES = 2
+
+
+def _ways(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
+    from ackclock.comparison import each_method
+
+    chosen = [name.strip() for name in names.split(",")]
+    try:
+        each_method.refuse(chosen)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return chosen
+
+
+def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
+    from ackclock.comparison import COMPARED
+
+    chosen = list(COMPARED) if names == "all" else [name.strip() for name in names.split(",")]
+    unknown = next((name for name in chosen if name not in COMPARED), None)
+    if unknown is not None:
+        raise click.BadParameter(f'"{unknown}" is not compared; write some of {",".join(COMPARED)}, or all')
+    return chosen
+
+
+@click.command()
+@scenario_options
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="The comparison's folder; by default out/ and the scenario's name with -compared.",
+)  # fmt: skip
+@click.option(
+    "--ways", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES", callback=_ways,
+    help="Which ways, with commas between them.",
+)  # fmt: skip
+@click.option(
+    "--real-time", metavar="TIME", callback=checked_time("40 s"),
+    help="Emulate no longer than that: fewer replicates of every point; if not even one of each fits, fewer points.",
+)  # fmt: skip
+@click.option(
+    "--metrics", default=_PRINTED, show_default=True, metavar="NAMES", callback=_metrics,
+    help="Whose tables are printed; all for every one. The folder has all.",
+)  # fmt: skip
+@click.option(
+    "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
+    help="What carries an emulation's packets.",
+)  # fmt: skip
+@side_by_side_option
+@models_option("usual")
+@untrusted_option
+@json_option
+def compare(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
+    asked: list[str], real_time: str | None, metrics: list[str], device: str, side_by_side: int, models: str,
+    untrusted: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Answer a scenario every way and lay the answers side by side.
+
+    Predicted, simulated, emulated, and measured from the captures of both: each number with its 95 % interval, how far
+    it is from the reference, and what explains that. A way that this machine cannot go is left empty, with the reason.
+    Given again, the command goes on where it was interrupted, and repeats nothing that is made of the same.
+
+    \b
+    Example:
+      ackclock compare examples/leaky-pipes.toml -o out/compared --real-time '40 s'
+      ackclock report out/compared
+    """
+    from ackclock import units
+    from ackclock.cli.progress import progress
+    from ackclock.comparison import each_method
+
+    read = read_scenario(scenario, assignments, seed, replicates)
+    folder = output or Path("out") / f"{scenario.stem}-compared"
+    comparison = each_method.compare(
+        read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
+        averages_untrusted=untrusted, real_time_s=None if real_time is None else units.seconds(real_time),
+        announce=lambda line: click.echo(line, err=True), watch=progress,
+    )  # fmt: skip
+    _print_warnings(comparison)
+    if as_json:
+        _print_json(comparison, folder)
+    else:
+        _print_tables(comparison, metrics, folder)
+    return _ending(comparison)
+
+
+def is_comparison(folder: Path) -> bool:
+    """Whether a folder holds a comparison rather than a result."""
+    return (folder / "comparison.json").is_file()
+
+
+def read(folder: Path, *, untrusted: bool) -> "Comparison":
+    """The comparison in a folder; with `untrusted`, its averages take in runs that are not to be trusted."""
+    from ackclock.comparison import each_method
+
+    try:
+        return each_method.load(folder, averages_untrusted=untrusted)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _print_warnings(comparison: "Comparison") -> None:
+    for column in comparison.columns.values():
+        if column.why:
+            click.echo(f"{column.label}: {column.why}", err=True)
+        for warning in column.result.run["warnings"] if column.result is not None else ():
+            click.echo(f"warning: {column.label}: {warning}", err=True)
+    silent = "predict" in comparison.columns and not any(row.cells["predict"].is_known for row in comparison.rows)
+    if silent and comparison.columns["predict"].result is not None:
+        click.echo("predict: no model that was asked has an answer; ackclock predict says why of each", err=True)
+
+
+def _print_json(comparison: "Comparison", folder: Path) -> None:
+    from ackclock.comparison.rows import explanation_rows, rows
+
+    print_json(
+        {"folder": str(folder), "partial": comparison.partial, "reference": comparison.reference}
+        | {"ways": [_way(comparison, name) for name in comparison.columns]}
+        | {"explanations": explanation_rows(comparison), "rows": rows(comparison)}
+    )
+
+
+def _way(comparison: "Comparison", name: str) -> dict[str, Any]:
+    column = comparison.columns[name]
+    answered = {"name": name, "answered": column.result is not None, "why": column.why or None}
+    return answered | {"reference": comparison.reference_for(name)}
+
+
+def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) -> None:
+    from ackclock.comparison import rendering
+    from ackclock.comparison.explanation import explanations, tally
+
+    listed = explanations(comparison)
+    click.echo(f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below")
+    printed = [name for name in comparison.metrics if name in metrics]
+    for name in printed:
+        head, cells = rendering.cells(comparison, name, listed)
+        click.echo()
+        print_table(rendering.title(name), head, cells, spare=rendering.spare_columns(head))
+    click.echo()
+    click.echo(tally(comparison))
+    for one in listed:
+        cases = [case for case in one.cases if case.row.metric in printed]
+        if cases:
+            _print_explanation(comparison, one, len(cases), [case.words for case in cases])
+    click.echo(f"comparison: {folder}; the page with all tables and figures: ackclock report {folder}")
+
+
+def _print_explanation(comparison: "Comparison", one: "Explanation", count: int, words: list[str]) -> None:
+    labels = [comparison.columns[name].label for name in (one.column, one.reference)]
+    click.echo(f"[{one.number}] {' − '.join(labels)}: {one.cause.sentence}")
+    different = list(dict.fromkeys(words))
+    for line in different[:_CASES]:
+        click.echo(f"      {line}")
+    if len(different) > _CASES:
+        click.echo(f"      … and {len(different) - _CASES} more of {count} residuals; the page has all")
+
+
+def _ending(comparison: "Comparison") -> int:
+    """The exit code, and why it is not 0."""
+    emulated = comparison.columns.get("emulate")
+    result = emulated.result if emulated is not None else None
+    if result is not None and result.run.get("failed"):
+        return complain("a run failed; the comparison holds the others", UNTRUSTWORTHY)
+    if comparison.partial:
+        return complain("interrupted: the same command goes on", INTERRUPTED)
+    if result is None or not result.untrusted:
+        return 0
+    runs = result.tables["fidelity"].num_rows
+    how = "averages take them in" if result.averages_untrusted else "averages leave them out unless told --untrusted"
+    return complain(f"not to be trusted: {len(result.untrusted)} of {runs} emulated runs; {how}", UNTRUSTWORTHY)

@@ -1,0 +1,30 @@
+"""The command `doctor`."""
+
+import click
+
+from ackclock.cli.errors import LACKING, complain
+from ackclock.cli.options import json_option
+from ackclock.cli.output import print_json, print_table
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> int:
+    """Say what this machine can do of an emulation, and what would help.
+
+    Tries everything for a moment, in namespaces of its own. Exits with 3 if no emulation is possible.
+
+    \b
+    Example:
+      ackclock doctor --json
+    """
+    from ackclock.run import doctor
+
+    examination = doctor.examine()
+    if as_json:
+        print_json(examination)
+    else:
+        print_table(*doctor.table(examination))
+    if examination["emulation"]:
+        return 0
+    return complain(doctor.complaint(examination), LACKING)

@@ -1,0 +1,90 @@
+"""The command `emulate`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ackclock.cli.errors import INTERRUPTED, UNTRUSTWORTHY, complain
+from ackclock.cli.options import (
+    json_option,
+    models_option,
+    output_option,
+    read_scenario,
+    scenario_options,
+    side_by_side_option,
+    untrusted_option,
+)
+from ackclock.cli.summary import place, print_run, print_warnings
+from ackclock.run.emulation import DEVICES
+
+if TYPE_CHECKING:
+    from ackclock.result import Result
+
+
+@click.command()
+@scenario_options
+@output_option
+@click.option(
+    "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
+    help="What carries the packets; automatic takes a TUN device where there is one.",
+)  # fmt: skip
+@side_by_side_option
+@click.option("--no-pcap", is_flag=True, help="Keep no captures: they take about 112 bytes for each packet and place.")
+@models_option("usual")
+@untrusted_option
+@json_option
+def emulate(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
+    device: str, side_by_side: int, no_pcap: bool, models: str, untrusted: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Run a scenario with the real Linux TCP stack in real time, print a summary and keep the result in a folder.
+
+    Hosts are namespaces that vanish with the command; `ackclock doctor` says what this machine can do. Runs that are
+    not to be trusted are kept, marked and left out of averages; then it exits with 4. Ctrl-C keeps what there is,
+    marked as partial.
+
+    \b
+    Example:
+      ackclock emulate examples/first.toml -o out/emulated --set 'duration=10 s' --replicates 3
+    """
+    from dataclasses import replace
+
+    from ackclock.cli.progress import progress
+    from ackclock.run import emulation, time_budget
+
+    read = read_scenario(scenario, assignments, seed, replicates)
+    folder = place(scenario, output)
+    with progress(f"emulate {scenario.name}", time_budget.lasts_s(read, side_by_side)) as tell:
+        result = emulation.emulate(
+            read, folder, device=device, pcap=not no_pcap, side_by_side=side_by_side,
+            progress=lambda now: tell(now["fraction"], _moment(now)),
+        )  # fmt: skip
+    result = replace(result, averages_untrusted=untrusted)
+    print_warnings(result)
+    print_run(result, folder, models, as_json)
+    return _trust(result)
+
+
+def _moment(now: dict[str, Any]) -> str:
+    """What an emulation is doing, in a few words."""
+    rate = f"{now['rate_bit_per_s'] * 1e-6:.4g} Mbit/s"
+    return rate if now["runs"] == 1 else f"run {now['run']} of {now['runs']}, {rate}"
+
+
+def _trust(result: "Result") -> int:
+    """The exit code of an emulation, and why it is not 0."""
+    from ackclock.report import run_tables
+
+    runs = run_tables.fidelity_rows(result)
+    doubtful = [row for row in runs if not row["trusted"]]
+    for row in doubtful:
+        click.echo(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
+    if result.run["failed"]:
+        return complain("a run failed; the result holds the others", UNTRUSTWORTHY)
+    if result.partial:
+        return INTERRUPTED
+    if not doubtful:
+        return 0
+    how = "averages take them in" if result.averages_untrusted else "averages leave them out unless told --untrusted"
+    return complain(f"not to be trusted: {len(doubtful)} of {len(runs)} runs; {how}", UNTRUSTWORTHY)

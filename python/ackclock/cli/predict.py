@@ -1,0 +1,294 @@
+"""The command `predict`: models about a scenario's flows, or one model about plain numbers.
+
+The options of a model's own command are its inputs, and its outputs for inverse questions.
+"""
+
+from collections.abc import Iterable
+from itertools import product
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ackclock import units
+from ackclock.cli.options import json_option, models_option, read_scenario, scenario_options
+from ackclock.cli.output import print_json, print_table
+
+# Imported where a model is named: NumPy is not needed to say that a file does not exist.
+if TYPE_CHECKING:
+    from ackclock.models import Domain, Input, Model, Output
+
+# As in the preset "rfc".
+_MSS, _HEADER = "1460 bytes", "40 bytes"
+
+
+class PredictCommand(click.Command):
+    """The command on scenarios, which hands over to a command of the model's if the first word is no scenario."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """As of any command, but perhaps of another one."""
+        word = next((one for one in args if one != "--json"), "-")
+        if word.startswith("-") or word.endswith(".toml") or Path(word).is_file():
+            return super().make_context(info_name, args, parent, **extra)
+        from ackclock.models import model
+
+        try:
+            command = _command(model(word))
+        except ValueError as error:
+            stop = "" if str(error).endswith("?") else "."
+            raise click.UsageError(f"{error}{stop} A scenario's file must exist or end in .toml") from None
+        rest = list(args)
+        rest.remove(word)
+        return command.make_context(f"{info_name} {word}", rest, parent, **extra)
+
+
+@click.command(cls=PredictCommand)
+@scenario_options
+@models_option("all")
+@json_option
+def predict(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, models: str, as_json: bool
+) -> None:
+    """Ask models about every flow of a scenario, or one model about plain numbers.
+
+    The first word says which: a file that exists, or ends in .toml, is a scenario; anything else is a model's name.
+
+    Of a scenario each model says what each flow gets, whether it applies, and which of its assumptions the flow
+    violates. A model by name takes its own options, see for example: ackclock predict pftk --help. With several values
+    of one of them it prints a table; with --solve it looks for the input that gives an output.
+
+    \b
+    Example:
+      ackclock predict examples/leaky-pipe.toml
+      ackclock predict pftk --loss 0.1%,1%,5% --rtt 100ms --timeout 400ms
+      ackclock predict pftk --rtt 100ms --throughput 5Mbit/s --solve loss
+    """
+    from ackclock.report import run_tables
+    from ackclock.run import prediction
+
+    predicted = prediction.predict(read_scenario(scenario, assignments, seed, replicates), models)
+    rows = run_tables.prediction_rows(predicted)
+    if as_json:
+        print_json(rows)
+    else:
+        title = f"{predicted.run['name']}: predicted goodput"
+        print_table(title, *run_tables.prediction_cells(rows), spare=run_tables.SPARE_PREDICTION_COLUMNS)
+
+
+def _command(model: "Model") -> click.Command:
+    options: list[click.Parameter] = [
+        click.Option([_option(one.name)], metavar=_metavar(one.unit), help=_help(model, one)) for one in model.inputs
+    ]
+    options += [
+        click.Option([_option(one.name)], metavar=_metavar(one.unit), help=f"With --solve: {one.meaning}.")
+        for one in model.outputs
+    ]
+    options += [
+        click.Option(
+            ["--solve"],
+            metavar="INPUT",
+            help="Look for the value of this input that gives an output the value said of it.",
+        ),
+        click.Option(
+            ["--mss"], default=_MSS, show_default=True, help="Payload of a segment, between segments and bits or bytes."
+        ),
+    ]
+    if any(one.on_wire for one in model.inputs):
+        options.append(
+            click.Option(["--header"], default=_HEADER, show_default=True, help="What a link carries besides.")
+        )
+    options.append(
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON on standard output, for machines.")
+    )
+
+    def run(solve: str | None, as_json: bool, mss: str, header: str = "0 bytes", **written: str | None) -> None:
+        given = {name: text for name, text in written.items() if text is not None}
+        _run(model, given, solve, _Units(mss, header), as_json)
+
+    formula = model.formula.replace("\n\n", "\n\n\b\n")  # click fills paragraphs that do not begin so
+    text = f"{model.label}: {model.summary}\n\n\b\n{formula}\n\nReference: {model.reference}."
+    return click.Command(model.name, params=options, callback=run, help=text)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _metavar(unit: str) -> str:
+    return {"": "NUMBER", "s": "TIME", "segments": "SEGMENTS", "segments/s": "RATE"}.get(unit, "NUMBER")
+
+
+def _help(model: "Model", one: "Input") -> str:
+    record = next(entry for entry in model.described()["inputs"] if entry["name"] == one.name)
+    facts = [one.letter, one.domain.words(one.letter or one.name)] if one.letter else [one.domain.words(one.name)]
+    facts.append(record["default"] if one.default is None else f"default: {record['default']}")
+    return f"{one.meaning[0].upper()}{one.meaning[1:]}. [{'; '.join(facts)}]"
+
+
+class _Units:
+    """Quantities as people write them, in a model's units and back."""
+
+    def __init__(self, mss: str, header: str) -> None:
+        self.mss_bytes = self._bytes("--mss", mss)
+        self.header_bytes = self._bytes("--header", header)
+        if self.mss_bytes <= 0 or self.header_bytes < 0:
+            raise click.UsageError(f"--mss: {mss} with --header {header} is no segment; write for example {_MSS}")
+
+    @staticmethod
+    def _bytes(option: str, written: str) -> float:
+        try:
+            return units.data_bytes(written)
+        except ValueError:
+            raise click.UsageError(f'{option}: "{written}" is no amount of data; write for example {_MSS}') from None
+
+    def read(self, one: "Input | Output", written: str) -> list[float]:
+        """The numbers of a comma-separated list."""
+        return [self._number(one, part.strip()) for part in written.split(",")]
+
+    def _number(self, one: "Input | Output", written: str) -> float:
+        domain: Domain | None = getattr(one, "domain", None)
+        example = {"": "1%", "s": "100ms", "segments": "64", "segments/s": "5Mbit/s"}.get(one.unit, "0.4")
+        if domain is not None and domain.values:
+            example = " or ".join(f"{value:g}" for value in domain.values)
+        if written == "unlimited" and one.unit == "segments":
+            return inf
+        try:
+            read = units.parse(written)
+        except ValueError:
+            raise _wrong(one.name, f'"{written}" is no quantity; write for example {example}') from None
+        size = self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0)
+        scales = {
+            "s": {"s": 1.0},
+            "segments": {"packets": 1.0, "": 1.0, "bytes": 1 / size},
+            "segments/s": {"packets/s": 1.0, "bit/s": 1 / (8 * size)},
+        }.get(one.unit, {"": 1.0})
+        if read.unit == "%" and one.unit != "":
+            scales = {}
+        if read.base in scales:
+            return read.amount * scales[read.base]
+        wrong = "is in another unit" if read.unit else "has no unit"
+        raise _wrong(one.name, f'"{written}" {wrong}; write for example {example}')
+
+    def words(self, one: "Input | Output", value: float) -> str:
+        """A value for people."""
+        if value == inf:
+            return "unlimited"
+        if one.unit == "segments/s":
+            bits = value * 8 * (self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0))
+            return f"{bits / 1e6:.4g} Mbit/s"
+        if one.unit == "s":
+            return f"{value * 1e3:.4g} ms" if abs(value) < 1 else f"{value:.4g} s"
+        return f"{value:.4g} {one.unit}".rstrip()
+
+
+def _wrong(name: str, problem: str) -> click.UsageError:
+    return click.UsageError(f"{_option(name)}: {problem}")
+
+
+def _run(model: "Model", written: dict[str, str], solve: str | None, units: _Units, as_json: bool) -> None:
+    from ackclock.models import InputError
+
+    targets = {one.name: one for one in model.outputs if one.name in written}
+    given = {name: text for name, text in written.items() if name not in targets}
+    values = {name: units.read(model.input(name), text) for name, text in given.items()}
+    try:
+        if solve is not None:
+            _solve(model, values, solve.replace("-", "_"), targets, written, units, as_json)
+        elif targets:
+            raise click.UsageError(f"{_option(next(iter(targets)))}: is an output; say with --solve what to look for")
+        else:
+            _answer(model, values, units, as_json)
+    except InputError as error:
+        raise _wrong(error.name, error.problem) from None
+
+
+def _combinations(values: dict[str, list[float]]) -> list[dict[str, float]]:
+    return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
+
+
+def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_json: bool) -> None:
+    asked = _combinations(values)
+    known = [{name: float(value) for name, value in model.completed(**one).items()} for one in asked]
+    answers = [{name: float(value) for name, value in model.answer(**one).items()} for one in known]
+    if as_json:
+        _print_as_json(
+            model, units, [{"inputs": one, "outputs": says} for one, says in zip(known, answers, strict=True)]
+        )
+    elif len(asked) == 1:
+        cells = [
+            [one.name, units.words(one, answers[0][one.name]), _in_segments(one, answers[0][one.name]), one.meaning]
+            for one in model.outputs
+        ]
+        print_table(_title(model, known[0], units), ["output", "value", "in segments", "meaning"], cells)
+    else:
+        varied = [name for name, several in values.items() if len(several) > 1]
+        cells = [
+            [units.words(model.input(name), one[name]) for name in varied]
+            + [units.words(output, says[output.name]) for output in model.outputs]
+            for one, says in zip(known, answers, strict=True)
+        ]
+        fixed = {name: value for name, value in known[0].items() if all(one[name] == value for one in known)}
+        head = varied + [one.name for one in model.outputs]
+        print_table(_title(model, fixed, units), head, cells, keys=len(varied))
+
+
+def _in_segments(one: "Input | Output", value: float) -> str:
+    return f"{value:.6g} segments/s" if one.unit == "segments/s" else ""
+
+
+def _title(model: "Model", fixed: dict[str, float], units: _Units) -> str:
+    told = [f"{name} {units.words(model.input(name), value)}" for name, value in fixed.items()]
+    return f"{model.label}: " + ", ".join([*told, f"mss {units.mss_bytes:g} bytes"])
+
+
+def _solve(
+    model: "Model", values: dict[str, list[float]], unknown: str, targets: "dict[str, Output]",
+    written: dict[str, str], units: _Units, as_json: bool,
+) -> None:  # fmt: skip
+    from ackclock.models import NoSolutionError, solve
+
+    if len(targets) != 1:
+        names = ", ".join(_option(one.name) for one in model.outputs)
+        raise click.UsageError(f"--solve: needs the value of one output, one of {names}")
+    if unknown not in [one.name for one in model.inputs]:
+        raise click.UsageError(f"--solve: {unknown} is no input; write one of {', '.join(_names(model.inputs))}")
+    [target] = targets.values()
+    asked = model.input(unknown)
+    wanted = units.read(target, written[target.name])
+    rows: list[dict[str, Any]] = []
+    for known in _combinations(values):
+        for aim in wanted:
+            row = {"inputs": known, "output": target.name, "target": aim, "unknown": unknown}
+            try:
+                rows.append(row | {"values": list(solve(model, unknown, aim, output=target.name, **known).values)})
+            except NoSolutionError as error:
+                rows.append(row | {"values": [], "why_not": str(error)})
+    if len(rows) == 1 and not rows[0]["values"]:
+        raise _wrong(target.name, rows[0]["why_not"])
+    if as_json:
+        _print_as_json(model, units, rows)
+        return
+    varied = [name for name, several in values.items() if len(several) > 1]
+    cells = [
+        [units.words(model.input(name), row["inputs"][name]) for name in varied]
+        + [units.words(target, row["target"])]
+        + [" or ".join(units.words(asked, value) for value in row["values"]) or row["why_not"]]
+        for row in rows
+    ]
+    fixed = {name: several[0] for name, several in values.items() if name not in varied}
+    print_table(_title(model, fixed, units), [*varied, target.name, unknown], cells)
+
+
+def _names(records: "Iterable[Input]") -> list[str]:
+    return [one.name.replace("_", "-") for one in records]
+
+
+def _print_as_json(model: "Model", units: _Units, answers: list[dict[str, Any]]) -> None:
+    """In the model's units, which are said; an infinite input is `unlimited`."""
+    for answer in answers:
+        answer["inputs"] = {name: "unlimited" if value == inf else value for name, value in answer["inputs"].items()}
+    named = {one.name: one.unit for one in model.inputs} | {one.name: one.unit for one in model.outputs}
+    print_json({"model": model.name, "mss_bytes": units.mss_bytes, "units": named, "answers": answers})

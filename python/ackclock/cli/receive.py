@@ -1,0 +1,55 @@
+"""The command `receive`."""
+
+from pathlib import Path
+
+import click
+
+from ackclock.cli.options import checked_time
+from ackclock.cli.session import check_place, conclude, moment, read_security, session_options, session_output
+
+
+@click.command()
+@click.argument("sender")
+@click.argument("data", required=False)
+@click.option(
+    "--control", default="tfrc", show_default=True, metavar="CONTROL",
+    help="The rate control to ask for, by name or as a table with parameters; see: ackclock show rate_controls.",
+)  # fmt: skip
+@click.option(
+    "--wait", default="10 s", show_default=True, metavar="TIME", callback=checked_time("10 s"),
+    help="How long to try.",
+)  # fmt: skip
+@session_output("out/received")
+@session_options
+def receive(
+    sender: str, data: str | None, control: str, wait: str, output: Path, key_file: Path | None, insecure: bool,
+    insecure_anywhere: bool, max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Ask a sender for its data and take it, over UDP.
+
+    SENDER is where it waits, host:port. DATA is a file, or - for standard output; without it, what arrives is counted
+    and thrown away. What is lost on the way stays lost, and data goes out in the order of its arrival. Ctrl-C ends the
+    session in good order.
+
+    \b
+    Example:
+      ackclock receive 127.0.0.1:7400 --insecure
+      ackclock receive 192.0.2.1:7400 - --key-file key --max-rate 20Mbit/s | tar t
+    """
+    from ackclock import session, units
+    from ackclock.cli.progress import progress
+
+    if data == session.STANDARD and as_json:
+        raise click.UsageError("--json: is of no use, as the data goes to standard output")
+    check_place(output)
+    security = read_security(key_file, insecure, insecure_anywhere)
+    with progress(f"receive from {sender}") as tell:
+        try:
+            result = session.receive(
+                output, security, session.Data(data), sender, control=control, max_rate=max_rate, payload=payload,
+                wait=wait, duration_s=None if duration is None else units.seconds(duration), pcap=pcap,
+                progress=lambda state: tell(None, moment(state["now"])),
+            )  # fmt: skip
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+    return conclude(result, output, as_json=as_json, plain=data != session.STANDARD)

@@ -1,0 +1,52 @@
+"""The command `replay`."""
+
+from pathlib import Path
+
+import click
+
+from ackclock.cli.errors import UNTRUSTWORTHY, complain
+from ackclock.cli.options import json_option
+from ackclock.cli.output import print_json, print_table
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@json_option
+def replay(run: Path, as_json: bool) -> int:
+    """Push the recorded packets of an emulation through the hops again, and demand the same decisions.
+
+    Every departure to the nanosecond, every drop and mark. Of a run that was killed it takes what was recorded. Exits
+    with 4 if something differs.
+
+    \b
+    Example:
+      ackclock replay out/emulated
+    """
+    from ackclock.run import emulation
+
+    try:
+        runs = emulation.replay(run)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if as_json:
+        print_json(runs)
+    else:
+        cells = [
+            [
+                str(one["point"]),
+                str(one["replicate"]),
+                str(one["arrivals"]),
+                str(one["decisions"]),
+                "whole" if one["complete"] else "cut off",
+                "no" if one["difference"] is None else "yes",
+            ]
+            for one in runs
+        ]
+        head = ["point", "replicate", "packets", "same decisions", "record", "differs"]
+        print_table(f"{run}: recorded packets through the hops again", head, cells)
+    different = [one for one in runs if one["difference"] is not None]
+    if not different:
+        return 0
+    first = different[0]
+    where = f"point {first['point']}, replicate {first['replicate']}"
+    return complain(f"{len(different)} of {len(runs)} runs differ; {where}: {first['difference']}", UNTRUSTWORTHY)

@@ -1,0 +1,59 @@
+"""The command `report`."""
+
+from pathlib import Path
+
+import click
+
+from ackclock.cli.compare import is_comparison, read
+from ackclock.cli.options import json_option, models_option, read_result, untrusted_option
+from ackclock.cli.output import print_json
+from ackclock.cli.predicted import check_models, predicted
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The page; by default report.html in the first run's folder.",
+)
+@models_option("usual")
+@untrusted_option
+@json_option
+def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: bool, as_json: bool) -> None:
+    """Write one self-contained HTML page: scenario, capture or session, tables, figures, versions and seeds.
+
+    RUNS are results, or one comparison.
+
+    \b
+    Example:
+      ackclock report out/leaky-pipe -o report.html
+    """
+    from ackclock.cli.progress import progress
+
+    path = output or runs[0] / "report.html"
+    if path.is_dir():
+        raise click.UsageError(f"-o {path}: is a folder; write for example -o {path}/report.html")
+    compared = [run for run in runs if is_comparison(run)]
+    if compared and len(runs) > 1:
+        raise click.UsageError(f"{compared[0]}: is a comparison, which has a page of its own; give it alone")
+    if compared:
+        comparison = read(compared[0], untrusted=untrusted)
+        from ackclock.report.ways import page_of_ways
+
+        with progress("report") as tell:
+            text = page_of_ways(comparison, tell)
+    else:
+        results = [read_result(run, untrusted=untrusted) for run in runs]
+        check_models(results, models)
+        from ackclock.report import page
+
+        with progress("report") as tell:
+            text = page([(result, predicted(result, models)) for result in results], tell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    if as_json:
+        print_json({"report": str(path)})
+    else:
+        click.echo(f"report: {path}")

@@ -1,0 +1,103 @@
+"""The command `reproduce`."""
+
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ackclock.cli.errors import INTERRUPTED, UNTRUSTWORTHY, complain
+from ackclock.cli.options import json_option
+from ackclock.cli.output import print_json, print_table
+from ackclock.cli.progress import progress
+from ackclock.cli.show import experiment
+from ackclock.reproduction import Experiment, Kind, chosen, experiments, runner, tables
+
+if TYPE_CHECKING:
+    from ackclock.reproduction.runner import Record
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Reproduce all there is.")
+@click.option("--list", "listed", is_flag=True, help="List what there is, and about how long it takes.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Take a first look: fewer replicates, shorter and little emulated where that is honest. Kept in quick/ "
+    "within the folder; no documented verdict comes of it.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,
+    help="The gallery's folder. What is in it and made of the same is not computed again.",
+)  # fmt: skip
+@json_option
+def reproduce(names: tuple[str, ...], everything: bool, listed: bool, quick: bool, output: Path, as_json: bool) -> int:
+    """Compute published tables and figures again: their numbers beside ours, a verdict, a gallery.
+
+    NAMES are experiments, or groups of them. What is emulated takes as long as its scenario lasts; where that is not
+    possible the verdict says so. Exits with 4 if something that we claim is not so any more, or an emulation is not to
+    be trusted.
+
+    \b
+    Example:
+      ackclock reproduce --list
+      ackclock reproduce markov-table-7.2 rfc9438
+      ackclock reproduce westwood --quick
+    """
+    if not (names or everything or listed):
+        raise click.UsageError("NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list")
+    try:
+        wanted = chosen(names, experiments())
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if everything or not names:
+        wanted = list(experiments())
+    if listed:
+        _print_catalogue(wanted, as_json)
+        return 0
+    runner.prepare(output)
+    if quick:
+        output /= runner.QUICK
+        runner.prepare(output)
+    with progress("reproduce") as tell:
+        records = runner.reproduce_all(wanted, output, tell, quick=quick)
+        page = runner.write_gallery(experiments(), output)
+    _print_records(records, page, as_json)
+    left = len(wanted) - len(records)
+    if left:
+        return complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
+    failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
+    if failed:
+        return complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY)
+    doubtful = [record["name"] for record in records if record["verdict"]["kind"] == Kind.UNTRUSTED]
+    return complain(f"not to be trusted: {', '.join(doubtful)}; run it again", UNTRUSTWORTHY) if doubtful else 0
+
+
+def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
+    """Prints what can be reproduced, and at what cost."""
+    if as_json:
+        print_json([experiment(one) for one in experiments])
+        return
+    head = ["name", "shows", "seconds", "question"]
+    for source, group in groupby(experiments, key=lambda one: one.source):
+        rows = [[one.name, one.shows, f"{one.cost_s:g}", one.question] for one in group]
+        print_table(source, head, rows)
+
+
+def _print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
+    """Prints the tables and the verdict of each experiment, then all verdicts."""
+    if as_json:
+        print_json({"gallery": str(page), "experiments": records})
+        return
+    for record in records:
+        click.echo(f"{record['name']}: {record['shows']}. {record['question']}\n")
+        for table in tables.tables(record):
+            print_table(table.title, table.head, table.cells, keys=table.keys, together=tables.TOGETHER)
+            click.echo(f"{table.note}\n" if table.note else "")
+        for note in tables.notes(record):
+            click.echo(note)
+        click.echo(f"verdict: {record['verdict']['text']}\n")
+    print_table("verdicts", ["experiment", "verdict"], [[one["name"], one["verdict"]["kind"]] for one in records])
+    click.echo(f"gallery: {page}")

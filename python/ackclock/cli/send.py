@@ -1,0 +1,75 @@
+"""The command `send`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ackclock.cli.session import check_place, conclude, moment, read_security, session_options, session_output
+
+
+@click.command()
+@click.argument("data", required=False)
+@click.option(
+    "--listen", default="127.0.0.1:7400", show_default=True, metavar="ADDRESS",
+    help="Where to wait for a receiver: host:port, IPv6 in brackets.",
+)  # fmt: skip
+@click.option(
+    "--control", "controls", multiple=True, metavar="CONTROL",
+    help="A rate control to offer, by name or as a table with parameters; may be repeated. By default all; see: "
+    "ackclock show rate_controls.",
+)  # fmt: skip
+@click.option("--bytes", "amount", metavar="SIZE", help="How much data to make up; by default without end.")
+@click.option("--tick", default="1 ms", show_default=True, metavar="TIME", help="Packets leave at whole ticks.")
+@click.option(
+    "--burst", default="2 packets", show_default=True, metavar="COUNT",
+    help="Packets that may leave together even if a tick owes fewer.",
+)  # fmt: skip
+@click.option(
+    "--jitter", default="0 s", show_default=True, metavar="TIME", help="Most that a packet is late by chance."
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of chance; by default a random one.")
+@session_output("out/sent")
+@session_options
+def send(
+    data: str | None, listen: str, controls: tuple[str, ...], amount: str | None, tick: str, burst: str, jitter: str,
+    seed: int | None, output: Path, key_file: Path | None, insecure: bool, insecure_anywhere: bool,
+    max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Wait for a receiver and send it data over UDP, as fast as a rate control allows.
+
+    DATA is a file, or - for standard input; without it, data is made up. Nothing is sent again: what is lost on the
+    way does not arrive. Ctrl-C ends the session in good order.
+
+    \b
+    Example:
+      ackclock send --insecure --bytes 10MB
+      tar c folder | ackclock send - --listen 192.0.2.1:7400 --key-file key --max-rate 20Mbit/s
+    """
+    from ackclock import session, units
+    from ackclock.cli.progress import progress
+
+    if data is not None and amount is not None:
+        raise click.UsageError(f"--bytes {amount}: is of no use, as DATA is given")
+    check_place(output)
+    security = read_security(key_file, insecure, insecure_anywhere)
+    said: list[str] = []
+
+    with progress("send") as tell:
+
+        def told(state: dict[str, Any]) -> None:
+            if not said:
+                said.append(state["local"])
+                click.echo(f"waiting on {state['local']}", err=True)
+            tell(None, moment(state["now"]))
+
+        try:
+            result = session.send(
+                output, security, session.Data(data, amount), listen=listen, controls=controls, max_rate=max_rate,
+                payload=payload, tick=tick, burst=burst, jitter=jitter,
+                duration_s=None if duration is None else units.seconds(duration), seed=seed, pcap=pcap,
+                progress=told,
+            )  # fmt: skip
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+    return conclude(result, output, as_json=as_json, plain=True)

@@ -1,0 +1,123 @@
+"""What `send` and `receive` have in common: options, the key, the end of a session."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNTRUSTWORTHY, complain
+from ackclock.cli.options import checked_time, json_option
+from ackclock.cli.output import print_json, print_table
+from ackclock.result.folder import refuse_foreign_folder, refuse_unwritable_folder
+
+if TYPE_CHECKING:
+    from ackclock.result import Result
+    from ackclock.session import Security
+
+_Command = Callable[..., Any]
+
+# The exit code of each ending that is none in good order.
+_CODES = {
+    "no_answer": LACKING, "silence": UNTRUSTWORTHY, "dishonest": UNTRUSTWORTHY, "refused_version": LACKING,
+    "refused_busy": LACKING, "refused_control": BAD_INPUT, "refused_dishonest": UNTRUSTWORTHY,
+    "refused_silence": UNTRUSTWORTHY,
+}  # fmt: skip
+
+
+def session_options(command: _Command) -> _Command:
+    """What both sides take."""
+    for option in (
+        json_option,
+        click.option("--pcap", is_flag=True, help="Keep a capture of all datagrams, for Wireshark."),
+        click.option(
+            "--duration", metavar="TIME", callback=checked_time("10 s"), help="End the session after so long."
+        ),
+        click.option(
+            "--payload", default="1000 bytes", show_default=True, metavar="SIZE",
+            help="Data in a packet; the same on both sides.",
+        ),
+        click.option(
+            "--max-rate", metavar="RATE",
+            help="Never faster, all headers counted; by default 1 Mbit/s between hosts, unlimited on one.",
+        ),
+        click.option(
+            "--insecure-anywhere", is_flag=True, help="Go without a key, even over networks that anybody can use."
+        ),
+        click.option(
+            "--insecure", is_flag=True, help="Go without a key on this host and among private addresses."
+        ),
+        click.option(
+            "--key-file", type=click.Path(path_type=Path, dir_okay=False),
+            help="The key that both sides have, 16 bytes or more.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def session_output(default: str) -> _Command:
+    """The option `--output` with its default."""
+    return click.option(
+        "-o", "--output", type=click.Path(path_type=Path), default=Path(default), show_default=True,
+        help="The result's folder.",
+    )  # fmt: skip
+
+
+def check_place(folder: Path) -> None:
+    """Refuses a folder that a result cannot be written to."""
+    refuse_foreign_folder(folder)
+    refuse_unwritable_folder(folder)
+
+
+def read_security(key_file: Path | None, insecure: bool, anywhere: bool) -> "Security":
+    """Reads the key, or what is said instead of one.
+
+    Raises:
+        UsageError: Both are given.
+    """
+    from ackclock.session import Security
+
+    if key_file is not None and (insecure or anywhere):
+        option = "--insecure" if insecure else "--insecure-anywhere"
+        raise click.UsageError(f"{option}: is of no use, as there is a --key-file")
+    return Security(None if key_file is None else key_file.read_bytes(), insecure, anywhere)
+
+
+def moment(now: dict[str, Any] | None) -> str:
+    """How a session stands, in a few words."""
+    if now is None:
+        return "nobody yet"
+    words = [f"{now['rate_bit_per_s'] * 1e-6:.4g} Mbit/s"] if now["rate_bit_per_s"] is not None else []
+    if now["rtt_s"] is not None:
+        words.append(f"RTT {now['rtt_s'] * 1e3:.3g} ms")
+    if now["loss"]:
+        words.append(f"{now['loss']:.2%} lost")
+    return ", ".join([*words, f"{now['payload_bytes'] * 1e-6:.4g} MB"])
+
+
+def conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> int:
+    """Prints what came of a session; the exit code, and why it is not 0."""
+    from ackclock.session import tables
+
+    session = result.run["session"]
+    flows = result.tables["flows"].to_pylist()
+    for warning in result.run["warnings"]:
+        click.echo(f"warning: {warning}", err=True)
+    bursts = result.tables["bursts"].to_pylist() if "bursts" in result.tables else []
+    if as_json:
+        print_json(
+            {"folder": str(folder), "partial": result.partial, "session": session, "flows": flows}
+            | ({"bursts": bursts} if bursts else {})
+        )
+    elif plain:
+        if flows:
+            way = "to" if result.run["way"] == "send" else "from"
+            title = f"{way} {session['peer']}, {session['control']}: {tables.ended(session)}"
+            print_table(title, *tables.flow_cells(result))
+        click.echo(f"result: {folder}")
+    else:
+        click.echo(f"result: {folder}", err=True)
+    if session["ending"] in _CODES:
+        return complain(tables.broken_off(session), _CODES[session["ending"]])
+    return INTERRUPTED if result.partial and session["ending"] == "stopped" else 0

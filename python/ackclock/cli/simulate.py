@@ -1,0 +1,51 @@
+"""The command `simulate`."""
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from ackclock.cli.errors import INTERRUPTED
+from ackclock.cli.options import json_option, models_option, output_option, read_scenario, scenario_options
+from ackclock.cli.summary import place, print_run, print_warnings
+
+
+@click.command()
+@scenario_options
+@output_option
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    help="How many to use; by default one for each core. The result does not depend on it.",
+)
+@click.option("--packets", is_flag=True, help="Keep the table of packets, one row for each event of each packet.")
+@click.option("--pcap", is_flag=True, help="Keep a capture of each run, for Wireshark.")
+@models_option("usual")
+@json_option
+def simulate(
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
+    threads: int | None, packets: bool, pcap: bool, models: str, as_json: bool,
+) -> int:  # fmt: skip
+    """Run a scenario packet by packet, print a summary and keep the result in a folder.
+
+    Ctrl-C keeps what there is, marked as partial.
+
+    \b
+    Example:
+      ackclock simulate examples/leaky-pipe.toml -o out/leaky-pipe --set 'duration=20 s'
+    """
+    from ackclock.cli.progress import progress
+    from ackclock.run import simulation
+
+    read = read_scenario(scenario, assignments, seed, replicates)
+    folder = place(scenario, output)
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
+        captures = Path(scratch) / "pcap" if pcap else None
+        if captures is not None:
+            captures.mkdir()
+        with progress(f"simulate {scenario.name}") as tell:
+            result = simulation.simulate(read, threads=threads, packets=packets, pcap=captures, progress=tell)
+        result.save(folder, captures)
+    print_warnings(result)
+    print_run(result, folder, models, as_json)
+    return INTERRUPTED if result.partial else 0

@@ -1,0 +1,45 @@
+"""Where a run goes, and what is printed after it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ackclock.cli.output import print_json, print_table
+from ackclock.result.folder import refuse_foreign_folder, refuse_unwritable_folder
+
+if TYPE_CHECKING:
+    from ackclock.result import Result
+
+
+def place(scenario: Path, output: Path | None) -> Path:
+    """The result's folder, refused before a run that may take an hour."""
+    folder = output or Path("out") / scenario.stem
+    refuse_foreign_folder(folder)
+    refuse_unwritable_folder(folder)
+    return folder
+
+
+def print_warnings(result: "Result") -> None:
+    """Prints the warnings of a result to standard error."""
+    for warning in result.run["warnings"]:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> None:
+    """The summary of what was run."""
+    from ackclock.report import run_tables
+    from ackclock.run import prediction
+    from ackclock.table import averaging
+
+    rows = run_tables.flow_rows(result, prediction.predict(result, models))
+    if as_json:
+        answer = {"folder": str(folder), "partial": result.partial, "flows": rows, "hops": run_tables.hop_rows(result)}
+        if result.run["way"] == "emulate":
+            answer["fidelity"] = run_tables.fidelity_rows(result)
+        print_json(answer)
+        return
+    title = f"{result.run['name']}: {averaging(result)}"
+    head, cells = run_tables.flow_cells(rows)
+    print_table(title, head, cells, spare=run_tables.spare_flow_columns(head))
+    click.echo(f"result: {folder}")

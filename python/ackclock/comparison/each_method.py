@@ -1,0 +1,333 @@
+"""One scenario answered every way, into one folder.
+
+The folder holds a result of each way, `NAME/`, as the way itself writes it; `comparison.json` and `comparison.parquet`,
+what came of laying them side by side; and `report.html`. Results are `kept` by content: what is whole and was made of
+the same is not made again, so that an interrupted command, given again, goes on.
+"""
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from ackclock import engine
+from ackclock.comparison import COLUMNS, Column, Comparison
+from ackclock.comparison.rows import FIELDS, explanation_rows, rows
+from ackclock.models import chosen
+from ackclock.result import COMPRESSION, Result
+from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
+from ackclock.run import address, cache, prediction
+from ackclock.run.time_budget import Part, part_within
+from ackclock.scenario import Scenario, ScenarioError
+from ackclock.table import json_text
+
+__all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare", "refuse"]
+
+# What can be asked for, in the order in which it is done: what is dear comes last.
+WAYS = ("predict", "simulate", "emulate", "measure")
+
+# Of comparison.json; changes with its shape.
+SCHEMA = 1
+
+COMPARISON = Contents(
+    "comparison",
+    "comparison.json",
+    re.compile(
+        r"comparison\.(json|parquet)|report\.html|figures(/[a-z0-9_]+\.(svg|png|pdf))?"
+        rf"|({'|'.join(COLUMNS)})(/({RESULT.names.pattern}))?"
+    ),
+)
+
+
+class Watch(Protocol):
+    """Is told what goes on: see `ackclock.progress.progress`."""
+
+    def __call__(self, what: str, lasts_s: float | None = None) -> AbstractContextManager[Callable[[float], None]]:
+        """Gives a function to be told the share done."""
+
+
+def compare(
+    scenario: Scenario,
+    folder: str | Path,
+    *,
+    asked: Sequence[str] = WAYS,
+    models: str = "usual",
+    real_time_s: float | None = None,
+    device: str = "automatic",
+    side_by_side: int = 1,
+    averages_untrusted: bool = False,
+    announce: Callable[[str], None] | None = None,
+    watch: Watch | None = None,
+) -> Comparison:
+    """Answers a scenario every way that is asked for, and lays the answers side by side.
+
+    A way that this machine cannot go, or that has no answer, is a column without numbers that says why.
+
+    Args:
+        scenario: With or without a sweep.
+        folder: For the results and the comparison. What is there of an earlier comparison is used if it is whole and
+            made of the same, and replaced if not.
+        asked: Any of `WAYS`. Captures are measured of whatever else is asked for and makes some.
+        models: As for `predict`.
+        real_time_s: Emulate no longer than that, see `ackclock.real_time.part_within`; None for no limit.
+        device: What carries an emulation's packets.
+        side_by_side: How many runs are emulated at once.
+        averages_untrusted: Whether averages take in the emulated runs that are not to be trusted.
+        announce: Is told, in a line, what will take real time and what is left out.
+        watch: Is told how far each way is.
+
+    Returns:
+        What `load` gives of the folder. It is marked partial if it was interrupted (Ctrl-C).
+
+    Raises:
+        ScenarioError: Bad input; nothing has been run.
+        LackingError: No way that was asked for can be gone on this machine.
+        ValueError: There is no such way or model, or nothing whose captures could be measured.
+        FileExistsError: There is something in the folder that is not ackclock's.
+        KeyboardInterrupt: Interrupted before any way had an answer.
+    """
+    refuse(asked)
+    chosen(models)
+    scenario.check()
+    folder = Path(folder)
+    prepare(folder)
+    work = _Work(
+        scenario, folder, models, real_time_s, device, side_by_side, announce or _ignore, watch or _unwatched
+    )  # fmt: skip
+    work.answer(asked)
+    if all(column.result is None for column in work.columns.values()):
+        _leave_nothing(folder)
+        if work.interrupted:
+            raise KeyboardInterrupt
+        raise engine.LackingError("; ".join(column.why for column in work.columns.values()))
+    comparison = Comparison(work.description(), _with(work.columns, averages_untrusted=averages_untrusted))
+    _write_tables(folder, comparison)
+    return comparison
+
+
+def refuse(asked: Sequence[str]) -> None:
+    """Raises `ValueError` if these are no ways that can be compared."""
+    unknown = next((name for name in asked if name not in WAYS), None)
+    if unknown is not None:
+        raise ValueError(f'"{unknown}" is no way; write some of {",".join(WAYS)}')
+    if set(asked) <= {"predict", "measure"} and "measure" in asked:
+        raise ValueError("measure needs captures; write for example simulate,measure")
+    if not asked:
+        raise ValueError(f"there is nothing to compare; write some of {','.join(WAYS)}")
+
+
+def prepare(folder: Path) -> None:
+    """Makes the folder, unless it is there; what an earlier comparison found goes: its results may be replaced now.
+
+    Raises:
+        OSError: It cannot be written to, or holds what is not ours.
+    """
+    refuse_foreign_folder(folder, COMPARISON)
+    refuse_unwritable_folder(folder / COMPARISON.mark)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / COMPARISON.mark, json_text({"schema": SCHEMA}))
+
+
+def _leave_nothing(folder: Path) -> None:
+    """Takes back what `prepare` made, if nothing has come to it."""
+    if [path.name for path in folder.iterdir()] == [COMPARISON.mark]:
+        (folder / COMPARISON.mark).unlink()
+        folder.rmdir()
+
+
+def load(folder: str | Path, *, averages_untrusted: bool = False) -> Comparison:
+    """The comparison in a folder, laid side by side anew from the results in it.
+
+    Raises:
+        ValueError: There is none, it is damaged or of another version, or it was interrupted before it had an answer.
+    """
+    folder = Path(folder)
+    found = _read(folder)
+    if found is None or "columns" not in found:
+        raise ValueError(f"{folder}: holds no comparison; run ackclock compare")
+    points = tuple(point["assignments"] for point in found["points"])
+    columns: dict[str, Column] = {}
+    for one in found["columns"]:
+        result = Result.load(folder / one["name"]) if one["answered"] else None
+        source = columns.get(COLUMNS[one["name"]][1])
+        columns[one["name"]] = Column(one["name"], points, result, one["why"], source)
+    run = {name: value for name, value in found.items() if name not in ("columns", "explanations")}
+    return Comparison(run, _with(columns, averages_untrusted=averages_untrusted))
+
+
+class _Work:
+    """Answers one way after the other."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        folder: Path,
+        models: str,
+        real_time_s: float | None,
+        device: str,
+        side_by_side: int,
+        announce: Callable[[str], None],
+        watch: Watch,
+    ) -> None:
+        self._scenario, self._folder, self._models, self._device = scenario, folder, models, device
+        self._announce, self._watch = announce, watch
+        self._real_time_s, self._side_by_side = real_time_s, side_by_side
+        self._points = scenario.expand()
+        self.columns: dict[str, Column] = {}
+        self.interrupted = False
+
+    def answer(self, asked: Sequence[str]) -> None:
+        """Fills the columns of the ways asked for; after an interrupt, those that are left only say so."""
+        made: dict[str, Callable[[], Result | None]] = {
+            "predict": self._predict,
+            "simulate": lambda: self._simulate(captures="measure" in asked),
+            "emulate": self._emulate,
+        }
+        for name, (_, source) in COLUMNS.items():
+            if source in asked and "measure" in asked:
+                self._fill(name, partial(self._measure, source))
+            elif name in asked:
+                self._fill(name, made[name])
+
+    def description(self) -> dict[str, Any]:
+        """What comparison.json says before anything is compared."""
+        resolved = [point.scenario.resolve().tree for point in self._points]
+        cut_off = any(one.result is not None and one.result.partial for one in self.columns.values())
+        return {
+            "schema": SCHEMA,
+            "name": resolved[0]["name"],
+            "seed": str(resolved[0]["seed"]),
+            "replicates": resolved[0]["replicates"],
+            "versions": {"ackclock": engine.version()},
+            "partial": self.interrupted or cut_off,
+            "scenario": self._scenario.tree,
+            "points": [
+                {"assignments": point.assignments, "scenario": tree}
+                for point, tree in zip(self._points, resolved, strict=True)
+            ],
+        }
+
+    def _fill(self, name: str, make: Callable[[], Result | None]) -> None:
+        """One column; what cannot be answered says why."""
+        points = tuple(point.assignments for point in self._points)
+        source = self.columns.get(COLUMNS[name][1])
+        if self.interrupted:
+            self.columns[name] = Column(name, points, None, "interrupted before", source)
+            return
+        self._why = ""
+        try:
+            result = make()
+        except (engine.LackingError, ScenarioError) as error:
+            result, self._why = None, str(error)
+        except KeyboardInterrupt:
+            result, self._why, self.interrupted = None, "interrupted", True
+        self.columns[name] = Column(name, points, result, self._why, source)
+        if result is not None and result.partial:
+            self.interrupted = not result.run.get("failed", False)
+
+    def _predict(self) -> Result:
+        predicted = prediction.predict(self._scenario, self._models)
+        predicted.save(self._folder / "predict")
+        return predicted
+
+    def _simulate(self, *, captures: bool) -> Result:
+        """Keeps captures only if they are to be measured: the same scenario gives them again."""
+        folder = self._folder / "simulate"
+        known = cache.known(folder, address.of_run(self._scenario))
+        if known is not None and (not captures or cache.has_captures(folder)):
+            return known
+        with self._watch("simulate") as tell:
+            return cache.simulate(self._scenario, folder, tell, captures=captures)
+
+    def _emulate(self) -> Result | None:
+        part = part_within(self._scenario, self._real_time_s, self._side_by_side)
+        self._why = f"left out to stay within {self._real_time_s:g} s: {part.left_out}" if part.left_out else ""
+        if part.scenario is None:
+            return None
+        folder = self._folder / "emulate"
+        known = cache.known(folder, address.of_emulation(part.scenario, self._device))
+        if known is not None:
+            self._announce(f"emulate: taken from {folder}, which holds these runs; remove it to repeat")
+            return known
+        if not self._points[0].scenario.resolve().tree.get("media"):  # with any, it is refused before it takes time
+            self._announce(_announcement(part, self._side_by_side))
+        with self._watch("emulate", part.lasts_s) as tell:
+            return cache.emulate(
+                part.scenario, folder, tell, captures=True, device=self._device, side_by_side=self._side_by_side
+            )  # fmt: skip
+
+    def _measure(self, of: str) -> Result | None:
+        """Of the captures in another way's result."""
+        source = self.columns.get(of)
+        if source is None or source.result is None:
+            self._why = f"there is nothing to measure: {of} has no answer"
+            return None
+        captured, folder = self._folder / of, self._folder / f"measure-{of}"
+        known = cache.known(folder, address.of_measurement(captured))
+        if known is not None:
+            return known
+        try:
+            with self._watch(f"measure {of}") as tell:
+                return cache.measure(captured, folder, tell)
+        except ValueError as error:  # there is nothing in these captures
+            raise engine.LackingError(str(error)) from None
+
+
+def _announcement(part: Part, side_by_side: int) -> str:
+    runs = f"{part.runs} run{'' if part.runs == 1 else 's'}"
+    at_once = f", {side_by_side} side by side" if side_by_side > 1 else ""
+    words = f"emulate: {runs} in real time{at_once}, {part.lasts_s:g} s and about a second more for each"
+    return f"{words}; left out: {part.left_out}" if part.left_out else words
+
+
+def _with(columns: Mapping[str, Column], *, averages_untrusted: bool) -> dict[str, Column]:
+    """The columns with their emulations' averages as asked; what was measured of them follows."""
+    changed: dict[str, Column] = {}
+    for name, column in columns.items():
+        result = column.result and replace(column.result, averages_untrusted=averages_untrusted)
+        source = changed.get(column.source.name) if column.source is not None else None
+        changed[name] = replace(column, result=result, source=source)
+    return changed
+
+
+def _write_tables(folder: Path, comparison: Comparison) -> None:
+    columns = [
+        {"name": name, "answered": column.result is not None, "why": column.why}
+        for name, column in comparison.columns.items()
+    ]
+    found = {"reference": comparison.reference, "explanations": explanation_rows(comparison)}
+    types = dict.fromkeys(FIELDS, pa.string()) | dict.fromkeys(_NUMBERS, pa.float64())
+    types |= {"point": pa.int64(), "replicates": pa.int64()}
+    types |= dict.fromkeys(("causes", "explanations"), pa.list_(pa.string()))
+    table = pa.Table.from_pylist(rows(comparison), pa.schema(types))
+    parquet.write_table(table, folder / "comparison.parquet", compression=COMPRESSION)
+    write_whole(folder / COMPARISON.mark, json_text({**comparison.run, **found, "columns": columns}))
+
+
+_NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", "residual_share")
+
+
+def _read(folder: Path) -> dict[str, Any] | None:
+    """What comparison.json holds; None if it cannot be used."""
+    try:
+        found = json.loads((folder / COMPARISON.mark).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+
+
+def _ignore(_line: str) -> None:
+    return None
+
+
+@contextlib.contextmanager
+def _unwatched(what: str, lasts_s: float | None = None) -> Iterator[Callable[[float], None]]:  # noqa: ARG001
+    yield lambda _share: None

@@ -1,0 +1,252 @@
+"""The one door to the compiled engine: trees in and out as Python data, tables as raw columns.
+
+Nothing else imports `ackclock._native`. `ackclock.result.columns` makes Arrow tables of the columns.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock import _native
+from ackclock._native import CaptureError, LackingError, ScenarioError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "CaptureError", "LackingError", "ScenarioError", "check_estimators", "climbing_chain_with_channel",
+    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "measure", "parse_assignment",
+    "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry", "replace", "replay", "resolve",
+    "schema", "send", "serve_host", "simulate", "trace_rates", "version",
+]  # fmt: skip
+
+Tree = dict[str, Any]
+#: A table as the engine hands it over: by column a type, its bytes, and the words that indices stand for.
+Columns = dict[str, tuple[Any, ...]]
+
+
+def version() -> str:
+    """Returns the version of the engine, which is ackclock's."""
+    return _native.version()
+
+
+def is_checking() -> bool:
+    """Whether the engine was built with debug assertions: it then checks the physics as it runs, and is slower."""
+    return _native.is_checking()
+
+
+def parse_toml(text: str) -> Tree:
+    """Reads the text of a scenario file as a tree."""
+    return _loaded(_native.parse_toml(text))
+
+
+def parse_assignment(text: str) -> tuple[str, Any]:
+    """Reads `path=value` as the command line has it."""
+    path, value = _native.parse_assignment(text)
+    return path, json.loads(value)
+
+
+def replace(tree: Tree, changes: dict[str, Any]) -> Tree:
+    """Returns the tree with other values, by path."""
+    text = _dumped(tree)
+    for path, value in changes.items():
+        text = _native.set(text, path, json.dumps(value))
+    return _loaded(text)
+
+
+def expand(tree: Tree) -> list[tuple[dict[str, Any], Tree]]:
+    """Returns the assignments and the tree of each point of the sweep."""
+    return [(dict(json.loads(assigned)), _loaded(point)) for assigned, point in _native.expand(_dumped(tree))]
+
+
+def resolve(tree: Tree, folder: Path) -> Tree:
+    """Returns the checked tree with all defaults filled in. Files are looked up in `folder`."""
+    return _loaded(_native.resolve(_dumped(tree), str(folder)))
+
+
+def schema() -> Tree:
+    """Returns the JSON schema of a scenario."""
+    return _loaded(_native.schema())
+
+
+def registry() -> Tree:
+    """Returns everything registered, by kind."""
+    return _loaded(_native.registry())
+
+
+def simulate(
+    points: list[Tree],
+    folder: Path,
+    *,
+    threads: int,
+    packets: bool,
+    pcap_folder: Path | None,
+    progress: Callable[[float], None] | None,
+) -> dict[str, Any]:
+    """Runs every replicate of every point; returns `complete` and `tables`, each as `Columns`."""
+    return _native.simulate(
+        [_dumped(tree) for tree in points],
+        str(folder),
+        threads=threads,
+        packets=packets,
+        pcap_folder=None if pcap_folder is None else str(pcap_folder),
+        progress=progress,
+    )
+
+
+def serve_host() -> int:
+    """Becomes a host of an emulation, if a supervisor is at standard input; returns the status to exit with."""
+    return _native.serve_host()
+
+
+def doctor(host_command: list[str]) -> Tree:
+    """Examines what this machine can do of an emulation. The command is one that calls `serve_host`."""
+    return _loaded(_native.doctor(host_command))
+
+
+def prepare_emulation(points: list[Tree], folder: Path, host_command: list[str], *, device: str) -> Tree:
+    """Starts two hosts for a moment, checks every resolved point, and describes the machine.
+
+    Returns:
+        `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why it is ordinary), `processors`
+        and `warnings` (lines).
+    """
+    return _loaded(_native.prepare_emulation(_all_dumped(points), str(folder), host_command, device=device))
+
+
+def emulate(
+    points: list[Tree],
+    folder: Path,
+    output: Path,
+    host_command: list[str],
+    *,
+    device: str,
+    pcap: bool,
+    side_by_side: int,
+    progress: Callable[[Tree], None] | None,
+    take: Callable[[str, Columns], None],
+) -> dict[str, Any]:
+    """Runs every replicate of every resolved point in real time.
+
+    Writes records and, on request, captures to `output` as it goes. Calls `take` with rows of `tcp_info` as they come.
+
+    Returns:
+        `complete`, `failure` (a line or None), `warnings` (lines), and `tables` with every other table.
+    """
+    return _native.emulate(
+        _all_dumped(points),
+        str(folder),
+        str(output),
+        host_command,
+        device=device,
+        pcap=pcap,
+        side_by_side=side_by_side,
+        progress=None if progress is None else _parsing(progress),
+        take=take,
+    )
+
+
+def replay(points: list[Tree], folder: str, output: Path) -> list[dict[str, Any]]:
+    """Replays the records in `output`: for each recorded run its point, replicate and first difference."""
+    runs: list[dict[str, Any]] = json.loads(_native.replay(_all_dumped(points), folder, str(output)))
+    return runs
+
+
+def measure(
+    captures: list[tuple[list[str], int, int]],
+    runs: list[tuple[list[tuple[str, int]], float]],
+    method: str,
+    *,
+    interval_s: float,
+    segments: bool,
+    estimators: list[tuple[str, str]],
+    progress: Callable[[Tree], None] | None,
+    take: Callable[[str, Columns], None],
+) -> dict[str, Any]:
+    """Measures captures one after the other; see `_native.measure`. Calls `take` with rows as they come."""
+    return _native.measure(
+        captures,
+        runs,
+        method,
+        interval_s=interval_s,
+        segments=segments,
+        estimators=estimators,
+        progress=None if progress is None else _parsing(progress),
+        take=take,
+    )
+
+
+def check_estimators(estimators: list[tuple[str, Tree]]) -> list[tuple[str, str]]:
+    """Returns names and JSON trees of rate estimators with all defaults filled in."""
+    return _native.check_estimators([(name, json.dumps(tree)) for name, tree in estimators])
+
+
+def rate_estimates(estimators: list[tuple[str, str]], mss: int, columns: "dict[str, NDArray[Any]]") -> dict[str, Any]:
+    """Returns what estimators say after each ACK of a trace, by name as a column in bit/s."""
+    return _native.rate_estimates(estimators, mss, **columns)
+
+
+def trace_rates(link: Tree, folder: Path, interval_ns: int | None = None) -> tuple[int, bytes]:
+    """Returns a capacity trace's length in ns and the float64 mean rates in bit/s of successive intervals.
+
+    Args:
+        link: The tree of a link of kind `trace`.
+        folder: Where its file is looked up.
+        interval_ns: Length of an interval; without one there are no rates.
+    """
+    parameters = {name: value for name, value in link.items() if name != "kind"}
+    return _native.trace_rates(json.dumps(parameters), str(folder), interval_ns=interval_ns)
+
+
+def climbing_chains(survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]") -> bytes:
+    """Returns the float64 stationary laws of chains that climb one state per step."""
+    return _native.climbing_chains(survive, lose, down)
+
+
+def climbing_chain_with_channel(
+    survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]"
+) -> bytes:
+    """Returns the float64 stationary law of such a chain beside a channel of two states."""
+    return _native.climbing_chain_with_channel(survive, lose, down)
+
+
+def epoch_chain(
+    offsets: "NDArray[np.int64]", targets: "NDArray[np.int64]", probabilities: "NDArray[np.float64]"
+) -> bytes:
+    """Returns the float64 stationary law of a chain with sparse rows."""
+    return _native.epoch_chain(offsets, targets, probabilities)
+
+
+def has_sockets() -> bool:
+    """Whether sessions of datagrams on real sockets are possible on this system."""
+    return hasattr(_native, "send")
+
+
+def send(options: Tree, listen: str, *, progress: Callable[[Tree], None], **more: Any) -> dict[str, Any]:
+    """Runs one session as its sender; see `_native.send`."""
+    return _native.send(json.dumps(options), listen, progress=_parsing(progress), **more)
+
+
+def receive(options: Tree, *, progress: Callable[[Tree], None], **more: Any) -> dict[str, Any]:
+    """Runs one session as its receiver; see `_native.receive`."""
+    return _native.receive(json.dumps(options), progress=_parsing(progress), **more)
+
+
+def _parsing(progress: Callable[[Tree], None]) -> Callable[[str], None]:
+    """Returns a callback that takes the engine's JSON."""
+    return lambda text: progress(json.loads(text))
+
+
+def _all_dumped(trees: list[Tree]) -> list[str]:
+    return [_dumped(tree) for tree in trees]
+
+
+def _dumped(tree: Tree) -> str:
+    return json.dumps(tree, ensure_ascii=False)
+
+
+def _loaded(text: str) -> Tree:
+    tree: Tree = json.loads(text)
+    return tree

@@ -1,0 +1,77 @@
+"""What is to be known of a point to draw or list its flows: from its scenario, or from a capture or a session."""
+
+from typing import Any, NamedTuple
+
+from ackclock import units
+from ackclock.capture.connections import largest
+from ackclock.metrics.rates import measured_time, payload_bytes
+from ackclock.result import Result
+from ackclock.result.flows import control_of
+
+__all__ = ["Described", "Flow", "described"]
+
+
+class Flow(NamedTuple):
+    """A flow group.
+
+    Attributes:
+        instances: How many there are of it; None if they arrive, as many as are drawn.
+        control: Name of the congestion or rate control, `udp` for UDP without one; empty if not known.
+        mss_bytes: Payload of a full segment.
+    """
+
+    instances: int | None
+    control: str
+    mss_bytes: float
+
+
+class Described(NamedTuple):
+    """A point of a result.
+
+    Attributes:
+        name: Of the scenario or the capture; of a session also the other side.
+        start_s: When time begins: 0, or the end of a session's waiting.
+        end_s: When it ends.
+        flows: By name, in the order in which they are shown: the scenario's, of captures the most payload first.
+    """
+
+    name: str
+    start_s: float
+    end_s: float
+    flows: dict[str, Flow]
+
+
+def described(result: Result, point: int) -> Described:
+    """What a point of a result is."""
+    if result.is_session:
+        return _session(result)
+    scenario = result.points[point]["scenario"]
+    of_scenario = {} if scenario is None else {flow["name"]: _flow(flow) for flow in scenario["flows"]}
+    if result.run["way"] != "measure":
+        return Described(scenario["name"], 0.0, units.seconds(scenario["duration"]), of_scenario)
+    names = ("flow", "instance", "mss_bytes", "largest_payload_bytes", "end_s")
+    flows: dict[str, Flow] = {}
+    ends = [0.0]
+    for row in largest(result, columns=names, point=point):
+        known = flows.get(row["flow"])
+        instances = max(row["instance"] + 1, (known.instances or 0) if known else 0)
+        own = Flow(instances, "", float(row["mss_bytes"] or row["largest_payload_bytes"]))
+        flows[row["flow"]] = of_scenario.get(row["flow"], own)
+        ends.append(row["end_s"])
+    end_s = units.seconds(scenario["duration"]) if scenario else max(ends)
+    return Described(result.run["name"], 0.0, end_s, flows)
+
+
+def _session(result: Result) -> Described:
+    """The only flow of a session; of one that never began, none, and how long it was waited for."""
+    session = result.run["session"]
+    names = result.tables["flows"]["flow"].to_pylist()
+    flows = {name: Flow(1, session["control"], payload_bytes(result)) for name in names}
+    start_s, end_s = measured_time(result, 0) if flows else (0.0, session["lasted_s"])
+    towards = "to" if result.run["way"] == "send" else "from"
+    name = result.run["name"]
+    return Described(f"{name}, {towards} {session['peer']}" if "peer" in session else name, start_s, end_s, flows)
+
+
+def _flow(flow: dict[str, Any]) -> Flow:
+    return Flow(flow.get("count"), control_of(flow), units.data_bytes(flow["transport"]["mss"]))

@@ -1,0 +1,28 @@
+"""Reproducing published results: the record of an experiment, what it concludes, and the catalogue of all.
+
+An experiment states a question, the numbers as published, what is run and a conclusion. Packages of experiments
+announce themselves through the entry-point group `ackclock.reproductions`; see `catalogue`.
+"""
+
+from ackclock.reproduction.catalogue import chosen, experiments
+from ackclock.reproduction.experiment import Experiment, Run, analytic, figure, measured
+from ackclock.reproduction.outcome import (
+    Band,
+    Cell,
+    Claim,
+    Comparison,
+    Kind,
+    Origin,
+    Outcome,
+    Setting,
+    Table,
+    Verdict,
+    plain,
+)
+from ackclock.reproduction.runner import prepare, recorded, reproduce, reproduce_all, write_gallery
+
+__all__ = [
+    "Band", "Cell", "Claim", "Comparison", "Experiment", "Kind", "Origin", "Outcome", "Run", "Setting", "Table",
+    "Verdict", "analytic", "chosen", "experiments", "figure", "measured", "plain", "prepare", "recorded",
+    "reproduce", "reproduce_all", "write_gallery",
+]  # fmt: skip

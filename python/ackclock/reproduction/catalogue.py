@@ -1,0 +1,49 @@
+"""The catalogue of experiments: those of every installed package that announces some.
+
+A package announces experiments by an entry point of the group `ackclock.reproductions` that names a sequence of
+`Experiment` records. Its `pyproject.toml` says for example:
+
+    [project.entry-points."ackclock.reproductions"]
+    my-paper = "my_package:EXPERIMENTS"
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import entry_points
+
+from ackclock.reproduction.experiment import Experiment
+from ackclock.suggestion import suggestion
+
+GROUP = "ackclock.reproductions"
+
+
+@cache
+def experiments() -> tuple[Experiment, ...]:
+    """Every announced experiment, package by package in the order of their entry points' names.
+
+    Raises:
+        ValueError: Two experiments have the same name.
+    """
+    announced = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    found = [replace(one, package=entry.module.partition(".")[0]) for entry in announced for one in entry.load()]
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f'experiment "{twice}" is announced twice; uninstall one of the packages that have it')
+    return tuple(found)
+
+
+def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment]:
+    """Returns the experiments that are named, or whose group is, in their order, each once.
+
+    Raises:
+        ValueError: No experiment and no group has one of the names.
+    """
+    among = list(among)
+    wanted = set(names)
+    known = {experiment.name for experiment in among} | {experiment.group for experiment in among}
+    for name in sorted(wanted - known):
+        hint = suggestion(name, sorted(known), "see ackclock reproduce --list")
+        raise ValueError(f'"{name}" is no experiment or group of them; {hint}')
+    return [experiment for experiment in among if {experiment.name, experiment.group} & wanted]

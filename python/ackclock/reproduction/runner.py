@@ -1,0 +1,191 @@
+"""Reproducing published experiments into a folder: what is done already is not done again, what is done stays.
+
+The folder holds `NAME/` for each experiment (its record and its figure), `runs/` (results of what they run),
+`gallery.json` and `index.html` (everything on one page). Records and results are addressed by content, that is by what
+they were made of. Each appears as a whole or not at all, so that an interrupted command, given again, goes on.
+
+A first look in less time is a gallery of its own, in `QUICK` within the folder: nothing in it is a documented verdict.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ackclock import engine, plot
+from ackclock.estimators import asked
+from ackclock.reproduction.experiment import Experiment, Run
+from ackclock.reproduction.outcome import Kind, Outcome, Verdict, plain
+from ackclock.reproduction.runs import FailedRunError
+from ackclock.reproduction.runs import addresses as addresses_of
+from ackclock.reproduction.runs import distrust as distrust_of
+from ackclock.reproduction.runs import results as results_of
+from ackclock.result.folder import (
+    RESULT,
+    Contents,
+    refuse_foreign_folder,
+    refuse_unwritable_folder,
+    staged,
+    write_whole,
+)
+from ackclock.run import address
+from ackclock.table import json_text
+
+__all__ = ["QUICK", "Record", "figure_path", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery"]
+
+# An experiment and its outcome as plain data, as in `NAME/outcome.json`.
+Record = dict[str, Any]
+
+# Of a record; changes with its shape.
+SCHEMA = 3
+
+#: Where within a gallery that of quick looks is.
+QUICK = "quick"
+
+GALLERY = Contents(
+    "gallery",
+    "gallery.json",
+    re.compile(
+        rf"{QUICK}|({QUICK}/)?(gallery\.json|index\.html|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
+        r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png)))?)"
+    ),
+)
+
+
+def prepare(folder: Path) -> None:
+    """Makes the folder, unless it is there.
+
+    Raises:
+        OSError: It cannot be written to, or holds what is not ours.
+    """
+    refuse_foreign_folder(folder, GALLERY)
+    refuse_unwritable_folder(folder / GALLERY.mark)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / GALLERY.mark).exists():
+        write_whole(folder / GALLERY.mark, "[]\n")
+
+
+def reproduce(
+    experiment: Experiment, folder: Path, progress: Callable[[float], None] | None = None, *, quick: bool = False
+) -> Record:
+    """The experiment's record: the one that is in the folder, if nothing it was made of has changed.
+
+    Args:
+        experiment: Of the catalogue, or one's own.
+        folder: See `prepare`.
+        progress: Is told the share done.
+        quick: Whether runs are shortened, and nothing emulated but what says how.
+
+    Raises:
+        KeyboardInterrupt: Interrupted. Runs that had ended are kept.
+    """
+    full = experiment.runs()
+    runs = {name: run.quickly() for name, run in full.items()} if quick else full
+    shortened = _shortened(full, runs)
+    made_of = address.of(
+        {
+            "experiment": experiment.name,
+            "runs": addresses_of(runs),
+            "measured": {name: asked(run.estimators) for name, run in runs.items() if run.measured},
+            "quick": shortened,
+            "package": address.package(),
+            "announced_by": address.package(experiment.package) if experiment.package else "",
+        }
+    )
+    known = recorded(experiment, folder)
+    if known is not None and known["address"] == made_of:
+        return known
+    if quick and any(run.way == "emulate" and run.quick is None for run in full.values()):
+        real_time = Verdict(Kind.NOT_RUN, "it takes real time; leave out --quick")
+        return _write_record(experiment, Outcome(real_time, (), None), None, folder)
+    try:
+        results = results_of(runs, folder / "runs", progress or (lambda _share: None))
+    except engine.LackingError as lacking:
+        outcome = Outcome(Verdict(Kind.NOT_RUN, str(lacking)), (), None)
+    except FailedRunError as failure:
+        outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)
+    else:
+        outcome = replace(experiment.conclude(results), distrust=distrust_of(runs, results), quick=shortened)
+    is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNTRUSTED)
+    return _write_record(experiment, outcome, made_of if is_final else None, folder)
+
+
+def reproduce_all(
+    experiments: Sequence[Experiment],
+    folder: Path,
+    progress: Callable[[float], None] | None = None,
+    *,
+    quick: bool = False,
+) -> list[Record]:
+    """The records of experiments, one after the other; of fewer if it is interrupted."""
+    total, done = sum(one.cost_s for one in experiments), 0.0
+    records: list[Record] = []
+    for one in experiments:
+
+        def tell(share: float, before: float = done, cost: float = one.cost_s) -> None:
+            if progress is not None:
+                progress((before + share * cost) / total)
+
+        try:
+            records.append(reproduce(one, folder, tell, quick=quick))
+        except KeyboardInterrupt:
+            break
+        tell(1.0)
+        done += one.cost_s
+    return records
+
+
+def recorded(experiment: Experiment, folder: Path) -> Record | None:
+    """The record that is in the folder, whenever it was made; None if there is none that can be read."""
+    try:
+        record: Record = json.loads((folder / experiment.name / "outcome.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    if record.get("schema") != SCHEMA or (record["drawn"] and not figure_path(experiment, folder).exists()):
+        return None
+    return record
+
+
+def figure_path(experiment: Experiment, folder: Path, ending: str = "svg") -> Path:
+    """Where its figure is, if it has one."""
+    return folder / experiment.name / f"figure.{ending}"
+
+
+def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
+    """Writes the page of all that the folder has of these experiments, whenever it was made; gives the page's path."""
+    from ackclock.reproduction.gallery import gallery
+
+    found = [(one, record) for one in experiments if (record := recorded(one, folder)) is not None]
+    shown = [(record, figure_path(one, folder).read_bytes() if record["drawn"] else None) for one, record in found]
+    write_whole(folder / GALLERY.mark, json_text([record for _, record in found]))
+    write_whole(folder / "index.html", gallery(shown))
+    return folder / "index.html"
+
+
+def _shortened(full: Mapping[str, Run], quick: Mapping[str, Run]) -> str:
+    """What is less in runs that were made quick, in words; empty if nothing is."""
+    words: dict[str, None] = {}
+    for before, after in zip(full.values(), quick.values(), strict=True):
+        was, now = (run.scenario.expand()[0].scenario.resolve() for run in (before, after))
+        if was.replicates != now.replicates:
+            words[f"{now.replicates} instead of {was.replicates} replicates"] = None
+        if was.duration != now.duration:
+            words[f"{now.duration} instead of {was.duration}"] = None
+    return ", ".join(words)
+
+
+def _write_record(experiment: Experiment, outcome: Outcome, made_of: str | None, folder: Path) -> Record:
+    """Writes what an outcome says and draws. Without an address it is found anew next time."""
+    named = {name: getattr(experiment, name) for name in ("name", "group", "source", "shows", "question", "says")}
+    drawn = None if outcome.draw is None else outcome.draw()
+    made = {"schema": SCHEMA, "address": made_of, "version": engine.version(), "drawn": drawn is not None}
+    # As it will be read again.
+    record: Record = json.loads(json_text(made | named | plain(outcome)))
+    with staged(folder / experiment.name) as staging:
+        if drawn is not None:
+            for ending in ("svg", "png"):
+                plot.save(drawn, staging / f"figure.{ending}")
+        (staging / "outcome.json").write_text(json_text(record), encoding="utf-8")
+    return record

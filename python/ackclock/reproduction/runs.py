@@ -1,0 +1,112 @@
+"""What experiments run: each result in a folder under its address, so that experiments that run the same share it.
+
+Of emulations the first one that can be trusted is kept.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock.reproduction.experiment import Run, measured
+from ackclock.run import address, cache
+
+if TYPE_CHECKING:
+    from ackclock.result import Result
+
+__all__ = ["FailedRunError", "addresses", "distrust", "results"]
+
+Tell = Callable[[float], None]
+
+# Of a run that is measured too, the share of the time that measuring takes. Guessed: it is for a progress bar.
+_MEASURING = 0.1
+
+
+class FailedRunError(Exception):
+    """A run broke off; one line."""
+
+
+def addresses(runs: Mapping[str, Run]) -> dict[str, str]:
+    """Where the results of runs are kept, by their names."""
+    of = {"simulate": address.of_run, "emulate": address.of_emulation}
+    return {name: of[run.way](run.scenario) for name, run in runs.items()}
+
+
+def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str, Result]":
+    """What `Experiment.conclude` is given: results by name, from the folder if they are there.
+
+    Raises:
+        KeyboardInterrupt: Interrupted. What had ended before is kept.
+        LackingError: Something is to be emulated, and this machine cannot.
+        FailedRunError: An emulation broke off.
+    """
+    found: dict[str, Result] = {}
+    part = 1 / len(runs) if runs else 0.0
+    for position, ((name, run), made_of) in enumerate(zip(runs.items(), addresses(runs).values(), strict=True)):
+        place, start = folder / made_of, position * part
+        running = part * (1 - _MEASURING) if run.measured else part
+        known = cache.known(place, made_of)
+        if known is None or len(known.untrusted) > run.spare or (run.measured and not _is_measurable(run, place)):
+            known = _ran(run, place, _within(progress, start, running))
+        found[name] = known
+        if run.measured:
+            found[measured(name)] = _measured(run, place, _within(progress, start + running, part - running))
+    return found
+
+
+def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
+    """Why emulations among results are not to be trusted, in one line; empty if they are, or can be spared."""
+    lines = []
+    for name, result in found.items():
+        if result.run["way"] == "emulate" and len(result.untrusted) > runs[name].spare:
+            verdicts = result.tables["fidelity"].select(["trusted", "verdict"]).to_pylist()
+            doubtful = [row["verdict"].removesuffix(".") for row in verdicts if not row["trusted"]]
+            others = f", and {len(doubtful) - 1} more of {len(verdicts)} runs" if len(doubtful) > 1 else ""
+            lines.append(f"{name}: {doubtful[0]}{others}")
+    return "; ".join(lines)
+
+
+def _within(progress: Tell, start: float, part: float) -> Tell:
+    """Tells of a part of the work."""
+    return lambda share: progress(start + part * share)
+
+
+def _ran(run: Run, place: Path, progress: Tell) -> "Result":
+    if run.way == "simulate":
+        result = cache.simulate(run.scenario, place, progress, captures=run.measured)
+    else:
+        result = cache.emulate(
+            run.scenario, place, progress, captures=run.measured, side_by_side=run.side_by_side
+        )  # fmt: skip
+    if result.run.get("failed"):
+        raise FailedRunError(next(line for line in result.run["warnings"] if "failed" in line))
+    if result.partial:
+        raise KeyboardInterrupt
+    return result
+
+
+def _is_measurable(run: Run, place: Path) -> bool:
+    """Whether a result still has its captures, or what was measured of them."""
+    return cache.has_captures(place) or _known_measurement(run, place) is not None
+
+
+def _measured(run: Run, place: Path, progress: Tell) -> "Result":
+    known = _known_measurement(run, place)
+    if known is not None:
+        return known
+    result = cache.measure(place, _measurement(run, place), progress, run.estimators)
+    if result.partial:
+        raise KeyboardInterrupt
+    if run.way == "simulate":  # its captures are large, and can be had again
+        shutil.rmtree(place / "pcap")
+    return result
+
+
+def _known_measurement(run: Run, place: Path) -> "Result | None":
+    folder = _measurement(run, place)
+    return cache.known(folder, folder.name)
+
+
+def _measurement(run: Run, place: Path) -> Path:
+    """Where what was measured of a result is kept: beside it."""
+    return place.parent / address.of_measurement(place, run.estimators)

@@ -1,0 +1,248 @@
+"""The result of a run: one folder, the same for all ways of answering.
+
+`run.json` says what was run; each table is a Parquet file. Columns end in their unit; what a way cannot know is null.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as parquet
+
+from ackclock.result.folder import refuse_foreign_folder, staged
+
+__all__ = ["SCHEMA", "Result"]
+
+# Of tables.
+COMPRESSION = "zstd"
+
+# Of run.json; goes up when a reader of an older one would misunderstand it.
+SCHEMA = 1
+
+# What run.json holds at least, and the tables that each way of answering fills.
+_RUN = frozenset({"way", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
+_MORE: dict[str, frozenset[str]] = {
+    "emulate": frozenset({"machine", "folder"}),
+    "measure": frozenset({"source", "captures"}),
+    "send": frozenset({"session"}),
+    "receive": frozenset({"session"}),
+}
+_OF_PACKETS = ("flows", "samples", "hops", "events")
+_TABLES: dict[str, tuple[str, ...]] = {
+    "simulate": _OF_PACKETS,
+    "emulate": (*_OF_PACKETS, "fidelity", "lateness", "settings"),
+    "measure": ("flows", "samples", "connections", "stretches", "rtt_law"),
+    "predict": ("predictions",),
+    "send": ("flows", "samples", "bursts"),
+    "receive": ("flows", "samples"),
+}
+# Of a long capture these may be larger than memory: they are read when somebody asks for them.
+_LARGE: dict[str, frozenset[str]] = {"measure": frozenset({"samples", "stretches", "rtt_law"})}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was run and what came out.
+
+    Attributes:
+        run: What `run.json` holds: `way`, `name`, `seed` (a string, so that no reader rounds it), `replicates`,
+            `versions`, `partial`, `warnings`, `controls` (name and label of each, in the registry's order) and
+            `points`, each with its `assignments` and resolved `scenario`. Of an emulation also `machine`, `folder`,
+            where the files that the scenario names were, and whether a run `failed`. Of a measurement also its
+            `source` and what was found in each of its `captures`; of a capture from elsewhere, `seed` and `scenario`
+            are None and there is one point, without a scenario.
+        tables: By name. Column `point` is the index into `run["points"]`.
+        averages_untrusted: Whether averages take in the emulated runs that are not to be trusted.
+    """
+
+    run: dict[str, Any]
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    averages_untrusted: bool = False
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was interrupted, so that replicates or points are missing."""
+        return bool(self.run.get("partial"))
+
+    @property
+    def is_session(self) -> bool:
+        """Whether it is a session of `ackclock send` or `ackclock receive`."""
+        return self.run["way"] in ("send", "receive")
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """Each point's `assignments` and resolved `scenario`, None of a capture from elsewhere."""
+        points: list[dict[str, Any]] = self.run["points"]
+        return points
+
+    @cached_property
+    def untrusted(self) -> frozenset[tuple[int, int]]:
+        """Point and replicate of each emulated run that is not to be trusted; what is computed always is."""
+        fidelity = self.tables.get("fidelity")
+        if fidelity is None:
+            return frozenset()
+        rows = fidelity.select(["point", "replicate", "trusted"]).to_pylist()
+        return frozenset((row["point"], row["replicate"]) for row in rows if not row["trusted"])
+
+    def rows(self, name: str, **wanted: Any) -> pa.Table:
+        """The rows of a table in which these columns have these values; of a folder's, few others are held in memory.
+
+        Args:
+            name: Of the table.
+            wanted: Column to value, or to a list of values of which one will do.
+
+        Raises:
+            KeyError: There is no such table.
+        """
+        if isinstance(self.tables, Tables):
+            return self.tables.rows(name, wanted)
+        return matching(self.tables[name], wanted)
+
+    @property
+    def left_out(self) -> frozenset[tuple[int, int]]:
+        """Point and replicate of each run that no average takes in."""
+        return frozenset() if self.averages_untrusted else self.untrusted
+
+    def save(self, folder: str | Path, captures: str | Path | None = None) -> Path:
+        """Writes a folder, all of it or nothing.
+
+        Args:
+            folder: Replaced if it is a result already.
+            captures: A folder of pcap files to move in as `pcap`.
+
+        Raises:
+            FileExistsError: There is something else.
+        """
+        folder = Path(folder)
+        refuse_foreign_folder(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with staged(folder) as staging:
+            (staging / "run.json").write_text(run_json(self.run), encoding="utf-8")
+            for name, table in self.tables.items():
+                parquet.write_table(table, staging / f"{name}.parquet", compression=COMPRESSION)
+            if captures is not None:
+                shutil.move(str(captures), staging / "pcap")
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Result":
+        """Reads a folder that a run wrote. Tables that may be larger than memory are read when they are asked for.
+
+        Raises:
+            ValueError: It is no result folder, one of a newer version, or one of a run that was killed; one line.
+        """
+        folder = Path(folder)
+        run = read_run(folder)
+        tables = tables_in(folder)
+        needed = _TABLES.get(run["way"], ())
+        missing = [name for name in needed if name not in tables]
+        if missing and run["way"] in _MORE and run.get("partial"):
+            replay = f"ackclock replay {folder} works on what there is, or " if run["way"] == "emulate" else ""
+            lacking = f"{folder}: holds no {', '.join(missing)}, as the run was killed or still goes on"
+            raise ValueError(f"{lacking}; {replay}{_again(run)}")
+        if missing:
+            raise ValueError(f"{folder}: holds no {missing[0]}.parquet; {_again(run)}")
+        try:
+            for name in needed:
+                if name in _LARGE.get(run["way"], ()):
+                    parquet.read_metadata(folder / f"{name}.parquet")
+                else:
+                    tables[name]
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(f"{folder}: {str(error).splitlines()[0]}; {_again(run)}") from None
+        return cls(run, tables)
+
+
+def run_json(run: dict[str, Any]) -> str:
+    """The text of `run.json`."""
+    return json.dumps(run, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """What a result folder's `run.json` holds.
+
+    Raises:
+        ValueError: There is none, or it is damaged or of a newer version; one line.
+    """
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except OSError:
+        raise ValueError(
+            f"{folder}: holds no run.json; give a folder that ackclock simulate, emulate or measure wrote"
+        ) from None
+    except ValueError:
+        raise ValueError(f"{folder}/run.json: is damaged; {_again({})}") from None
+    if not isinstance(run, dict) or run.get("schema") != SCHEMA:
+        raise ValueError(f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock")
+    lacking = sorted((_RUN | _MORE.get(str(run.get("way")), frozenset())) - run.keys())
+    if lacking or not run["points"]:
+        what = f"has no {', '.join(lacking)}" if lacking else "has no points"
+        raise ValueError(f"{folder}/run.json: {what}; {_again(run)}")
+    return run
+
+
+def _again(run: dict[str, Any]) -> str:
+    """The remedy for a result that cannot be read."""
+    ways = [run["way"]] if run.get("way") in _TABLES else ["simulate", "emulate"]
+    return f"run ackclock {' or '.join(ways)} again"
+
+
+def tables_in(folder: Path) -> Mapping[str, pa.Table]:
+    """The tables in a folder, each read when it is first asked for."""
+    return _TablesInFolder(folder)
+
+
+def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
+    """Returns the rows in which columns have the wanted values; see `Result.rows`."""
+    for name, value in wanted.items():
+        column = table[name]
+        if isinstance(value, list):
+            plain = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+            table = table.filter(pc.is_in(column.cast(plain), value_set=pa.array(value, plain)))
+        else:
+            table = table.filter(pc.equal(column, value))
+    return table
+
+
+class Tables(Mapping[str, pa.Table]):
+    """Tables that find rows themselves, which may be cheaper than reading a whole table."""
+
+    def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
+        """Returns rows of a table; see `Result.rows`."""
+        return matching(self[name], wanted)
+
+
+class _TablesInFolder(Tables):
+    """The tables in a folder, each read when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._paths = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+        self._read: dict[str, pa.Table] = {}
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self._read:
+            self._read[name] = parquet.read_table(self._paths[name])
+        return self._read[name]
+
+    def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
+        """Of a table that has not been read, one piece after the other."""
+        if name in self._read or not wanted:
+            return matching(self[name], wanted)
+        with parquet.ParquetFile(self._paths[name]) as file:
+            pieces = [matching(file.read_row_group(number), wanted) for number in range(file.num_row_groups)]
+            return pa.concat_tables(pieces).unify_dictionaries() if pieces else file.schema_arrow.empty_table()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths  # without reading it
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)

@@ -1,0 +1,129 @@
+"""A result's folder while the run that fills it goes on."""
+
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from ackclock.result import COMPRESSION, Result, run_json
+from ackclock.result.folder import write_whole
+
+__all__ = ["GrowingResult"]
+
+# A row group of fewer rows makes a file that is slow to read, one of more takes memory: some 20 MB of this many.
+_ROWS = 65_536
+
+# So many pieces are joined: each takes some 30 kB, however few its rows.
+_PIECES = 100
+
+
+class GrowingResult:
+    """A result's folder that may be killed at any moment and is usable then.
+
+    On entering, `run.json` is there, marked partial, in place of whatever result was there before; the run may write
+    its records and captures beside it. Tables come at the end, the unmarked `run.json` last. Whatever is not finished
+    lies in files without a name, which nobody can leave behind.
+
+    Attributes:
+        begun: Whether the folder is there.
+    """
+
+    def __init__(self, folder: Path, run: dict[str, Any], left: str, *, with_first_rows: bool = False) -> None:
+        """Nothing is touched before the context is entered.
+
+        Args:
+            folder: Replaced if it is a result already.
+            run: What `run.json` says meanwhile; it is marked partial.
+            left: What the folder holds, and is good for, if the tables were never written: for a message.
+            with_first_rows: Whether nothing is touched before the first rows are appended either.
+        """
+        self._folder = folder
+        self._run = run
+        self._left = left
+        self._with_first_rows = with_first_rows
+        self.begun = False
+        self._spooled: dict[str, _Spool] = {}
+
+    def __enter__(self) -> "GrowingResult":
+        if not self._with_first_rows:
+            self._begin()
+        return self
+
+    def _begin(self) -> None:
+        Result(self._run | {"partial": True}).save(self._folder)
+        self.begun = True
+
+    def append(self, name: str, rows: pa.Table) -> None:
+        """Takes rows of a table that may become larger than memory."""
+        if not self.begun:
+            self._begin()
+        if name not in self._spooled:
+            self._spooled[name] = _Spool(self._folder, rows.schema)
+        self._spooled[name].append(rows)
+
+    def settle(self) -> None:
+        """Gives the tables that were appended their names, so that they can be read; nothing more is appended."""
+        for name, spool in self._spooled.items():
+            spool.copy_to(self._folder / f"{name}.parquet")
+            spool.close()
+        self._spooled = {}
+
+    def finish(self, run: dict[str, Any], tables: dict[str, pa.Table]) -> None:
+        """Writes the tables, what was appended too, and what the run came to."""
+        for name, table in tables.items():
+            parquet.write_table(table, self._folder / f"{name}.parquet", compression=COMPRESSION)
+        self.settle()
+        write_whole(self._folder / "run.json", run_json(run))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for spool in self._spooled.values():
+            spool.close()
+        if kind is KeyboardInterrupt and self.begun:
+            raise KeyboardInterrupt(f"interrupted; {self._folder} holds {self._left}") from None
+
+
+class _Spool:
+    """A Parquet file without a name, in the folder where it will be."""
+
+    def __init__(self, folder: Path, schema: pa.Schema) -> None:
+        # Not where temporary files usually are: that may be memory.
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed by `close`
+        self._writer = parquet.ParquetWriter(self._file, schema, compression=COMPRESSION)
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+
+    def append(self, rows: pa.Table) -> None:
+        self._waiting.append(rows)
+        self._rows += rows.num_rows
+        if self._rows >= _ROWS:
+            self._write()
+        elif len(self._waiting) >= _PIECES:
+            self._waiting = [self._joined()]
+
+    def _joined(self) -> pa.Table:
+        return pa.concat_tables(self._waiting).unify_dictionaries().combine_chunks()
+
+    def _write(self) -> None:
+        self._writer.write_table(self._joined())
+        self._waiting, self._rows = [], 0
+
+    def copy_to(self, path: Path) -> None:
+        if self._waiting:
+            self._write()
+        self._writer.close()
+        self._file.seek(0)
+        with path.open("wb") as named:
+            shutil.copyfileobj(self._file, named)
+
+    def close(self) -> None:
+        """Gives the file up, written or not."""
+        with contextlib.suppress(OSError, pa.ArrowException):  # of a full disk somebody has complained already
+            self._writer.close()
+        self._file.close()

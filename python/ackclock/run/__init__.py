@@ -1,0 +1,1 @@
+"""Running scenarios: simulated, emulated, replayed, predicted; and what is kept of it."""

@@ -1,0 +1,39 @@
+"""What `run.json` says of a run."""
+
+from typing import Any
+
+from ackclock import engine
+from ackclock.registry import controls
+from ackclock.result import SCHEMA
+from ackclock.scenario import Point, Scenario
+
+
+def describe(way: str, scenario: Scenario, points: list[Point], resolved: list[dict[str, Any]]) -> dict[str, Any]:
+    """What run.json says. No clock, no host, no number of threads: the same simulation gives the same bytes."""
+    first = resolved[0]
+    return {
+        "schema": SCHEMA,
+        "way": way,
+        "name": first["name"],
+        "seed": str(first["seed"]),
+        "replicates": first["replicates"],
+        "versions": {"ackclock": engine.version()},
+        "partial": False,
+        "warnings": [],
+        "controls": controls(),
+        "scenario": scenario.tree,
+        "points": [
+            {"assignments": point.assignments, "scenario": tree} for point, tree in zip(points, resolved, strict=True)
+        ],
+    }
+
+
+def conclude(run: dict[str, Any], *, complete: bool, failure: str | None = None) -> None:
+    """Writes into a run's description how it went."""
+    run["partial"] = not complete or failure is not None
+    if run["replicates"] == 1:
+        run["warnings"].append("one replicate: no confidence interval; set replicates = 5 or more")
+    if failure is not None:
+        run["warnings"].append(f"a run failed, replicates or points are missing: {failure}")
+    elif not complete:
+        run["warnings"].append("interrupted: replicates or points are missing")

@@ -1,0 +1,119 @@
+"""Emulating a scenario: packets of real Linux TCP through the hops, in real time; and replaying what was recorded."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ackclock import engine
+from ackclock.result import Result, read_run
+from ackclock.result.columns import table_of
+from ackclock.result.writer import GrowingResult
+from ackclock.run.description import conclude, describe
+from ackclock.run.host import HOST_COMMAND
+from ackclock.scenario import Scenario
+
+# What may carry an emulation's packets.
+DEVICES = ("automatic", "tun", "packet_socket")
+
+# So many names of settings are enough for a line.
+_FEW = 3
+
+
+def emulate(
+    scenario: Scenario,
+    folder: str | Path,
+    *,
+    device: str = "automatic",
+    pcap: bool = True,
+    side_by_side: int = 1,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+) -> Result:
+    """Runs every replicate of every point with the kernel's own TCP, in real time.
+
+    Args:
+        scenario: With or without a sweep.
+        folder: For the result, which grows there while it is run, so that what there is can be used even if everything
+            is killed. A result that is there already is replaced, once it is known that this one can be run.
+        device: What carries the packets; one of `DEVICES`.
+        pcap: Whether to keep captures of each run.
+        side_by_side: How many runs at once, each between hosts of its own. They share the processors; each is judged
+            by itself.
+        progress: Is told about ten times a second how far it is: `fraction` done, how many of the `runs` have
+            begun (`run`), and `rate_bit_per_s`, what has just been delivered by all.
+
+    Returns:
+        The result in that folder, with the tables of `simulate`, `fidelity`, `lateness`, `settings` and, of TCP,
+        `tcp_info`. Runs that are not to be trusted are in it, and left out of averages. It is marked partial if it was
+        interrupted (Ctrl-C) or a run failed; then a warning says how.
+
+    Raises:
+        ScenarioError: Bad input; nothing has been run.
+        LackingError: This machine cannot; nothing has been run.
+        FileExistsError: There is something in the folder that is not ackclock's.
+    """
+    points = scenario.expand()
+    resolved = [point.scenario.resolve().tree for point in points]
+    files = scenario.folder.resolve()
+    machine = engine.prepare_emulation(resolved, files, HOST_COMMAND, device=device)
+    folder = Path(folder)
+    run = describe("emulate", scenario, points, resolved)
+    run["warnings"] += machine.pop("warnings")
+    run |= {"machine": machine, "folder": str(files)}
+    with GrowingResult(folder, run, "the record without tables, on which ackclock replay works") as growing:
+        outcome = engine.emulate(
+            resolved,
+            files,
+            folder,
+            HOST_COMMAND,
+            device=device,
+            pcap=pcap,
+            side_by_side=side_by_side,
+            progress=progress,
+            take=lambda name, columns: growing.append(name, table_of(columns)),
+        )
+        tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
+        conclude(run, complete=outcome["complete"], failure=outcome["failure"])
+        run["failed"] = outcome["failure"] is not None
+        run["warnings"] += [*dict.fromkeys(outcome["warnings"]), *_reservations(Result(run, tables))]
+        growing.finish(run, tables)
+    return Result.load(folder)
+
+
+def replay(folder: str | Path) -> list[dict[str, Any]]:
+    """Pushes the recorded arrivals of an emulation through the hops again, which must decide the same.
+
+    Args:
+        folder: A result of `emulate`, even of one that was killed: its tables are not needed.
+
+    Returns:
+        Of each recorded run `point`, `replicate`, `arrivals`, `decisions` that were the same, whether the record is
+        `complete` (that of a killed run is not), and the first `difference`, None if there is none.
+
+    Raises:
+        ValueError: The folder holds no emulation.
+        OSError: A record is missing or damaged.
+    """
+    folder = Path(folder)
+    run = read_run(folder)
+    if run["way"] != "emulate":
+        raise ValueError(f"{folder}: is of ackclock {run['way']}, which keeps no record; give a result of emulate")
+    runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
+    if not runs:
+        raise OSError(f"{folder}: holds no record; run ackclock emulate again")
+    return runs
+
+
+def _reservations(result: Result) -> list[str]:
+    """What is to be known of an emulation's figures, one line each."""
+    warnings = []
+    runs = result.tables["fidelity"].select(["point", "replicate"]).to_pylist()
+    for point in dict.fromkeys(row["point"] for row in runs):
+        if all((row["point"], row["replicate"]) in result.untrusted for row in runs if row["point"] == point):
+            warnings.append(f"point {point}: none of its runs is to be trusted, so that there is nothing to average")
+    rows = result.tables["settings"].select(["name", "refusal"]).to_pylist()
+    refused = list(dict.fromkeys(row["name"] for row in rows if row["refusal"]))
+    if refused:
+        few = ", ".join(refused[:_FEW]) + (", …" if len(refused) > _FEW else "")
+        said = "1 setting is" if len(refused) == 1 else f"{len(refused)} settings are"
+        warnings.append(f"{said} not as asked ({few}); the table settings says why")
+    return warnings

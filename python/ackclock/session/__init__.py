@@ -1,0 +1,271 @@
+"""Sessions of rate-controlled datagrams over real UDP sockets: one side waits and sends, the other asks for data."""
+
+import contextlib
+import ipaddress
+import json
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ackclock import engine
+from ackclock.registry import controls
+from ackclock.result import SCHEMA, Result
+from ackclock.result.columns import table_of
+from ackclock.result.folder import scratch
+
+__all__ = ["PORT", "Data", "Security", "receive", "send"]
+
+# Where a sender waits unless told otherwise. Ours; nobody has registered it for anything else at IANA that we know of.
+PORT = 7400
+
+# Standard input or output, in place of a file.
+STANDARD = "-"
+
+Told = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Security:
+    """Who may take part.
+
+    Attributes:
+        key: What both sides have from elsewhere, as it stands in a file; None for no key.
+        insecure: Whether to go without a key among addresses of this host and of private networks.
+        anywhere: Whether to go without one wherever the other side is.
+    """
+
+    key: bytes | None = None
+    insecure: bool = False
+    anywhere: bool = False
+
+    def check(self, address: str, option: str) -> None:
+        """Refuses to go without a key where nobody has said so.
+
+        Raises:
+            ValueError: With the remedy, in one line.
+        """
+        if self.key is not None or self.anywhere:
+            return
+        remedy = "give both sides the same --key-file; head -c 32 /dev/urandom | base64 > key makes one"
+        if not self.insecure:
+            raise ValueError(f"--key-file: is missing; {remedy}, or say --insecure among private addresses")
+        ip = ipaddress.ip_address(_host_and_port(address)[0].partition("%")[0])
+        # Who waits on all addresses serves those that are near.
+        if not (ip.is_unspecified or _is_private(ip)):
+            raise ValueError(f"{option} {address}: is no private address, where --insecure is not enough; {remedy}")
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is sent, or where what is received goes.
+
+    Attributes:
+        place: A file, or `-` for standard input or output; None for data made up by the sender, and for the receiver
+            to throw it away.
+        amount: How much is made up, for example `10 MB`; without end if None.
+    """
+
+    place: str | None = None
+    amount: str | None = None
+
+
+def send(
+    folder: str | Path,
+    security: Security,
+    data: Data,
+    *,
+    listen: str = f"127.0.0.1:{PORT}",
+    controls: Sequence[str] = (),
+    max_rate: str | None = None,
+    payload: str = "1000 bytes",
+    tick: str = "1 ms",
+    burst: str = "2 packets",
+    jitter: str = "0 s",
+    catch_up: str = "10 ms",
+    duration_s: float | None = None,
+    seed: int | None = None,
+    pcap: bool = False,
+    progress: Told | None = None,
+) -> Result:
+    """Waits for a receiver, and sends it data at the rate that the control allows. Nothing is sent again.
+
+    Args:
+        folder: For the result, written at the end.
+        security: Who is served.
+        data: What is sent.
+        listen: Where to wait: `host:port`, IPv6 hosts in brackets.
+        controls: Rate controls that are offered, each a name or a table; all if there are none. The receiver chooses.
+        max_rate: Highest rate, all headers counted; by default 1 Mbit/s to other hosts, none on this one.
+        payload: Of a packet.
+        tick: Of the timer: packets leave at whole ticks, as many as are due; TFRC halves it until two fit into a round
+            trip.
+        burst: Packets that may leave together even if fewer are due in a tick.
+        jitter: Most that a packet leaves late by chance.
+        catch_up: How late a packet may leave without losing its turn, beyond a tick.
+        duration_s: How long the session lasts at most.
+        seed: Of the control's own chance; by default a random one.
+        pcap: Whether to keep a capture of all datagrams.
+        progress: Is told about ten times a second: `local`, the address, and `now`, how things stand.
+
+    Returns:
+        The result in that folder, with the tables `flows`, `samples` and `bursts`; `run["session"]` says how it ended.
+
+    Raises:
+        ScenarioError: Bad input; nothing has been sent.
+        LackingError: There is no such address here.
+        ValueError: There is no key.
+    """
+    listen = _literal(listen, "--listen")
+    security.check(listen, "--listen")
+    seed = secrets.randbits(63) if seed is None else seed
+    options: dict[str, Any] = {
+        "--control": [_control(text) for text in controls],
+        "--payload": payload,
+        "--tick": tick,
+        "--burst": burst,
+        "--jitter": jitter,
+        "--catch-up": catch_up,
+        "anywhere": security.key is not None or security.anywhere,
+        "DATA": data.place is not None,
+    }
+    options |= {} if max_rate is None else {"--max-rate": max_rate}
+    options |= {} if data.amount is None else {"--bytes": data.amount}
+    finite = (data.place is not None or data.amount is not None) and duration_s is None
+    return _run(
+        "send", Path(folder), str(seed), finite=finite, pcap=pcap, options=options,
+        work=lambda capture: engine.send(
+            options, listen, key=security.key, data=data.place, pcap=capture, duration_s=duration_s,
+            seed=seed, progress=progress or _ignored,
+        ),
+    )  # fmt: skip
+
+
+def receive(
+    folder: str | Path,
+    security: Security,
+    data: Data,
+    sender: str,
+    *,
+    control: str = "tfrc",
+    max_rate: str | None = None,
+    payload: str = "1000 bytes",
+    wait: str = "10 s",
+    duration_s: float | None = None,
+    pcap: bool = False,
+    progress: Told | None = None,
+) -> Result:
+    """Opens a session with a sender that waits, and takes what it sends. What is lost on the way stays lost.
+
+    Args:
+        folder: For the result, written at the end.
+        security: As at the sender.
+        data: Where what arrives goes, in the order of its arrival.
+        sender: Where the sender waits: `host:port`.
+        control: The rate control to ask for, a name or a table.
+        max_rate: Highest rate, all headers counted; by default 1 Mbit/s from other hosts, none on this one.
+        payload: Of a packet, as the sender was told; the control's other half may reckon with it.
+        wait: How long to try.
+        duration_s: How long the session lasts at most.
+        pcap: Whether to keep a capture of all datagrams.
+        progress: As for `send`.
+
+    Returns:
+        The result in that folder, with the tables `flows` and `samples`; `run["session"]` says how it ended.
+
+    Raises:
+        ScenarioError: Bad input; nothing has been sent.
+        ValueError: There is no key, or no host of that name.
+    """
+    sender = _literal(sender, "SENDER")
+    security.check(sender, "SENDER")
+    options: dict[str, Any] = {
+        "SENDER": sender, "--control": _control(control), "--payload": payload, "--wait": wait,
+    }  # fmt: skip
+    options |= {} if max_rate is None else {"--max-rate": max_rate}
+    return _run(
+        "receive", Path(folder), None, finite=False, pcap=pcap, options=options,
+        work=lambda capture: engine.receive(
+            options, key=security.key, data=data.place, pcap=capture, duration_s=duration_s,
+            progress=progress or _ignored,
+        ),
+    )  # fmt: skip
+
+
+def _run(
+    way: str, folder: Path, seed: str | None, *, finite: bool, pcap: bool, options: dict[str, Any],
+    work: Callable[[str | None], dict[str, Any]],
+) -> Result:  # fmt: skip
+    """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
+    if not engine.has_sockets():
+        raise engine.LackingError("sessions on real sockets need Linux; use a machine that runs it")
+
+    with scratch(folder) if pcap else contextlib.nullcontext() as aside:
+        captures = None if aside is None else Path(aside) / "pcap"
+        if captures is not None:
+            captures.mkdir()
+        answer = work(None if captures is None else str(captures / "session.pcap"))
+        session = json.loads(answer["outcome"])
+        cut_short = session["ending"] in ("stopped", "peer_stopped") and finite
+        run = {
+            "schema": SCHEMA, "way": way, "name": folder.name, "seed": seed, "replicates": 1,
+            "versions": {"ackclock": engine.version()}, "partial": cut_short, "warnings": _warnings(session),
+            "controls": controls(), "scenario": None, "points": [{"assignments": {}, "scenario": None}],
+            "options": options, "session": session,
+        }  # fmt: skip
+        result = Result(run, {name: table_of(columns) for name, columns in answer["tables"].items()})
+        result.save(folder, captures)
+    return result
+
+
+def _warnings(session: dict[str, Any]) -> list[str]:
+    """What is to be known of a session, one line each."""
+    warnings = []
+    if session["ending"] == "unconfirmed":
+        warnings.append("the receiver has not said that it knows of the end; the last packets may not have arrived")
+    if session["unsent"]:
+        warnings.append(f"this host did not take {session['unsent']:,} datagrams for sending: {session['why_unsent']}")
+    return warnings
+
+
+def _ignored(_now: dict[str, Any]) -> None:
+    """Takes progress that nobody wants."""
+
+
+def _control(text: str) -> Any:
+    """A control as written: a name, or a table."""
+    return engine.parse_assignment(f"control={text}")[1] if text.lstrip().startswith("{") else {"kind": text}
+
+
+def _is_private(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """As the engine has it: loopback, link-local, RFC 1918, unique local (RFC 4193), and no others of special use."""
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    private = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+    return ip.is_loopback or ip.is_link_local or any(ip in ipaddress.ip_network(network) for network in private)
+
+
+def _host_and_port(address: str) -> tuple[str, str]:
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), port
+
+
+def _literal(address: str, option: str) -> str:
+    """`host:port` with the host's address in place of its name.
+
+    Raises:
+        ValueError: There is no such host, or it is no address; one line.
+    """
+    host, port = _host_and_port(address)
+    if not host or not port.isdecimal() or int(port) >= 1 << 16 or (":" in host and "[" not in address):
+        example = f"127.0.0.1:{PORT} or [::1]:{PORT}"
+        raise ValueError(f'{option}: "{address}" is no address with a port; write for example {example}')
+    try:
+        found = socket.getaddrinfo(host, int(port), type=socket.SOCK_DGRAM)
+    except OSError as error:
+        raise ValueError(f'{option}: "{host}" is no host that is known here ({error.strerror})') from None
+    family, *_, place = found[0]
+    literal = str(place[0])
+    return f"[{literal}]:{port}" if family == socket.AF_INET6 else f"{literal}:{port}"

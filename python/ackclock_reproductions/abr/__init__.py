@@ -1,0 +1,35 @@
+"""Explicit-rate feedback to TCP over a link whose rate moves: the figures of the paper of 2001 on INSTCAP and EFFCAP.
+
+`paper` has what the paper says of its testbed, `loop` what of it is run, `efficiency` what the runs are asked.
+"""
+
+from ackclock.reproduction import Experiment
+from ackclock_reproductions.abr import (
+    figure_15,
+    figures_8_9,
+    figures_10_14,
+    figures_16_17,
+    figures_18_19,
+    figures_20_23,
+    on_linux,
+)
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    figures_8_9.FIGURE_8,
+    figures_8_9.FIGURE_9,
+    figures_10_14.FIGURE_10,
+    figures_10_14.FIGURE_11,
+    figures_10_14.FIGURE_12,
+    figures_10_14.FIGURE_13,
+    figures_10_14.FIGURE_14,
+    figure_15.EXPERIMENT,
+    figures_16_17.FIGURE_16,
+    figures_16_17.FIGURE_17,
+    figures_18_19.FIGURE_18,
+    figures_18_19.FIGURE_19,
+    figures_20_23.FIGURE_20,
+    figures_20_23.FIGURE_21,
+    figures_20_23.FIGURE_22,
+    figures_20_23.FIGURE_23,
+    on_linux.EXPERIMENT,
+)

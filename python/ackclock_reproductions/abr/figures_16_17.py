@@ -1,0 +1,247 @@
+"""Figures 16 and 17: how long a memory EFFCAP needs, by how long the round trip is."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.metrics import Interval, interval
+from ackclock.reproduction import Band, Claim, Comparison, Experiment, Origin, Outcome, Run, Setting, Table, Verdict
+from ackclock.result import Result
+from ackclock_reproductions.abr import over_delta
+from ackclock_reproductions.abr.efficiency import gain, loss
+from ackclock_reproductions.abr.loop import INSTCAP, NONE, Feedback, effcap_of
+from ackclock_reproductions.abr.over_delta import FAST_MS, SLOW_MS, Scheme
+from ackclock_reproductions.abr.over_psi import BUFFER, CRITERION, STANDARD_ERROR, Y_FROM, beside, lengths
+from ackclock_reproductions.abr.paper import COMPARED, PROTOCOL, entry, reading, settings
+from ackclock_reproductions.replicates import Rows, curve, measured
+
+ROUND_TRIPS_MS = (50, 100, 200, 300, 400, 500)
+NEAREST, FARTHEST = ROUND_TRIPS_MS[0], ROUND_TRIPS_MS[-1]
+#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the others are guessed.
+MEMORIES = (1, 2, 4, 8, 12)
+LEAST, ENOUGH, LONG, LONGEST = 1, 4, 8, 12
+
+#: By what is compared, what is fed back at a round trip.
+CURVES: dict[str, Callable[[float], Feedback]] = {
+    NONE.label: lambda _round_trip_s: NONE,
+    INSTCAP.label: lambda _round_trip_s: INSTCAP,
+    **{f"k = {k}": partial(effcap_of, memory=k) for k in MEMORIES},
+}
+
+INDEPENDENT: dict[int, dict[int, tuple[str, ...]]] = {
+    SLOW_MS: {
+        50: ("0.543", "0.906", "0.906", "0.897", "0.864", "0.809", "0.766"),
+        100: ("0.587", "0.615", "0.592", "0.593", "0.585", "0.578", "0.589"),
+        200: ("0.523", "0.519", "0.505", "0.507", "0.517", "0.534", "0.559"),
+        300: ("0.453", "0.456", "0.448", "0.458", "0.480", "0.519", "0.564"),
+        400: ("0.419", "0.422", "0.426", "0.441", "0.455", "0.526", "0.570"),
+        500: ("0.389", "0.416", "0.418", "0.419", "0.464", "0.524", "0.565"),
+    },
+    FAST_MS: {
+        50: ("0.495", "0.906", "0.906", "0.842", "0.693", "0.618", "0.606"),
+        100: ("0.540", "0.526", "0.500", "0.535", "0.618", "0.619", "0.609"),
+        200: ("0.527", "0.510", "0.513", "0.527", "0.586", "0.629", "0.621"),
+        300: ("0.481", "0.500", "0.510", "0.526", "0.564", "0.634", "0.635"),
+        400: ("0.451", "0.482", "0.506", "0.523", "0.550", "0.622", "0.637"),
+        500: ("0.437", "0.484", "0.549", "0.570", "0.612", "0.627", "0.645"),
+    },
+}
+"""An independent packet-level simulation: efficiency by tau and Delta (ms), in the order of `CURVES`; with cells, but
+TCP alone."""
+
+Results = Mapping[str, Result]
+
+
+class Found(NamedTuple):
+    """What came of a link.
+
+    Attributes:
+        sojourn_ms: tau.
+        efficiencies: Of replicates, by Delta (ms) and what is compared.
+    """
+
+    sojourn_ms: int
+    efficiencies: Mapping[int, Mapping[str, list[float]]]
+
+    def above(self, one: tuple[int, str], other: tuple[int, str]) -> Interval:
+        """By how much efficiency is higher, as a percentage; each is a Delta and what is compared."""
+        higher, lower = (self.efficiencies[delta][name] for delta, name in (one, other))
+        return gain(higher, lower)
+
+
+def scheme(round_trip_ms: int, name: str) -> Scheme:
+    """What is compared at a round trip."""
+    return Scheme(round_trip_ms, CURVES[name](round_trip_ms / 1000))
+
+
+def runs() -> Mapping[str, Run]:
+    """Every scheme at every round trip; both figures have the same."""
+    return over_delta.runs(scheme(delta, name) for delta in ROUND_TRIPS_MS for name in CURVES)
+
+
+def _name(memory: int) -> str:
+    return f"k = {memory}"
+
+
+def _found(results: Results, sojourn_ms: int) -> Found:
+    efficiencies = {
+        delta: {name: over_delta.found(results, scheme(delta, name), sojourn_ms) for name in CURVES}
+        for delta in ROUND_TRIPS_MS
+    }
+    return Found(sojourn_ms, efficiencies)
+
+
+def _claims_of_16(results: Results) -> tuple[Claim, ...]:
+    found = _found(results, SLOW_MS)
+    return (
+        *(
+            Claim.of(
+                f"Efficiency falls strongly as Δ rises: {FARTHEST} ms below {NEAREST} ms, {name}",
+                loss(found.above((FARTHEST, name), (NEAREST, name))), STRONGLY, "%",
+            )
+            for name in (_name(LEAST), _name(ENOUGH), _name(LONG), _name(LONGEST))
+        ),
+        *(
+            Claim.of(
+                f"A larger k lifts it towards 0.6 where Δ is large: k = {LONGEST}, at Δ = {delta} ms",
+                interval(found.efficiencies[delta][_name(LONGEST)]), Band(0.55, 0.65),
+            )
+            for delta in (300, 400, 500)
+        ),
+        *(
+            Claim.of(
+                f"The more, the larger k is: k = {longer} above {shorter}, at Δ = {FARTHEST} ms",
+                found.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%",
+            )
+            for shorter, longer in ((LEAST, ENOUGH), (ENOUGH, LONG), (LONG, LONGEST))
+        ),
+    )  # fmt: skip
+
+
+def _claims_of_17(results: Results) -> tuple[Claim, ...]:
+    found, slow = _found(results, FAST_MS), _found(results, SLOW_MS)
+    return (
+        *(
+            Claim.of(
+                f"psi is not all: 2 of Δ = {NEAREST} ms has far more than 2 of Δ = {FARTHEST} ms and τ = {SLOW_MS} ms, "
+                f"{name}",
+                gain(found.efficiencies[NEAREST][name], slow.efficiencies[FARTHEST][name]), FAR_ABOVE, "%",
+                documented=name != _name(LONGEST),
+            )
+            for name in (_name(LEAST), _name(ENOUGH), _name(LONG), _name(LONGEST))
+        ),
+        *(
+            Claim.of(
+                f"k of 4 to 6 is enough: k = {LONGEST} above {ENOUGH}, at Δ = {delta} ms",
+                found.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))), Band(most=10), "%",
+                documented=delta not in MORE_NEEDED,
+            )
+            for delta in ROUND_TRIPS_MS
+        ),
+    )  # fmt: skip
+
+
+#: The text has no numbers for what it says of these figures.
+STRONGLY, FAR_ABOVE = Band(20), Band(20)
+#: Round trips for which a memory of four of them is not enough.
+MORE_NEEDED = (300, 400)
+WORDS = "strongly and far taken for 20 % and more, enough for within 10 %"
+
+
+def _conclude(
+    sojourn_ms: int, claims: Callable[[Results], tuple[Claim, ...]], verdict: Verdict, results: Results
+) -> Outcome:
+    found = _found(results, sojourn_ms)
+    own = (
+        Setting("loop", f"Δ 50 to 500 ms, τ {sojourn_ms} ms, a buffer of {BUFFER} packets", Origin.PRINTED),
+        Setting("which Δ", ", ".join(map(str, ROUND_TRIPS_MS)) + " ms", Origin.GUESSED),
+        Setting("EFFCAP's M", "Δ in measurements of 30 ms, rounded up", Origin.INFERRED),
+        Setting("EFFCAP's memory", "N = (k − 1) M, at least 1, for k round trips", Origin.INFERRED),
+        Setting("which memories", ", ".join(map(str, MEMORIES)) + " round trips", Origin.GUESSED),
+        Setting("TCP alone and INSTCAP", "beside the figure's EFFCAP", Origin.GUESSED),
+        Setting("runs", lengths(results), Origin.GUESSED),
+        PROTOCOL,
+        COMPARED,
+    )
+    return Outcome(
+        verdict, (_comparison(results, sojourn_ms),), partial(_draw, found), claims(results), settings(*own),
+        (_table(found), _published(results, sojourn_ms)),
+    )  # fmt: skip
+
+
+def _comparison(results: Results, sojourn_ms: int) -> Comparison:
+    cells = tuple(
+        beside(
+            (f"{delta}",), name, text, STANDARD_ERROR,
+            over_delta.found(results, scheme(delta, name).timed_exactly, sojourn_ms),
+        )
+        for delta, texts in INDEPENDENT[sojourn_ms].items()
+        for name, text in zip(CURVES, texts, strict=True)
+    )  # fmt: skip
+    title = f"Efficiency, τ = {sojourn_ms} ms, round trips timed exactly, beside an independent simulation"
+    return Comparison(title, Origin.INFERRED, ("Δ, ms",), cells, CRITERION)
+
+
+def _table(found: Found) -> Table:
+    rows: Rows = {
+        (f"{delta}", f"{found.sojourn_ms / delta:.3g}"): {name: interval(values) for name, values in of.items()}
+        for delta, of in found.efficiencies.items()
+    }
+    return measured(f"Efficiency, τ = {found.sojourn_ms} ms", ("Δ, ms", "psi"), rows)
+
+
+def _published(results: Results, sojourn_ms: int) -> Table:
+    rows: Rows = {
+        (f"{delta}",): {name: over_delta.published(results, scheme(delta, name), sojourn_ms) for name in CURVES}
+        for delta in ROUND_TRIPS_MS
+    }
+    return measured("The same by the paper's protocol, four transfers of 10 MB over 75 kB/s", ("Δ, ms",), rows)
+
+
+#: More than six lines cannot be told apart without colour.
+NOT_DRAWN = _name(2)
+
+
+def _draw(found: Found) -> Figure:
+    curves = [
+        curve(
+            name if name in (NONE.label, INSTCAP.label) else f"EFFCAP, {name}", ROUND_TRIPS_MS,
+            [interval(found.efficiencies[delta][name]) for delta in ROUND_TRIPS_MS],
+        )
+        for name in CURVES
+        if name != NOT_DRAWN
+    ]  # fmt: skip
+    title = f"EFFCAP: how much to remember, by how far away; τ = {found.sojourn_ms} ms"
+    return plot.curves(curves, "Δ: round trip (ms)", "efficiency (of the mean capacity)", title, y_from=Y_FROM)
+
+
+def _entry(
+    number: str, question: str, says: str, sojourn_ms: int, claims: Callable[[Results], tuple[Claim, ...]],
+    verdict: Verdict,
+) -> Experiment:  # fmt: skip
+    return entry(number, question, says, 25.0, partial(_conclude, sojourn_ms, claims, verdict), runs)
+
+
+FIGURE_16 = _entry(
+    "16",
+    "How long a memory does EFFCAP need, by how far away it is, if the link changes every second?",
+    "Efficiency falls strongly as Δ rises from 50 to 500 ms; a larger k lifts it towards 0.6 where Δ is large.",
+    SLOW_MS,
+    _claims_of_16,
+    reading(f"{WORDS}, towards 0.6 for within 0.05 of it"),
+)
+FIGURE_17 = _entry(
+    "17",
+    "How long a memory does EFFCAP need if the link changes every 100 ms?",
+    "At psi = 2, which is Δ = 50 ms here, there is far more than at psi = 2 of figure 16; k of 4 to 6 is enough.",
+    FAST_MS,
+    _claims_of_17,
+    reading(
+        WORDS,
+        f"with k = {LONGEST} the two are nearly alike, as with so long a memory both have about what the low "
+        "rate alone would give; and at Δ = 300 and 400 ms k = 4 is not enough, but 8 is",
+    ),
+)

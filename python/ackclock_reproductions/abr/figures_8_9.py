@@ -1,0 +1,329 @@
+"""Figures 8 and 9: the renewal analysis beside the testbed, with INSTCAP and for TCP alone.
+
+What the analysis leaves out is told apart by a simulation of what it assumes: a link that changes at multiples of the
+round trip, a host that follows one round trip later, and a timeout of one and a half of them.
+"""
+
+from collections.abc import Mapping
+from functools import cache, partial
+from math import nan, sqrt
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.metrics import Interval, interval
+from ackclock.models import explicit_rate
+from ackclock.reproduction import Band, Claim, Comparison, Origin, Outcome, Run, Setting, Table, Verdict
+from ackclock.result import Result
+from ackclock_reproductions.abr import over_psi
+from ackclock_reproductions.abr.efficiency import gain
+from ackclock_reproductions.abr.loop import BOTTLENECK, INSTCAP, NONE, Feedback, fixed_timer
+from ackclock_reproductions.abr.over_psi import BUFFER, LARGE, SMALL, X_LABEL, Y_FROM, Efficiencies, Found, Part, Scheme
+from ackclock_reproductions.abr.paper import PROTOCOL, SLOWDOWN, WINDOW_PACKETS, entry, reading, settings
+from ackclock_reproductions.replicates import Rows, curve, measured, of_replicates
+
+BUFFERS = (10, 12)
+SMALLEST_BUFFER = 8
+ROUND_TRIP_PACKETS = 40
+#: Delta (1 - 1/r): where a fall of the rate finds room for all that is on its way.
+LOSS_FREE_BUFFER = 20
+
+#: The analysis is about psi > 1.
+ANALYSED = tuple(float(one) for one in np.geomspace(1.5, 150, 24))
+EXACT = Part("exact", (2.0, 5.0, 10.0, 20.0, 50.0, 80.0, 100.0), 3000.0)
+LOSS_FREE = Part("exact", (5.0,), 3000.0)
+#: "Large psi", and what of it has the fewest runs behind it.
+LARGEST = (80.0, 100.0, 150.0)
+
+INDEPENDENT: dict[tuple[str, int], dict[float, tuple[str, str]]] = {
+    (INSTCAP.label, 10): {
+        2: ("0.578", "0.0343"), 5: ("0.619", "0.0321"), 10: ("0.697", "0.0283"), 20: ("0.824", "0.0207"),
+        50: ("0.941", "0.0098"), 80: ("0.967", "0.0063"), 100: ("0.974", "0.0050"),
+    },
+    (INSTCAP.label, 12): {
+        2: ("0.612", "0.0323"), 5: ("0.660", "0.0296"), 10: ("0.729", "0.0261"), 20: ("0.838", "0.0196"),
+        50: ("0.941", "0.0096"), 100: ("0.974", "0.0050"),
+    },
+    (NONE.label, 10): {
+        2: ("0.556", "0.0391"), 10: ("0.613", "0.0364"), 20: ("0.669", "0.0348"), 50: ("0.728", "0.0329"),
+        80: ("0.749", "0.0320"), 100: ("0.755", "0.0322"),
+    },
+    (NONE.label, 12): {
+        2: ("0.611", "0.0349"), 10: ("0.660", "0.0333"), 50: ("0.761", "0.0305"), 100: ("0.784", "0.0299"),
+    },
+}  # fmt: skip
+"""An independent packet-level simulation of what the analysis assumes: efficiency without cells, timeouts a round trip;
+by scheme, buffer and psi."""
+#: Its standard error at most, and how many packets each of its numbers is of.
+STANDARD_ERROR, PACKETS = 0.006, 4 * 300_000
+
+Results = Mapping[str, Result]
+
+
+def exact(feedback: Feedback, buffer: int) -> Scheme:
+    """What the analysis assumes."""
+    return Scheme(feedback, buffer, fixed_timer(), exact=True)
+
+
+@cache
+def analysis(label: str, buffer: int, psi: float, reward: str) -> float:
+    """The efficiency that the analysis has for a scheme, without cells."""
+    link = explicit_rate.TwoRateLink.of_sojourns(psi)
+    return explicit_rate.solve(_states(label, buffer), link).efficiency(reward)
+
+
+@cache
+def _states(label: str, buffer: int) -> explicit_rate.States:
+    sources = {INSTCAP.label: explicit_rate.InstantaneousCapacity(), NONE.label: explicit_rate.Unregulated()}
+    loop = explicit_rate.Loop(ROUND_TRIP_PACKETS, buffer, SLOWDOWN, WINDOW_PACKETS)
+    return explicit_rate.enumerate_states(loop, sources[label])
+
+
+def runs_of_8() -> Mapping[str, Run]:
+    """INSTCAP as measured and as assumed, and with a buffer that never overflows."""
+    return _runs(INSTCAP) | over_psi.runs([exact(INSTCAP, LOSS_FREE_BUFFER)], LOSS_FREE)
+
+
+def runs_of_9() -> Mapping[str, Run]:
+    """TCP alone as measured and as assumed, INSTCAP, and the buffer of which no other figure has TCP alone."""
+    return _runs(NONE) | over_psi.runs([Scheme(INSTCAP), Scheme(NONE, SMALLEST_BUFFER)], LARGE)
+
+
+def _runs(feedback: Feedback) -> dict[str, Run]:
+    observed = [Scheme(feedback, buffer) for buffer in BUFFERS]
+    assumed = over_psi.runs([exact(feedback, buffer) for buffer in BUFFERS], EXACT)
+    return over_psi.runs(observed, SMALL, LARGE) | over_psi.transfers(observed, SMALL, LARGE) | assumed
+
+
+def conclude_8(results: Results) -> Outcome:
+    """INSTCAP."""
+    observed, assumed = _observed(results, INSTCAP), _assumed(results, INSTCAP)
+    claims = (
+        *(_order(observed[BUFFER], psi) for psi in LARGEST),
+        Claim.of(
+            "All of them are within a few per cent at psi = 100: what is observed is below the optimistic analysis by",
+            _below(observed[BUFFER][100], _analysed(INSTCAP, BUFFER, 100, "optimistic")), Band(0, 5), "%",
+        ),
+        Claim.of(
+            "They approach 0.90: what is observed at psi = 150", interval(observed[BUFFER][150]), Band(0.87, 0.93)
+        ),
+        *(_analysis_below(observed[BUFFER], psi) for psi in (2.0, 5.0)),
+        Claim.of(
+            "Buffers of 10 and 12 packets are nearly alike at large psi: 12 above 10, at psi = 100",
+            gain(observed[12][100], observed[10][100]), Band(most=1), "%",
+        ),
+        _spread(INSTCAP, Band(most=0.005)),
+        *(_near_the_assumed(assumed[buffer], buffer) for buffer in BUFFERS),
+        *_loss_free(results),
+    )  # fmt: skip
+    verdict = reading(
+        "“a few per cent” taken for five, “nearly alike” for one, “the analysis” at small psi for what lies between "
+        "its two rewards"
+    )
+    return _outcome(verdict, INSTCAP, results, claims, {})
+
+
+def conclude_9(results: Results) -> Outcome:
+    """TCP alone."""
+    observed = _observed(results, NONE)
+    instcap = over_psi.found(results, Scheme(INSTCAP), LARGE)
+    claims = (
+        *(
+            Claim.of(
+                f"What is observed is up to 20 % below the analysis, the optimistic: at psi = {psi:g}",
+                _below(observed[BUFFER][psi], _analysed(NONE, BUFFER, psi, "optimistic")), Band(0, 20), "%",
+                documented=psi > FAR_BELOW,
+            )
+            for psi in (2.0, 5.0, 20.0, 60.0, 100.0)
+        ),
+        Claim.of(
+            "The buffer matters: 12 packets above 10, at psi = 100",
+            interval(np.subtract(observed[12][100], observed[10][100])), Band(0.015),
+        ),
+        *(
+            Claim.of(
+                f"INSTCAP is far above at large psi: its gain, at psi = {psi:g}",
+                gain(instcap[psi], observed[BUFFER][psi]), Band(20), "%",
+            )
+            for psi in (60.0, *LARGEST)
+        ),
+        _spread(NONE, Band(0.015)),
+    )  # fmt: skip
+    verdict = reading(
+        "the analysis that is drawn is the optimistic one",
+        "up to psi = 20 what is observed is 21 to 24 % below it, not reproduced because the coarse timer waits longer "
+        "than the analysis allows; simulated as the analysis assumes it is 13 to 16 % there",
+    )
+    others = {(NONE.label, SMALLEST_BUFFER): over_psi.found(results, Scheme(NONE, SMALLEST_BUFFER), LARGE)}
+    return _outcome(verdict, NONE, results, claims, others)
+
+
+#: Up to which psi what is observed is farther below the analysis than is said.
+FAR_BELOW = 20.0
+
+
+def _observed(results: Results, feedback: Feedback) -> dict[int, Efficiencies]:
+    return {buffer: over_psi.found(results, Scheme(feedback, buffer), SMALL, LARGE) for buffer in BUFFERS}
+
+
+def _assumed(results: Results, feedback: Feedback) -> dict[int, Efficiencies]:
+    return {buffer: over_psi.found(results, exact(feedback, buffer), EXACT, cells=1) for buffer in BUFFERS}
+
+
+def _analysed(feedback: Feedback, buffer: int, psi: float, reward: str) -> float:
+    """With what cells leave."""
+    return analysis(feedback.label, buffer, psi, reward) * feedback.cells
+
+
+def _below(lower: float | list[float], upper: float | list[float]) -> Interval:
+    """By how much, as a percentage of the upper."""
+    return interval(100 * (1 - np.divide(lower, upper)))
+
+
+def _order(observed: Efficiencies, psi: float) -> Claim:
+    least = interval(observed[psi])
+    middle, most = (_analysed(INSTCAP, BUFFER, psi, reward) for reward in ("conservative", "optimistic"))
+    return Claim(
+        "For psi of about 80 and more what is observed is lowest, the conservative analysis in the middle, the "
+        f"optimistic on top: at psi = {psi:g}",
+        f"{least.mean:.3f} ± {least.half_width:.3f}, {middle:.3f}, {most:.3f}",
+        least.mean < middle < most,
+    )
+
+
+def _analysis_below(observed: Efficiencies, psi: float) -> Claim:
+    near, far = (
+        _below(_analysed(INSTCAP, BUFFER, psi, reward), observed[psi]) for reward in ("optimistic", "conservative")
+    )
+    return Claim(
+        f"For small psi the analysis is 10 to 20 % below what is observed: at psi = {psi:g}",
+        f"the optimistic {near.mean:.0f} %, the conservative {far.mean:.0f} %",
+        near.mean <= 20 and far.mean >= 10,
+        accepted="some of 10 to 20 % between the two",
+    )
+
+
+def _spread(feedback: Feedback, accepted: Band) -> Claim:
+    larger, smaller = (analysis(feedback.label, buffer, 50, "conservative") for buffer in (12, 10))
+    return Claim.of(
+        "So says the analysis: 12 packets above 10, at psi = 50", Interval(larger - smaller, nan, 1), accepted,
+        origin=Origin.INFERRED,
+    )  # fmt: skip
+
+
+def _near_the_assumed(assumed: Efficiencies, buffer: int) -> Claim:
+    far = {
+        psi: abs(interval(of).mean - analysis(INSTCAP.label, buffer, psi, "conservative"))
+        for psi, of in assumed.items()
+        if psi >= NEAR
+    }
+    worst = max(far, key=lambda psi: far[psi])
+    return Claim.of(
+        f"From psi = {NEAR:g} on the conservative analysis is as near as 0.02 to a simulation of what it assumes; "
+        f"farthest with {buffer} packets, at psi = {worst:g}",
+        Interval(far[worst], interval(assumed[worst]).half_width, len(assumed[worst])), Band(most=0.02),
+        origin=Origin.INFERRED,
+    )  # fmt: skip
+
+
+#: From which psi on the analysis, whose packets come back to back, has about as many losses as the simulation.
+NEAR = 20.0
+
+
+def _loss_free(results: Results) -> tuple[Claim, ...]:
+    scheme = exact(INSTCAP, LOSS_FREE_BUFFER)
+    [(psi, efficiencies)] = over_psi.found(results, scheme, LOSS_FREE, cells=1).items()
+    dropped = of_replicates(results[scheme.run_of(LOSS_FREE)], "hop_drops", BOTTLENECK)
+    where = f"a buffer of {LOSS_FREE_BUFFER} packets, Δ (1 − 1/r), at psi = {psi:g}, simulated as the analysis assumes"
+    return (
+        Claim.of(f"Nothing is lost with {where}", interval(dropped), Band(0, 0), "%", origin=Origin.INFERRED),
+        Claim.of(
+            f"Nor is capacity, with {where}", interval(efficiencies), Band(0.995, 1.005), origin=Origin.INFERRED
+        ),
+    )  # fmt: skip
+
+
+def _outcome(
+    verdict: Verdict, feedback: Feedback, results: Results, claims: tuple[Claim, ...], others: Found
+) -> Outcome:
+    """Of a scheme; others are compared alone."""
+    observed, assumed = _observed(results, feedback), _assumed(results, feedback)
+    found = {(feedback.label, buffer): of for buffer, of in observed.items()}
+    shown = {f"{buffer} packets": Scheme(feedback, buffer) for buffer in BUFFERS}
+    own = (
+        Setting("loop", "Δ 200 ms or 40 packets, buffers of 10 and 12 packets", Origin.PRINTED),
+        Setting("runs", over_psi.lengths(results), Origin.GUESSED),
+        Setting("probabilities of the analysis", "p = 1/psi from one round trip to the next", Origin.INFERRED),
+        PROTOCOL,
+    )
+    comparisons = (_comparison(results, feedback, assumed), over_psi.beside_independent({**found, **others}))
+    tables = (_table(feedback, observed, assumed), over_psi.transfers_table(results, shown, SMALL, LARGE))
+    return Outcome(
+        verdict, comparisons, partial(_draw, feedback, observed), claims, settings(*own), tables
+    )  # fmt: skip
+
+
+def _comparison(results: Results, feedback: Feedback, assumed: Mapping[int, Efficiencies]) -> Comparison:
+    cells = []
+    for buffer in BUFFERS:
+        timeouts = over_psi.timeouts(results, exact(feedback, buffer), EXACT)
+        for psi, (efficiency, rate) in INDEPENDENT[feedback.label, buffer].items():
+            row = (f"{buffer}", f"{psi:g}")
+            # Chance falls off with the root of how many they counted: rate times round trips, of 30 packets at most.
+            counted = float(rate) * PACKETS / (30 * float(efficiency))
+            cells += [
+                over_psi.beside(row, "efficiency", efficiency, STANDARD_ERROR, assumed[buffer][psi]),
+                over_psi.beside(row, "timeouts per Δ", rate, float(rate) / sqrt(counted), timeouts[psi]),
+            ]
+    return Comparison(
+        f"{feedback.label} as the analysis assumes, without cells, beside an independent simulation", Origin.INFERRED,
+        ("buffer", "psi"), tuple(cells), over_psi.CRITERION,
+    )  # fmt: skip
+
+
+def _table(feedback: Feedback, observed: Mapping[int, Efficiencies], assumed: Mapping[int, Efficiencies]) -> Table:
+    rows: Rows = {}
+    for buffer in BUFFERS:
+        for psi in sorted({*observed[buffer], *assumed[buffer]}):
+            row = rows.setdefault((f"{buffer}", f"{psi:g}"), {})
+            if psi in observed[buffer]:
+                row["observed"] = interval(observed[buffer][psi])
+            if psi in assumed[buffer]:
+                row["as assumed"] = interval(np.multiply(assumed[buffer][psi], feedback.cells))
+            if psi >= ANALYSED[0]:
+                for reward in ("conservative", "optimistic"):
+                    row[f"{reward} analysis"] = Interval(_analysed(feedback, buffer, psi, reward), nan, 1)
+    return measured(f"Efficiency, {feedback.label}", ("buffer", "psi"), rows)
+
+
+def _draw(feedback: Feedback, observed: Mapping[int, Efficiencies]) -> Figure:
+    curves = []
+    for buffer in BUFFERS:
+        for reward in ("optimistic", "conservative"):
+            values = [_analysed(feedback, buffer, psi, reward) for psi in ANALYSED]
+            curves.append(plot.Curve(f"{reward} analysis, {buffer} packets", ANALYSED, values))
+        psis = [psi for psi in observed[buffer] if psi >= 1]
+        means = [interval(observed[buffer][psi]) for psi in psis]
+        curves.append(curve(f"simulated testbed, {buffer} packets", psis, means))
+    title = f"{feedback.label}: analysis and simulated testbed"
+    return plot.curves(curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM)
+
+
+FIGURE_8 = entry(
+    "8",
+    "How near is the renewal analysis of TCP with INSTCAP feedback to the testbed?",
+    "From psi of about 80 on observed, conservative and optimistic lie in this order, within a few per cent, and "
+    "approach 0.90 whatever the buffer; for small psi the analysis is 10 to 20 % too low.",
+    30.0,
+    conclude_8,
+    runs_of_8,
+)
+FIGURE_9 = entry(
+    "9",
+    "How near is the renewal analysis of TCP alone?",
+    "The testbed is up to 20 % below the analysis; the buffer matters; at large psi INSTCAP is 20 % better and more.",
+    30.0,
+    conclude_9,
+    runs_of_9,
+)

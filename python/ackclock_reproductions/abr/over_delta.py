@@ -1,0 +1,71 @@
+"""Loops of several round trips, over links that change every second or every tenth of one: Figures 16 to 19."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ackclock.metrics import Interval
+from ackclock.reproduction import Run
+from ackclock.result import Result
+from ackclock_reproductions.abr.efficiency import as_published, efficiencies
+from ackclock_reproductions.abr.loop import COARSE, SESSION, TIMED_EXACTLY, Feedback, Loop, Point, Sender, Session
+from ackclock_reproductions.abr.over_psi import BUFFER, COMPARED_REPLICATES
+
+#: tau of the figures, in ms.
+SLOW_MS, FAST_MS = 1000, 100
+SOJOURNS_MS = (SLOW_MS, FAST_MS)
+DURATION_S = 600.0
+
+
+class Scheme(NamedTuple):
+    """Who is fed back what, how far away.
+
+    Attributes:
+        round_trip_ms: Delta.
+        feedback: Of the bottleneck.
+        sender: At the other end.
+    """
+
+    round_trip_ms: int
+    feedback: Feedback
+    sender: Sender = COARSE
+
+    @property
+    def loop(self) -> Loop:
+        """What is run."""
+        return Loop((Session(SESSION, self.round_trip_ms / 1000, self.feedback),), BUFFER, self.sender)
+
+    @property
+    def run(self) -> str:
+        """The name of its run."""
+        return f"{self.loop.name}, Δ {self.round_trip_ms} ms"
+
+    @property
+    def transfers(self) -> str:
+        """The name of its run by the paper's protocol."""
+        return f"{self.run}, transfers"
+
+    @property
+    def timed_exactly(self) -> "Scheme":
+        """The same with the timer of the simulation that it is compared with."""
+        return self._replace(sender=TIMED_EXACTLY)
+
+
+def runs(schemes: Iterable[Scheme]) -> dict[str, Run]:
+    """Each scheme over both links; long, by the paper's protocol, and as it is compared."""
+    points = [Point(sojourn / 1000, DURATION_S) for sojourn in SOJOURNS_MS]
+    found = {}
+    for one in schemes:
+        found[one.run] = Run(one.loop.scenario(points))
+        found[one.timed_exactly.run] = Run(one.timed_exactly.loop.scenario(points, COMPARED_REPLICATES))
+        found[one.transfers] = Run(one.loop.transfers([sojourn / 1000 for sojourn in SOJOURNS_MS]))
+    return found
+
+
+def found(results: Mapping[str, Result], scheme: Scheme, sojourn_ms: int) -> list[float]:
+    """Efficiencies of replicates over one of the links, with what cells leave of them."""
+    return efficiencies(results[scheme.run], SOJOURNS_MS.index(sojourn_ms), scheme.feedback.cells)
+
+
+def published(results: Mapping[str, Result], scheme: Scheme, sojourn_ms: int) -> Interval:
+    """What the paper's protocol has of it."""
+    return as_published(results[scheme.transfers], scheme.feedback.cells)[SOJOURNS_MS.index(sojourn_ms)]

@@ -1,0 +1,34 @@
+"""What is said of anything that was emulated: on what, and whether it is to be trusted."""
+
+from collections.abc import Mapping
+
+from ackclock.reproduction import Table
+from ackclock.result import Result
+
+#: The two ways, in tables and names of runs.
+ENGINE, LINUX = "engine", "Linux"
+
+
+def kernel(result: Result) -> str:
+    """Which kernel it was; the engine's if it was simulated, as tests do it."""
+    return str(result.run.get("machine", {}).get("kernel", "the engine"))
+
+
+def trust(results: Mapping[str, Result]) -> Table:
+    """How far the machine kept up with so many runs at once, of each result that was emulated."""
+    rows = []
+    for name, result in results.items():
+        if result.run["way"] != "emulate":
+            continue
+        fidelity = result.tables["fidelity"].to_pylist()
+        rows.append(
+            (
+                name,
+                f"{len(fidelity) - len(result.untrusted)} of {len(fidelity)}",
+                f"{1000 * max(row['lateness_p99_s'] for row in fidelity):.2g}",
+                f"{1000 * max(row['longest_gap_s'] for row in fidelity):.2g}",
+                f"{100 * sum(row['cpu_share'] for row in fidelity):.0f}",
+            )
+        )
+    head = ("runs", "trusted", "99 % of packets late at most, ms", "longest gap, ms", "processor, % in all")
+    return Table("Whether the emulations are to be trusted: the worst of the runs side by side", head, tuple(rows))

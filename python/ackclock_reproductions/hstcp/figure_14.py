@@ -1,0 +1,127 @@
+"""Figure 14: how much of 1 Gbit/s do ten flows use with how large a drop-tail buffer?"""
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.metrics import interval
+from ackclock.reproduction import Band, Cell, Claim, Comparison, Origin, Outcome, Run
+from ackclock.result import Result
+from ackclock_reproductions.hstcp.paper import entry, reading
+from ackclock_reproductions.hstcp.router import (
+    CLOCKED,
+    COMPARED,
+    PACED,
+    PACING,
+    SHARES,
+    SLOWER,
+    WITHIN,
+    Array,
+    cells,
+    utilisation,
+)
+from ackclock_reproductions.replicates import Rows, curve, measured, quotient
+
+#: What was computed of the models apart from this program, in percent.
+MM1K = ("86.28", "93.42", "96.93", "98.92", "99.52", "99.79", "99.91", "99.97")
+SAW_TOOTH = ("84.9", "85.3", "85.9", "87.9", "90.7", "95.0", "99.3", "100.0")
+LAST_DIGIT = 0.1
+#: Of the simulation of windows, by share of the largest buffer: one run, where ours is the mean of three.
+WINDOWS = {0.01: "85.5", 0.05: "88.1", 0.1: "91.0", 0.2: "95.4", 0.4: "99.7", 1.0: "100.0"}
+RUN_APART = 1.0
+
+#: What is said of 10 % and 20 % of the largest buffer, and what counts as "about 98 %": said before anything was run.
+TENTH, FIFTH = 0.1, 0.2
+MORE_THAN, ABOUT = Band(least=90), Band(97, 99)
+#: What counts as a sharp fall: at so small a share of the buffer, what is left of the utilisation at a tenth.
+SMALL, SHARP = 0.02, Band(most=0.9)
+
+
+def runs() -> Mapping[str, Run]:
+    """Packets through drop-tail buffers of any size, in trains and paced."""
+    return {sending: SLOWER.drop_tail(sending) for sending in PACING}
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Utilisation by buffer: of packets, and of four models."""
+    used = {sending: dict(zip(SHARES, utilisation(results[sending]), strict=True)) for sending in PACING}
+    said = models()
+    compared = (
+        *cells(SLOWER, "M/M/1/K, %", MM1K, said["M/M/1/K"]),
+        *cells(SLOWER, "saw-tooth, %", SAW_TOOTH, said["saw-tooth"], LAST_DIGIT),
+        *_windows(said["windows"]),
+    )
+    comparison = Comparison(
+        "Utilisation by model", Origin.INFERRED, ("buffer, packets",), compared,
+        f"{WITHIN}, all of it for the saw-tooth, {RUN_APART:g} where windows are simulated",
+    )  # fmt: skip
+    rows: Rows = {
+        (str(buffer),): {f"{sending}, %": interval(used[sending][share]) for sending in PACING}
+        for buffer, share in zip(SLOWER.buffers(), SHARES, strict=True)
+    }
+    return Outcome(
+        reading("paced packets, of which the sharp fall is not so: it is that of packets in trains"),
+        (comparison,),
+        partial(_draw, results, said),
+        _claims(used),
+        SLOWER.settings(results),
+        (measured("Utilisation by packets", ("buffer",), rows),),
+    )
+
+
+def models() -> dict[str, Array]:
+    """Utilisation in percent, by model, at the compared buffers."""
+    buffers = np.array(SLOWER.buffers(COMPARED))
+    asked = {
+        "M/M/1/K": SLOWER.answers("mm1k", places=buffers),
+        "M/M/1/K, bursts of 8": SLOWER.answers("mm1k_burst", places=buffers, burst=8),
+        "saw-tooth": SLOWER.answers("hstcp_sawtooth", buffer=buffers),
+        "windows": SLOWER.answers("hstcp_window_sim", buffer=buffers),
+    }
+    return {label: 100 * answer["utilisation"] for label, answer in asked.items()}
+
+
+def _windows(ours: Array) -> tuple[Cell, ...]:
+    found = dict(zip(COMPARED, ours, strict=True))
+    buffers = dict(zip(COMPARED, SLOWER.buffers(COMPARED), strict=True))
+    return tuple(
+        Cell((str(buffers[share]),), "windows, %", text, float(found[share]), RUN_APART)
+        for share, text in WINDOWS.items()
+    )
+
+
+def _claims(used: Mapping[str, Mapping[float, list[float]]]) -> tuple[Claim, ...]:
+    def falls(sending: str, documented: bool) -> Claim:
+        said = f"below a tenth it falls sharply ({sending}): at {100 * SMALL:g} %, of what it is at a tenth"
+        left = quotient(used[sending][SMALL], used[sending][TENTH])
+        return Claim.of(said, left, SHARP, "times", documented=documented)
+
+    return (
+        Claim.of("a tenth of the buffer gives more than 90 %", interval(used[CLOCKED][TENTH]), MORE_THAN, "%"),
+        Claim.of("a fifth gives about 98 %", interval(used[CLOCKED][FIFTH]), ABOUT, "%"),
+        falls(CLOCKED, documented=True),
+        falls(PACED, documented=False),
+    )
+
+
+def _draw(results: Mapping[str, Result], said: Mapping[str, Array]) -> Figure:
+    curves = [
+        curve(f"packets, {sending}", SLOWER.buffers(), [interval(one) for one in utilisation(results[sending])])
+        for sending in PACING
+    ]
+    curves += [plot.Curve(label, SLOWER.buffers(COMPARED), list(values)) for label, values in said.items()]
+    title = "Ten HighSpeed TCP flows, 1 Gbit/s, 116 to 124 ms, drop-tail"
+    return plot.curves(curves, "buffer (packets)", "link busy (%)", title, log_x=True)
+
+
+EXPERIMENT = entry(
+    "14",
+    "How much of 1 Gbit/s do ten flows use with how large a drop-tail buffer?",
+    "More than 90 % with a tenth of the largest buffer, about 98 % with a fifth; below a tenth it falls sharply.",
+    60.0,
+    conclude,
+    runs,
+)

@@ -1,0 +1,166 @@
+"""The paper's two routers, ten flows across each, and what models say of them.
+
+A flow's packets come to the router as ACKs release them: there is no slower link before it. Whether they come so, in
+trains, or evenly spread over the round trip decides much where the buffer is small, so both are run.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ackclock import models
+from ackclock.reproduction import Cell, Run, Setting
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+from ackclock_reproductions.hstcp.paper import guessed, stated
+from ackclock_reproductions.replicates import of_replicates
+from ackclock_reproductions.scenarios import (
+    AMPLE_PACKETS,
+    Tree,
+    constant,
+    hop,
+    packets,
+    replicates_run,
+    scenario,
+    seconds_run,
+)
+
+Array = NDArray[np.float64]
+
+FLOWS = 10
+MSS_BYTES, HEADER_BYTES = 960, 40
+PACKET_BYTES = MSS_BYTES + HEADER_BYTES
+BOTTLENECK, FLOW = "router", "highspeed"
+#: Of what is shared by all: the rest of a flow's round trip is a delay of its own.
+DELAY_S = 0.010
+#: A saw-tooth takes some 6 s.
+DURATION_S, WARMUP_S = 100.0, 40.0
+REPLICATES = 3
+#: Buffers that packets are run through, as shares of the largest.
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
+#: Those that models are compared at; what is computed apart from this program is of these.
+COMPARED = (0.005, *SHARES)
+WITHIN = "half of the last digit"
+#: Of ns-2, in which such studies were made, but for the recovery: windows of a thousand segments lose many at a time.
+TCP: Tree = {"kind": "tcp", "preset": "ns2-2002", "recovery": "sack", "control": {"kind": "highspeed"}}
+#: When packets leave, by label: when an ACK comes, or spread over the round trip.
+CLOCKED, PACED = "ACK-clocked", "paced"
+PACING = {CLOCKED: "off", PACED: "always"}
+
+
+@dataclass(frozen=True)
+class Router:
+    """A bottleneck and the flows across it.
+
+    Attributes:
+        name: Of its scenarios.
+        mbit_per_s: What it sends.
+        shortest_ms: The smallest round-trip time without queueing; the flows' are evenly spread.
+        longest_ms: The largest.
+        largest: The largest buffer, of which others are shares, in packets.
+    """
+
+    name: str
+    mbit_per_s: float
+    shortest_ms: float
+    longest_ms: float
+    largest: int
+
+    @property
+    def rate(self) -> float:
+        """C in packets/s."""
+        return self.mbit_per_s * 1e6 / (8 * PACKET_BYTES)
+
+    def buffers(self, shares: Sequence[float] = SHARES) -> list[int]:
+        """In packets."""
+        return [int(share * self.largest) for share in shares]
+
+    def answers(self, model: str, **more: ArrayLike) -> Mapping[str, Array]:
+        """What a model says of it, in segments and seconds."""
+        ends = {"shortest": self.shortest_ms / 1000, "longest": self.longest_ms / 1000}
+        return models.model(model).answer(rate=self.rate, flows=FLOWS, rtt=ends["shortest"], **ends, **more)
+
+    def scenario(
+        self, queues: Sequence[Tree], sending: str, tcp: Tree = TCP, access_mbit_per_s: float | None = None
+    ) -> Scenario:
+        """Ten flows through each of these queues; before that, each through a link of its own if it is given."""
+        path = hops(self.mbit_per_s)
+        more = [f"{end - 2000 * DELAY_S:g} ms" for end in (self.shortest_ms, self.longest_ms)]
+        flow = highspeed(FLOW, more, tcp | {"pacing": PACING[sending]}) | {"count": FLOWS}
+        if access_mbit_per_s is not None:
+            path.append(hop("access", constant(access_mbit_per_s), packets(AMPLE_PACKETS), scope="per_flow"))
+            flow["route"] = ["access", *flow["route"]]
+        return scenario(
+            f"{self.name}, {sending}", path, [flow], duration_s=DURATION_S, warmup_s=WARMUP_S,
+            sample_interval_s=1.0, replicates=REPLICATES, sweep={f"hops.{BOTTLENECK}.queue": list(queues)},
+        )  # fmt: skip
+
+    def drop_tail(self, sending: str) -> Run:
+        """Drop-tail buffers of `SHARES`."""
+        return Run(self.scenario(drop_tail(self.buffers()), sending))
+
+    def settings(self, results: Mapping[str, Result]) -> tuple[Setting, ...]:
+        """What went into its runs."""
+        return stated(
+            link=f"{self.mbit_per_s / 1000:g} Gbit/s, packets of {PACKET_BYTES} bytes",
+            round_trips=f"{FLOWS} flows, {self.shortest_ms:g} to {self.longest_ms:g} ms, evenly spread",
+            buffers=f"shares of {self.largest} packets",
+        ) + of_runs(results)
+
+
+def drop_tail(buffers: Sequence[int]) -> list[Tree]:
+    """Queues of these sizes in packets."""
+    return [{"kind": "droptail", "limit": packets(buffer)} for buffer in buffers]
+
+
+def highspeed(name: str, extra_delay: str | list[str], tcp: Tree) -> Tree:
+    """A flow through the router that always has data to send."""
+    return {
+        "name": name,
+        "route": [BOTTLENECK],
+        "return": ["back"],
+        "extra_delay": extra_delay,
+        "start": ["0 s", "1 s"],
+        "transport": tcp | {"mss": f"{MSS_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"},
+        "traffic": {"kind": "bulk"},
+    }
+
+
+def hops(mbit_per_s: float) -> list[Tree]:
+    """The router and the way back, each with half of the delay that all share."""
+    link = constant(mbit_per_s)
+    return [hop(BOTTLENECK, link, packets(1), DELAY_S), hop("back", link, packets(AMPLE_PACKETS), DELAY_S)]
+
+
+def of_runs(results: Mapping[str, Result]) -> tuple[Setting, ...]:
+    """What was chosen for all runs."""
+    return guessed(
+        TCP="as in ns-2 (preset ns2-2002) with SACK, no link before the router",
+        starts="within a second",
+        runs=f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s not counted, "
+        f"{replicates_run(results)} times",
+    )
+
+
+SLOWER = Router("1 Gbit/s", 1000, 115.5, 124.5, 12_500)
+FASTER = Router("2.5 Gbit/s", 2500, 38, 142, 6250)
+
+
+def utilisation(result: Result) -> list[list[float]]:
+    """Of the bottleneck, in percent: by point, of replicates."""
+    return [of_replicates(result, "utilisation", BOTTLENECK, point) for point in range(len(result.points))]
+
+
+def cells(
+    router: Router, quantity: str, texts: Sequence[str], ours: Array, within: float | None = None
+) -> tuple[Cell, ...]:
+    """A model's utilisation beside what was computed apart from this program; by default to half of the last digit."""
+    rows = zip(router.buffers(COMPARED), texts, ours, strict=True)
+    return tuple(
+        Cell.of((str(buffer),), quantity, text, float(value))
+        if within is None
+        else Cell((str(buffer),), quantity, text, float(value), within)
+        for buffer, text, value in rows
+    )

@@ -1,0 +1,28 @@
+"""What the entries of this paper share.
+
+Letters: p loss probability, w_max largest window (segments), L link rate (segments/s), ET mean of the throughput T.
+"""
+
+from collections.abc import Callable
+
+from ackclock.reproduction import Experiment, Outcome, analytic
+
+SOURCE = (
+    'O. Bogoiavlenskaia, M. Kojo, M. Mutka, T. Alanko, "Analytical Markovian model of TCP congestion avoidance '
+    'algorithm performance", University of Helsinki, report C-2002-13, 2002'
+)
+
+# Of the figures only captions and text could be had; the numbers to be met were worked out from the paper's formulas
+# apart from this program.
+NO_DRAWING = "the printed curves could not be had: compared with the text, the caption and an independent evaluation"
+
+# Which numbers of figures are to be met, and how well.
+FIGURE_SHARE = 0.01
+FIGURE_CRITERION = "within 1 %, or within the last digit"
+
+
+def entry(shows: str, question: str, says: str, cost_s: float, compute: Callable[[], Outcome]) -> Experiment:
+    """The record of a table or figure: `shows` is for example "Figure 8.1"."""
+    kind, number = shows.lower().split()
+    name = f"markov-{kind}-{number}"
+    return Experiment(name, "markov", SOURCE, shows, question, says, cost_s, analytic(compute))

@@ -1,0 +1,249 @@
+"""Where the formulas of random loss part ways: beside two simulated senders on a path that does nothing but lose.
+
+A round trip of 100 ms, no queueing, independent loss of data. One sender recovers as today's RFCs say (SACK), the other
+as the Reno of 1990 that PFTK is about; both acknowledge every other segment and count bytes, so that a window grows by
+one segment per round trip. All rates are of sending, retransmissions included, times the round-trip time and sqrt(p):
+the square-root law is a level line.
+
+Letters: p loss probability, R round-trip time (s), T0 first retransmission timeout (s), b segments per ACK.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import metrics, plot
+from ackclock.metrics import Interval, summarise
+from ackclock.models import FlowPath, aimd_chain, flow_path, floyd_fall, pftk
+from ackclock.reproduction import (
+    Cell,
+    Claim,
+    Comparison,
+    Experiment,
+    Kind,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+    Verdict,
+)
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+
+#: As written, with how many losses a replicate is to have.
+LOSSES = {
+    "0.0001": 200, "0.0003": 300, "0.001": 600, "0.003": 1000, "0.01": 1500, "0.02": 1500, "0.05": 2000, "0.1": 2000,
+    "0.2": 3000,
+}  # fmt: skip
+SENDERS = {"SACK": "sack", "Reno's recovery": "reno"}
+REPLICATES = 8
+ROUND_TRIP = 0.1
+GRID = np.geomspace(1e-4, 0.2, 61)
+SCALED = "sending rate · RTT · √p (segments)"
+
+
+class Formula(NamedTuple):
+    """One line.
+
+    Attributes:
+        label: In the legend.
+        rate: Segments per second from p and the path.
+        drawn: See `plot.Curve`.
+    """
+
+    label: str
+    rate: Callable[[float, FlowPath], float]
+    drawn: str = "line"
+
+
+def _chain(p: float) -> aimd_chain.WindowChain:
+    # Above ten times the mean window the chain hardly ever gets.
+    return aimd_chain.solve(aimd_chain.Bernoulli(p), max(32.0, 13 / math.sqrt(p)))
+
+
+def _rate_of_chain(p: float, path: FlowPath) -> float:
+    return aimd_chain.renewal_rate(_chain(p), aimd_chain.rtt.constant(path.round_trip_s))
+
+
+def _rate_with_timeouts(p: float, path: FlowPath) -> float:
+    rtt = aimd_chain.rtt.constant(path.round_trip_s)
+    return aimd_chain.timeouts.renewal_rate(_chain(p), p, rtt, path.first_timeout_s)
+
+
+def _pftk(p: float, path: FlowPath) -> float:
+    return float(pftk.full(p, path.round_trip_s, path.first_timeout_s, b=path.segments_per_ack))
+
+
+def _square_root(p: float, path: FlowPath) -> float:
+    return float(floyd_fall.bound(p, path.round_trip_s))
+
+
+SQUARE_ROOT = Formula("square-root law", _square_root, "reference")
+CHAIN = Formula("chain", _rate_of_chain)
+PFTK = Formula("PFTK", _pftk)
+CHAIN_WITH_TIMEOUTS = Formula("chain with timeouts", _rate_with_timeouts)
+FORMULAS = (SQUARE_ROOT, CHAIN, PFTK, CHAIN_WITH_TIMEOUTS)
+
+#: What the guide says: the formula's rate over the simulated one, by sender, p and formula.
+SAID = {
+    "SACK": {
+        "0.001": ("0.99", "1.04", "0.96", "0.96"),
+        "0.01": ("1.11", "1.13", "0.90", "0.76"),
+        "0.05": ("1.48", "1.45", "0.71", "0.51"),
+    },
+    "Reno's recovery": {
+        "0.001": ("1.01", "1.06", "0.98", "0.99"),
+        "0.01": ("1.32", "1.35", "1.07", "0.91"),
+        "0.05": ("2.23", "2.17", "1.06", "0.77"),
+    },
+}
+NEAR = 0.05
+
+
+def scenario(p: str, recovery: str) -> Scenario:
+    """One sender at one loss probability."""
+    window = math.sqrt(1.5 / float(p))
+    rounds = LOSSES[p] / float(p) / window
+    timeouts = 1 + 60 * float(p)  # about how much longer it takes because of them
+    duration = math.ceil(max(rounds * ROUND_TRIP, 30) * timeouts)
+    lossy = {"kind": "iid_loss", "probability": p}
+    queue = {"kind": "droptail", "limit": "unlimited"}
+    link = {"kind": "constant", "rate": "400 Gbit/s"}
+    hop = {"link": link, "queue": queue, "delay": "50 ms"}
+    transport = {
+        "kind": "tcp",
+        "preset": "rfc",
+        "control": {"kind": "reno"},
+        "recovery": recovery,
+        "initial_ssthresh": f"{max(2, round(window))} packets",
+    }
+    tree = {
+        "schema": 1,
+        "name": f"{recovery}, p = {p}",
+        "duration": f"{duration} s",
+        "warmup": f"{math.ceil(duration / 20)} s",
+        "replicates": REPLICATES,
+        "sample_interval": f"{math.ceil(duration / 20)} s",
+        "hops": [{"name": "out", "impairments": [lossy]} | hop, {"name": "back"} | hop],
+        "flows": [{"name": "main", "route": ["out"], "return": ["back"], "transport": transport}],
+    }
+    return Scenario(tree)
+
+
+def runs() -> Mapping[str, Run]:
+    """Each sender at each loss probability."""
+    return {f"{sender}, {p}": Run(scenario(p, recovery)) for sender, recovery in SENDERS.items() for p in LOSSES}
+
+
+class Answers(NamedTuple):
+    """What is compared and drawn.
+
+    Attributes:
+        path: The flow's, for the formulas: the same in all runs but for its loss.
+        simulated: Sending rate in segments/s, by sender and p.
+    """
+
+    path: FlowPath
+    simulated: dict[tuple[str, str], Interval]
+
+    def ratio(self, formula: Formula, sender: str, p: str) -> float:
+        """The formula's rate over the simulated one."""
+        return formula.rate(float(p), self.path) / self.simulated[sender, p].mean
+
+    def ratios(self, formula: Formula, senders: tuple[str, ...], above: float, below: float) -> list[float]:
+        """The same of all senders and p in a range, both ends included."""
+        return [self.ratio(formula, sender, p) for sender in senders for p in LOSSES if above <= float(p) <= below]
+
+
+def _sending_rate(result: Result, p: float) -> Interval:
+    """Segments per second: what arrived, and what was lost on the way."""
+    [summary] = summarise(result, metrics.metric("throughput"))
+    arrived, half_width, replicates = summary.interval
+    transport = result.points[0]["scenario"]["flows"][0]["transport"]
+    bits = 8 * sum(float(transport[name].split()[0]) for name in ("mss", "header"))
+    return Interval(arrived / bits / (1 - p), half_width / bits / (1 - p), replicates)
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Rates of the formulas beside those of the senders."""
+    first = next(iter(results.values())).points[0]["scenario"]
+    simulated = {(sender, p): _sending_rate(results[f"{sender}, {p}"], float(p)) for sender in SENDERS for p in LOSSES}
+    answers = Answers(flow_path(first, first["flows"][0]), simulated)
+    cells = tuple(
+        Cell((sender, p), formula.label, text, answers.ratio(formula, sender, p), NEAR * float(text))
+        for sender, rows in SAID.items()
+        for p, texts in rows.items()
+        for formula, text in zip(FORMULAS, texts, strict=True)
+    )
+    criterion = f"within {NEAR:.0%}"
+    comparison = Comparison(
+        "The formula's rate over the simulated one", Origin.STATED, ("sender", "p"), cells, criterion
+    )
+    settings = (
+        Setting("path", f"{ROUND_TRIP * 1000:.0f} ms, nothing queues, independent loss of data", Origin.CHOSEN),
+        Setting("sender", "Reno control, preset rfc; SACK, or Reno's recovery", Origin.CHOSEN),
+        Setting("first timeout T0", f"{answers.path.first_timeout_s:.0f} s", Origin.CHOSEN),
+    )
+    draw = partial(_draw, answers)
+    return Outcome(Verdict(Kind.REPRODUCED), (comparison,), draw, _claims(answers), settings, (_table(answers),))
+
+
+def _claims(answers: Answers) -> tuple[Claim, ...]:
+    both, sack, reno = tuple(SENDERS), ("SACK",), ("Reno's recovery",)
+
+    def claim(said: str, ratios: list[float], low: float, high: float) -> Claim:
+        least, most = min(ratios), max(ratios)
+        found = f"{least:.2f} to {most:.2f} times"
+        return Claim(said, found, low <= least and most <= high, origin=Origin.STATED)
+
+    rare = [ratio for formula in FORMULAS for ratio in answers.ratios(formula, both, 0, 0.001)]
+    timeless = [ratio for one in (SQUARE_ROOT, CHAIN) for ratio in answers.ratios(one, both, 0.01, 1)]
+    return (
+        claim("Up to p = 0.1 % every formula is within a tenth of either sender", rare, 0.9, 1.1),
+        claim("From 1 % on what knows no timeouts promises too much", timeless, 1.05, math.inf),
+        claim("PFTK is within 15 % of Reno's recovery up to 10 %", answers.ratios(PFTK, reno, 0, 0.1), 0.85, 1.15),
+        claim("PFTK is too low for SACK between 1 % and 10 %", answers.ratios(PFTK, sack, 0.01, 0.1), 0.6, 0.95),
+        claim(
+            "The chain with timeouts is within a tenth of Reno's recovery up to 1 %",
+            answers.ratios(CHAIN_WITH_TIMEOUTS, reno, 0, 0.01), 0.9, 1.1,
+        ),
+        claim("At 20 % PFTK, too, promises too much", answers.ratios(PFTK, both, 0.2, 0.2), 1.3, math.inf),
+    )  # fmt: skip
+
+
+def _table(answers: Answers) -> Table:
+    rows = tuple(
+        (sender, p, f"{rate.mean:.2f} ± {rate.half_width:.2f}") for (sender, p), rate in answers.simulated.items()
+    )
+    return Table("Simulated", ("sender", "p", "sending rate, segments/s"), rows)
+
+
+def _draw(answers: Answers) -> Figure:
+    R = answers.path.round_trip_s
+    curves = [
+        plot.Curve(one.label, GRID, [one.rate(p, answers.path) * R * math.sqrt(p) for p in GRID], one.drawn)
+        for one in FORMULAS
+    ]
+    p = [float(text) for text in LOSSES]
+    for sender in SENDERS:
+        scaled = [answers.simulated[sender, text].mean * R * math.sqrt(float(text)) for text in LOSSES]
+        curves.append(plot.Curve(f"simulated, {sender}", p, scaled, "points"))
+    return plot.curves(curves, "loss probability p", SCALED, "Which formula should I trust?", log_x=True)
+
+
+EXPERIMENT = Experiment(
+    name="formulas-figure-1",
+    group="formulas",
+    source="ackclock, guide “Which formula should I trust?”, 2026",
+    shows="Figure 1",
+    question="Where do the formulas of random loss and the simulation part ways?",
+    says="Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; timeouts part them above.",
+    cost_s=11.0,
+    conclude=conclude,
+    runs=runs,
+)

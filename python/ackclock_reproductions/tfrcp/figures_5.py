@@ -1,0 +1,177 @@
+"""Figures 5a and 5b: does TFRCP leave TCP its share beside transfers that come and go?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.stats import page_trend_test
+
+from ackclock import metrics
+from ackclock.metrics import interval
+from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting, Table, Verdict
+from ackclock.result import Result
+from ackclock_reproductions.replicates import Rows, measured
+from ackclock_reproductions.scenarios import Tree
+from ackclock_reproductions.tfrcp.background import BACKGROUND, MONITORED, Beside
+from ackclock_reproductions.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_load, draw, over_loads
+from ackclock_reproductions.tfrcp.paper import entry, reading
+from ackclock_reproductions.tfrcp.path import CENTRAL, ROUTE, Path, guesses
+from ackclock_reproductions.tfrcp.senders import CUBIC, RENO, TFRC, Sender, one_path, s1, settings
+
+CONSTANT = tuple(s1(m) for m in (2, 3, 4, 5, 6))
+SENDERS = (*CONSTANT, TFRC, CUBIC)
+#: What counts as close to 1 with the smallest M, said before anything was run.
+CLOSE = Band(0.7, 1.3)
+#: Of the rank test.
+SIGNIFICANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """The background of a figure.
+
+    Attributes:
+        number: Of the figure.
+        low_kb: The smallest size. Guessed, as the largest.
+        high_kb: The largest.
+        intervals_s: Between arrivals, on the mean: the less, the more are active. Chosen to leave the monitored
+            senders at least half of the bottleneck.
+    """
+
+    number: str
+    low_kb: int
+    high_kb: int
+    intervals_s: tuple[float, ...]
+
+    @property
+    def points(self) -> range:
+        """One for each interval."""
+        return range(len(self.intervals_s))
+
+    def flow(self, path: Path) -> Tree:
+        """The group that arrives, as TCP does that is monitored."""
+        return {
+            "name": BACKGROUND,
+            "arrivals": {"kind": "poisson", "mean_interval": f"{self.intervals_s[0]:g} s"},
+            "transport": RENO.on(path),
+            "traffic": {
+                "kind": "transfer",
+                "size": {"kind": "uniform", "low": f"{self.low_kb} kB", "high": f"{self.high_kb} kB"},
+            },
+        } | ROUTE
+
+    def beside(self, sender: Sender, path: Path) -> Beside:
+        """Monitored senders beside it."""
+        between = [f"{one:g} s" for one in self.intervals_s]
+        return Beside(sender, self.flow(path), "arrivals.mean_interval", between, path)
+
+    def runs(self) -> Mapping[str, Run]:
+        """Everybody; and the smallest and the largest M and TFRC with every guess."""
+        drawn = {one.label: self.beside(one, CENTRAL) for one in SENDERS}
+        others = {
+            _name(one, path): self.beside(one, path)
+            for path in guesses()
+            if path != CENTRAL
+            for one in (CONSTANT[0], CONSTANT[-1], TFRC)
+        }
+        return {name: Run(one.scenario) for name, one in (drawn | others).items()}
+
+
+SMALL = Transfers("5a", 10, 30, (1.0, 0.6, 0.4, 0.3, 0.22))
+LARGE = Transfers("5b", 50, 150, (5.0, 3.0, 2.0, 1.5, 1.1))
+
+
+def _name(sender: Sender, path: Path) -> str:
+    return ", ".join((sender.label, *path.label)) if path != CENTRAL else sender.label
+
+
+def _conclude(transfers: Transfers, verdict: Verdict, failing: Sequence[str], results: Mapping[str, Result]) -> Outcome:
+    f = {one.label: by_load(results[one.label], FRIENDLINESS, transfers.points) for one in SENDERS}
+    active = {label: by_load(results[label], metrics.metric("active"), transfers.points, BACKGROUND) for label in f}
+    tables = (
+        _table("F", transfers, f),
+        _table("Transfers active at a time", transfers, active),
+        measured(
+            "F on the mean over the intervals, by what is guessed",
+            ("packets", "delay", "buffer"),
+            _guessed(transfers, results),
+        ),
+    )
+    own = (
+        Setting("background", f"transfers of {transfers.low_kb} to {transfers.high_kb} kB, uniform", Origin.GUESSED),
+        Setting("arrivals", "Poisson; how many are active follows, and is measured", Origin.GUESSED),
+        Setting("monitored", f"{MONITORED} TCP and {MONITORED} others", Origin.GUESSED),
+    )  # fmt: skip
+    went_in = settings(results, *one_path(), *own)
+    where = {label: [float(np.mean(values)) for values in of.values()] for label, of in active.items()}
+    title = f"Beside transfers of {transfers.low_kb} to {transfers.high_kb} kB"
+    draw_it = draw(title, f, "transfers active at a time, measured (mean number)", where)
+    return Outcome(verdict, (), draw_it, _claims(f, failing), went_in, tables)
+
+
+def _table(title: str, transfers: Transfers, found: Mapping[str, ByLoad]) -> Table:
+    heads = [f"an arrival in {one:g} s" for one in transfers.intervals_s]
+    rows: Rows = {
+        (label,): {head: interval(values[point]) for point, head in enumerate(heads)} for label, values in found.items()
+    }
+    return measured(title, ("sender",), rows)
+
+
+def _guessed(transfers: Transfers, results: Mapping[str, Result]) -> Rows:
+    return {
+        path.label: {
+            one.label: over_loads(by_load(results[_name(one, path)], FRIENDLINESS, transfers.points))
+            for one in (CONSTANT[0], CONSTANT[-1], TFRC)
+        }
+        for path in guesses()
+    }
+
+
+def _claims(f: Mapping[str, ByLoad], failing: Sequence[str]) -> tuple[Claim, ...]:
+    smallest = f[CONSTANT[0].label]
+    points = {point: interval(values) for point, values in smallest.items()}
+    least, most = (pick(points.values(), key=lambda one: one.mean) for pick in (min, max))
+    return (
+        Claim.of("F is about 1 with the smallest M: the least", least, CLOSE, documented="least" not in failing),
+        Claim.of("F is about 1 with the smallest M: the largest", most, CLOSE, documented="most" not in failing),
+        falls(f, "falls" not in failing),
+    )
+
+
+def falls(f: Mapping[str, ByLoad], documented: bool) -> Claim:
+    """That F falls as M grows, by Page's test over points and replicates: they are blocks, and M orders in them."""
+    by_m = [np.concatenate([f[one.label][point] for point in f[one.label]]) for one in CONSTANT]
+    blocks = np.array(by_m).T
+    # The test is for growth: with M from the largest to the smallest.
+    found = page_trend_test(blocks[:, ::-1])
+    means = ", ".join(f"{one:.3f}" for one in blocks.mean(axis=0))
+    return Claim(
+        "F falls as M grows", f"means {means} with M = 2 to 6 s; Page's test over {len(blocks)} blocks: "
+        f"P = {found.pvalue:.2g}", bool(found.pvalue < SIGNIFICANCE), documented, accepted=f"P below {SIGNIFICANCE:g}",
+    )  # fmt: skip
+
+
+FIGURE_5A, FIGURE_5B = (
+    entry(
+        one.number,
+        question,
+        "F is about 1 with the smallest M, and falls as M grows.",
+        45.0,
+        partial(
+            _conclude,
+            one,
+            reading(
+                "sizes and arrivals of transfers guessed, too",
+                "F falls by no more than a twentieth, from M = 3 s on: with M = 2 s it is less where few transfers are "
+                "active; with packets of 500 bytes and 100 ms it falls by a fifth",
+            ),
+            (),
+        ),
+        one.runs,
+    )
+    for one, question in (
+        (SMALL, "Does TFRCP leave TCP its share beside transfers that come and go?"),
+        (LARGE, "Does it beside longer ones?"),
+    )
+)

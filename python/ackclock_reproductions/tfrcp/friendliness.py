@@ -1,0 +1,215 @@
+"""What the figures on friendliness share: F by the number of senders, and how far it depends on what is guessed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import metrics, plot
+from ackclock.metrics import Interval, Metric, by_replicate, closeness, interval, rate_ratio
+from ackclock.reproduction import Band, Claim, Origin, Run, Table
+from ackclock.result import Result
+from ackclock.table import written_interval
+from ackclock_reproductions.replicates import Rows, curve, measured
+from ackclock_reproductions.tfrcp.paper import CLOSE, EVERY
+from ackclock_reproductions.tfrcp.path import BOTTLENECK, CENTRAL, Path, guesses
+from ackclock_reproductions.tfrcp.senders import (
+    FEW_LOADS,
+    LOADS,
+    OF_TODAY,
+    OTHER,
+    STAGGERED,
+    TCP,
+    TFRC,
+    Mix,
+    Sender,
+    Starts,
+    always,
+)
+
+#: Values of replicates, by load.
+ByLoad = dict[int, list[float]]
+Results = Mapping[str, Result]
+
+X_LABEL = "senders, half of them TCP (number)"
+F_LABEL = "F: mean goodput of the others over TCP's (ratio)"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Senders beside as many TCP senders.
+
+    Attributes:
+        paper: Those of the paper.
+        probed: Of these those that are asked about with every guess.
+        at: The path of a load, from a guess.
+        starts: When senders start.
+    """
+
+    paper: tuple[Sender, ...]
+    probed: tuple[Sender, ...]
+    at: Callable[[Path], Callable[[int], Path]] = always
+    starts: Starts = STAGGERED
+
+    def runs(self) -> Mapping[str, Run]:
+        """Everybody at every load on the path of the figure, and those that are probed at few on the others."""
+        drawn = {self._name(one, CENTRAL): self._mix(one, CENTRAL, LOADS) for one in (*self.paper, *OF_TODAY)}
+        others = {
+            self._name(one, path): self._mix(one, path, FEW_LOADS)
+            for path in guesses()
+            if path != CENTRAL
+            for one in (*self.probed, TFRC)
+        }
+        return {name: Run(mix.scenario) for name, mix in (drawn | others).items()}
+
+    def drawn(self, results: Results, what: Metric, subject: str = OTHER) -> dict[str, ByLoad]:
+        """A metric on the path of the figure, by the label of the sender."""
+        of = {one.label: results[self._name(one, CENTRAL)] for one in (*self.paper, *OF_TODAY)}
+        return {label: by_load(result, what, LOADS, subject) for label, result in of.items()}
+
+    def guessed(self, results: Results, what: Metric) -> dict[Path, dict[str, ByLoad]]:
+        """The same of those that are probed, at few loads, by the guess."""
+        return {
+            path: {
+                one.label: by_load(results[self._name(one, path)], what, LOADS if path == CENTRAL else FEW_LOADS)
+                for one in (*self.probed, TFRC)
+            }
+            for path in guesses()
+        }  # fmt: skip
+
+    def results(self, results: Results) -> dict[str, Result]:
+        """Of the paper's senders, on the path of the figure, by label."""
+        return {one.label: results[self._name(one, CENTRAL)] for one in self.paper}
+
+    def _name(self, sender: Sender, path: Path) -> str:
+        return ", ".join((sender.label, *path.label))
+
+    def _mix(self, sender: Sender, path: Path, loads: Sequence[int]) -> Mix:
+        return Mix(sender, self.at(path), loads, self.starts)
+
+
+def by_load(result: Result, what: Metric, loads: Sequence[int], subject: str = OTHER) -> ByLoad:
+    """Replicates of a metric, in the unit it is shown in, by load."""
+    values = by_replicate(result, what)
+    return {
+        load: [one * what.shown_per_unit for one in values[point, subject].values()] for point, load in enumerate(loads)
+    }
+
+
+FRIENDLINESS = rate_ratio(OTHER, TCP)
+CLOSENESS = closeness(OTHER, TCP)
+
+
+def over_loads(values: ByLoad, loads: Sequence[int] | None = None) -> Interval:
+    """The mean over loads of each replicate."""
+    return interval(np.mean([values[load] for load in loads or values], axis=0))
+
+
+def claims(
+    study: Study, f: Mapping[str, ByLoad], failing: Sequence[str] = (), origin: Origin = Origin.PRINTED
+) -> tuple[Claim, ...]:
+    """That F is close to 1: on the mean over the loads, and no point is far from it.
+
+    Args:
+        study: Whose senders of the paper are looked at.
+        f: Of every sender, by label.
+        failing: What is documented to fail: labels, with "mean", "least" or "most" behind.
+        origin: Who says so.
+    """
+    found = []
+    for sender in study.paper:
+        values = f[sender.label]
+        points = {load: interval(of) for load, of in values.items()}
+        least, most = (pick(points, key=lambda load: points[load].mean) for pick in (min, max))
+        found += [
+            Claim.of(
+                f"{sender.label}: F is close to 1, mean over the loads", over_loads(values), CLOSE,
+                documented=f"{sender.label} mean" not in failing, origin=origin,
+            ),
+            Claim.of(
+                f"{sender.label}: no point is far from 1, the least (N = {least})", points[least], EVERY,
+                documented=f"{sender.label} least" not in failing, origin=origin,
+            ),
+            Claim.of(
+                f"{sender.label}: no point is far from 1, the largest (N = {most})", points[most], EVERY,
+                documented=f"{sender.label} most" not in failing, origin=origin,
+            ),
+        ]  # fmt: skip
+    return tuple(found)
+
+
+#: What a table by guess has of a sender: numbers by column, and where each should lie.
+Columns = Callable[[ByLoad], dict[str, tuple[Interval, Band]]]
+
+
+def by_guess(title: str, guessed: Mapping[Path, Mapping[str, ByLoad]], columns: Columns) -> Table:
+    """A table of what is guessed, with a star at what is outside its band."""
+    rows = []
+    for path, of in guessed.items():
+        cells = [starred(*cell) for values in of.values() for cell in columns(values).values()]
+        rows.append((*path.label, *cells))
+    heads = [f"{label}: {name}" for label, values in guessed[CENTRAL].items() for name in columns(values)]
+    return Table(f"{title}, by what is guessed", ("packets", "delay", "buffer", *heads), tuple(rows))
+
+
+def f_columns(values: ByLoad) -> dict[str, tuple[Interval, Band]]:
+    """F on the mean over few loads, and at each of them."""
+    points = {f"N = {load}": (interval(values[load]), EVERY) for load in FEW_LOADS}
+    return {"mean": (over_loads(values, FEW_LOADS), CLOSE)} | points
+
+
+def whatever_is_guessed(guessed: Mapping[Path, Mapping[str, ByLoad]]) -> Claim:
+    """Whether F of the paper's senders is close to 1 with every guess: it is not."""
+    means = [
+        over_loads(values, FEW_LOADS).mean
+        for of in guessed.values()
+        for label, values in of.items()
+        if label != TFRC.label
+    ]
+    met = sum(CLOSE.holds(one) for one in means)
+    said = f"F is close to 1 whatever is guessed: the mean over N = {', '.join(map(str, FEW_LOADS))}"
+    found = f"{met} of {len(means)} means are; they go from {min(means):.2f} to {max(means):.2f}"
+    return Claim(said, found, met == len(means), False, Origin.INFERRED, str(CLOSE))
+
+
+def starred(value: Interval, band: Band) -> str:
+    """With a star if the mean is outside."""
+    return f"{written_interval(value)}{'' if band.holds(value.mean) else ' *'}"
+
+
+def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
+    """Of every sender, by load: by N, or by so many of something."""
+    rows: Rows = {
+        (label,): {(f"{load} {of_what}" if of_what else f"N = {load}"): interval(of) for load, of in values.items()}
+        for label, values in found.items()
+    }
+    return measured(title, ("sender",), rows)
+
+
+def losses(study: Study, results: Results) -> Table:
+    """What the bottleneck dropped of all data that came, by load."""
+    return table("Dropped at the bottleneck, %", study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK))
+
+
+def draw(
+    title: str, found: Mapping[str, ByLoad], x_label: str = X_LABEL, where: Mapping[str, Sequence[float]] | None = None
+) -> Callable[[], Figure]:
+    """F of every sender, by load; or, of every sender, by what a load comes to."""
+    return partial(_draw, title, found, x_label, {label: list(of) for label, of in found.items()} | dict(where or {}))
+
+
+def _draw(
+    title: str, found: Mapping[str, ByLoad], x_label: str, where: Mapping[str, Sequence[float]]
+) -> Figure:  # fmt: skip
+    ends = [min(map(min, where.values())), max(map(max, where.values()))]
+    curves = [plot.Curve("1: as much as TCP", ends, [1, 1], "reference")]
+    curves += [by_label(label, where[label], values) for label, values in found.items()]
+    return plot.curves(curves, x_label, F_LABEL, title)
+
+
+def by_label(label: str, x: Sequence[float], values: ByLoad) -> plot.Curve:
+    """Means with their intervals: a line, or points for those who are not in the paper."""
+    drawn = "points" if label in {one.label for one in OF_TODAY} else "line"
+    return curve(label, x, [interval(of) for of in values.values()], drawn)

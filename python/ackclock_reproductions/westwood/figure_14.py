@@ -1,0 +1,87 @@
+"""Figure 14: how long do packets wait where the buffer is larger than the pipe?"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.metrics import Interval, interval
+from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+from ackclock_reproductions.replicates import Rows, curve, measured, of_replicates, quotient
+from ackclock_reproductions.westwood.over_parameter import BOTTLENECK
+from ackclock_reproductions.westwood.paper import entry, reading
+from ackclock_reproductions.westwood.paths import one_bottleneck
+from ackclock_reproductions.westwood.senders import ABSE, BE, CUBIC, NEWRENO, PLUS, Control, scenario, settings, tcp
+
+CONTROLS = (NEWRENO, BE, ABSE, PLUS, CUBIC)
+#: 160 is that of figure 15.
+BUFFERS = (42, 84, 160, 240, 320)
+PRINTED = 160
+FLOW = "sender"
+#: The saw-tooth of NewReno takes 26 s at 160 packets, and slow start's losses take a round trip each.
+DURATION_S, WARMUP_S = 400.0, 200.0
+
+
+def runs() -> Mapping[str, Run]:
+    """A sender of each control with each buffer."""
+    return {f"{one.label}, {packets}": Run(_scenario(one, packets)) for one in CONTROLS for packets in BUFFERS}
+
+
+def _scenario(control: Control, packets: int) -> Scenario:
+    path = one_bottleneck(5, packets)
+    flows = [tcp(FLOW, control, path)]
+    return scenario(control.label, path, flows, duration_s=DURATION_S, warmup_s=WARMUP_S)
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Mean queueing times, and what they cost or bring."""
+    waits = {
+        (one.label, packets): of_replicates(results[f"{one.label}, {packets}"], "queueing_delay", BOTTLENECK)
+        for one in CONTROLS
+        for packets in BUFFERS
+    }
+    claims = tuple(
+        Claim.of(
+            f"ABSE's queueing time is below NewReno's at {packets} packets",
+            quotient(waits["ABSE", packets], waits["NewReno", packets]), Band(0, 0.9), "times",
+        )
+        for packets in BUFFERS if packets >= PRINTED
+    )  # fmt: skip
+    rows: Rows = {
+        (control.label, str(packets)): {
+            "queueing time, ms": interval(waits[control.label, packets]),
+            "link busy, %": interval(of_replicates(results[f"{control.label}, {packets}"], "utilisation", BOTTLENECK)),
+        }
+        for control in CONTROLS
+        for packets in BUFFERS
+    }
+    buffers = Setting("buffers", f"{', '.join(map(str, BUFFERS))} packets", Origin.GUESSED)
+    went_in = settings(one_bottleneck(5, PRINTED), results, own=[buffers])
+    return Outcome(
+        reading(),
+        (),
+        partial(_draw, {key: interval(values) for key, values in waits.items()}),
+        claims,
+        went_in,
+        (measured("The bottleneck", ("control", "buffer"), rows),),
+    )
+
+
+def _draw(waits: Mapping[tuple[str, int], Interval]) -> Figure:
+    curves = [
+        curve(control.label, BUFFERS, [waits[control.label, packets] for packets in BUFFERS]) for control in CONTROLS
+    ]
+    return plot.curves(curves, "buffer (packets)", "mean queueing time (ms)", "One sender on 5 Mbit/s, 70 ms")
+
+
+EXPERIMENT = entry(
+    "14",
+    "How long do packets wait where the buffer is large?",
+    "One sender, buffers larger than the pipe: packets wait less with ABSE than with NewReno.",
+    9.0,
+    conclude,
+    runs,
+)

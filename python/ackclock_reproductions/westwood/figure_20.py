@@ -1,0 +1,174 @@
+"""Figure 20: ten senders, some of them NewReno, the others not: who gets how much?"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.metrics import Interval, interval
+from ackclock.reproduction import Band, Claim, Origin, Outcome, Run
+from ackclock.result import Result
+from ackclock_reproductions.replicates import curve, measured, of_replicates, quotient
+from ackclock_reproductions.westwood.over_parameter import JITTER, JITTER_S
+from ackclock_reproductions.westwood.paper import entry, reading
+from ackclock_reproductions.westwood.paths import one_bottleneck
+from ackclock_reproductions.westwood.senders import (
+    ABSE,
+    ABSE_LITERAL,
+    BE,
+    CRB,
+    CUBIC,
+    NEWRENO,
+    PLUS,
+    Control,
+    scenario,
+    settings,
+    tcp,
+)
+
+PATH = one_bottleneck(10)
+SENDERS = 10
+NEWRENO_SENDERS = (1, 3, 5, 7, 9)
+OLD, NEW = "NewReno", "others"
+BESIDE_BE = (BE, CRB, CUBIC)
+BESIDE_ABSE = (ABSE_LITERAL, ABSE, PLUS)
+
+#: BE gets so much more than NewReno, five and five, that it is unfriendly.
+UNFRIENDLY = Band(1.5)
+#: NewReno is not harmed if it has at least so much of the fair share, 1 Mbit/s.
+NEVER_BELOW = Band(0.85)
+#: How near to an independent simulation NewReno and the others are to be, as a share.
+NEAR_PLUS, NEAR_CRB = 0.2, 0.3
+#: Its numbers, in Mbit/s: of NewReno, of the others.
+INDEPENDENT = {
+    PLUS.label: ({1: (0.90, 0.97), 5: (0.90, 1.02), 9: (0.95, 1.05)}, NEAR_PLUS),
+    CRB.label: ({1: (1.09, 0.94), 5: (1.02, 0.90), 9: (0.98, 0.76)}, NEAR_CRB),
+}
+
+Shares = dict[str, dict[str, list[list[float]]]]
+
+
+def runs_beside(controls: tuple[Control, ...]) -> Mapping[str, Run]:
+    """Ten senders, a changing number of them NewReno, the others of each control."""
+    counts = [[old, SENDERS - old] for old in NEWRENO_SENDERS]
+    return {
+        one.label: Run(
+            scenario(
+                one.label, PATH,
+                [tcp(OLD, NEWRENO, PATH, jitter_s=JITTER_S),
+                 tcp(NEW, one, PATH, jitter_s=JITTER_S)],
+                sample_interval_s=1.0, sweep={f"flows.{OLD}.count,flows.{NEW}.count": counts},
+            )
+        )
+        for one in controls
+    }  # fmt: skip
+
+
+def conclude_be(results: Mapping[str, Result]) -> Outcome:
+    """20a: BE beside NewReno."""
+    shares = _shares(results)
+    five = NEWRENO_SENDERS.index(5)
+    claims = (
+        Claim.of(
+            "BE gets more than its share (over NewReno's, five and five)",
+            quotient(shares[BE.label][NEW][five], shares[BE.label][OLD][five]), UNFRIENDLY, "times",
+        ),
+        *_near(CRB, shares),
+    )  # fmt: skip
+    return _outcome(results, shares, (BE, CUBIC), claims, "")
+
+
+def conclude_abse(results: Mapping[str, Result]) -> Outcome:
+    """20b: ABSE beside NewReno."""
+    shares = _shares(results)
+    claims: list[Claim] = []
+    for one in (ABSE_LITERAL, ABSE):
+        worst = min((interval(of) for of in shares[one.label][OLD]), key=lambda of: of.mean)
+        claims.append(
+            Claim.of(
+                f"{one.label}: NewReno keeps about 1 Mbit/s whatever the mixture (the least)", worst, NEVER_BELOW,
+                "Mbit/s",
+            )
+        )  # fmt: skip
+        least = min((interval(of) for of in shares[one.label][NEW]), key=lambda of: of.mean)
+        claims.append(
+            Claim.of(
+                f"{one.label}: ABSE keeps about 1 Mbit/s, too (the least)", least, NEVER_BELOW, "Mbit/s",
+                documented=False,
+            )
+        )  # fmt: skip
+    claims += _near(PLUS, shares)
+    exceptions = "the share of ABSE among many NewReno senders, which falls to 0.7 Mbit/s: it is timid, not unfriendly"
+    return _outcome(results, shares, (ABSE_LITERAL, PLUS), tuple(claims), exceptions)
+
+
+def _shares(results: Mapping[str, Result]) -> Shares:
+    """Goodput of one sender in Mbit/s, by control of the others, flow group, point and replicate."""
+    return {
+        name: {
+            flow: [
+                [value / count for value in of_replicates(one, "goodput", flow, point)]
+                for point, count in enumerate(counts)
+            ]
+            for flow, counts in ((OLD, NEWRENO_SENDERS), (NEW, [SENDERS - old for old in NEWRENO_SENDERS]))
+        }
+        for name, one in results.items()
+    }
+
+
+def _near(control: Control, shares: Shares) -> list[Claim]:
+    """What an independent simulation found of a control of which the figure says nothing."""
+    expected, near = INDEPENDENT[control.label]
+    return [
+        Claim.of(
+            f"{control.label} beside {old} NewReno: {flow} get {value} Mbit/s (an independent simulation)",
+            interval(shares[control.label][flow][NEWRENO_SENDERS.index(old)]),
+            Band(value * (1 - near), value * (1 + near)), "Mbit/s", origin=Origin.INFERRED,
+        )
+        for old, values in expected.items()
+        for flow, value in zip((OLD, NEW), values, strict=True)
+    ]  # fmt: skip
+
+
+def _outcome(
+    results: Mapping[str, Result], shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ...],
+    exceptions: str,
+) -> Outcome:  # fmt: skip
+    rows: dict[tuple[str, ...], dict[str, Interval]] = {
+        (name, flow): {f"{old} NewReno": interval(one) for old, one in zip(NEWRENO_SENDERS, of, strict=True)}
+        for name, flows in shares.items()
+        for flow, of in flows.items()
+    }
+    table = measured("Goodput of one sender in Mbit/s, by the number of NewReno senders", ("others", "of"), rows)
+    verdict = reading(f"send times {JITTER}", exceptions)
+    draw = partial(_draw, shares, drawn)
+    return Outcome(verdict, (), draw, claims, settings(PATH, results, jitter=JITTER), (table,))
+
+
+def _draw(shares: Shares, drawn: tuple[Control, ...]) -> Figure:
+    fair = PATH.goodput_mbit_per_s / SENDERS
+    curves = [plot.Curve("fair share", [NEWRENO_SENDERS[0], NEWRENO_SENDERS[-1]], [fair] * 2, "reference")]
+    for one in drawn:
+        for flow, name in ((NEW, one.label), (OLD, f"NewReno beside {one.label}")):
+            curves.append(curve(name, NEWRENO_SENDERS, [interval(of) for of in shares[one.label][flow]]))
+    title = f"NewReno and {drawn[0].label} share 10 Mbit/s"
+    return plot.curves(curves, "NewReno senders (of ten)", "goodput of one (Mbit/s)", title)
+
+
+BE_BESIDE = entry(
+    "20a",
+    "Does BE leave NewReno its share?",
+    "BE gets more than its share beside NewReno: it is not friendly.",
+    6.0,
+    conclude_be,
+    partial(runs_beside, BESIDE_BE),
+)
+ABSE_BESIDE = entry(
+    "20b",
+    "Does ABSE leave NewReno its share?",
+    "ABSE and NewReno both get about 1 Mbit/s, whatever the mixture of ten.",
+    6.0,
+    conclude_abse,
+    partial(runs_beside, BESIDE_ABSE),
+)

@@ -1,0 +1,177 @@
+"""Figure 21: five ABSE senders have the link; five more come. How soon have they their share?"""
+
+from collections.abc import Mapping
+from functools import partial
+from math import ceil, log2
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.metrics import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, Interval, interval
+from ackclock.reproduction import Band, Claim, Origin, Outcome, Run
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+from ackclock_reproductions.replicates import measured, of_replicates
+from ackclock_reproductions.westwood import over_time
+from ackclock_reproductions.westwood.over_parameter import JITTER, JITTER_S
+from ackclock_reproductions.westwood.paper import entry, reading
+from ackclock_reproductions.westwood.paths import one_bottleneck
+from ackclock_reproductions.westwood.senders import (
+    ABSE,
+    ABSE_LITERAL,
+    CUBIC,
+    NEWRENO,
+    PLUS,
+    Control,
+    scenario,
+    settings,
+    tcp,
+)
+
+PATH = one_bottleneck(10)
+SENDERS = 5
+OLD, NEW = "old", "new"
+JOIN_S, DURATION_S = 100.0, 200.0
+FAIR_MBIT_PER_S = PATH.goodput_mbit_per_s / (2 * SENDERS)
+#: Who was there, and who comes.
+PAIRS = {
+    f"{new.label} joins {old.label}": (old, new)
+    for old, new in (
+        (ABSE_LITERAL, ABSE_LITERAL), (ABSE, ABSE), (ABSE_LITERAL, NEWRENO), (ABSE, NEWRENO),
+        (NEWRENO, NEWRENO), (PLUS, PLUS), (CUBIC, CUBIC),
+    )
+}  # fmt: skip
+
+#: After so many overflows newcomers have most of a share: all windows are halved, with them what newcomers lack, and
+#: between overflows all gain the same (Chiu and Jain, 1989).
+OVERFLOWS = ceil(log2(1 / (1 - CONVERGED_SHARE)))
+#: Of preset ns2-2002.
+SMALLEST_TIMEOUT_S = 1.0
+
+
+def _readily_s() -> float:
+    """How long additive increase and halving need at most, after slow start and a timeout."""
+    full_s = 2 * PATH.round_trip_s  # the buffer holds a pipe
+    held, senders = 2 * PATH.pipe_packets, 2 * SENDERS
+    slow_start_s = log2(held / senders) * full_s
+    # Half of what is held is missing after all have halved, and each sends one more in a round trip.
+    between_overflows_s = held / 2 / senders * full_s
+    # A share is known at the end of an interval, of which the first may begin just too early.
+    known_s = 2 * CONVERGENCE_INTERVAL_S
+    return slow_start_s + SMALLEST_TIMEOUT_S + OVERFLOWS * between_overflows_s + known_s
+
+
+#: "Readily": the paper does not say how soon. No sooner than the law has it, to a tenth of a second.
+READILY = Band(most=round(_readily_s(), 1))
+#: What newcomers have in the long run, from the 20th second on, over the fair share.
+SETTLED_S = 20.0
+FAIR = Band(0.8, 1.25)
+#: Of the curves: shares move with every tooth.
+SMOOTHED_S = 2.0
+
+
+def runs() -> Mapping[str, Run]:
+    """Five senders from the start on, five from 100 s on."""
+    return {name: Run(_scenario(name, old, new)) for name, (old, new) in PAIRS.items()}
+
+
+def conclude_abse(results: Mapping[str, Result]) -> Outcome:
+    """21a: ABSE joins ABSE."""
+    return _outcome(results, [f"{one.label} joins {one.label}" for one in (ABSE_LITERAL, ABSE)])
+
+
+def conclude_newreno(results: Mapping[str, Result]) -> Outcome:
+    """21b: NewReno joins ABSE."""
+    return _outcome(results, [f"{NEWRENO.label} joins {one.label}" for one in (ABSE_LITERAL, ABSE)])
+
+
+def _outcome(results: Mapping[str, Result], said_of: list[str]) -> Outcome:
+    soon = {name: interval(of_replicates(one, "convergence_time", NEW)) for name, one in results.items()}
+    shares = {name: {flow: _share(one, flow) for flow in (OLD, NEW)} for name, one in results.items()}
+    claims = (
+        *(
+            Claim.of(f"{name}, who readily get their share (80 % of it, over 2 s)", soon[name], READILY, "s")
+            for name in said_of
+        ),
+        *(
+            Claim.of(f"{name}, and have the fair share in the long run", shares[name][NEW], FAIR, "times")
+            for name in said_of
+        ),
+        Claim.of(
+            f"{NEWRENO.label} joins {NEWRENO.label} as readily", soon[f"{NEWRENO.label} joins {NEWRENO.label}"],
+            READILY, "s", origin=Origin.INFERRED,
+        ),
+    )  # fmt: skip
+    rows: dict[tuple[str, ...], dict[str, Interval]] = {
+        (name,): {
+            "convergence time of the newcomers, s": soon[name],
+            "their share from the 20th second on, times the fair one": shares[name][NEW],
+            "that of the others": shares[name][OLD],
+        }
+        for name in results
+    }
+    readily = f"“readily” taken for {READILY.most:g} s, in which additive increase and halving get there"
+    return Outcome(
+        reading(f"send times {JITTER}; {readily}"), (),
+        partial(_draw, results[said_of[0]], said_of[0]), claims,
+        settings(PATH, results, jitter=JITTER),
+        (measured("Five senders join five on 10 Mbit/s", ("who",), rows),),
+    )  # fmt: skip
+
+
+def _share(result: Result, flow: str) -> Interval:
+    """What one sender gets on average once all are there, over the fair share."""
+    goodput = over_time.mean_goodputs(result, flow, JOIN_S + SETTLED_S, DURATION_S, SENDERS)
+    return interval(np.array(goodput) / FAIR_MBIT_PER_S)
+
+
+def _scenario(name: str, old: Control, new: Control) -> Scenario:
+    late = [f"{JOIN_S:g} s", f"{JOIN_S + 1:g} s"]
+    flows = [
+        tcp(OLD, old, PATH, count=SENDERS, jitter_s=JITTER_S),
+        tcp(NEW, new, PATH, count=SENDERS, jitter_s=JITTER_S, start=late),
+    ]
+    return scenario(name, PATH, flows, duration_s=DURATION_S, sample_interval_s=0.5)
+
+
+def _draw(result: Result, name: str) -> Figure:
+    curves = [
+        plot.Curve("fair share of ten", [0, DURATION_S], [FAIR_MBIT_PER_S] * 2, "reference"),
+        plot.Curve("fair share of five", [0, JOIN_S], [2 * FAIR_MBIT_PER_S] * 2, "reference"),
+    ]
+    for flow, label in ((OLD, "one of those who were there"), (NEW, "one of the newcomers")):
+        time_s, values = _smoothed(result, flow)
+        curves.append(plot.Curve(label, time_s, values))
+    title = f"{name}: goodput of one, on average"
+    return plot.curves(curves, "time (s)", f"goodput over {SMOOTHED_S:g} s (Mbit/s)", title)
+
+
+def _smoothed(result: Result, flow: str) -> tuple[over_time.Array, over_time.Array]:
+    """The mean goodput of a flow's instances and replicates over successive intervals."""
+    series = [
+        over_time.goodput(result, flow, one, instance)
+        for one in over_time.replicates(result)
+        for instance in range(SENDERS)
+    ]
+    ends = np.arange(SMOOTHED_S, DURATION_S + SMOOTHED_S / 2, SMOOTHED_S)
+    means = [np.nanmean([one.mean(end - SMOOTHED_S, end) for one in series]) for end in ends]
+    return ends, np.asarray(means, float)
+
+
+ABSE_JOINS = entry(
+    "21a",
+    "How soon have five ABSE senders their share that join five others?",
+    "Five ABSE senders have the link; five more come at 100 s and readily reach the fair share.",
+    6.0,
+    conclude_abse,
+    runs,
+)
+NEWRENO_JOINS = entry(
+    "21b",
+    "How soon have five NewReno senders their share that join five ABSE senders?",
+    "Five ABSE senders have the link; five NewReno senders come at 100 s and readily reach the fair share.",
+    1.0,
+    conclude_newreno,
+    runs,
+)

@@ -1,0 +1,258 @@
+"""Figure 7: UDP comes and goes; how fast and how smoothly does ABSE find what is left?
+
+The paper does not give the pattern of the UDP flow, so there are three: a step, a square wave, and a ramp of several
+flows. Samples are of the last pair of ACKs, as in the figure, so that the filter alone is seen: with a time constant
+that adapts, and with fixed ones.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ackclock import plot
+from ackclock.metrics import Interval, interval, settling_time
+from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, Setting
+from ackclock.result import Result
+from ackclock_reproductions.replicates import Rows, measured, quotient
+from ackclock_reproductions.westwood import over_time
+from ackclock_reproductions.westwood.over_time import Series
+from ackclock_reproductions.westwood.paper import entry, reading
+from ackclock_reproductions.westwood.paths import one_bottleneck
+from ackclock_reproductions.westwood.senders import BE, DURATION_S, RE, Control, scenario, settings, tcp, udp
+
+Array = NDArray[np.float64]
+
+PATH = one_bottleneck(5)
+SENDER = "sender"
+#: When the estimate has the link to itself and has settled; what comes before is the sender's beginning.
+ALONE_S = (25.0, 30.0)
+STEP_S = (40.0, 70.0)
+STEP_MBIT_PER_S = 2.5
+WAVE_S = 5.0
+RAMP_FLOWS, RAMP_EVERY_S = 4, 5.0
+REPLICATES = 10
+
+#: How near is settled, and for how long. Chosen here: before a loss the estimate wavers by less.
+SETTLED_WITHIN, SETTLED_FOR_S = 0.15, 0.5
+
+
+class Pattern(NamedTuple):
+    """How UDP comes and goes.
+
+    Attributes:
+        flows: In the scenario.
+        rate: In Mbit/s on the wire at a time.
+    """
+
+    flows: list[dict[str, Any]]
+    rate: Callable[[Array], Array]
+
+    def left(self, time_s: Array) -> Array:
+        """What it leaves of the link, in Mbit/s of payload."""
+        return (PATH.rate_mbit_per_s - self.rate(time_s)) * PATH.goodput_mbit_per_s / PATH.rate_mbit_per_s
+
+
+def _on(since_s: float, until_s: float, time_s: Array) -> Array:
+    return np.where((time_s > since_s) & (time_s <= until_s), 1.0, 0.0)
+
+
+def _ramp_times(number: int) -> tuple[float, float]:
+    """When one flow of the ramp begins and ends: the first to come is the last to go."""
+    return ALONE_S[1] + number * RAMP_EVERY_S, 90 - number * RAMP_EVERY_S
+
+
+_LINK = ["bottleneck"]
+_SQUARE = {
+    "kind": "on_off", "mean_on": f"{WAVE_S:g} s", "mean_off": f"{WAVE_S:g} s", "on_distribution": "constant",
+    "off_distribution": "constant",
+}  # fmt: skip
+
+PATTERNS = {
+    "step": Pattern(
+        [udp("UDP", STEP_MBIT_PER_S, _LINK, start=f"{STEP_S[0]:g} s", stop=f"{STEP_S[1]:g} s")],
+        lambda time_s: STEP_MBIT_PER_S * _on(*STEP_S, time_s),
+    ),
+    "square wave": Pattern(
+        [udp("UDP", STEP_MBIT_PER_S, _LINK, _SQUARE, start=f"{ALONE_S[1]:g} s")],
+        lambda time_s: (
+            STEP_MBIT_PER_S * _on(ALONE_S[1], DURATION_S, time_s) * ((time_s - ALONE_S[1]) % (2 * WAVE_S) < WAVE_S)
+        ),
+    ),
+    "ramp": Pattern(
+        [
+            udp(f"UDP {number}", 1, _LINK, start=f"{since:g} s", stop=f"{until:g} s")
+            for number in range(RAMP_FLOWS)
+            for since, until in [_ramp_times(number)]
+        ],
+        lambda time_s: sum((_on(*_ramp_times(number), time_s) for number in range(RAMP_FLOWS)), np.zeros(time_s.shape)),
+    ),
+}
+
+
+def _filtered(label: str, **values: str) -> Control:
+    return Control(label, {"kind": "westwood_abse", "estimator": {"kind": "abse", "sampling": "ack_pair"} | values})
+
+
+ADAPTIVE = _filtered("adaptive τ")
+#: That of the early papers on BE (from memory), and the ends of the range in which τ adapts: RTT and 11 RTT.
+FIXED, SWIFT, SMOOTH = (_filtered(f"τ = {tau}", tau=tau) for tau in ("0.5 s", "70 ms", "770 ms"))
+CONTROLS = (ADAPTIVE, SWIFT, FIXED, SMOOTH, BE, RE)
+
+
+def runs() -> Mapping[str, Run]:
+    """A sender with each filter, under each pattern."""
+    return {
+        f"{control.label}, {name}": Run(
+            scenario(
+                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], warmup_s=ALONE_S[0], replicates=REPLICATES,
+                sample_interval_s=0.02,
+            )
+        )
+        for control in CONTROLS
+        for name, pattern in PATTERNS.items()
+    }  # fmt: skip
+
+
+def _each(result: Result, told: Callable[[Series], float]) -> list[float]:
+    return [told(over_time.estimate(result, SENDER, one)) for one in over_time.replicates(result)]
+
+
+def error(result: Result, pattern: Pattern) -> list[float]:
+    """Of each replicate the mean distance of the estimate from what is left, as a share of the link's rate."""
+
+    def told(estimate: Series) -> float:
+        later = estimate.time_s > ALONE_S[0]
+        off = np.abs(estimate.values[later] - pattern.left(estimate.time_s[later]))
+        return float(np.mean(off)) / PATH.rate_mbit_per_s
+
+    return _each(result, told)
+
+
+def roughness(result: Result) -> list[float]:
+    """Of each replicate the standard deviation of the estimate while the sender is alone, in Mbit/s."""
+
+    def told(estimate: Series) -> float:
+        alone = (estimate.time_s > ALONE_S[0]) & (estimate.time_s <= ALONE_S[1])
+        return float(np.std(estimate.values[alone]))
+
+    return _each(result, told)
+
+
+def settling(result: Result) -> list[float]:
+    """Of each replicate the time from UDP's step until the estimate stays near what is left, in s."""
+    left = float(PATTERNS["step"].left(np.array([STEP_S[1]]))[0])
+
+    def told(estimate: Series) -> float:
+        during = (estimate.time_s >= STEP_S[0]) & (estimate.time_s < STEP_S[1])
+        return settling_time(
+            estimate.time_s[during], estimate.values[during], left, within=SETTLED_WITHIN, for_s=SETTLED_FOR_S
+        )
+
+    return _each(result, told)
+
+
+class Found(NamedTuple):
+    """What is compared, of each replicate.
+
+    Attributes:
+        errors: By filter and pattern.
+        settled: By filter, after the step.
+        rough: By filter, while the sender is alone.
+    """
+
+    errors: dict[tuple[str, str], list[float]]
+    settled: dict[str, list[float]]
+    rough: dict[str, list[float]]
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Errors, settling times and roughness of the filters."""
+    labels = [one.label for one in CONTROLS]
+    found = Found(
+        {(one, name): error(results[f"{one}, {name}"], of) for one in labels for name, of in PATTERNS.items()},
+        {one: settling(results[f"{one}, step"]) for one in labels},
+        {one: roughness(results[f"{one}, step"]) for one in labels},
+    )
+    rows: Rows = {
+        (one,): {f"error, {name}, %": _percent(found.errors[one, name]) for name in PATTERNS}
+        | {
+            "settled after the step, s": interval(found.settled[one]),
+            "deviation when alone, kbit/s": interval(1000 * np.array(found.rough[one])),
+        }
+        for one in labels
+    }
+    verdict = reading(
+        "three patterns of UDP guessed, and fixed τ of 70, 500 and 770 ms, of which those that settle as soon "
+        "are nine and four times as rough"
+    )
+    table = measured("Estimates beside what UDP leaves", ("filter",), rows)
+    return Outcome(verdict, (), partial(_draw, results), _claims(found), _settings(results), (table,))
+
+
+def _claims(found: Found) -> tuple[Claim, ...]:
+    def over(measure: dict[str, list[float]], fixed: Control) -> Interval:
+        return quotient(measure[ADAPTIVE.label], measure[fixed.label])
+
+    near, less = Band(0, 10), Band(0, 1)
+    tracking = [
+        Claim.of(
+            f"ABSE tracks what is left, {name}: mean error",
+            _percent(found.errors[ADAPTIVE.label, name]),
+            near,
+            "% of the link",
+        )
+        for name in PATTERNS
+    ]
+    sooner = Claim.of(
+        f"It settles sooner than with fixed {SMOOTH.label}", over(found.settled, SMOOTH), less, "times the time"
+    )
+    smoother = [
+        Claim.of(f"It is smoother than with fixed {one.label}", over(found.rough, one), less, "times the deviation")
+        for one in (SWIFT, FIXED, SMOOTH)
+    ]
+    return (*tracking, sooner, *smoother)
+
+
+def _percent(shares: list[float]) -> Interval:
+    return interval(100 * np.array(shares))
+
+
+def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:
+    wave = f"{STEP_MBIT_PER_S:g} Mbit/s"
+    ramp = f"{RAMP_FLOWS} flows of 1 Mbit/s join every {RAMP_EVERY_S:g} s from {ALONE_S[1]:g} s on, and leave likewise"
+    own = (
+        Setting("sampling", "the last pair of ACKs", Origin.PRINTED),
+        Setting("step", f"{wave} from {STEP_S[0]:g} to {STEP_S[1]:g} s", Origin.GUESSED),
+        Setting("square wave", f"{wave}, {WAVE_S:g} s on, {WAVE_S:g} s off, from {ALONE_S[1]:g} s on", Origin.GUESSED),
+        Setting("ramp", ramp, Origin.GUESSED),
+        Setting("fixed τ", "RTT, 0.5 s and 11 RTT", Origin.GUESSED),
+        Setting("settled", f"within {SETTLED_WITHIN:.0%} for {SETTLED_FOR_S:g} s", Origin.GUESSED),
+    )
+    return settings(PATH, results, own=own)
+
+
+def _draw(results: Mapping[str, Result]) -> Figure:
+    name = "square wave"
+    time_s = np.linspace(ALONE_S[0], 75, 2501)
+    curves = [plot.Curve("what UDP leaves", time_s, PATTERNS[name].left(time_s), "reference")]
+    for control in (ADAPTIVE, FIXED):
+        estimate = over_time.estimate(results[f"{control.label}, {name}"], SENDER)
+        shown = (estimate.time_s >= time_s[0]) & (estimate.time_s <= time_s[-1])
+        curves.append(plot.Curve(f"ABSE, {control.label}", estimate.time_s[shown], estimate.values[shown]))
+    title = "UDP, 5 s on and 5 s off: estimates on 5 Mbit/s"
+    return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", title)
+
+
+EXPERIMENT = entry(
+    "7",
+    "Does a time constant that adapts find what UDP leaves sooner, and more smoothly?",
+    "One sender and UDP of varying rate on 5 Mbit/s: ABSE tracks what is left, faster and smoother than with a fixed "
+    "time constant.",
+    9.0,
+    conclude,
+    runs,
+)

@@ -1,0 +1,89 @@
+"""A reading of the paper: what is taken for meant where it does not say; and the scenarios that come of one."""
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from ackclock.scenario import Scenario
+from ackclock_reproductions.scenarios import Tree
+from ackclock_reproductions.westwood.over_parameter import JITTER_S
+from ackclock_reproductions.westwood.paths import Path
+from ackclock_reproductions.westwood.senders import REPLICATES, RFC_2582, Control, NewReno, scenario, tcp
+
+#: The printed equations, as switches of `abse`: what the preset `abse_literal` sets, so that other switches can join.
+AS_PRINTED: Tree = {"kind": "abse", "compared": "estimate", "edge": "literal"}
+
+_KINDS = {"BE": "westwood_be", "RE": "westwood_re", "CRB": "westwood_crb", "ABSE": "westwood_abse"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One choice for everything that the paper leaves open.
+
+    Attributes:
+        name: In tables; what is other than in the reading that all begin with.
+        newreno: How every sender recovers.
+        jitter_s: Of send times, where there are several senders; None is the service time of a packet, which leaves
+            trains together. One sender always has that.
+        extra_delay_s: Where there are several senders, the first has none and the last this much more, one way.
+        access_mbit_per_s: Of a link of each sender's own before the path, where there are several.
+        counts_in_service: Whether the packet in service counts towards the buffer's limit.
+        transport: Other fields of every sender.
+        estimators: Of the controls that estimate, by label.
+    """
+
+    name: str
+    newreno: NewReno = RFC_2582
+    jitter_s: float | None = JITTER_S
+    extra_delay_s: float = 0.0
+    access_mbit_per_s: float | None = None
+    counts_in_service: bool = False
+    transport: Tree = field(default_factory=dict)
+    estimators: dict[str, Tree] = field(default_factory=dict)
+
+    def control(self, label: str) -> Control:
+        """A control by its label, with the estimator of this reading."""
+        if label not in _KINDS:
+            return Control(label, {"kind": "reno"})
+        estimator = {**({} if label != "ABSE" else AS_PRINTED), **self.estimators.get(label, {})}
+        return Control(label, {"kind": _KINDS[label]} | ({"estimator": estimator} if estimator else {}))
+
+    def scenario(
+        self, path: Path, groups: dict[str, int], starts: dict[str, list[str]], duration_s: float, sampled_s: float,
+        replicates: int = REPLICATES,
+    ) -> Scenario:  # fmt: skip
+        """Groups of senders over a path.
+
+        Args:
+            path: From end to end.
+            groups: By label of the control, how many; a label may go on with another word, where two groups have one.
+            starts: Of groups that do not start within the first second.
+            duration_s: Of the run.
+            sampled_s: Sampling interval.
+            replicates: How many.
+        """
+        several = sum(groups.values()) > 1
+        flows = []
+        for label, count in groups.items():
+            more: Tree = {"start": starts[label]} if label in starts else {}
+            flow = tcp(
+                label, self.control(label.partition(" ")[0]), path, newreno=self.newreno, count=count,
+                jitter_s=self.jitter_s if several else None, **more,
+            )  # fmt: skip
+            flow["transport"] |= self.transport
+            if several and self.extra_delay_s:
+                flow["extra_delay"] = ["0 s", f"{self.extra_delay_s * 1000:g} ms"]
+            flows.append(flow)
+        plain = scenario(
+            "reading", path, flows, duration_s=duration_s, sample_interval_s=sampled_s, replicates=replicates
+        )
+        tree = deepcopy(plain.tree)
+        if self.counts_in_service:
+            for hop in tree["hops"]:
+                hop["queue"]["counts_packet_in_service"] = True
+        if several and self.access_mbit_per_s is not None:
+            link = {"kind": "constant", "rate": f"{self.access_mbit_per_s:g} Mbit/s"}
+            queue = {"kind": "droptail", "limit": "unlimited"}
+            tree["hops"].insert(0, {"name": "access", "scope": "per_flow", "link": link, "queue": queue})
+            for flow in tree["flows"]:
+                flow["route"].insert(0, "access")
+        return Scenario(tree)

@@ -1,0 +1,15 @@
+"""Buffers of an 802.11e access point: the figures of the Letter of 2008 on sizing them.
+
+`cell` has the path that all of them run, `paper` what they say alike.
+"""
+
+from ackclock.reproduction import Experiment
+from ackclock_reproductions.wifi import figure_8, figures_9_10, figures_11_12
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    figure_8.EXPERIMENT,
+    figures_9_10.FIGURE_9,
+    figures_9_10.FIGURE_10,
+    figures_11_12.FIGURE_11,
+    figures_11_12.FIGURE_12,
+)

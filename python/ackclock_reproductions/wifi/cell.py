@@ -1,0 +1,130 @@
+"""The paper's cell: a server, 200 ms of wire, an access point, and stations with a flow each.
+
+One flow downloads, others upload; a station sends data, or ACKs for what it gets. Data and ACKs have a queue each at
+the access point, and access of their own: a pending ACK goes before any data.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock.reproduction import Origin, Setting
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+from ackclock_reproductions.replicates import of_replicates
+from ackclock_reproductions.scenarios import (
+    AMPLE_PACKETS,
+    Tree,
+    constant,
+    hop,
+    packets,
+    replicates_run,
+    scenario,
+    seconds_run,
+)
+
+Array = NDArray[np.float64]
+
+MSS_BYTES, HEADER_BYTES = 960, 40
+PACKET_BYTES = MSS_BYTES + HEADER_BYTES
+WIRE_MBIT_PER_S, WIRE_DELAY_S = 100, 0.100
+#: The access point's queue of data, which all is about; the download and the uploads.
+BUFFER, DOWNLOAD, UPLOAD = "access point", "download", "upload"
+MEDIUM: Tree = {"name": "cell", "kind": "edca", "profile": "802.11g", "retry_limit": 11}
+DATA: Tree = {"aifsn": 6, "cw_min": 31, "cw_max": 1023}
+ACKS: Tree = {"aifsn": 2, "cw_min": 3, "cw_max": 7}
+STATION_PACKETS, ACK_PACKETS = 400, 1000
+TCP: Tree = {
+    "kind": "tcp", "control": {"kind": "reno"}, "recovery": "sack", "delayed_ack": {"every": "1 packet"},
+    "mss": f"{MSS_BYTES} bytes", "header": f"{HEADER_BYTES} bytes",
+}  # fmt: skip
+WARMUP_S, MEASURED_S = 40.0, 220.0
+REPLICATES = 3
+
+
+def fixed(buffer: int) -> Tree:
+    """A buffer of so many packets, the one being sent included."""
+    return {"kind": "droptail", "limit": packets(buffer), "counts_packet_in_service": True}
+
+
+def cell(
+    name: str, queue: Tree, uploads: int, *, downloads: int = 1, upload_from_s: float = 0.0,
+    duration_s: float = WARMUP_S + MEASURED_S, warmup_s: float = WARMUP_S, **more: Any,
+) -> Scenario:  # fmt: skip
+    """Downloads through this queue, and uploads beside them; all begin within two seconds."""
+    stations = [_contender("acks of stations", ACKS, fixed(ACK_PACKETS), scope="per_flow")]
+    flows = [_flow(DOWNLOAD, downloads, ["down", BUFFER], ["acks of stations", "up"], 0.0)]
+    if uploads:
+        stations += [
+            _contender("acks of access point", ACKS, fixed(ACK_PACKETS), station="ap"),
+            _contender("data of stations", DATA, fixed(STATION_PACKETS), scope="per_flow"),
+        ]
+        back = ["down", "acks of access point"]
+        flows.append(_flow(UPLOAD, uploads, ["data of stations", "up"], back, upload_from_s))
+    wires = [
+        hop(way, constant(WIRE_MBIT_PER_S), packets(AMPLE_PACKETS), WIRE_DELAY_S) for way in ("down", "up")
+    ]  # fmt: skip
+    hops = [*wires, _contender(BUFFER, DATA, queue, station="ap"), *stations]
+    return scenario(
+        name, hops, flows, duration_s=duration_s, warmup_s=warmup_s, sample_interval_s=0.5, replicates=REPLICATES,
+        media=[MEDIUM], **more,
+    )  # fmt: skip
+
+
+def _contender(name: str, access: Tree, queue: Tree, station: str = "", **more: Any) -> Tree:
+    link = {"kind": "contender", "medium": MEDIUM["name"], "rate": "54 Mbit/s"} | access
+    return {"name": name, "link": link | ({"station": station} if station else {}), "queue": queue, **more}
+
+
+def _flow(name: str, count: int, route: list[str], back: list[str], from_s: float) -> Tree:
+    start = [f"{from_s + since:g} s" for since in (0, 2)]
+    return {
+        "name": name, "count": count, "route": route, "return": back, "transport": TCP,
+        "traffic": {"kind": "bulk"}, "start": start,
+    }  # fmt: skip
+
+
+def mbit_per_s(result: Result, point: int = 0) -> list[float]:
+    """Of the download, headers included as in the paper's packets: of replicates."""
+    return [value * PACKET_BYTES / MSS_BYTES for value in of_replicates(result, "goodput", DOWNLOAD, point)]
+
+
+def rtt_ms(result: Result, point: int = 0) -> list[float]:
+    """Of the download, the mean: of replicates."""
+    return of_replicates(result, "rtt", DOWNLOAD, point)
+
+
+def over_time(result: Result, column: str, point: int = 0) -> tuple[Array, Array]:
+    """A column of the access point's data queue: sampling times, and its values with an axis for replicates."""
+    rows = result.rows("hops", point=point, hop=BUFFER)
+    replicate, time_s, values = (rows[name].to_numpy() for name in ("replicate", "time_s", column))
+    each = [values[replicate == number] for number in np.unique(replicate)]
+    return np.asarray(time_s[replicate == replicate[0]], float), np.array(each, float)
+
+
+def last_limit(result: Result, point: int = 0) -> list[float]:
+    """Of that queue at the end, in packets; not a number if it does not move: of replicates."""
+    return [float(values[-1]) for values in over_time(result, "limit_packets", point)[1]]
+
+
+def settings(results: Mapping[str, Result], **own: str) -> tuple[Setting, ...]:
+    """What went in; `own` are choices of one figure, by name with blanks for underscores."""
+    stated = {
+        "path": f"server, {WIRE_MBIT_PER_S} Mbit/s and {2000 * WIRE_DELAY_S:g} ms, access point, a flow per station",
+        "cell": "802.11g, SIFS 10 us, slots of 9 us, data at 54 Mbit/s, the rest at 6 Mbit/s, 11 retries",
+        "ACKs": "AIFSN 2, CW 3 to 7, at stations and access point",
+        "TCP": f"Reno with SACK, packets of {PACKET_BYTES} bytes, an ACK each",
+    }
+    guessed = {
+        "data": "AIFSN 6, CW 31 to 1023; EIFS after collisions",
+        "frames": "OFDM's symbols of 4 us, preamble 20 us, signal extension 6 us, 36 bytes of headers",
+        "other queues": f"{STATION_PACKETS} packets at stations, {ACK_PACKETS} ACKs",
+        "other TCP": "preset linux",
+        "runs": f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s not counted, "
+        f"{replicates_run(results)} times",
+    } | {name.replace("_", " "): value for name, value in own.items()}
+    return tuple(Setting(name, value, Origin.PRINTED) for name, value in stated.items()) + tuple(
+        Setting(name, value, Origin.GUESSED) for name, value in guessed.items()
+    )

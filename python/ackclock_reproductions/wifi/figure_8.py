@@ -1,0 +1,153 @@
+"""Figure 8: what do buffers of an access point give a download, by how many stations upload?"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from ackclock import plot
+from ackclock.metrics import Interval, interval
+from ackclock.reproduction import Band, Cell, Claim, Comparison, Origin, Outcome, Run
+from ackclock.result import Result
+from ackclock_reproductions.replicates import Rows, curve, measured, of_replicates, quotient
+from ackclock_reproductions.wifi.cell import BUFFER, DOWNLOAD, cell, fixed, mbit_per_s, rtt_ms, settings
+from ackclock_reproductions.wifi.paper import entry, reading
+
+BUFFERS = (5, 10, 20, 30, 50, 70, 100, 150, 200, 270, 338, 400)
+#: Those of the figure, and one of the text.
+UPLOADS = (0, 2, 5, 10)
+#: What another simulation of the same rules has, once each, by uploads: Mbit/s and mean round-trip time in seconds.
+SIMULATED = {
+    0: (
+        ("6.40", "10.38", "10.70", "11.03", "11.56", "11.90", "12.28", "12.97", "13.37", "13.59", "13.67", "13.67"),
+        (".201", ".201", ".201", ".202", ".205", ".209", ".215", ".233", ".250", ".276", ".299", ".331"),
+    ),
+    2: (
+        ("0.62", "1.80", "3.52", "3.88", "4.38", "4.60", "4.83", "4.95", "5.00", "5.00", "5.00", "5.00"),
+        (".203", ".203", ".205", ".209", ".22", ".23", ".26", ".32", ".38", ".46", ".56", ".61"),
+    ),
+    5: (
+        ("0.48", "0.91", "1.52", "1.78", "2.19", "2.36", "2.45", "2.50", "2.48", "2.48", "2.48", "2.48"),
+        (".206", ".208", ".213", ".22", ".24", ".27", ".33", ".44", ".57", ".74", ".89", "1.02"),
+    ),
+    10: (
+        ("0.35", "0.59", "0.81", "0.99", "1.16", "1.33", "1.33", "1.35", "1.35", "1.35", "1.35", "1.35"),
+        (".21", ".22", ".23", ".25", ".30", ".38", ".48", ".73", ".95", "1.24", "1.60", "1.76"),
+    ),
+}  # fmt: skip
+#: How near they are to be, as shares: throughput with at least so many packets, and with fewer; round trips.
+LARGE, NEAR_LARGE, NEAR_SMALL, NEAR_RTT = 70, 0.05, 0.10, 0.15
+#: Where they are not: uploads and buffer.
+_FEW = "with so few packets the two TCPs differ, and not in timeouts, of which there are next to none; why is not known"
+APART = {(0, 5): _FEW, (2, 5): _FEW, (2, 10): _FEW}
+
+#: What counts as "about": of throughput, of round-trip times.
+ABOUT, ABOUT_RTT = 0.1, 0.2
+
+
+def runs() -> Mapping[str, Run]:
+    """A download through each buffer, by uploads."""
+    sweep = {f"hops.{BUFFER}.queue.limit": [f"{buffer} packets" for buffer in BUFFERS]}
+    return {_name(uploads): Run(cell(_name(uploads), fixed(1), uploads, sweep=sweep)) for uploads in UPLOADS}
+
+
+def _name(uploads: int) -> str:
+    return f"{uploads} uploads"
+
+
+def conclude(results: Mapping[str, Result]) -> Outcome:
+    """Throughput and round-trip times, by buffer and uploads."""
+    rates, times = (
+        {
+            uploads: {buffer: what(results[_name(uploads)], point) for point, buffer in enumerate(BUFFERS)}
+            for uploads in UPLOADS
+        }
+        for what in (mbit_per_s, rtt_ms)
+    )
+    comparison = Comparison(
+        "Beside another simulation", Origin.INFERRED, ("uploads", "buffer, packets"),
+        tuple(one for uploads in UPLOADS for one in _cells(uploads, rates[uploads], times[uploads])),
+        f"throughput within {100 * NEAR_LARGE:g} % from {LARGE} packets on, {100 * NEAR_SMALL:g} % below; "
+        f"round trips within {100 * NEAR_RTT:g} %; and half of the last digit",
+    )  # fmt: skip
+    rows: Rows = {
+        (str(uploads), str(buffer)): {
+            "Mbit/s": interval(rates[uploads][buffer]),
+            "mean RTT, ms": interval(times[uploads][buffer]),
+            "mean smoothed RTT, ms": interval(of_replicates(results[_name(uploads)], "smoothed_rtt", DOWNLOAD, point)),
+        }
+        for uploads in UPLOADS
+        for point, buffer in enumerate(BUFFERS)
+    }
+    table = measured("The download", ("uploads", "buffer, packets"), rows)
+    exceptions = (
+        "30 packets giving 75 % without uploads, which is 81 %, and the BDP of 31 giving 60 % with ten, which is 74 %"
+    )
+    draw = partial(_draw, {uploads: _shares(of) for uploads, of in rates.items()})
+    return Outcome(reading(exceptions), (comparison,), draw, _claims(rates, times), settings(results), (table,))
+
+
+def _cells(uploads: int, rates: Mapping[int, list[float]], times: Mapping[int, list[float]]) -> list[Cell]:
+    cells = []
+    for buffer, rate, rtt in zip(BUFFERS, *SIMULATED[uploads], strict=True):
+        row, share = (str(uploads), str(buffer)), NEAR_LARGE if buffer >= LARGE else NEAR_SMALL
+        within = share * float(rate) + 0.005
+        excepted = APART.get((uploads, buffer), "")
+        cells.append(Cell.simulated(row, "Mbit/s", rate, interval(rates[buffer]), within, excepted))
+        seconds = interval([time / 1000 for time in times[buffer]])
+        cells.append(Cell.simulated(row, "mean RTT, s", rtt, seconds, NEAR_RTT * float(rtt) + 0.005))
+    return cells
+
+
+def _claims(
+    rates: Mapping[int, Mapping[int, list[float]]], times: Mapping[int, Mapping[int, list[float]]]
+) -> tuple[Claim, ...]:
+    largest = BUFFERS[-1]
+
+    def around(value: float, share: float) -> Band:
+        return Band(value * (1 - share), value * (1 + share))
+
+    def part(uploads: int, buffer: int) -> Interval:
+        ratio = quotient(rates[uploads][buffer], rates[uploads][largest])
+        return Interval(100 * ratio.mean, 100 * ratio.half_width, ratio.replicates)
+
+    def rtt(uploads: int, buffer: int) -> Interval:
+        return interval(times[uploads][buffer])
+
+    without, ten = (interval(rates[uploads][338]) for uploads in (0, 10))
+    product = "with ten uploads the bandwidth-delay product of 31 packets gives only about 60 %"
+    return (
+        Claim.of("without uploads the download has about 14 Mbit/s", without, around(14, ABOUT), "Mbit/s"),
+        Claim.of("with ten it has about 1.25", ten, around(1.25, ABOUT), "Mbit/s"),
+        Claim.of("338 packets are enough without uploads", part(0, 338), Band(least=99), "%"),
+        Claim.of("30 packets give about 75 % then", part(0, 30), around(75, ABOUT / 2), "%", documented=False),
+        Claim.of("a round trip takes about 300 ms then, with 338", rtt(0, 338), around(300, ABOUT_RTT), "ms"),
+        Claim.of("and about 2 s with ten uploads", rtt(10, 338), around(2000, ABOUT_RTT), "ms", documented=False),
+        Claim.of("with ten uploads 30 packets keep it at 200 to 300 ms", rtt(10, 30), Band(200, 300), "ms"),
+        Claim.of(product, part(10, 30), around(60, ABOUT), "%", documented=False),
+        Claim.of("with ten uploads 70 packets are needed for all of it", part(10, 70), Band(least=95), "%"),
+    )
+
+
+def _shares(rates: Mapping[int, list[float]]) -> list[Interval]:
+    """Of what the largest buffer gives, in percent."""
+    largest = interval(rates[BUFFERS[-1]]).mean
+    return [interval([100 * rate / largest for rate in rates[buffer]]) for buffer in BUFFERS]
+
+
+def _draw(shares: Mapping[int, list[Interval]]) -> Figure:
+    curves = [curve(_name(uploads), BUFFERS, values) for uploads, values in shares.items()]
+    title = "A download in an 802.11g cell, 200 ms of wire"
+    label = "throughput over that with 400 packets (%)"
+    return plot.curves(curves, "buffer of the access point (packets)", label, title, log_x=True)
+
+
+EXPERIMENT = entry(
+    "8",
+    "How large must an access point's buffer be, by how many stations upload?",
+    "Without uploads 338 packets, a bandwidth-delay product, fill the cell; with ten uploads 70 do, and 338 make round "
+    "trips of two seconds.",
+    25.0,
+    conclude,
+    runs,
+)  # fmt: skip
