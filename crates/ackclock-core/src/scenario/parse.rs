@@ -176,7 +176,7 @@ fn toml(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::endpoint::parameters::LossRecovery;
-    use crate::scenario::quantity::Limit;
+    use crate::scenario::quantity::QueueLimit;
     use crate::units::{BitRate, Span};
     use serde::Deserialize;
 
@@ -186,7 +186,7 @@ mod tests {
     struct Sample {
         rates: Vec<BitRate>,
         #[serde(default)]
-        limit: Option<Limit>,
+        limit: Option<QueueLimit>,
         #[serde(default)]
         recovery: Option<LossRecovery>,
         #[serde(default)]
