@@ -2,8 +2,8 @@
 
 use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Limit, Phase,
-    Sent,
+    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, RecoveryPhase,
+    SegmentSent, SendLimit,
 };
 use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
@@ -249,14 +249,14 @@ enum Signal {
     Ack {
         credit: u64,
         rtt: Option<Span>,
-        limited: Limit,
-        phase: Phase,
+        limited: SendLimit,
+        phase: RecoveryPhase,
         kind: AckKind,
         marked: bool,
     },
     Sent {
         in_flight: u64,
-        limited: Limit,
+        limited: SendLimit,
     },
     Congestion {
         kind: CongestionKind,
@@ -287,13 +287,17 @@ fn any_step() -> impl Strategy<Value = u64> {
     prop_oneof![2 => Just(0), 8 => 0..200_000_000_u64, 1 => 0..1_u64 << 57]
 }
 
-fn any_limit() -> impl Strategy<Value = Limit> {
-    use Limit::{Application, CongestionWindow, ReceiveWindow};
+fn any_limit() -> impl Strategy<Value = SendLimit> {
+    use SendLimit::{Application, CongestionWindow, ReceiveWindow};
     prop::sample::select(vec![CongestionWindow, ReceiveWindow, Application])
 }
 
 fn any_ack() -> impl Strategy<Value = Signal> {
-    let phases = prop::sample::select(vec![Phase::Open, Phase::Recovery, Phase::Loss]);
+    let phases = prop::sample::select(vec![
+        RecoveryPhase::Open,
+        RecoveryPhase::Recovery,
+        RecoveryPhase::Loss,
+    ]);
     let kinds = prop::sample::select(vec![AckKind::New, AckKind::Duplicate]);
     (any_size(), any_rtt(), any_limit(), phases, kinds, any::<bool>()).prop_map(
         |(credit, rtt, limited, phase, kind, marked)| Signal::Ack {
@@ -365,7 +369,7 @@ impl Told {
                 control.on_ack(now, &ack);
             }
             Signal::Sent { in_flight, limited } => {
-                let sent = Sent {
+                let sent = SegmentSent {
                     bytes: Bytes(mss),
                     in_flight: Bytes(in_flight),
                     limited,

@@ -20,11 +20,11 @@
 //! `additive_increase.rs`. The [transport](crate::endpoint) decides what is lost, what an ACK counts,
 //! and that a window is reduced once. Reno's own are its parameters and β.
 
-use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
+use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::Time;
@@ -80,7 +80,7 @@ impl Element<ControlKind> for Reno {
     }
 }
 
-impl Recipe<ControlKind> for Reno {
+impl Factory<ControlKind> for Reno {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let growth = AdditiveGrowth {
             alpha: self.alpha,
@@ -95,7 +95,7 @@ impl Recipe<ControlKind> for Reno {
 #[derive(Debug)]
 struct Share(f64);
 
-impl Response for Share {
+impl Decrease for Share {
     fn kept(&mut self, _: Time, congestion: &Congestion) -> f64 {
         congestion.base.as_f64() * self.0
     }

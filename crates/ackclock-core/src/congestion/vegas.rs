@@ -25,8 +25,8 @@ use super::parameters::check_positive;
 use super::rounds::RoundCounter;
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
-use super::{ControlState, Phase};
-use crate::registry::{Element, Recipe};
+use super::{ControlState, RecoveryPhase};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
@@ -87,7 +87,7 @@ impl Element<ControlKind> for Vegas {
     }
 }
 
-impl Recipe<ControlKind> for Vegas {
+impl Factory<ControlKind> for Vegas {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         Box::new(VegasControl {
             parameters: self.clone(),
@@ -156,7 +156,7 @@ impl CongestionControl for VegasControl {
             let rtt = rtt.unwrap_or(smallest);
             if let Some(base) = ack.min_rtt
                 && rtt != Span::FOREVER
-                && ack.phase != Phase::Recovery
+                && ack.phase != RecoveryPhase::Recovery
             {
                 self.compare(base, rtt, ack.credit > Bytes::ZERO);
             }

@@ -6,10 +6,10 @@ use super::facts::{Capacity, Drops, QueueFacts};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
-use crate::scenario::quantity::Limit;
+use crate::scenario::quantity::QueueLimit;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Codel {
     pub interval: Span,
     /// The most that may wait, the packet being sent not counted, in packets or in bytes. RFC 8289 leaves
     /// it open; 1000 packets is Linux's.
-    pub limit: Limit,
+    pub limit: QueueLimit,
     /// Whether ECN-capable packets are marked instead of dropped. What finds the buffer full is dropped all the same.
     pub ecn: bool,
     /// The size of a full packet on the wire: with no more than this waiting nothing is dropped
@@ -42,7 +42,7 @@ impl Default for Codel {
         Codel {
             target: Span::from_millis(5),
             interval: Span::from_millis(100),
-            limit: Limit::Packets(1000),
+            limit: QueueLimit::Packets(1000),
             ecn: false,
             mtu: Bytes(1500),
         }
@@ -83,7 +83,7 @@ impl Element<QueueKind> for Codel {
     }
 }
 
-impl Recipe<QueueKind> for Codel {
+impl Factory<QueueKind> for Codel {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         Discipline::Scheduled(Box::new(CodelQueue::new(self)))
     }
@@ -337,7 +337,7 @@ mod tests {
 
     fn unlimited() -> Codel {
         Codel {
-            limit: Limit::Unlimited,
+            limit: QueueLimit::Unlimited,
             ..Codel::default()
         }
     }
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_dropped_at_the_tail() {
-        let limit = Limit::Packets(10);
+        let limit = QueueLimit::Packets(10);
         let mut bench = Bench::new(Codel { limit, ..unlimited() }, 1);
         (0..50).for_each(|_| bench.arrive(0.0));
         assert_eq!(bench.queue.backlog().packets, 10);

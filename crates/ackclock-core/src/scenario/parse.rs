@@ -177,7 +177,7 @@ fn toml(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::endpoint::parameters::LossRecovery;
-    use crate::scenario::quantity::Limit;
+    use crate::scenario::quantity::QueueLimit;
     use crate::units::{BitRate, Span};
     use serde::Deserialize;
 
@@ -187,7 +187,7 @@ mod tests {
     struct Sample {
         rates: Vec<BitRate>,
         #[serde(default)]
-        limit: Option<Limit>,
+        limit: Option<QueueLimit>,
         #[serde(default)]
         recovery: Option<LossRecovery>,
         #[serde(default)]
