@@ -117,7 +117,11 @@ def _drawn(path: FlowPath, resampled: Resampled | None) -> list[FlowPath]:
     if resampled is None:
         return []
     pairs = zip(resampled.indication_rate[:_RESAMPLES].tolist(), resampled.rtt_s[:_RESAMPLES].tolist(), strict=True)
-    return [replace(path, loss=loss, round_trip_s=rtt, rtt_law=None) for loss, rtt in pairs if loss >= 0 and rtt > 0]
+    return [
+        replace(path, loss=replace(path.loss, rate=loss), round_trip=replace(path.round_trip, base_s=rtt, law=None))
+        for loss, rtt in pairs
+        if loss >= 0 and rtt > 0
+    ]
 
 
 def _answer(model: Model, may_be: list[_MayBe]) -> Row:
@@ -125,7 +129,7 @@ def _answer(model: Model, may_be: list[_MayBe]) -> Row:
     one = next((one for one in may_be if model.applies(one.path).applies), may_be[0])
     says = answer(model, one.path)
     if len(may_be) > 1 and says["inputs"] is not None:
-        says["note"] = "; ".join(filter(None, (f"taken for {one.path.control}: no capture tells", says["note"])))
+        says["note"] = "; ".join(filter(None, (f"taken for {one.path.control.name}: no capture tells", says["note"])))
     low, high = _interval(model, one.drawn) if says["inputs"] is not None else (None, None)
     return says | {"goodput_low_bit_per_s": low, "goodput_high_bit_per_s": high}
 
@@ -134,20 +138,20 @@ def _interval(model: Model, drawn: list[FlowPath]) -> tuple[float | None, float 
     """Where the answer lies."""
     asked = [one for one in drawn if not model.refusal(one)]
     # Without losses a model of losses is held back by the window alone.
-    answers = [_cap(one) for one in drawn if one.loss == 0 and model.refusal(one)]
+    answers = [_cap(one) for one in drawn if one.loss.rate == 0 and model.refusal(one)]
     if asked:
         inputs = [model.inputs_of(one) for one in asked]
         columns = {name: np.array([one[name] for one in inputs]) for name in inputs[0]}
         inside = model.inside(**columns)
         alone = model.goodputs(**{name: values[inside] for name, values in columns.items()})
         caps = np.array([_cap(one) for one in asked])[inside]
-        answers += np.minimum(alone * asked[0].mss_bytes * 8, caps).tolist()
+        answers += np.minimum(alone * asked[0].sender.mss_bytes * 8, caps).tolist()
     low, high = middle(np.array(answers))
     return _finite(low), _finite(high)
 
 
 def _cap(path: FlowPath) -> float:
-    return min(path.window_bit_per_s, path.link_bit_per_s)
+    return min(path.window_bit_per_s, path.bottleneck.link_bit_per_s)
 
 
 def _finite(value: float) -> float | None:

@@ -17,41 +17,41 @@ def unless(kept: bool, how: str) -> str:
 GREEDY = Assumption(
     "greedy",
     "there is always data to send",
-    lambda path: unless(path.is_greedy, "there is not always data to send"),
+    lambda path: unless(path.transfer.is_greedy, "there is not always data to send"),
 )
 LONG_RUN = Assumption(
     "long_run",
     "the flow is active all the time and long past its slow start",
-    lambda path: unless(path.is_always_active, "it is not active all the time"),
+    lambda path: unless(path.transfer.is_always_active, "it is not active all the time"),
 )
 STEADY_LINK = Assumption(
     "steady_link",
     "the links' rates do not vary",
-    lambda path: unless(not path.link_varies, "the link's rate varies"),
+    lambda path: unless(not path.bottleneck.varies, "the link's rate varies"),
 )
 INDEPENDENT_LOSSES = Assumption(
     "independent_losses",
     "segments are lost at random, each on its own",
-    lambda path: unless(not path.loss_is_bursty, "losses come in bursts, their mean rate is used"),
+    lambda path: unless(not path.loss.is_bursty, "losses come in bursts, their mean rate is used"),
 )
 STEADY_LOSS = Assumption(
     "steady_loss",
     "the loss rate does not change",
-    lambda path: unless(not path.loss_changes, "the loss rate changes, its mean over the measured time is used"),
+    lambda path: unless(not path.loss.changes, "the loss rate changes, its mean over the measured time is used"),
 )
 NO_LOST_ACKS = Assumption(
     "no_lost_acks",
     "no ACK is lost",
-    lambda path: unless(path.ack_loss == 0, "lost ACKs are left out"),
+    lambda path: unless(path.loss.ack_rate == 0, "lost ACKs are left out"),
 )
 
 
 def _varying_rtt(path: FlowPath) -> str:
-    if path.has_jitter:
+    if path.round_trip.has_jitter:
         return "the round-trip time varies, jitter is left out"
     # Where random loss leaves windows larger than the link needs, a queue builds up: sqrt(3/2 / p) is Reno's mean.
-    fills = path.loss > 0 and sqrt(1.5 / path.loss) > path.share_segments
-    low, high = path.round_trip_s * 1e3, path.full_queue_round_trip_s * 1e3
+    fills = path.loss.rate > 0 and sqrt(1.5 / path.loss.rate) > path.share_segments
+    low, high = path.round_trip.base_s * 1e3, path.full_queue_round_trip_s * 1e3
     return unless(
         not fills, f"windows fill the link, queueing takes the round-trip time from {low:.4g} up to {high:.4g} ms"
     )
@@ -64,22 +64,24 @@ AN_ACK_EACH = Assumption(
     "an_ack_each",
     "every segment is acknowledged at once, or counted by bytes",
     lambda path: unless(
-        path.segments_per_ack == 1,
-        f"an ACK stands for {path.segments_per_ack:g} segments: the window grows more slowly",
+        path.sender.segments_per_ack == 1,
+        f"an ACK stands for {path.sender.segments_per_ack:g} segments: the window grows more slowly",
     ),
 )
 NO_WINDOW_LIMIT = Assumption(
     "no_window_limit",
     "the window is limited by nothing but losses",
     lambda path: unless(
-        path.loss > 0 and sqrt(1.5 / path.loss) <= path.receive_window_segments,
-        f"the receiver's window is {path.receive_window_segments:g} segments",
+        path.loss.rate > 0 and sqrt(1.5 / path.loss.rate) <= path.sender.receive_window_segments,
+        f"the receiver's window is {path.sender.receive_window_segments:g} segments",
     ),
 )
 LOST_ON_THE_WAY = Assumption(
     "all_arrives",
     "what is sent arrives: TCP sends again what is lost",
-    lambda path: unless(path.transport == "tcp", f"{path.loss:.3g} of what is sent is lost and not sent again"),
+    lambda path: unless(
+        path.sender.transport == "tcp", f"{path.loss.rate:.3g} of what is sent is lost and not sent again"
+    ),
 )
 
 # A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a loss. Three are needed.
@@ -89,7 +91,7 @@ FEW_TIMEOUTS = Assumption(
     "few_timeouts",
     "losses are few and far between: no timeouts, no loss of a retransmission",
     lambda path: unless(
-        path.loss > 0 and sqrt(1.5 / path.loss) >= _FEW_SEGMENTS,
+        path.loss.rate > 0 and sqrt(1.5 / path.loss.rate) >= _FEW_SEGMENTS,
         f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which it leaves out, count",
     ),
 )
@@ -104,9 +106,9 @@ OF_RANDOM_LOSS_ALONE = (FEW_TIMEOUTS, NO_WINDOW_LIMIT, *OF_RANDOM_LOSS)
 
 def needs_tcp(path: FlowPath) -> str:
     """Why a model of TCP has no answer."""
-    if path.transport != "tcp":
-        return f"no TCP, but the rate control {path.control}" if path.control else "no TCP"
-    return unless(path.round_trip_s > 0, "no round-trip time without queueing")
+    if path.sender.transport != "tcp":
+        return f"no TCP, but the rate control {path.control.name}" if path.control.name else "no TCP"
+    return unless(path.round_trip.base_s > 0, "no round-trip time without queueing")
 
 
 def needs_random_loss(path: FlowPath) -> str:
@@ -116,27 +118,26 @@ def needs_random_loss(path: FlowPath) -> str:
 
 def needs_rate_control(path: FlowPath, *names: str) -> str:
     """Why a model of a rate control over UDP, one of these, has no answer under random loss."""
-    if path.transport == "tcp" or not path.control:
+    if path.sender.transport == "tcp" or not path.control.name:
         return "no rate control"
-    if path.control not in names:
-        return f"{path.control} is not {' or '.join(names)}"
-    if path.round_trip_s <= 0:
+    if path.control.name not in names:
+        return f"{path.control.name} is not {' or '.join(names)}"
+    if path.round_trip.base_s <= 0:
         return "no round-trip time without queueing"
     return _no_random_loss(path)
 
 
 def _no_random_loss(path: FlowPath) -> str:
-    if path.loss == 0:
+    if path.loss.rate == 0:
         return "no random loss"
-    return unless(path.loss < 1, "everything is lost")
+    return unless(path.loss.rate < 1, "everything is lost")
 
 
 def needs_aimd(path: FlowPath) -> str:
     """Why a model of any AIMD under random loss has no answer."""
-    return needs_random_loss(path) or unless(path.is_aimd, f"{path.control} is no AIMD")
+    return needs_random_loss(path) or unless(path.control.is_aimd, f"{path.control.name} is no AIMD")
 
 
 def needs_reno(path: FlowPath) -> str:
     """Why a model of AIMD(1, 1/2) under random loss has no answer."""
-    reno = path.is_aimd and path.growth_segments == 1 and path.kept_share == 0.5
-    return needs_random_loss(path) or unless(reno, f"{path.control} is not AIMD(1, 1/2)")
+    return needs_random_loss(path) or unless(path.control.is_reno, f"{path.control.name} is not AIMD(1, 1/2)")

@@ -21,10 +21,10 @@ Numbers come from the tables `connections`, `estimates` and `rtt_law`.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import ceil, inf, nan
+from math import ceil, inf
 from typing import Any
 
-from ackclock.models.path import FlowPath, RttLaw
+from ackclock.models.path import Bottleneck, Control, FlowPath, Loss, RoundTrip, RttLaw, Sender, Transfer
 
 # The least timeout of a sender that is not known: that of Linux (TCP_RTO_MIN in include/net/tcp.h).
 _LEAST_TIMEOUT_S = 0.2
@@ -43,7 +43,7 @@ Row = Mapping[str, Any]
 
 
 def flow_paths(connection: Row, estimate: Row, law: RttLaw | None, known: FlowPath | None = None) -> list[FlowPath]:
-    """What a connection may be to a model: one path if the control is known, else one for each that is asked about.
+    """Returns the paths that a connection may be: one if the control is known, else one for each possible control.
 
     Args:
         connection: A row of the table `connections`.
@@ -53,14 +53,19 @@ def flow_paths(connection: Row, estimate: Row, law: RttLaw | None, known: FlowPa
     """
     measured = _measured(connection, estimate, law)
     if known is not None:
-        own = ("control", "is_aimd", "growth_segments", "kept_share", "cubic_c", "recovery", "segments_per_ack")
-        return [replace(measured, **{name: getattr(known, name) for name in own})]
-    cubic = replace(measured, control="cubic", is_aimd=False, kept_share=_CUBIC_BETA, cubic_c=_CUBIC_C)
-    return [measured, cubic]
+        sender = replace(
+            measured.sender,
+            control=known.control,
+            recovery=known.sender.recovery,
+            segments_per_ack=known.sender.segments_per_ack,
+        )
+        return [replace(measured, sender=sender)]
+    cubic = Control("cubic", is_aimd=False, kept_share=_CUBIC_BETA, cubic_c=_CUBIC_C)
+    return [measured, replace(measured, sender=replace(measured.sender, control=cubic))]
 
 
 def why_not(connection: Row, estimate: Row) -> str:
-    """Why no model can be asked about a connection; empty if one can."""
+    """Returns why no model can be asked about a connection; empty if one can."""
     if estimate["rtt_mean_s"] is None or not estimate["rtt_mean_s"] > 0:
         return "the capture shows no round-trip time"
     if estimate["indication_rate"] is None:
@@ -69,7 +74,7 @@ def why_not(connection: Row, estimate: Row) -> str:
 
 
 def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
-    """As if the sender were Reno."""
+    """Returns the path of a connection as if the sender were Reno."""
     largest = float(connection["largest_payload_bytes"])
     mss = min(float(connection["mss_bytes"] or largest), largest)  # a short transfer fills no segment
     rtt = float(estimate["rtt_mean_s"])
@@ -80,36 +85,23 @@ def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
     return FlowPath(
         flow=connection["flow"],
         instances=1,
-        transport="tcp",
-        control="reno",
-        is_aimd=True,
-        growth_segments=1.0,
-        kept_share=0.5,
-        recovery="sack" if has_sack else "newreno",
-        mss_bytes=mss,
-        round_trip_s=rtt,
-        loss=float(estimate["indication_rate"]),
-        segments_per_ack=1.0,
-        first_timeout_s=max(_LEAST_TIMEOUT_S, rtt + 4 * deviation),
-        receive_window_segments=inf if window is None else window / mss,
-        link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"],
-        is_greedy=connection["limit"] != "application",
-        is_always_active=connection["limit"] != "slow_start",
-        link_varies=False,
-        loss_is_bursty=False,
-        loss_changes=False,
-        ack_loss=0.0,
-        has_jitter=deviation > _VARYING * rtt,
-        cubic_c=nan,
-        capacity_segments_per_s=inf,
-        buffer_segments=inf,
-        queue="",
-        competing=1,
-        competing_are_alike=True,
-        transfer_segments=float(ceil(connection["unique_bytes"] / mss)) if whole else inf,
-        initial_window_segments=_INITIAL_WINDOW,
-        syn_timer_s=_SYN_TIMER_S,
-        has_handshake=connection["begins"] == "syn",
-        first_delayed_ack_s=0.0,
-        rtt_law=law,
+        round_trip=RoundTrip(base_s=rtt, has_jitter=deviation > _VARYING * rtt, law=law),
+        loss=Loss(rate=float(estimate["indication_rate"])),
+        bottleneck=Bottleneck(link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"]),
+        sender=Sender(
+            transport="tcp",
+            control=Control("reno", is_aimd=True),
+            mss_bytes=mss,
+            recovery="sack" if has_sack else "newreno",
+            first_timeout_s=max(_LEAST_TIMEOUT_S, rtt + 4 * deviation),
+            receive_window_segments=inf if window is None else window / mss,
+        ),
+        transfer=Transfer(
+            is_greedy=connection["limit"] != "application",
+            is_always_active=connection["limit"] != "slow_start",
+            size_segments=float(ceil(connection["unique_bytes"] / mss)) if whole else inf,
+            has_handshake=connection["begins"] == "syn",
+            syn_timer_s=_SYN_TIMER_S,
+            initial_window_segments=_INITIAL_WINDOW,
+        ),
     )

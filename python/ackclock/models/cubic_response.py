@@ -47,11 +47,11 @@ def _evaluate(loss: Array, rtt: Array, steepness: Array, kept: Array) -> dict[st
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return loss_and_rtt(path) | {"steepness": path.cubic_c, "kept": path.kept_share}
+    return loss_and_rtt(path) | {"steepness": path.control.cubic_c, "kept": path.control.kept_share}
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_random_loss(path) or unless(path.control == "cubic", f"{path.control} is not CUBIC")
+    return needs_random_loss(path) or unless(path.control.name == "cubic", f"{path.control.name} is not CUBIC")
 
 
 MODEL = Model(

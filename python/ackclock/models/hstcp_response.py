@@ -83,7 +83,9 @@ def _evaluate(loss: Array, rtt: Array) -> dict[str, Array]:
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_random_loss(path) or unless(path.control == "highspeed", f"{path.control} is not HighSpeed TCP")
+    return needs_random_loss(path) or unless(
+        path.control.name == "highspeed", f"{path.control.name} is not HighSpeed TCP"
+    )
 
 
 MODEL = Model(

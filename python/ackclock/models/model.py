@@ -256,8 +256,8 @@ class Model:
     def answer_path(self, path: FlowPath) -> tuple[dict[str, float], dict[str, float]]:
         """All inputs and outputs by name for a flow to which it applies, with its law of the round-trip time if any."""
         inputs = {name: float(value) for name, value in self.completed(**self.inputs_of(path)).items()}
-        if path.rtt_law is not None and self.evaluate_law is not None:
-            given = self.evaluate_law(path.rtt_law, **{name: inputs[name] for name in inputs if name != "rtt"})
+        if path.round_trip.law is not None and self.evaluate_law is not None:
+            given = self.evaluate_law(path.round_trip.law, **{name: inputs[name] for name in inputs if name != "rtt"})
             return inputs, {one.name: float(given[one.name]) for one in self.outputs}
         return inputs, {name: float(value) for name, value in self.answer(**inputs).items()}
 

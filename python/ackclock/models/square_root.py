@@ -58,7 +58,11 @@ def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, increase: Array,
 
 def inputs_of(path: FlowPath) -> dict[str, float]:
     """The inputs of a model of any AIMD."""
-    aimd = {"segments_per_ack": path.segments_per_ack, "increase": path.growth_segments, "kept": path.kept_share}
+    aimd = {
+        "segments_per_ack": path.sender.segments_per_ack,
+        "increase": path.control.growth_segments,
+        "kept": path.control.kept_share,
+    }
     return loss_and_rtt(path) | aimd
 
 
@@ -91,6 +95,6 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     inputs_of=inputs_of,
-    refusal=lambda path: needs_rate_control(path, "gaimd") if path.control == "gaimd" else needs_aimd(path),
+    refusal=lambda path: needs_rate_control(path, "gaimd") if path.control.name == "gaimd" else needs_aimd(path),
     usual=True,
 )

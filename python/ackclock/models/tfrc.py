@@ -36,22 +36,25 @@ _ABOUT = 1.5
 
 
 def _other_timeout(path: FlowPath) -> str:
-    ratio = path.first_timeout_s / (4 * path.round_trip_s)
+    ratio = path.sender.first_timeout_s / (4 * path.round_trip.base_s)
     return unless(
         1 / _ABOUT <= ratio <= _ABOUT,
-        f"the first timeout is {path.first_timeout_s:.4g} s, 4 R is {4 * path.round_trip_s:.4g} s",
+        f"the first timeout is {path.sender.first_timeout_s:.4g} s, 4 R is {4 * path.round_trip.base_s:.4g} s",
     )
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     """Of a TCP flow the recommended timeout and b; of a flow under TFRC its own."""
-    if path.transport == "tcp":
+    if path.sender.transport == "tcp":
         return loss_and_rtt(path)
-    return loss_and_rtt(path) | {"timeout": path.first_timeout_s, "segments_per_ack": path.segments_per_ack}
+    return loss_and_rtt(path) | {
+        "timeout": path.sender.first_timeout_s,
+        "segments_per_ack": path.sender.segments_per_ack,
+    }
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_rate_control(path, "tfrc") if path.control == "tfrc" else needs_reno(path)
+    return needs_rate_control(path, "tfrc") if path.control.name == "tfrc" else needs_reno(path)
 
 
 MODEL = Model(

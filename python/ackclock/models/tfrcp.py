@@ -28,8 +28,8 @@ def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_p
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     return {
-        "loss": path.loss, "rtt": path.round_trip_s, "timeout": path.first_timeout_s,
-        "window": max(path.receive_window_segments, 1.0), "segments_per_ack": path.segments_per_ack,
+        "loss": path.loss.rate, "rtt": path.round_trip.base_s, "timeout": path.sender.first_timeout_s,
+        "window": max(path.sender.receive_window_segments, 1.0), "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
 

@@ -52,20 +52,21 @@ class Bottleneck:
     @property
     def long_flows(self) -> int:
         """Flow instances with always something to send."""
-        return sum(path.instances or 0 for path in self.paths if path.is_greedy)
+        return sum(path.instances or 0 for path in self.paths if path.transfer.is_greedy)
 
     @property
     def saw_teeth(self) -> tuple[FlowPath, ...]:
         """Long flows whose window grows until a loss cuts it to a known share."""
-        cut = (path for path in self.paths if path.is_aimd or path.control in ("cubic", _KEPT_BY_WINDOW))
-        return tuple(path for path in cut if path.is_greedy and path.transport == "tcp")
+        cut = (path for path in self.paths if path.control.is_aimd or path.control.name in ("cubic", _KEPT_BY_WINDOW))
+        return tuple(path for path in cut if path.transfer.is_greedy and path.sender.transport == "tcp")
 
     @property
     def round_trip_s(self) -> float:
         """Mean base round-trip time of the long flows, of all flows if there are none; not a number of no flow."""
-        chosen = [path for path in self.paths if path.is_greedy] or list(self.paths)
+        chosen = [path for path in self.paths if path.transfer.is_greedy] or list(self.paths)
         weights = [path.instances or 1 for path in chosen]
-        return float(np.average([path.round_trip_s for path in chosen], weights=weights)) if chosen else float("nan")
+        times_s = [path.round_trip.base_s for path in chosen]
+        return float(np.average(times_s, weights=weights)) if chosen else float("nan")
 
     @property
     def bdp_packets(self) -> float:
@@ -124,7 +125,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
     crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
     hop = next(one for one in scenario["hops"] if one["name"] == chosen)
     sizes = [sum(units.data_bytes(flow["transport"][part]) for part in ("mss", "header")) for flow in crossing]
-    paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control)
+    paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control.name)
     return Bottleneck(chosen, hop["queue"], rate, hop["link"]["kind"] == "constant", max(sizes), paths)
 
 
@@ -147,10 +148,10 @@ def _kept(hop: Bottleneck) -> Iterator[tuple[str, float]]:
     """What controls of long flows keep of their window at a loss, those that keep the same together."""
     by_kept: dict[float, list[str]] = {}
     for path in hop.saw_teeth:
-        kept = path.kept_share
-        if path.control == _KEPT_BY_WINDOW:
+        kept = path.control.kept_share
+        if path.control.name == _KEPT_BY_WINDOW:
             kept = 1 - float(decrease(np.asarray(max(path.share_segments, 1.0))))
-        by_kept.setdefault(round(kept, 3), []).append(path.control)
+        by_kept.setdefault(round(kept, 3), []).append(path.control.name)
     for kept, controls in by_kept.items():
         yield " and ".join(dict.fromkeys(controls)), kept
 

@@ -29,7 +29,7 @@ def _control(evidence: Evidence) -> dict[str, object]:
 
 def _loses_at_random(evidence: Evidence) -> bool:
     """Then windows stay small, bursts have an end, and CUBIC is below Reno's window; else the queue decides."""
-    return evidence.path is not None and evidence.path.loss > 0
+    return evidence.path is not None and evidence.path.loss.rate > 0
 
 
 def _matters(evidence: Evidence, parameter: str) -> bool:
@@ -39,8 +39,8 @@ def _matters(evidence: Evidence, parameter: str) -> bool:
     if parameter in _OF_LOSSES:
         return any(seen > 0 for seen in evidence.both("retransmissions"))
     if parameter == "idle_restart":
-        return evidence.path is not None and not evidence.path.is_greedy
-    return parameter != "rto_initial" or (evidence.path is not None and evidence.path.has_handshake)
+        return evidence.path is not None and not evidence.path.transfer.is_greedy
+    return parameter != "rto_initial" or (evidence.path is not None and evidence.path.transfer.has_handshake)
 
 
 def _settings(evidence: Evidence) -> str:
@@ -89,7 +89,8 @@ def _whole_segments(evidence: Evidence) -> str:
     """Cutting off costs less than a segment of the window."""
     if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.path is None:
         return ""
-    transport, window = evidence.flow["transport"], evidence.reference_saw.get("cwnd", 0.0) / evidence.path.mss_bytes
+    transport = evidence.flow["transport"]
+    window = evidence.reference_saw.get("cwnd", 0.0) / evidence.path.sender.mss_bytes
     reduced = min(evidence.both("retransmissions")) > 0 and transport.get("whole_ssthresh") is False
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
     if not (reduced and fits and evidence.metric in OF_THE_WINDOW):

@@ -128,7 +128,7 @@ def _known(path: FlowPath) -> Cell:
 
 def _of_the_path(path: FlowPath) -> dict[str, float]:
     cell = _known(path)
-    return {"rtt": path.round_trip_s, "flows": float(cell.contenders[cell.own].flows)}
+    return {"rtt": path.round_trip.base_s, "flows": float(cell.contenders[cell.own].flows)}
 
 
 def _answers(one: Contender) -> tuple[Answers, ...]:
