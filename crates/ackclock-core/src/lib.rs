@@ -16,7 +16,8 @@
 //! | [`job`] | runs to be done: replicates of the points of a sweep |
 //! | [`result`], [`sampling`], [`activity`] | the tables every way fills, and how some of it is reckoned |
 //! | [`histogram`] | counts of spans of time |
-//! | [`registry`] | how a folder's list becomes command-line choices, schema and docs |
+//! | [`registry`] | how an element's parameters become a record, and what it states about itself |
+//! | [`kinds`] | the list of kinds, from which command-line choices, schema, docs and tests of contracts derive |
 //!
 //! Nothing here reads a clock, a file, an environment variable or a global.
 
@@ -31,6 +32,7 @@ pub mod histogram;
 pub mod hop;
 pub mod impairment;
 pub mod job;
+pub mod kinds;
 pub mod link;
 pub mod medium;
 pub mod network;

@@ -2,7 +2,7 @@
 //! drives it, virtual time or the real clock, starts from the same network and draws the same numbers.
 
 use crate::hop::Hop;
-use crate::link::contender::Contender;
+use crate::link::contention::Contention;
 use crate::link::{Link, LinkContext};
 use crate::medium::{Medium, Seat};
 use crate::queue::{Discipline, QueueContext};
@@ -121,7 +121,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
                 },
             };
             builder.add(&mut network, Span::ZERO, None);
-            let contends = description.link.contends().is_some();
+            let contends = description.link.facts.contends.is_some();
             let meter = (!contends).then(|| build_link(scenario, description, streams, &place));
             network.meters.push(meter);
         }
@@ -223,7 +223,7 @@ pub fn build_link(
     let measured = scenario
         .hops
         .iter()
-        .find(|hop| description.link.measures() == Some(&hop.name));
+        .find(|hop| description.link.facts.measures.as_ref() == Some(&hop.name));
     description.link.build(LinkContext {
         measured: measured.map(|hop| build_link(scenario, hop, streams, &place_of_hop(hop))),
         place: Place {
@@ -258,8 +258,10 @@ impl HopBuilder<'_> {
         } = self.description;
         let Place { streams, name: place } = self.place;
         let seat = link
-            .contends()
-            .map(|contender| self.seat(contender, network, (name, owner)));
+            .facts
+            .contends
+            .as_ref()
+            .map(|contention| self.seat(contention, network, (name, owner)));
         let link = build_link(self.scenario, self.description, streams, place);
         let queue = queue.build(QueueContext {
             place: Place {
@@ -287,7 +289,7 @@ impl HopBuilder<'_> {
     /// Where the hop that is built next contends.
     fn seat(
         &self,
-        contender: &Contender,
+        contention: &Contention,
         network: &mut Network,
         (name, owner): (&String, Option<u32>),
     ) -> Seat {
@@ -295,14 +297,14 @@ impl HopBuilder<'_> {
         let found = network
             .media
             .iter()
-            .position(|medium| medium.name == contender.medium);
+            .position(|medium| medium.name == contention.medium);
         let Some(number) = found else {
             unreachable!("the scenario's check finds the medium");
         };
         let shared = &mut network.media[number];
-        let station = shared.station(owner, contender.station.as_ref());
+        let station = shared.station(owner, contention.station.as_ref());
         let stream = self.place.streams.stream(&format!("{}/link", self.place.name));
-        let Ok(added) = shared.medium.add(station, contender, stream) else {
+        let Ok(added) = shared.medium.add(station, contention, stream) else {
             unreachable!("the scenario's check adds each contender");
         };
         shared.contenders.push(Occupant {
@@ -396,7 +398,7 @@ impl RouteBuilder<'_> {
                         },
                     };
                     builder.add(network, std::mem::take(&mut extra), Some(id));
-                    Stop::hop(network.hops.len() - 1, description.link.contends().is_none())
+                    Stop::hop(network.hops.len() - 1, description.link.facts.contends.is_none())
                 }
             });
         }

@@ -6,6 +6,7 @@ import click
 
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
+from ackclock.registry import kinds, registry, schema
 from ackclock.suggestion import suggestion
 
 if TYPE_CHECKING:
@@ -14,14 +15,12 @@ if TYPE_CHECKING:
 Table = tuple[str, list[str], list[list[str]]]
 
 
-_SHOWN = (
-    "controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic", "sizes",
-    "models", "metrics", "causes", "experiments", "presets", "schema",
-)  # fmt: skip
+#: What is listed besides the kinds of elements that the engine has.
+_OTHERS = ("models", "metrics", "causes", "experiments", "presets", "schema")
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(_SHOWN))
+@click.argument("kind", type=click.Choice([*kinds(), *_OTHERS]))
 @click.argument("name", required=False)
 @json_option
 def show(kind: str, name: str | None, as_json: bool) -> None:
@@ -33,8 +32,6 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
       ackclock show queues droptail
     """
     if kind == "schema":
-        from ackclock.registry import schema
-
         print_json(schema())
         return
     listed = records(kind)
@@ -72,8 +69,6 @@ def records(kind: str) -> dict[str, dict[str, Any]]:
         from ackclock.reproduction import experiments
 
         return {one.name: experiment(one) for one in experiments()}
-    from ackclock.registry import registry, schema
-
     if kind == "presets":
         described = schema()["$defs"]["Preset"]["oneOf"]
         summaries = {one["const"]: one.get("description", "") for one in described}
@@ -119,6 +114,9 @@ def details(record: dict[str, Any]) -> list[Table]:
         tables.append(
             ("parameters" if rows else "no parameters", ["parameter", "default", "choices or example", "meaning"], rows)
         )
+    if record.get("facts"):
+        known = {name: fact for name, fact in record["facts"].items() if fact is not None}
+        tables.append(("facts, of the example or the defaults", ["fact", "value"], _flat(known)))
     if "values" in record:
         tables.append((record["name"], ["parameter", "value"], _flat(record["values"])))
     if "formula" in record:

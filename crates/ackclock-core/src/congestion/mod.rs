@@ -4,12 +4,14 @@
 //! and perhaps a pacing rate. It does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost,
 //! what is retransmitted, and how the window is inflated meanwhile.
 
+use self::facts::ControlFacts;
 use crate::registry::{Entry, Kind, Place};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
 mod additive_increase;
 pub mod cubic;
+pub mod facts;
 pub mod highspeed;
 mod parameters;
 pub mod reno;
@@ -215,7 +217,9 @@ pub struct ControlKind;
 impl Kind for ControlKind {
     type Product = Box<dyn CongestionControl>;
     type Context<'a> = ControlContext<'a>;
+    type Facts = ControlFacts;
     const NAME: &'static str = "congestion control";
+    const PLURAL: &'static str = "controls";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<ControlKind>] = &[
             Entry::of::<reno::Reno>(),

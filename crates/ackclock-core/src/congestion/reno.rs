@@ -1,6 +1,7 @@
 //! Additive increase, multiplicative decrease: Reno with its α and β as parameters, and both of RFC 5681's ways to grow.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
+use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Recipe};
@@ -47,6 +48,15 @@ impl Element<ControlKind> for Reno {
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("alpha", self.alpha, "1")?;
         check_factor("beta", self.beta, "0.5")
+    }
+
+    fn facts(&self) -> ControlFacts {
+        let kept = KeptShare::Constant { share: self.beta };
+        ControlFacts {
+            slow_start_ends_on_delay: Some(self.hystart),
+            linux: Some(LinuxControl::new("reno", self, &Reno::default())),
+            ..ControlFacts::linear(self.alpha, kept)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A link of constant rate.
 
+use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Recipe};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -20,6 +21,15 @@ impl Element<LinkKind> for Constant {
     const SUMMARY: &'static str = "Sends at one rate for ever.";
     const REFERENCE: &'static str =
         "exact to the bit: the fraction of a nanosecond is carried from packet to packet";
+
+    fn facts(&self) -> LinkFacts {
+        LinkFacts {
+            varies: Some(false),
+            mean_bit_per_s: Some(self.rate.as_bit_per_s() as f64),
+            highest_bit_per_s: Some(self.rate.as_bit_per_s()),
+            ..LinkFacts::default()
+        }
+    }
 }
 
 impl Recipe<LinkKind> for Constant {

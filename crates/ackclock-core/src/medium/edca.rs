@@ -9,9 +9,10 @@
 //!
 //! A packet is over at the end of its exchange, the acknowledgement included; what comes at that very moment finds the medium busy.
 
+use super::facts::{MediumFacts, Timing};
 use super::phy::{Phy, Profile};
 use super::{ContenderCounts, Medium, MediumKind, Over, Usage};
-use crate::link::contender::{AccessParameters, Contender};
+use crate::link::contention::{AccessParameters, Contention};
 use crate::registry::{Element, Place, Recipe};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
@@ -146,6 +147,28 @@ impl Element<MediumKind> for Edca {
         }
         self.write_out();
         Ok(())
+    }
+
+    fn facts(&self) -> MediumFacts {
+        let phy = self.phy();
+        let timing = Timing {
+            slot_s: phy.slot.as_seconds(),
+            sifs_s: phy.sifs.as_seconds(),
+            preamble_s: phy.preamble.as_seconds(),
+            control_preamble_s: phy.control_preamble.as_seconds(),
+            symbol_s: phy.symbol.as_seconds(),
+            signal_extension_s: phy.signal_extension.as_seconds(),
+            service_and_tail_bits: phy.service_and_tail_bits,
+            basic_bit_per_s: phy.basic_rate.as_bit_per_s(),
+            header_bytes: self.header.0,
+            ack_bytes: self.ack_size.0,
+            retries: self.retry_limit,
+            eifs: self.eifs,
+            rts_bytes: self.rts_threshold.map(|size| size.0),
+            cw_min: phy.cw.0,
+            cw_max: phy.cw.1,
+        };
+        MediumFacts { timing: Some(timing) }
     }
 }
 
@@ -423,12 +446,12 @@ impl EdcaCell {
 }
 
 impl Medium for EdcaCell {
-    fn add(&mut self, station: u32, contender: &Contender, stream: Stream) -> Result<usize> {
-        let access = contender.parameters(self.phy.cw)?;
+    fn add(&mut self, station: u32, contention: &Contention, stream: Stream) -> Result<usize> {
+        let access = contention.parameters(self.phy.cw)?;
         self.stations.push(StationQueue {
             station,
             access,
-            rate: contender.rate,
+            rate: contention.rate(),
             stream,
             backoff: 0,
             cw: access.cw_min,

@@ -4,7 +4,8 @@
 //! announced to the medium, which says when it is over: sent, or given up. A medium has no clock: whoever drives it tells it the time, and asks
 //! when to come again.
 
-use crate::link::contender::Contender;
+use self::facts::MediumFacts;
+use crate::link::contention::Contention;
 use crate::registry::{Entry, Kind, Place};
 use crate::scenario::error::Result;
 use crate::streams::Stream;
@@ -12,6 +13,7 @@ use crate::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
 pub mod edca;
+pub mod facts;
 pub mod phy;
 
 /// A place at a medium: of which of the network's media, and which of its contenders.
@@ -38,7 +40,7 @@ pub trait Medium: Debug + Send {
     ///
     /// # Errors
     /// What it asks for and the medium has not; fields relative to the contender's.
-    fn add(&mut self, station: u32, contender: &Contender, stream: Stream) -> Result<usize>;
+    fn add(&mut self, station: u32, contention: &Contention, stream: Stream) -> Result<usize>;
     /// A packet has come to an empty line.
     fn join(&mut self, now: Time, contender: usize, size: Bytes);
     /// The packet behind one that is [`Over`] since `now`; told at once.
@@ -146,7 +148,9 @@ pub struct MediumKind;
 impl Kind for MediumKind {
     type Product = Box<dyn Medium>;
     type Context<'a> = Place<'a>;
+    type Facts = MediumFacts;
     const NAME: &'static str = "medium";
+    const PLURAL: &'static str = "media";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<MediumKind>] = &[Entry::of::<edca::Edca>()];
         LIST

@@ -119,6 +119,17 @@ impl Chain {
     }
 }
 
+impl Chain {
+    /// The rate in the long run.
+    pub fn mean_bit_per_s(&self) -> f64 {
+        let rates = self.rates.iter().map(|rate| rate.as_bit_per_s() as f64);
+        rates
+            .zip(&self.stationary)
+            .map(|(rate, share)| rate * share)
+            .sum()
+    }
+}
+
 /// Where a state is left for, row after row: the matrix, or all others with equal probability.
 fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     let Some(matrix) = &parameters.transition_matrix else {
