@@ -31,9 +31,9 @@ def test_losses_of_several_hops_combine(resolved) -> None:
 
 def test_byte_counting_undoes_delayed_acks(resolved) -> None:
     change = {"flows.main.transport.window_counting": "per_ack"}
-    assert path_of(resolved(**change)).segments_per_ack == 2
+    assert path_of(resolved(**change)).sender.segments_per_ack == 2
     change["flows.main.transport.window_counting"] = "bytes"
-    assert path_of(resolved(**change)).segments_per_ack == 1
+    assert path_of(resolved(**change)).sender.segments_per_ack == 1
 
 
 def test_the_variance_floor_comes_on_top_of_the_round_trip(resolved) -> None:
@@ -43,7 +43,7 @@ def test_the_variance_floor_comes_on_top_of_the_round_trip(resolved) -> None:
 
 
 def test_flows_share_a_link_evenly(resolved) -> None:
-    assert path_of(resolved(**{"flows.main.count": 4})).link_bit_per_s == pytest.approx(11e6 / 4 * 1000 / 1040)
+    assert path_of(resolved(**{"flows.main.count": 4})).bottleneck.link_bit_per_s == pytest.approx(11e6 / 4 * 1000 / 1040)
 
 
 def test_where_a_hop_contends_for_a_medium_no_bottleneck_is_known(resolved) -> None:
