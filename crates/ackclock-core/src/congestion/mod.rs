@@ -1,4 +1,4 @@
-//! Congestion controls: one algorithm, one file, one line in the list below.
+//! Congestion controls: one algorithm, one file, one entry in the list below.
 //!
 //! A control is told of what happened through structs with named fields, so that a new signal breaks nobody, and answers with a window
 //! and perhaps a pacing rate. It does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost,
@@ -15,9 +15,11 @@ pub mod facts;
 pub mod highspeed;
 mod parameters;
 pub mod reno;
+mod rounds;
 mod slow_start;
 #[cfg(test)]
 mod testing;
+pub mod vegas;
 mod westwood;
 pub mod westwood_abse;
 pub mod westwood_be;
@@ -225,6 +227,7 @@ impl Kind for ControlKind {
             Entry::of::<reno::Reno>(),
             Entry::of::<cubic::Cubic>(),
             Entry::of::<highspeed::HighSpeed>(),
+            Entry::of::<vegas::Vegas>(),
             Entry::of::<westwood_be::WestwoodBe>(),
             Entry::of::<westwood_re::WestwoodRe>(),
             Entry::of::<westwood_crb::WestwoodCrb>(),
