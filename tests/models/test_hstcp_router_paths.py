@@ -9,22 +9,24 @@ from ackclock.models.path import Competitor, Control, FlowPath, Thresholds
 OF_DROP_TAIL = ("mm1k", "mm1k_burst", "hstcp_sawtooth", "hstcp_window_sim")
 
 
+HIGHSPEED = {"flows.main.transport.control": {"kind": "highspeed"}, "hops.wireless.impairments": []}
+
+
 @pytest.fixture
 def path(resolved) -> FlowPath:
-    """Of a flow that fills 11 Mbit/s: as of HighSpeed TCP, which a path knows by its control's name alone."""
-    tree = resolved(**{"hops.wireless.impairments": [], "flows.main.count": 3})
-    return as_highspeed(models.flow_paths(tree)[0])
+    """One of three flows of HighSpeed TCP that fill 11 Mbit/s."""
+    return models.flow_paths(resolved(**HIGHSPEED, **{"flows.main.count": 3}))[0]
 
 
-def as_highspeed(path: FlowPath) -> FlowPath:
-    competitors = tuple(one._replace(control="highspeed") for one in path.bottleneck.competitors)
-    control = Control("highspeed", is_aimd=False)
-    return changed(path, {"sender.control": control, "bottleneck.competitors": competitors})
+def competitor(control: str, growth: str, kept: str, count: int = 1, round_trip_s: float = 0.1) -> Competitor:
+    """Returns flows at the bottleneck that are alike."""
+    stated = Control(control, growth=growth, kept=kept)
+    return Competitor("tcp", stated, count, round_trip_s)
 
 
 def crossed_by(path: FlowPath, spread: tuple) -> FlowPath:
     """Returns the path with these base round-trip times at the bottleneck, each with how many flows have it."""
-    competitors = tuple(Competitor("highspeed", count, round_trip_s) for round_trip_s, count in spread)
+    competitors = tuple(competitor("highspeed", "highspeed", "by_window", count, time) for time, count in spread)
     return changed(path, {"bottleneck.competitors": competitors})
 
 
@@ -40,15 +42,13 @@ def test_a_path_knows_who_competes(resolved) -> None:
     assert near.bottleneck.round_trips == far.bottleneck.round_trips
     assert near.bottleneck.round_trips == ((near.round_trip.base_s, 2), (far.round_trip.base_s, 3))
     assert far.round_trip.base_s == pytest.approx(near.round_trip.base_s + 0.05)
-    assert [one.control for one in near.bottleneck.competitors] == ["reno", "cubic"]
+    assert [one.name for one in near.bottleneck.competitors] == ["reno", "cubic"]
 
 
 def test_on_a_hop_of_its_own_a_flow_competes_with_itself(resolved) -> None:
-    tree = resolved(**{"hops.wireless.scope": "per_flow", "flows.main.count": 2})
-    path = models.flow_paths(tree)[0]
-    assert path.bottleneck.competitors == (Competitor("reno", 1, path.round_trip.base_s),)
-    alone = as_highspeed(changed(path, {"loss.rate": 0.0}))
-    assert said("mm1k", alone)["inputs"]["flows"] == 1
+    path = models.flow_paths(resolved(**HIGHSPEED, **{"hops.wireless.scope": "per_flow", "flows.main.count": 2}))[0]
+    assert path.bottleneck.competitors == (Competitor("tcp", path.control, 1, path.round_trip.base_s),)
+    assert said("mm1k", path)["inputs"]["flows"] == 1
 
 
 def test_a_scenarios_numbers(path: FlowPath) -> None:
@@ -79,7 +79,7 @@ def test_flows_that_share_ask_for_one_simulation(path: FlowPath) -> None:
 
 def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
     thresholds = Thresholds(low=10.0, high=60.0, p_max=0.05, gentle=True)
-    red = changed(path, {"bottleneck.queue": "red", "bottleneck.thresholds": thresholds})
+    red = changed(path, {"bottleneck.drops": "early", "bottleneck.thresholds": thresholds})
     row = said("hstcp_red", red)
     # With the segment that is being sent, as the places.
     assert (row["inputs"]["min_th"], row["inputs"]["max_th"], row["inputs"]["p_max"]) == (11, 61, 0.05)
@@ -92,27 +92,36 @@ def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
     [(("5 packets", "15 packets"), (5, 15)), (("10.4 kB", "20.8 kB"), (10, 20)), (("2 ms", "6 ms"), (2.6442, 7.9327))],
 )
 def test_thresholds_of_a_queue_are_in_segments(resolved, thresholds: tuple, segments: tuple) -> None:
-    tree = resolved()
-    tree["hops"][1]["queue"] = {
+    red = {
         "kind": "red", "limit": "100 packets", "minimum_threshold": thresholds[0], "maximum_threshold": thresholds[1],
         "maximum_probability": "5 %", "gentle": False,
     }  # fmt: skip
-    path = models.flow_paths(tree)[0]
-    assert path.bottleneck.thresholds is not None
-    assert path.bottleneck.thresholds[:2] == pytest.approx(segments, rel=1e-4)
-    assert path.bottleneck.thresholds[2:] == (pytest.approx(0.05), False)
-    tree["hops"][1]["queue"]["kind"] = "adaptive_red"
-    assert models.flow_paths(tree)[0].bottleneck.thresholds is None
+    found = models.flow_paths(resolved(**{"hops.wireless.queue": red}))[0].bottleneck.thresholds
+    assert found is not None
+    assert found[:2] == pytest.approx(segments, rel=1e-4)
+    assert found[2:] == (pytest.approx(0.05), False)
+
+
+def test_thresholds_that_move_are_not_given(resolved) -> None:
+    adaptive = {"kind": "adaptive_red", "limit": "100 packets"}
+    assert models.flow_paths(resolved(**{"hops.wireless.queue": adaptive}))[0].bottleneck.thresholds is None
 
 
 @pytest.mark.parametrize(
     ("changes", "why_not"),
     [
-        ({"sender.control.name": "cubic"}, "cubic is not HighSpeed TCP"),
-        ({"sender.transport": "udp", "sender.control.name": "tfrc"}, "no TCP, but the rate control tfrc"),
-        ({"bottleneck.competitors": (Competitor("reno", 1, 0.1),)}, "the bottleneck is shared with reno"),
+        ({"sender.control": Control("cubic", growth="cubic", kept="constant")}, "cubic is not HighSpeed TCP"),
+        (
+            {"sender.control": Control("fresh", growth="highspeed")},
+            "fresh does not state what share of the window a loss leaves",
+        ),
+        ({"sender.transport": "udp", "sender.control": Control("tfrc")}, "no TCP, but the rate control tfrc"),
+        ({"bottleneck.competitors": (competitor("reno", "linear", "constant"),)}, "the bottleneck is shared with reno"),
         ({"bottleneck.varies": True}, "the bottleneck has no constant rate"),
-        ({"bottleneck.queue": "codel"}, "the bottleneck's queue is not drop-tail"),
+        ({"bottleneck.varies": None}, "it is not known whether the bottleneck's rate varies"),
+        ({"bottleneck.drops": "head"}, "the bottleneck's queue is not drop-tail"),
+        ({"bottleneck.drops": None}, "droptail does not state which packets it drops"),
+        ({"bottleneck.buffer_segments": float("nan")}, "droptail does not state how much it holds"),
         ({"bottleneck.buffer_segments": float("inf")}, "the bottleneck's queue has no limit"),
         ({"sender.receive_window_segments": 40.0}, "the receiver's window keeps the queue from overflowing"),
         ({"loss.rate": 0.01}, "random loss keeps windows below what the link takes"),

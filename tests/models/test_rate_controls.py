@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from tests.models.restated import restated
 
 from ackclock import Scenario, models, predict, simulate
 from ackclock.metrics import metric, summarise
@@ -20,11 +21,11 @@ def under(resolved, control: dict, **transport: object) -> dict:
     """The leaky pipe at 0.5 %, its flow under a rate control."""
     tree = resolved()
     tree["flows"][0]["transport"] = UDP | {"control": control} | transport
-    return tree
+    return restated(tree)
 
 
 def answers(tree: dict) -> dict[str, dict]:
-    table = models.predictions([tree])
+    table = models.predictions([restated(tree)])
     return {name: {key: table[key][row] for key in table} for row, name in enumerate(table["model"])}
 
 
@@ -36,7 +37,7 @@ def test_the_round_trip_has_the_feedbacks_own_size(resolved) -> None:
 
 def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
     tree = under(resolved, TFRC)
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     says = answers(tree)
     assert says["tfrc"]["outputs"]["rate"] == pytest.approx(float(tfrc.rate(0.005, path.round_trip.base_s)), rel=1e-12)
     assert says["tfrc"]["goodput_bit_per_s"] == pytest.approx(says["tfrc"]["outputs"]["rate"] * 8000)
@@ -52,7 +53,7 @@ def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
 
 def test_pftk_says_what_a_tfrcp_flow_may_send(resolved) -> None:
     tree = under(resolved, TFRCP)
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     says = answers(tree)
     expected = float(pftk.full(0.005, path.round_trip.base_s, 0.4, 64, 2))
     assert says["tfrcp"]["outputs"] == pytest.approx({"rate": expected, "goodput": 0.995 * expected}, rel=1e-12)
@@ -74,7 +75,7 @@ def test_without_random_loss_there_is_no_equation(resolved) -> None:
 
 def test_the_square_root_is_of_any_aimd_on_a_rate_too(resolved) -> None:
     tree = under(resolved, {"kind": "gaimd", "increase": 0.31, "decrease": 0.875})
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     C = square_root.constant(1, 0.31, 0.875)
     says = answers(tree)
     assert says["square_root"]["outputs"]["rate"] == pytest.approx(
@@ -89,7 +90,7 @@ def test_scheduled_loss_counts_with_its_mean_and_is_said_to_change(resolved) -> 
     loss = {"kind": "scheduled_loss", "applies": "data", "side": "after_link"}
     loss["steps"] = [{"from": begin, "probability": share} for begin, share in steps]
     tree["hops"][1]["impairments"] = [loss]
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     assert path.loss.rate == pytest.approx((1 * 0.02 + 2 * 0.08) / 4)
     assert dict(models.model("pftk").applies(path).violated)["steady_loss"].startswith("the loss rate changes")
     assert "steady_loss" not in dict(models.model("pftk").applies(models.flow_paths(resolved())[0]).violated)
@@ -99,7 +100,7 @@ def test_a_scheduled_links_rate_is_its_highest(resolved) -> None:
     tree = resolved()
     steps = [{"from": "0 s", "rate": "2 Mbit/s"}, {"from": "3 s", "rate": "8 Mbit/s"}]
     tree["hops"][1]["link"] = {"kind": "scheduled", "steps": steps}
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     assert path.bottleneck.link_bit_per_s == pytest.approx(8e6 * 1000 / 1040)
     assert path.bottleneck.varies
 

@@ -3,12 +3,13 @@
 import math
 
 import pytest
+from tests.models.restated import restated
 
 from ackclock import Scenario, models, predict
 
 
 def path_of(tree: dict) -> models.FlowPath:
-    return models.flow_paths(tree)[0]
+    return models.flow_paths(restated(tree))[0]
 
 
 def test_a_scenario_in_the_terms_of_the_models(resolved) -> None:
@@ -43,7 +44,8 @@ def test_the_variance_floor_comes_on_top_of_the_round_trip(resolved) -> None:
 
 
 def test_flows_share_a_link_evenly(resolved) -> None:
-    assert path_of(resolved(**{"flows.main.count": 4})).bottleneck.link_bit_per_s == pytest.approx(11e6 / 4 * 1000 / 1040)
+    path = path_of(resolved(**{"flows.main.count": 4}))
+    assert path.bottleneck.link_bit_per_s == pytest.approx(11e6 / 4 * 1000 / 1040)
 
 
 def test_where_a_hop_contends_for_a_medium_no_bottleneck_is_known(resolved) -> None:
@@ -104,7 +106,7 @@ def test_a_prediction_is_capped_by_the_path(resolved, change: dict, limit: str, 
 def test_assumptions_that_a_flow_does_not_meet_are_named(resolved) -> None:
     tree = resolved()
     tree["flows"][0]["traffic"] = {"kind": "transfer", "size": "1 MB"}
-    answers = models.predictions([tree])
+    answers = models.predictions([restated(tree)])
     greedy = [one.name for one in models.MODELS if any(assumed.name == "greedy" for assumed in one.assumptions)]
     for name, verdict, violated in zip(answers["model"], answers["verdict"], answers["violated"], strict=True):
         if verdict != "does not apply":
@@ -202,7 +204,7 @@ def test_a_transfer_in_the_terms_of_the_models(resolved) -> None:
     assert (path.transfer.size_segments, path.transfer.initial_window_segments) == (101, 1)
     assert (path.transfer.syn_timer_s, path.transfer.has_handshake) == (1, True)
     assert path.transfer.first_delayed_ack_s == pytest.approx(0.1)  # half of the receiver's 200 ms
-    answers = models.predictions([tree])
+    answers = models.predictions([restated(tree)])
     [of_cardwell] = [index for index, name in enumerate(answers["model"]) if name == "cardwell"]
     inputs, outputs = answers["inputs"][of_cardwell], answers["outputs"][of_cardwell]
     assert inputs["size"] == 101
@@ -215,9 +217,8 @@ def test_a_transfer_in_the_terms_of_the_models(resolved) -> None:
         {"flows.main.transport.initial_window": "2 packets"},
         {"flows.main.transport.delayed_ack.every": "1 packet"},
     ):
-        assert (
-            path_of(resolved(**({"flows.main.transport.initial_window": "1 packet"} | change))).first_delayed_ack_s == 0
-        )
+        path = path_of(resolved(**({"flows.main.transport.initial_window": "1 packet"} | change)))
+        assert path.transfer.first_delayed_ack_s == 0
 
 
 def test_a_bulk_flow_has_no_transfer_time(resolved) -> None:
@@ -267,8 +268,9 @@ def test_windows_that_fill_the_link_violate_a_steady_round_trip(resolved) -> Non
 def test_what_a_formula_does_not_take_is_a_verdict(resolved) -> None:
     # The engine refuses such a control; a tree from elsewhere may have it all the same.
     tree = resolved(**{"hops.wireless.impairments": []})
-    tree["flows"][0]["transport"]["control"]["beta"] = 0.0
-    verdict = models.model("sawtooth").applies(path_of(tree))
+    tree["flows"][0]["transport"]["control"]["facts"]["kept_after_loss"]["share"] = 0.0
+    [path] = models.flow_paths(tree)
+    verdict = models.model("sawtooth").applies(path)
     assert verdict.note == "kept: 0 is out of its domain; give 0 < kept < 1"
     assert models.predictions([tree])["goodput_bit_per_s"] == [None] * len(models.MODELS)
 
@@ -278,6 +280,6 @@ def test_udp_has_a_path_but_no_model(resolved) -> None:
     [flow] = tree["flows"]
     flow["transport"] = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes"}
     flow["traffic"] = {"kind": "cbr", "rate": "1 Mbit/s"}
-    assert set(models.predictions([tree])["note"]) == {
+    assert set(models.predictions([restated(tree)])["note"]) == {
         "no TCP", "no rate control", "its data contend for no medium",
     }  # fmt: skip

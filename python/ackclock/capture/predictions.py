@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +12,15 @@ from numpy.typing import NDArray
 from ackclock.capture import estimates
 from ackclock.capture.connections import apart, largest
 from ackclock.capture.estimates import KEYS, Estimate, Resampled
+from ackclock.facts import Facts
 from ackclock.metrics.bootstrap import middle
 from ackclock.metrics.tables import column
 from ackclock.models import FlowPath, Model, answer
 from ackclock.models import capture as captured
 from ackclock.models import flow_paths as scenario_paths
-from ackclock.models.path import RttLaw
+from ackclock.models.path import Control, RttLaw
+from ackclock.models.resolved import control
+from ackclock.registry import registry
 from ackclock.result import Result
 
 __all__ = ["COLUMNS", "CONNECTIONS", "of_connections", "prediction_table", "predictions"]
@@ -32,6 +36,9 @@ COLUMNS = (
 
 # Models are asked about this many connections, the largest. Chosen here: more than anybody reads.
 CONNECTIONS = 10
+
+# The controls that a captured connection may have, with their default parameters.
+_MAY_BE = ("reno", "cubic")
 
 # A chain is solved anew for each: enough for the interval's ends to be good to a tenth of its width. Chosen here.
 _RESAMPLES = 100
@@ -86,7 +93,14 @@ def _paths(result: Result, connection: Row, estimate: Estimate) -> list[FlowPath
     scenario = result.points[connection["point"]]["scenario"]
     known = {path.flow: path for path in (scenario_paths(scenario) if scenario else [])}
     law = _law(result.rows("rtt_law", **{name: connection[name] for name in KEYS}))
-    return captured.flow_paths(connection, estimate.row, law, known.get(connection["flow"]))
+    return captured.flow_paths(connection, estimate.row, law, possible_controls(), known.get(connection["flow"]))
+
+
+@cache
+def possible_controls() -> tuple[Control, ...]:
+    """Returns the controls that a captured connection may have, with default parameters."""
+    known = {entry["name"]: Facts(entry["facts"]) for entry in registry()["controls"]}
+    return tuple(control(name, known[name]) for name in _MAY_BE)
 
 
 def _law(buckets: pa.Table) -> RttLaw | None:

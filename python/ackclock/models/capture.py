@@ -19,7 +19,7 @@ Numbers come from the tables `connections`, `estimates` and `rtt_law`.
   sender were Reno, those of CUBIC as if it were CUBIC, and say so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf
 from typing import Any
@@ -33,22 +33,26 @@ _LEAST_TIMEOUT_S = 0.2
 _INITIAL_WINDOW = 10.0
 _SYN_TIMER_S = 1.0
 
-# RFC 9438 sections 4.1 and 4.6.
-_CUBIC_C, _CUBIC_BETA = 0.4, 0.7
-
 # A spread of this share of the mean is more than the steps of a timer or a delayed ACK make. Chosen here.
 _VARYING = 0.25
 
 Row = Mapping[str, Any]
 
 
-def flow_paths(connection: Row, estimate: Row, law: RttLaw | None, known: FlowPath | None = None) -> list[FlowPath]:
+def flow_paths(
+    connection: Row,
+    estimate: Row,
+    law: RttLaw | None,
+    may_be: Sequence[Control],
+    known: FlowPath | None = None,
+) -> list[FlowPath]:
     """Returns the paths that a connection may be: one if the control is known, else one for each possible control.
 
     Args:
         connection: A row of the table `connections`.
         estimate: Its row of the table `estimates`.
         law: Its round-trip times, if there are any.
+        may_be: The controls that it may have if its scenario does not say.
         known: What its scenario says, if there is one.
     """
     measured = _measured(connection, estimate, law)
@@ -60,8 +64,7 @@ def flow_paths(connection: Row, estimate: Row, law: RttLaw | None, known: FlowPa
             segments_per_ack=known.sender.segments_per_ack,
         )
         return [replace(measured, sender=sender)]
-    cubic = Control("cubic", is_aimd=False, kept_share=_CUBIC_BETA, cubic_c=_CUBIC_C)
-    return [measured, replace(measured, sender=replace(measured.sender, control=cubic))]
+    return [replace(measured, sender=replace(measured.sender, control=control)) for control in may_be]
 
 
 def why_not(connection: Row, estimate: Row) -> str:
@@ -74,7 +77,7 @@ def why_not(connection: Row, estimate: Row) -> str:
 
 
 def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
-    """Returns the path of a connection as if the sender were Reno."""
+    """Returns the path of a connection, its control left open."""
     largest = float(connection["largest_payload_bytes"])
     mss = min(float(connection["mss_bytes"] or largest), largest)  # a short transfer fills no segment
     rtt = float(estimate["rtt_mean_s"])
@@ -90,7 +93,7 @@ def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
         bottleneck=Bottleneck(link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"]),
         sender=Sender(
             transport="tcp",
-            control=Control("reno", is_aimd=True),
+            control=Control(),
             mss_bytes=mss,
             recovery="sack" if has_sack else "newreno",
             first_timeout_s=max(_LEAST_TIMEOUT_S, rtt + 4 * deviation),

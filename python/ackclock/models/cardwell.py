@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
-from ackclock.models.assumptions import INDEPENDENT_LOSSES, STEADY_LINK, needs_tcp, unless
+from ackclock.models.assumptions import INDEPENDENT_LOSSES, STEADY_LINK, jitter, needs_tcp, not_reno, unless
 from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, LIMIT, NOT_NEGATIVE, POSITIVE, Domain, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
@@ -108,8 +108,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 def _refusal(path: FlowPath) -> str:
     finite = unless(path.transfer.size_segments < inf, "no transfer of a given size")
     few = unless(max(path.loss.rate, path.loss.ack_rate) < 0.5, "half of the SYNs are lost, or more")
-    lossless = path.loss.rate == 0  # then the control does not matter
-    reno = unless(lossless or path.control.is_reno, f"{path.control.name} is not AIMD(1, 1/2)")
+    reno = not_reno(path.control) if path.loss.rate > 0 else ""  # without losses the control does not matter
     return needs_tcp(path) or finite or few or reno
 
 
@@ -176,7 +175,7 @@ Q and f are PFTK's.""",
         Assumption(
             "steady_rtt",
             "the round-trip time does not vary",
-            lambda path: unless(not path.round_trip.has_jitter, "jitter is left out"),
+            jitter,
         ),
     ),
     evaluate=_evaluate,

@@ -77,12 +77,15 @@ class CellSender(NamedTuple):
         instances: Number of instances behind each queue.
         packet_bytes: Size of its packets, headers included.
         round_trip_s: Round-trip time without queueing.
-        kept_share: Share of the window that is kept after a loss; one if it does not react.
+        kept_share: Share of the window that is kept after a loss at least; one if it does not react, not a number if
+            unknown.
         most_per_s: Packets per second that an instance sends at most, for reasons outside the cell: a receiver's
             window, hops that do not contend, the rate of plain UDP, or random loss at 1.22 segments over the root of
             the loss rate per round trip.
-        is_busy: Whether it has data to send all the time.
+        is_busy: Whether it has data to send all the time; None if unknown.
         answers: Its ACKs on the same medium.
+        unclear: Why it is not known how far its window falls; empty if only losses make it fall, by a share that is
+            known.
     """
 
     flow: str
@@ -92,8 +95,9 @@ class CellSender(NamedTuple):
     round_trip_s: float
     kept_share: float
     most_per_s: float
-    is_busy: bool
+    is_busy: bool | None
     answers: tuple[Answers, ...]
+    unclear: str = ""
 
 
 class Contender(NamedTuple):
@@ -106,7 +110,8 @@ class Contender(NamedTuple):
         station: Name of its station; two queues of one station have the same.
         queues: Number of such queues.
         access: Their access parameters.
-        places: Packets that may wait in each, without the one that contends; infinite for no limit.
+        places: Packets that may wait in each, without the one that contends; infinite for no limit,
+            not a number if unknown.
         senders: The flows behind each.
     """
 

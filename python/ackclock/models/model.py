@@ -263,7 +263,7 @@ class Model:
 
     def applies(self, path: FlowPath) -> Verdict:
         """Whether it can be asked about a flow, and which of its assumptions the flow violates."""
-        why_not = self.refusal(path)
+        why_not = path.loss.unknown or self.refusal(path)
         if path.instances is None:
             why_not = "its instances arrive one after the other, and what each gets depends on how many are there"
         if why_not:

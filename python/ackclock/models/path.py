@@ -6,7 +6,7 @@ The records say what models may ask about a flow. `ackclock.models.resolved` rea
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, nan
 from typing import NamedTuple
 
@@ -35,13 +35,13 @@ class RoundTrip:
     Attributes:
         base_s: Round-trip time without queueing; of a capture the measured mean, queueing included.
         propagation_s: Propagation and extra delay alone; not a number for a capture.
-        has_jitter: Whether packets are delayed at random in either direction.
+        has_jitter: Whether packets are delayed at random in either direction; None if unknown.
         law: Measured round-trip times, for models that take more than a mean; None for a scenario.
     """
 
     base_s: float
     propagation_s: float = nan
-    has_jitter: bool = False
+    has_jitter: bool | None = False
     law: RttLaw | None = None
 
 
@@ -55,14 +55,16 @@ class Loss:
     Attributes:
         rate: Share of data packets that is lost towards the receiver.
         ack_rate: Share of ACKs that is lost on the way back.
-        is_bursty: Whether data packets are lost in bursts.
-        changes: Whether the loss rate of data changes at given times.
+        is_bursty: Whether data packets are lost in bursts; None if unknown.
+        changes: Whether the loss rate of data changes at given times; None if unknown.
+        unknown: Why the rates are not known; empty if they are.
     """
 
     rate: float
     ack_rate: float = 0.0
-    is_bursty: bool = False
-    changes: bool = False
+    is_bursty: bool | None = False
+    changes: bool | None = False
+    unknown: str = ""
 
 
 class Thresholds(NamedTuple):
@@ -109,38 +111,99 @@ class Feedback(NamedTuple):
     share: float
 
 
+@dataclass(frozen=True)
+class Control:
+    """What a congestion control, or the rate control of a flow over UDP, states about itself.
+
+    Attributes:
+        name: Name of the control; empty for plain UDP.
+        growth: The law by which the window or the rate grows: `linear`, `cubic`, `highspeed` (RFC 3649), or another;
+            None if unknown.
+        growth_segments: Growth in segments per round trip with b = 1; not a number if unknown or not constant.
+        cubic_c: CUBIC's C in segments per cubic second; not a number for other controls.
+        kept: How the share that is kept after a loss is found: `constant`, `by_window`, `by_estimate`, or `none` for a
+            control that does not react; None if unknown.
+        kept_share: Share of the window or the rate that is kept after a loss; not a number if unknown or not constant.
+        reacts_to_delay: Whether longer round trips make it send less; None if unknown.
+        slow_start_ends_on_delay: Whether slow start ends when round trips grow longer; None if unknown.
+        equation: The loss rate that its throughput equation is given: `loss_intervals` (TFRC), `last_round` (TFRCP);
+            None without an equation, or if unknown.
+    """
+
+    name: str = ""
+    growth: str | None = None
+    growth_segments: float = nan
+    cubic_c: float = nan
+    kept: str | None = None
+    kept_share: float = nan
+    reacts_to_delay: bool | None = None
+    slow_start_ends_on_delay: bool | None = None
+    equation: str | None = None
+
+    @property
+    def is_aimd(self) -> bool:
+        """Whether it is known to be additive increase, multiplicative decrease."""
+        return self.growth == "linear" and self.kept == "constant"
+
+    @property
+    def is_reno(self) -> bool:
+        """Whether it is known to be AIMD(1, 1/2)."""
+        return self.is_aimd and self.growth_segments == 1 and self.kept_share == 0.5
+
+    @property
+    def is_highspeed(self) -> bool:
+        """Whether it is known to have increase and decrease of RFC 3649."""
+        return self.growth == "highspeed" and self.kept == "by_window"
+
+    @property
+    def unstated(self) -> str:
+        """What of its response to losses it does not state; empty if it states all."""
+        if self.growth is None:
+            return f"{self.name} does not state how its window grows"
+        return "" if self.kept is not None else f"{self.name} does not state what share of the window a loss leaves"
+
+
 class Competitor(NamedTuple):
     """Flow instances that cross the bottleneck and are alike in transport, control and base round-trip time.
 
     Attributes:
-        control: Name of their congestion or rate control, or of their transport if they have none.
+        transport: `tcp` or `udp`.
+        control: Their congestion or rate control.
         instances: How often they cross; once for a flow whose instances arrive one after the other.
         round_trip_s: Their base round-trip time.
         arrive: Whether they arrive one after the other.
     """
 
-    control: str
+    transport: str
+    control: Control
     instances: int
     round_trip_s: float
     arrive: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the control, or of the transport if it has none."""
+        return (self.control.name or self.transport) + (" that arrives" if self.arrive else "")
 
 
 @dataclass(frozen=True)
 class Bottleneck:
     """The hop towards the receiver with the smallest share: its rate over the flow instances that cross it.
 
-    An instance counts as often as it crosses. A hop of scope `per_flow` is crossed by its own instance alone. Rates are
-    those of a constant link and the highest of a Markov or scheduled link; a trace does not count. Where a hop contends
-    for a medium no bottleneck is known, and the other hops only cap.
+    An instance counts as often as it crosses. A hop of scope `per_flow` is crossed by its own instance alone. The rate
+    is the highest that a link states. A link that follows another one's rate does not count. Where a link contends for
+    a medium or states no rate, as a trace does not, no bottleneck is known, and the other hops only cap.
 
     Attributes:
         link_bit_per_s: The cap on payload: the share of the slowest hop.
         segments_per_s: The rate of the whole link in full segments with headers; infinite if unknown.
-        buffer_segments: Full segments that may wait, without the one being sent; infinite for no limit. A limit in time
-            counts with what the link sends in that time, a limit that moves with its maximum.
-        queue: Kind of the queue; empty if no bottleneck is known.
+        buffer_segments: Full segments that may wait, without the one being sent; infinite for no limit, not a number if
+            unknown. A limit in time counts with what the link sends in that time, a limit that moves with its maximum.
+        queue: Name of the queue; empty if no bottleneck is known.
+        drops: Which packets the queue drops: `tail`, `early` or `head`; None if unknown.
+        limit_moves: Whether the limit of the queue does; None if unknown.
         thresholds: Fixed thresholds of random drops, if the queue has any.
-        varies: Whether the rate of a link towards the receiver does.
+        varies: Whether the rate of a link towards the receiver does; None if unknown.
         link_states: The rates of a Markov link.
         feedback: What a host before the bottleneck is told of its rate; None if nothing.
         competitors: All instances that cross, this flow's included; empty if unknown.
@@ -150,8 +213,10 @@ class Bottleneck:
     segments_per_s: float = inf
     buffer_segments: float = inf
     queue: str = ""
+    drops: str | None = None
+    limit_moves: bool | None = None
     thresholds: Thresholds | None = None
-    varies: bool = False
+    varies: bool | None = False
     link_states: LinkStates | None = None
     feedback: Feedback | None = None
     competitors: tuple[Competitor, ...] = ()
@@ -175,35 +240,20 @@ class Bottleneck:
         return tuple(sorted(counts.items()))
 
     @property
+    def is_droptail(self) -> bool:
+        """Whether its queue is known to drop at the tail at a limit that stays."""
+        return self.drops == "tail" and self.limit_moves is False
+
+    @property
     def drain_s(self) -> float:
         """The time that the link takes to send a full buffer."""
         return self.buffer_segments / self.segments_per_s if 0 < self.segments_per_s < inf else 0.0
 
-
-@dataclass(frozen=True)
-class Control:
-    """A congestion control, or the rate control of a flow over UDP.
-
-    Attributes:
-        name: Name of the control; empty for plain UDP.
-        is_aimd: Whether it is additive increase, multiplicative decrease.
-        growth_segments: Growth in segments per round trip with b = 1.
-        kept_share: Share of the window that is kept after a loss.
-        cubic_c: CUBIC's C in segments per cubic second; not a number for other controls.
-        has_hystart: Whether slow start ends when round trips grow longer.
-    """
-
-    name: str
-    is_aimd: bool
-    growth_segments: float = 1.0
-    kept_share: float = 0.5
-    cubic_c: float = nan
-    has_hystart: bool = False
-
-    @property
-    def is_reno(self) -> bool:
-        """Whether it is AIMD(1, 1/2)."""
-        return self.is_aimd and self.growth_segments == 1 and self.kept_share == 0.5
+    def with_droptail(self, packets: float) -> "Bottleneck":
+        """Returns the same hop with a drop-tail queue of that many packets."""
+        return replace(
+            self, buffer_segments=packets, queue="droptail", drops="tail", limit_moves=False, thresholds=None
+        )
 
 
 @dataclass(frozen=True)
@@ -242,7 +292,7 @@ class Transfer:
     """The data that a flow has to send, and how a transfer of a given size begins.
 
     Attributes:
-        is_greedy: Whether there is always data to send.
+        is_greedy: Whether there is always data to send; None if unknown.
         is_always_active: Whether the flow runs from the end of the warm-up at the latest to the end of the run.
         size_segments: Size, the last segment counted as full; infinite for traffic without an end or of random size.
         has_handshake: Whether a SYN exchange comes first.
@@ -252,7 +302,7 @@ class Transfer:
             alone and not acknowledged at once.
     """
 
-    is_greedy: bool
+    is_greedy: bool | None
     is_always_active: bool
     size_segments: float = inf
     has_handshake: bool = False

@@ -18,11 +18,19 @@ Letters: mu link rate (segments/s), T base round-trip time (s), B buffer (segmen
 round trip (segments), beta what is left of the window after a loss, b segments acknowledged by one ACK.
 """
 
-from math import inf
-
 import numpy as np
 
-from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, needs_tcp, unless
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    GREEDY,
+    LONG_RUN,
+    jitter,
+    needs_tcp,
+    no_droptail,
+    not_aimd,
+    rate_varies,
+    unless,
+)
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
@@ -78,19 +86,17 @@ def _cycle_segments(path: FlowPath) -> float:
 
 
 def _refusal(path: FlowPath) -> str:
-    top = path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
+    bottleneck = path.bottleneck
+    known = needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck) or no_droptail(bottleneck)
+    if known:
+        return known
+    top = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
     reasons = {
-        f"{path.control.name} is no AIMD": not path.control.is_aimd,
-        "the bottleneck's rate varies": path.bottleneck.varies,
-        "the bottleneck has no drop-tail queue with a limit": path.bottleneck.queue != "droptail"
-        or path.bottleneck.buffer_segments == inf,
-        "the bottleneck sends nothing": path.bottleneck.segments_per_s == 0,
+        "the bottleneck sends nothing": bottleneck.segments_per_s == 0,
         "the receiver's window keeps the queue from overflowing": path.sender.receive_window_segments <= top,
+        "random loss strikes before the queue overflows": path.loss.rate * _cycle_segments(path) > 1,
     }
-    found = needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
-    return found or unless(
-        path.loss.rate * _cycle_segments(path) <= 1, "random loss strikes before the queue overflows"
-    )
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _out_of_step(path: FlowPath) -> str:
@@ -163,7 +169,7 @@ full_buffer = P (1 - beta)/beta""",
         Assumption(
             "steady_rtt",
             "nothing but the bottleneck's queue varies the round-trip time",
-            lambda path: unless(not path.round_trip.has_jitter, "jitter is left out"),
+            jitter,
         ),
     ),
     evaluate=cycle,

@@ -27,7 +27,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ackclock.models import slow_start_overflow as overflowing
-from ackclock.models.assumptions import STEADY_LINK, needs_tcp, unless
+from ackclock.models.assumptions import (
+    STEADY_LINK,
+    jitter,
+    needs_tcp,
+    no_droptail,
+    not_aimd,
+    not_cubic,
+    unless,
+    violated_if,
+)
 from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, PROPER_SHARE, Domain
 from ackclock.models.model import Array, Assumption, Input, InputError, Model, Output, Rule
 from ackclock.models.path import FlowPath
@@ -35,9 +44,6 @@ from ackclock.models.path import FlowPath
 # How a sender recovers: the numbers of the record's input.
 RENO, NEWRENO, SACK = 0, 1, 2
 _RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
-
-# RFC 9438 section 4.6.
-_CUBIC_KEPT = 0.7
 
 # After so many cycles of congestion avoidance further ones are like the same number that follow: the windows in which
 # cycles begin draw together by the share that is kept at each loss, to one or a few that take turns. Chosen here.
@@ -275,21 +281,22 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     return {
         "size": transfer.size_segments, "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s,
         "buffer": bottleneck.buffer_segments, "segments_per_ack": sender.segments_per_ack,
-        "avoidance_segments_per_ack": sender.segments_per_ack / control.growth_segments,
+        "avoidance_segments_per_ack": sender.segments_per_ack / (control.growth_segments if control.is_aimd else 1.0),
         "initial_window": transfer.initial_window_segments,
         "initial_threshold": max(sender.initial_threshold_segments, 1.0),
-        "kept": control.kept_share if control.is_aimd else _CUBIC_KEPT, "recovery": _RECOVERIES[sender.recovery],
+        "kept": control.kept_share, "recovery": _RECOVERIES[sender.recovery],
         "timeout": sender.full_queue_timeout_s, "handshake": float(transfer.has_handshake),
     }  # fmt: skip
 
 
 def _refusal(path: FlowPath) -> str:
+    control = path.control
     reasons = {
         "no transfer of a given size": path.transfer.size_segments == inf,
         f"recovery from losses is {path.sender.recovery}": path.sender.recovery not in _RECOVERIES,
-        f"{path.control.name} is no AIMD, nor CUBIC": not path.control.is_aimd and path.control.name != "cubic",
-        "the bottleneck has no drop-tail queue with a limit": path.bottleneck.queue != "droptail"
-        or path.bottleneck.buffer_segments == inf,
+        control.unstated: bool(control.unstated),
+        f"{control.name} is no AIMD, nor CUBIC": bool(not_aimd(control) and not_cubic(control)),
+        no_droptail(path.bottleneck): bool(no_droptail(path.bottleneck)),
         "the bottleneck sends nothing": path.bottleneck.segments_per_s == 0,
     }
     return needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
@@ -373,7 +380,9 @@ _ASSUMPTIONS = (
     Assumption(
         "slow_start_to_threshold",
         "slow start ends at its threshold or with a loss",
-        lambda path: unless(not path.control.has_hystart, "HyStart++ ends it earlier"),
+        lambda path: violated_if(
+            path.control.slow_start_ends_on_delay, "HyStart++ ends it earlier", "longer round trips end slow start"
+        ),
     ),
     Assumption("no_window_limit", "the receiver's window does not matter", _limited),
     Assumption(
@@ -390,7 +399,7 @@ _ASSUMPTIONS = (
     Assumption(
         "steady_rtt",
         "nothing but the bottleneck's queue varies the round-trip time",
-        lambda path: unless(not path.round_trip.has_jitter, "jitter is left out"),
+        jitter,
     ),
 )
 

@@ -13,7 +13,7 @@ from ackclock.models.assumptions import (
     AN_ACK_EACH,
     LOST_ON_THE_WAY,
     OF_RANDOM_LOSS,
-    needs_rate_control,
+    needs_equation,
     needs_reno,
     unless,
 )
@@ -30,6 +30,9 @@ def rate(p: ArrayLike, R: ArrayLike, t_RTO: ArrayLike | None = None, b: ArrayLik
     timeouts = t_RTO * 3 * np.sqrt(3 * b * p / 8) * p * (1 + 32 * p**2)
     return np.asarray(1 / (R * np.sqrt(2 * b * p / 3) + timeouts))
 
+
+#: The loss rate that TFRC's equation is given.
+TFRC = "loss_intervals"
 
 # The timeout counts as the RFC's 4 R if it is no further from it than this factor.
 _ABOUT = 1.5
@@ -54,7 +57,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_rate_control(path, "tfrc") if path.control.name == "tfrc" else needs_reno(path)
+    is_tfrc = path.control.equation == TFRC
+    return needs_equation(path, TFRC, "tfrc") if is_tfrc else needs_reno(path)
 
 
 MODEL = Model(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
-from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_rate_control
+from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_equation
 from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
@@ -64,5 +64,5 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     inputs_of=_inputs_of,
-    refusal=lambda path: needs_rate_control(path, "tfrcp"),
+    refusal=lambda path: needs_equation(path, "last_round", "tfrcp"),
 )

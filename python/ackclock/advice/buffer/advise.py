@@ -300,7 +300,7 @@ def _warnings(present: Outcome, hop: Bottleneck, shown: Outcome, tree: dict[str,
             "more than its interval; give a longer one"
         )
     if not hop.is_droptail:
-        warnings.append(f"hops.{hop.name}.queue: is {hop.queue['kind']}; drop-tail is tried in its place, AQM after it")
+        warnings.append(f"hops.{hop.name}.queue: is {hop.queue_name}; drop-tail is tried in its place, AQM after it")
     return warnings
 
 

@@ -71,8 +71,7 @@ def _places(path: FlowPath) -> int:
 
 
 def _with(path: FlowPath, packets: int) -> FlowPath:
-    bottleneck = replace(path.bottleneck, buffer_segments=float(packets), queue="droptail", thresholds=None)
-    return replace(path, bottleneck=bottleneck)
+    return replace(path, bottleneck=path.bottleneck.with_droptail(float(packets)))
 
 
 def _utilisation(which: Model, path: FlowPath, packets: int) -> float | None:

@@ -3,7 +3,10 @@
 The features, and what each was found to cost on five paths, are in docs/guides/fidelity.md.
 """
 
-from ackclock import units
+from collections.abc import Mapping
+from typing import Any
+
+from ackclock import facts, units
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 
 __all__ = [
@@ -22,9 +25,14 @@ _OF_LOSSES = frozenset(
 )  # fmt: skip
 
 
-def _control(evidence: Evidence) -> dict[str, object]:
-    """The flow's congestion control as the engine has it; empty for UDP."""
-    return dict((evidence.flow or {}).get("transport", {}).get("control", {}))
+def _control(evidence: Evidence) -> facts.Facts:
+    """The facts of the flow's control."""
+    return facts.control((evidence.flow or {}).get("transport", {}))[1]
+
+
+def _in_linux(evidence: Evidence) -> Mapping[str, Any]:
+    """The facts of the same control in Linux; empty if Linux has none."""
+    return _control(evidence)["linux"] or {}
 
 
 def _loses_at_random(evidence: Evidence) -> bool:
@@ -57,8 +65,10 @@ def _settings(evidence: Evidence) -> str:
 
 
 def _friendly_growth(evidence: Evidence) -> str:
-    control = _control(evidence)
-    concerns = control.get("kind") == "cubic" and control.get("friendly_speedup") is True
+    concerns = (
+        _control(evidence)["reno_friendly_speedup"] is True
+        and _in_linux(evidence).get("reno_friendly_speedup") is False
+    )
     smaller = evidence.metric in (*OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay") and not evidence.more
     if not (evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)):
         return ""
@@ -69,7 +79,8 @@ def _hystart(evidence: Evidence) -> str:
     """What a slow start cost that went too far: what was sent again early beyond what a settled flow sends again."""
     early, again = evidence.both("early_retransmissions"), evidence.both("retransmissions")
     ours, engines = (max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True))
-    if not (evidence.is_kernel_beside_engine and _control(evidence).get("kind") == "cubic" and engines - ours > 0):
+    has_hystart = _in_linux(evidence).get("slow_start_ends_on_delay") is True
+    if not (evidence.is_kernel_beside_engine and has_hystart and engines - ours > 0):
         return ""
     if evidence.metric in ("retransmissions", "drops") and not evidence.fits((ours - engines) / again[1]):
         return ""

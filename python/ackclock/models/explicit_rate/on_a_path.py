@@ -2,7 +2,17 @@
 
 from math import inf
 
-from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, NO_LOST_ACKS, needs_tcp, unless
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    GREEDY,
+    LONG_RUN,
+    NO_LOST_ACKS,
+    jitter,
+    needs_tcp,
+    no_droptail,
+    not_reno,
+    unless,
+)
 from ackclock.models.model import Assumption
 from ackclock.models.path import FlowPath, LinkStates
 
@@ -61,10 +71,9 @@ def _refusal(path: FlowPath) -> str:
         f"the link has {count}, the analysis takes two": len(rates) != 2 or different == 1,
         "the link sends nothing in its low state": min(rates) == 0,
         "no propagation delay": path.round_trip.propagation_s <= 0,
-        f"{path.control.name} is not AIMD(1, 1/2)": not path.control.is_reno,
+        not_reno(path.control): bool(not_reno(path.control)),
         "several flows share the link": path.bottleneck.flows != 1,
-        "the bottleneck has no drop-tail queue with a limit": path.bottleneck.queue != "droptail"
-        or path.bottleneck.buffer_segments == inf,
+        no_droptail(path.bottleneck): bool(no_droptail(path.bottleneck)),
         "random loss comes on top": path.loss.rate > 0,
     }
     found = needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
@@ -114,6 +123,6 @@ OF_THE_LOOP = (
     Assumption(
         "steady_rtt",
         "nothing but the queues varies the round-trip time",
-        lambda path: unless(not path.round_trip.has_jitter, "jitter is left out"),
+        jitter,
     ),
 )  # fmt: skip

@@ -1,16 +1,23 @@
 """What a scenario's flow under HighSpeed TCP means to the models of a router, and what they take for granted of it."""
 
-from collections.abc import Callable
-from math import floor, inf
+from math import floor, inf, isnan
 
 import numpy as np
 
-from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, needs_tcp, unless
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    GREEDY,
+    LONG_RUN,
+    jitter,
+    needs_tcp,
+    no_droptail,
+    not_highspeed,
+    rate_varies,
+    unless,
+)
 from ackclock.models.hstcp_response import loss_rate
 from ackclock.models.model import Assumption
-from ackclock.models.path import FlowPath
-
-CONTROL = "highspeed"
+from ackclock.models.path import Competitor, FlowPath
 
 # How far a round-trip time may be from evenly spread ones, over the mean, before it is said: the difference that the
 # serialisation of segments of other sizes makes is less.
@@ -51,46 +58,41 @@ def red_of(path: FlowPath) -> dict[str, float]:
 
 def refusal_at_drop_tail(path: FlowPath) -> str:
     """Why the models of a drop-tail queue have no answer."""
-    return _refusal(
-        path, lambda: unless(path.bottleneck.queue == "droptail", "the bottleneck's queue is not drop-tail")
-    )
+    bottleneck = path.bottleneck
+    if bottleneck.queue and bottleneck.drops is None:
+        return _refusal(path, no_droptail(bottleneck))
+    return _refusal(path, unless(bottleneck.is_droptail, "the bottleneck's queue is not drop-tail"))
 
 
 def refusal_at_red(path: FlowPath) -> str:
     """Why the model of RED has none."""
-    return _refusal(
-        path,
-        lambda: unless(
-            path.bottleneck.thresholds is not None, "the bottleneck's queue is no RED with fixed thresholds"
-        ),
-    )
+    has_thresholds = path.bottleneck.thresholds is not None
+    return _refusal(path, unless(has_thresholds, "the bottleneck's queue is no RED with fixed thresholds"))
 
 
-def _refusal(path: FlowPath, of_queue: Callable[[], str]) -> str:
-    if reason := needs_tcp(path) or unless(path.control.name == CONTROL, f"{path.control.name} is not HighSpeed TCP"):
+def _refusal(path: FlowPath, of_queue: str) -> str:
+    """Why a model has no answer; `of_queue` is why it has none for the queue."""
+    bottleneck = path.bottleneck
+    if reason := needs_tcp(path) or not_highspeed(path.control):
         return reason
-    if others := _others(path):
-        return f"the bottleneck is shared with {others[0]}"
-    if path.bottleneck.varies or not 0 < path.bottleneck.segments_per_s < inf:
-        return "the bottleneck has no constant rate"
-    if reason := of_queue() or unless(path.bottleneck.buffer_segments < inf, "the bottleneck's queue has no limit"):
+    if other := next((one.name for one in _others(path)), ""):
+        return f"the bottleneck is shared with {other}"
+    if bottleneck.varies is not False or not 0 < bottleneck.segments_per_s < inf:
+        return "the bottleneck has no constant rate" if bottleneck.varies is not None else rate_varies(bottleneck)
+    if isnan(bottleneck.buffer_segments):
+        of_queue = of_queue or f"{bottleneck.queue} does not state how much it holds"
+    if reason := of_queue or unless(bottleneck.buffer_segments < inf, "the bottleneck's queue has no limit"):
         return reason
     share = max(path.share_segments, 1.0)
-    if path.sender.receive_window_segments <= share + path.bottleneck.buffer_segments / path.bottleneck.flows:
+    if path.sender.receive_window_segments <= share + bottleneck.buffer_segments / bottleneck.flows:
         return "the receiver's window keeps the queue from overflowing"
     return unless(path.loss.rate < float(loss_rate(share)), "random loss keeps windows below what the link takes")
 
 
-def _others(path: FlowPath) -> list[str]:
-    """Returns the names of the other controls at the bottleneck, sorted."""
-    every = path.bottleneck.competitors
-    return sorted(
-        {
-            f"{one.control} that arrives" if one.arrive else one.control
-            for one in every
-            if one.control != CONTROL or one.arrive
-        }
-    )
+def _others(path: FlowPath) -> list[Competitor]:
+    """Returns who else is at the bottleneck, not known to be HighSpeed TCP all the time, by name."""
+    others = (one for one in path.bottleneck.competitors if not_highspeed(one.control) or one.arrive)
+    return sorted(others, key=lambda one: one.name)
 
 
 def _uneven(path: FlowPath) -> str:
@@ -123,7 +125,7 @@ OF_THE_FLOWS = (
     Assumption(
         "steady_rtt",
         "nothing but the router's queue adds to the round-trip time",
-        lambda path: unless(not path.round_trip.has_jitter, "jitter is left out"),
+        jitter,
     ),
 )
 

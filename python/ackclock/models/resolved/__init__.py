@@ -6,9 +6,10 @@ from typing import Any
 from ackclock.models.path import FlowPath
 from ackclock.models.resolved import hops, senders
 from ackclock.models.resolved.cells import cells
+from ackclock.models.resolved.controls import control
 from ackclock.models.resolved.topology import Crowds, crowds, latest, route_of
 
-__all__ = ["flow_path", "flow_paths"]
+__all__ = ["control", "flow_path", "flow_paths"]
 
 
 def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:

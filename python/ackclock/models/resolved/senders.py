@@ -1,10 +1,12 @@
 """Sender and transfer of a flow."""
 
-from math import ceil, inf, nan
+from dataclasses import replace
+from math import ceil, inf
 from typing import Any
 
-from ackclock import units
-from ackclock.models.path import Control, Sender, Transfer
+from ackclock import facts, units
+from ackclock.models.path import Sender, Transfer
+from ackclock.models.resolved.controls import control_of
 from ackclock.models.resolved.topology import latest
 
 __all__ = ["sender", "transfer"]
@@ -25,7 +27,7 @@ def sender(transport: Transport, round_trip_s: float, full_queue_round_trip_s: f
         return _over_udp(transport, mss, round_trip_s)
     return Sender(
         transport="tcp",
-        control=_control(transport["control"]),
+        control=control_of(transport),
         mss_bytes=mss,
         recovery=transport["recovery"],
         segments_per_ack=_segments_per_ack(transport),
@@ -43,22 +45,20 @@ def transfer(flow: dict[str, Any], warmup_s: float) -> Transfer:
         flow: As in a resolved scenario.
         warmup_s: End of the warm-up.
     """
-    transport, traffic = flow["transport"], flow["traffic"]
+    transport, traffic = flow["transport"], facts.traffic(flow)
     mss = units.data_bytes(transport["mss"])
     known = Transfer(
-        is_greedy=traffic["kind"] == "bulk",
+        is_greedy=traffic["greedy"],
         is_always_active="arrivals" not in flow and flow["stop"] == "end" and latest(flow["start"]) <= warmup_s,
-        size_segments=_size(traffic, mss),
+        size_segments=_size(traffic["size_bytes"], mss),
     )
     if transport["kind"] != "tcp":
         return known
     delayed = transport["delayed_ack"]
     initial_window = units.window_packets(transport["initial_window"], mss)
     at_once = units.packets(delayed["every"]) <= 1 or units.packets(delayed["quick"]) >= 1
-    return Transfer(
-        is_greedy=known.is_greedy,
-        is_always_active=known.is_always_active,
-        size_segments=known.size_segments,
+    return replace(
+        known,
         has_handshake=transport["handshake"],
         syn_timer_s=units.seconds(transport["rto_initial"]),
         initial_window_segments=initial_window,
@@ -67,55 +67,30 @@ def transfer(flow: dict[str, Any], warmup_s: float) -> Transfer:
 
 
 def _over_udp(transport: Transport, mss: float, round_trip_s: float) -> Sender:
-    control = transport.get("control", {})
-    is_aimd = control.get("kind") == "gaimd"
-    return Sender(
-        transport=transport["kind"],
-        control=Control(
-            name=control.get("kind", ""),
-            is_aimd=is_aimd,
-            growth_segments=float(control["increase"]) if is_aimd else 1.0,
-            kept_share=float(control["decrease"]) if is_aimd else 0.5,
-        ),
-        mss_bytes=mss,
-        segments_per_ack=float(control.get("packets_per_ack", control.get("b", 1.0))),  # TFRCP's, TFRC's
-        first_timeout_s=_equations_timeout(control, round_trip_s),
-        receive_window_segments=units.window_packets(control.get("receive_window", "unlimited"), mss),
+    """Returns a sender over UDP; one without a throughput equation has neither timeout nor window."""
+    _, stated = facts.control(transport)
+    known = Sender(transport["kind"], control_of(transport), mss)
+    equation = stated["equation"]
+    if equation is None:
+        return known
+    timeout = equation["timeout"]
+    return replace(
+        known,
+        segments_per_ack=equation["packets_per_ack"],
+        first_timeout_s=max(timeout["round_trips"] * round_trip_s, timeout["minimum_s"]),
+        receive_window_segments=units.window_packets(equation["receive_window"], mss),
     )
 
 
-def _control(control: dict[str, Any]) -> Control:
-    return Control(
-        name=control["kind"],
-        is_aimd=control["kind"] == "reno",
-        growth_segments=float(control.get("alpha", 1.0)),
-        kept_share=float(control.get("beta", 0.5)),
-        cubic_c=float(control.get("c", nan)),
-        has_hystart=bool(control.get("hystart", False)),
-    )
-
-
-def _size(traffic: dict[str, Any], mss: float) -> float:
-    """Returns the size of a transfer in segments; infinite if it is drawn or if there is no end."""
-    given = traffic["kind"] == "transfer" and isinstance(traffic["size"], str)
-    return float(ceil(units.data_bytes(traffic["size"]) / mss)) if given else inf
+def _size(size_bytes: int | None, mss: float) -> float:
+    """Returns the size of a transfer in segments; infinite if it is not stated."""
+    return inf if size_bytes is None else float(ceil(size_bytes / mss))
 
 
 def _segments_per_ack(transport: Transport) -> float:
     every = max(units.packets(transport["delayed_ack"]["every"]), 1.0)
     counted = {"per_ack": 1.0, "bytes_at_most_two_segments": min(every, 2.0), "bytes": every}
     return every / counted[transport["window_counting"]]
-
-
-def _equations_timeout(control: dict[str, Any], round_trip_s: float) -> float:
-    """Returns the timeout in a rate control's equation at a steady round-trip time; infinite without an equation."""
-    match control.get("kind"):
-        case "tfrcp":
-            return max(round_trip_s, units.seconds(control["rto_minimum"]))
-        case "tfrc":
-            return max(4 * round_trip_s, 1.0 if control["t_rto"] == "four_rtt_or_a_second" else 0.0)
-        case _:
-            return inf
 
 
 def _first_timeout(transport: Transport, round_trip_s: float) -> float:

@@ -1,13 +1,15 @@
 """The hops that a flow crosses, its round-trip time without queueing, and who else crosses a hop."""
 
 from collections import Counter
+from collections.abc import Iterable
 from math import inf
 from typing import Any, NamedTuple
 
-from ackclock import units
+from ackclock import facts, units
 from ackclock.models.path import Competitor
+from ackclock.models.resolved.controls import control_of
 
-__all__ = ["Crowds", "Route", "base_round_trip", "crowds", "latest", "link_bit_per_s", "propagation", "route_of"]
+__all__ = ["Crowds", "Hop", "Route", "base_round_trip", "crowds", "latest", "link_bit_per_s", "propagation", "route_of"]
 
 Hop = dict[str, Any]
 
@@ -52,21 +54,18 @@ def crowds(scenario: dict[str, Any]) -> Crowds:
     """Returns who crosses each hop, those that are alike together, by round-trip time and control."""
     found: dict[str, Counter[tuple[str, Competitor]]] = {}
     for flow in scenario.get("flows", []):
-        transport, arrives = flow["transport"], "arrivals" in flow
-        control = transport.get("control", transport)
-        one = Competitor(control["kind"], 0, base_round_trip(flow, route_of(scenario, flow)), arrives)
-        alike = repr((transport["kind"], control, flow.get("arrivals")))
+        transport = flow["transport"]
+        one = Competitor(
+            transport=transport["kind"],
+            control=control_of(transport),
+            instances=0,
+            round_trip_s=base_round_trip(flow, route_of(scenario, flow)),
+            arrive="arrivals" in flow,
+        )
+        alike = repr((transport["kind"], transport.get("control"), flow.get("arrivals")))
         for name in flow["route"]:
             found.setdefault(name, Counter())[alike, one] += int(flow.get("count", 1))
-    return {
-        name: tuple(
-            one._replace(instances=count)
-            for (_, one), count in sorted(
-                counts.items(), key=lambda item: (item[0][1].round_trip_s, item[0][1].control)
-            )
-        )
-        for name, counts in found.items()
-    }
+    return {name: _in_order(counts.items()) for name, counts in found.items()}
 
 
 def base_round_trip(flow: dict[str, Any], route: Route) -> float:
@@ -89,12 +88,9 @@ def propagation(flow: dict[str, Any], route: Route) -> float:
 
 
 def link_bit_per_s(hop: Hop) -> float:
-    """Returns the highest rate of a hop's link; infinite for a trace, which stands in another file."""
-    link = hop["link"]
-    if link["kind"] == "constant":
-        return units.bit_per_s(link["rate"])
-    rates = [step["rate"] for step in link["steps"]] if link["kind"] == "scheduled" else link.get("rates", [])
-    return max((units.bit_per_s(rate) for rate in rates), default=inf)
+    """Returns the highest rate of a hop's link; infinite if it states none."""
+    highest = facts.link(hop)[1]["highest_bit_per_s"]
+    return inf if highest is None else float(highest)
 
 
 def latest(written: Any) -> float:
@@ -107,3 +103,8 @@ def _middle(written: Any) -> float:
     if isinstance(written, list):
         return (units.seconds(written[0]) + units.seconds(written[-1])) / 2
     return units.seconds(written)
+
+
+def _in_order(counts: Iterable[tuple[tuple[str, Competitor], int]]) -> tuple[Competitor, ...]:
+    competitors = [one._replace(instances=count) for (_, one), count in counts]
+    return tuple(sorted(competitors, key=lambda one: (one.round_trip_s, one.name)))
