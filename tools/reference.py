@@ -215,7 +215,10 @@ def _model_page(registered: Json) -> str:
     rows = [(f"[`{one.name}`](#{_anchor(one.name)})", "yes" if one.usual else "", one.summary) for one in MODELS]
     page.table(("model", "usual", "what it is"), rows)
     page.title("From a scenario to a model")
-    page.paragraph(_after_the_first_line(scenario_terms))
+    for terms in scenario_terms.RECORDS:
+        summary, _, rest = inspect.cleandoc(terms.__doc__ or "").partition("Attributes:\n")[0].partition("\n\n")
+        page.paragraph(f"**{terms.__name__}.** {summary} {' '.join(rest.split())}".strip())
+        page.names(("field", "what it is"), _attributes(terms))
     page.title("From a capture to a model")
     page.paragraph(_after_the_first_line(capture_terms))
     for model in MODELS:

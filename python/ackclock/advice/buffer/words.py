@@ -54,11 +54,11 @@ def cells(advice: BufferAdvice) -> tuple[list[str], list[list[str]]]:
         row = [str(size), f"{volume:.4g}", f"{time:.4g}"]
         rows.append([*row, *_numbers(advice, one, measures), ", ".join(remarks.get(size, ()))])
     places = advice.hop.present_packets()
-    unlimited = "unlimited" if advice.hop.queue.get("limit") == "unlimited" else ""
+    unlimited = "unlimited" if advice.hop.is_unlimited else ""
     now = unlimited if places is None else f"{places:.4g}"
     in_time = "" if places is None else f"{places * advice.hop.packet_s * 1e3:.4g}"
     volume_now = "" if places is None else f"{places * advice.hop.packet_bytes / 1e3:.4g}"
-    kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue['kind']})"
+    kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue_name})"
     rows.append([now, volume_now, in_time, *_numbers(advice, advice.present, measures), f"as it is{kind}"])
     rows += [["", "", "", *_numbers(advice, one, measures), one.setting.label] for one in advice.alternatives]
     return head, rows
