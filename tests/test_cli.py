@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from click.testing import Result as Outcome
 
 from ackclock import Result, __version__, predict
-from ackclock.cli import cli
+from ackclock.cli import VERBS, cli
 from ackclock.models import MODELS
 from ackclock.registry import registry
 
@@ -232,13 +232,15 @@ def test_a_bad_command_is_one_line(scenario_file: Path, arguments: tuple[str, ..
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--metric", "speed"), "goodput"),
+        (("--metric", "speed"), "--metric: unknown metric \"speed\"; did you mean spread?"),
+        (("--metric", "zzz"), "goodput, throughput"),
         (("--point", "6"), "from 0 to 5"),
         (("--replicate", "2"), "from 0 to 1"),
         (("--kind", "cwnd", "-o", "x.doc"), ".svg"),
         (("-o", "x.svg"), "one file cannot hold all figures"),
-        (("--kind", "pie"), "pie"),
-        (("--kind", "variation", "--from", "1s"), "--kind variation is no figure over time"),
+        (("--kind", "pie"), "--kind: unknown figure \"pie\""),
+        (("--kind", "sequence"), "run is a simulation, which does not show it; choose from sweep, cwnd, throughput"),
+        (("--kind", "variation", "--from", "1s"), "--from: does not apply to --kind variation"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_is_one_line(
@@ -257,7 +259,7 @@ def test_samples_too_far_apart_for_any_time_scale_are_said_to_be_so(scenario_fil
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for name in cli.commands:
+    for name in VERBS:
         outcome = ackclock(name, "--help")
         assert outcome.exit_code == 0
         assert "Example:" in outcome.stdout
@@ -265,7 +267,7 @@ def test_every_command_has_help_with_an_example() -> None:
 
 
 def test_what_examples_of_the_help_read_is_there() -> None:
-    commands = [(name,) for name in cli.commands] + [("advise", "feedback")]
+    commands = [(name,) for name in VERBS] + [("advise", "feedback")]
     texts = [ackclock(*command, "--help").stdout for command in commands]
     named = {path for text in texts for path in re.findall(r"\b(?:examples|traces)/[\w.-]+", text)}
     assert {"examples/first.toml", "traces/moving-link.csv"} <= named

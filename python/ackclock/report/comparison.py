@@ -1,7 +1,8 @@
-"""One self-contained HTML page about a comparison: tables of every way, what explains the residuals, figures."""
+"""One self-contained HTML page about a comparison: tables of all methods, explanations of residuals, figures."""
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ackclock import plot
@@ -12,10 +13,13 @@ from ackclock.report import run_tables
 from ackclock.report.environment import environment
 from ackclock.result import Result
 
-__all__ = ["page_of_ways"]
+__all__ = ["page_of_comparison"]
 
 # Figures over time of more points than this make a page too long; `ackclock plot --point` draws the others.
 _MOST_POINTS = 4
+
+# The metrics of figures against the swept parameter.
+_SWEPT_METRICS = ("goodput", "rtt", "retransmissions")
 
 Shown = tuple[str, str, list[str], list[list[str]]]
 
@@ -31,7 +35,7 @@ _HOW_EXPLAINED = (
 )
 
 
-def page_of_ways(comparison: Comparison, progress: Callable[[float], None] | None = None) -> str:
+def page_of_comparison(comparison: Comparison, progress: Callable[[float], None] | None = None) -> str:
     """The page's text. The same comparison gives the same text.
 
     Args:
@@ -40,7 +44,7 @@ def page_of_ways(comparison: Comparison, progress: Callable[[float], None] | Non
     """
     listed = explanations(comparison)
     emulated = _result(comparison, "emulate")
-    template = environment().get_template("ways.html.jinja")
+    template = environment().get_template("comparison.html.jinja")
     return template.render(
         run=comparison.run,
         scenario=comparison.points[0]["scenario"],
@@ -103,17 +107,22 @@ def _more(comparison: Comparison) -> list[Shown]:
 
 
 def _figures(comparison: Comparison, progress: Callable[[float], None] | None) -> list[tuple[str, str]]:
+    """Id and drawing of each figure: those against the swept parameter first, then point by point."""
     drawn: dict[str, Callable[[], Any]] = {}
+    for metric in _SWEPT_METRICS:
+        view = plot.View(metric=metric)
+        for kind in plot.available(comparison, view):
+            if "metric" in kind.takes:
+                name = kind.name if metric == _SWEPT_METRICS[0] else f"{kind.name}-{metric}"
+                drawn[name] = partial(kind.drawn, comparison, view)
     for point in range(min(len(comparison.points), _MOST_POINTS)):
-        for name, draw in plot.figures_of_ways(comparison, point=point).items():
-            drawn[name if name == "sweep" else f"{name}-{point}"] = draw
-    for name in ("rtt", "retransmissions"):
-        figure = plot.figures_of_ways(comparison, of=name).get("sweep")
-        if figure is not None:
-            drawn[f"sweep-{name}"] = figure
+        view = plot.View(point=point)
+        for kind in plot.available(comparison, view):
+            if "point" in kind.takes:
+                drawn[f"{kind.name}-{point}"] = partial(kind.drawn, comparison, view)
     figures = []
-    for position, name in enumerate(sorted(drawn, key=lambda one: not one.startswith("sweep"))):
-        figures.append((name, plot.inline(plot.render(drawn[name](), "svg"), f"{name}-")))
+    for position, (name, draw) in enumerate(drawn.items()):
+        figures.append((name, plot.inline(plot.render(draw(), "svg"), f"{name}-")))
         if progress is not None:
             progress((position + 1) / len(drawn))
     return figures
