@@ -12,8 +12,12 @@ from click.testing import Result as Outcome
 
 from ackclock import Result, __version__, predict
 from ackclock.cli import VERBS, cli
+from ackclock.cli.output import print_table
+from ackclock.cli.show import shown
 from ackclock.models import MODELS
 from ackclock.registry import registry
+from ackclock.report.run_tables import flow_rows, flow_table
+from ackclock.table import table
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -129,23 +133,13 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     assert list(Path().iterdir()) == [scenario_file]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "controls",
-        "rate_controls",
-        "estimators",
-        "queues",
-        "links",
-        "feedback",
-        "impairments",
-        "traffic",
-        "models",
-        "metrics",
-        "experiments",
-        "presets",
-    ],
-)
+def test_whatever_is_registered_can_be_shown() -> None:
+    kinds = {name for name, listed in registry().items() if listed}
+    assert kinds | {"models", "metrics", "figures", "causes", "experiments", "schema"} == set(shown())
+    assert all(kind in ackclock("show", "--help").stdout for kind in shown())
+
+
+@pytest.mark.parametrize("kind", [kind for kind in shown() if kind != "schema"])
 def test_show_lists_and_details(kind: str) -> None:
     records = json.loads(ackclock("show", kind, "--json").stdout)
     assert records
@@ -232,13 +226,13 @@ def test_a_bad_command_is_one_line(scenario_file: Path, arguments: tuple[str, ..
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--metric", "speed"), "--metric: unknown metric \"speed\"; did you mean spread?"),
+        (("--metric", "speed"), '--metric: unknown metric "speed"; did you mean spread?'),
         (("--metric", "zzz"), "goodput, throughput"),
         (("--point", "6"), "from 0 to 5"),
         (("--replicate", "2"), "from 0 to 1"),
         (("--kind", "cwnd", "-o", "x.doc"), ".svg"),
         (("-o", "x.svg"), "one file cannot hold all figures"),
-        (("--kind", "pie"), "--kind: unknown figure \"pie\""),
+        (("--kind", "pie"), '--kind: unknown figure "pie"'),
         (("--kind", "sequence"), "run is a simulation, which does not show it; choose from sweep, cwnd, throughput"),
         (("--kind", "variation", "--from", "1s"), "--from: does not apply to --kind variation"),
     ],
@@ -440,13 +434,11 @@ def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
 def test_a_comparison_that_is_too_wide_goes_on_below(
     columns: int, parts: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.cli.output import print_table
-
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     head = ["p", *(name for quantity in ("mean", "spread", "atom") for name in (quantity, "ours", "off by"))]
     cells = [["0.01", *(f"{10 * row + column}.12345" for column in range(9))] for row in (1, 2)]
-    print_table("title", head, cells, keys=1, together=3)
+    print_table(table("title", head, cells, keys=1, together=3))
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     lines = text.splitlines()
     assert max(map(len, lines)) <= columns
@@ -458,15 +450,13 @@ def test_a_comparison_that_is_too_wide_goes_on_below(
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.cli.output import print_table
-    from ackclock.report.run_tables import flow_cells, flow_rows, spare_flow_columns
-
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     result = Result.load("run")
-    head, cells = flow_cells(flow_rows(result, predict(result, "usual")))
-    print_table("title", head, cells, spare_flow_columns(head))
+    shown = flow_table(flow_rows(result, predict(result, "usual")))
+    head, cells = shown.head, shown.texts
+    print_table(shown)
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert max(map(len, text.partition("left out")[0].splitlines())) <= columns
     assert all(row[head.index("goodput Mbit/s")] in text for row in cells)

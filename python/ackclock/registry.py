@@ -17,6 +17,11 @@ def registry() -> dict[str, Any]:
     return engine.registry()
 
 
+def kinds() -> list[str]:
+    """The kinds of elements, which are keys of `registry()`, in the engine's order."""
+    return [name for name, listed in registry().items() if isinstance(listed, list) and "parameters" in listed[0]]
+
+
 @cache
 def schema() -> dict[str, Any]:
     """The JSON schema of a scenario. Do not change it."""
