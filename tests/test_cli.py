@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import Result, __version__, predict
+from ackclock import Result, __version__, engine, predict
 from ackclock.cli import VERBS, cli
 from ackclock.cli.output import print_table
 from ackclock.cli.show import shown
@@ -269,7 +269,11 @@ def test_what_examples_of_the_help_read_is_there() -> None:
 
 
 def test_version() -> None:
-    assert ackclock("--version").stdout == f"ackclock, version {__version__}\n"
+    assert ackclock("--version").stdout.startswith(f"ackclock, version {__version__}")
+
+
+def test_the_version_says_whether_the_engine_checks_itself() -> None:
+    assert ("debug assertions" in ackclock("--version").stdout) == engine.is_checking()
 
 
 def test_a_full_disk_is_the_machines_fault(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_no_emulation_is_one_line_with_one_cure(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.skipif(sys.platform != "linux", reason="hosts are made of Linux's network namespaces")
 def test_a_host_is_started_by_nobody_else(run_python: Callable[..., subprocess.CompletedProcess]) -> None:
-    ended = run_python("-m", "ackclock.host", stdin=subprocess.DEVNULL)
+    ended = run_python("-m", "ackclock.run.host", stdin=subprocess.DEVNULL)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "ackclock starts it by itself" in ended.stderr
 

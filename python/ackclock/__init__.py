@@ -15,7 +15,7 @@ from ackclock.engine import CaptureError, LackingError, ScenarioError, version
 from ackclock.scenario import Point, Scenario, load
 
 if TYPE_CHECKING:
-    from ackclock import metrics, models, plot, report, units
+    from ackclock import metrics, models, plot, report, reproduction, units
     from ackclock.advice import advise_buffer, advise_feedback
     from ackclock.capture import measure
     from ackclock.comparison.each_method import compare
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_buffer", "advise_feedback",
     "compare", "emulate", "hold_active", "load", "measure", "metrics", "models", "plot", "predict", "rate_estimates",
-    "replay", "report", "simulate", "units", "version",
+    "replay", "report", "reproduction", "simulate", "units", "version",
 ]  # fmt: skip
 
 __version__ = version()
@@ -48,7 +48,7 @@ _DEFINED_IN = {
     "replay": "run.emulation",
     "simulate": "run.simulation",
 }
-_PUBLIC_MODULES = ("metrics", "models", "plot", "report", "units")
+_PUBLIC_MODULES = ("metrics", "models", "plot", "report", "reproduction", "units")
 
 
 def __getattr__(name: str) -> Any:

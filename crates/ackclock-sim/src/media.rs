@@ -2,7 +2,7 @@
 
 use crate::events::Wake;
 use crate::flow::Flow;
-use ackclock_core::medium::{ContenderCounts, Over, ServiceTimes};
+use ackclock_core::medium::{Completion, ContenderCounts, ServiceTimes};
 use ackclock_core::network::SharedMedium;
 use ackclock_core::result::{ContenderRow, MediumRow, Table};
 use ackclock_core::units::{Span, Time};
@@ -36,8 +36,8 @@ impl Channel {
 pub struct Media {
     /// In the scenario's order.
     pub channels: Vec<Channel>,
-    /// Room for what is over at a moment.
-    pub over: Vec<Over>,
+    /// Room for the exchanges that are complete at a moment.
+    pub completions: Vec<Completion>,
 }
 
 impl Media {
@@ -45,7 +45,7 @@ impl Media {
     pub fn new(media: Vec<SharedMedium>) -> Self {
         Media {
             channels: media.into_iter().map(Channel::new).collect(),
-            over: Vec::new(),
+            completions: Vec::new(),
         }
     }
 }

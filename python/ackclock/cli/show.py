@@ -155,6 +155,9 @@ def details(record: dict[str, Any]) -> "list[Table]":
         rows = parameters(record["parameters"])
         title = "parameters" if rows else "no parameters"
         tables.append(table(title, ["parameter", "default", "choices or example", "meaning"], rows))
+    if record.get("facts"):
+        known = {name: fact for name, fact in record["facts"].items() if fact is not None}
+        tables.append(table("facts, of the example or the defaults", ["fact", "value"], _flat(known)))
     if "values" in record:
         tables.append(table(record["name"], ["parameter", "value"], _flat(record["values"])))
     if "columns" in record:

@@ -19,8 +19,10 @@ from ackclock.reproduction.outcome import (
     Verdict,
     plain,
 )
+from ackclock.reproduction.runner import prepare, recorded, reproduce, reproduce_all, write_gallery
 
 __all__ = [
     "Band", "Cell", "Claim", "Comparison", "Experiment", "Kind", "Origin", "Outcome", "Run", "Setting", "Table",
-    "Verdict", "analytic", "chosen", "experiments", "figure", "measured", "plain",
+    "Verdict", "analytic", "chosen", "experiments", "figure", "measured", "plain", "prepare", "recorded",
+    "reproduce", "reproduce_all", "write_gallery",
 ]  # fmt: skip

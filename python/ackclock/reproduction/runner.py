@@ -16,7 +16,8 @@ from typing import Any
 
 from ackclock import engine, plot
 from ackclock.estimators import asked
-from ackclock.reproduction import Experiment, Kind, Outcome, Run, Verdict, plain
+from ackclock.reproduction.experiment import Experiment, Run
+from ackclock.reproduction.outcome import Kind, Outcome, Verdict, plain
 from ackclock.reproduction.runs import FailedRunError
 from ackclock.reproduction.runs import addresses as addresses_of
 from ackclock.reproduction.runs import distrust as distrust_of

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.reproduction import Run, measured
+from ackclock.reproduction.experiment import Run, measured
 from ackclock.run import address, cache
 
 if TYPE_CHECKING:

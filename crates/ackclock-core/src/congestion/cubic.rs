@@ -1,5 +1,6 @@
 //! CUBIC (RFC 9438).
 
+use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::slow_start::SlowStart;
 use super::window::Window;
@@ -51,6 +52,21 @@ impl Element<ControlKind> for Cubic {
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("c", self.c, "0.4")?;
         check_factor("beta", self.beta, "0.7")
+    }
+
+    fn facts(&self) -> ControlFacts {
+        let linux = LinuxControl {
+            slow_start_ends_on_delay: true,
+            ..LinuxControl::new("cubic", self, &Cubic::default())
+        };
+        ControlFacts {
+            growth: Some(GrowthLaw::Cubic),
+            cubic_c: Some(self.c),
+            reno_friendly_speedup: Some(self.friendly_speedup),
+            slow_start_ends_on_delay: Some(self.hystart),
+            linux: Some(linux),
+            ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! HighSpeed TCP (RFC 3649): where the window is large it grows faster and falls less than Reno's.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
+use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
 use crate::registry::{Element, Recipe};
 use crate::units::Time;
@@ -35,6 +36,19 @@ impl Element<ControlKind> for HighSpeed {
     const SUMMARY: &'static str =
         "Reno up to 38 segments; from there growth and the share kept at a loss rise with the window.";
     const REFERENCE: &'static str = "RFC 3649";
+
+    fn facts(&self) -> ControlFacts {
+        let kernel = HighSpeed {
+            response: Source::Table,
+            hystart: false,
+        };
+        ControlFacts {
+            growth: Some(GrowthLaw::Highspeed),
+            slow_start_ends_on_delay: Some(self.hystart),
+            linux: Some(LinuxControl::new("highspeed", self, &kernel)),
+            ..ControlFacts::loss_based(KeptShare::ByWindow)
+        }
+    }
 }
 
 impl Recipe<ControlKind> for HighSpeed {

@@ -1,21 +1,25 @@
-//! Congestion controls: one algorithm, one file, one line in the list below.
+//! Congestion controls: one algorithm, one file, one entry in the list below.
 //!
 //! A control is told of what happened through structs with named fields, so that a new signal breaks nobody, and answers with a window
 //! and perhaps a pacing rate. It does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost,
 //! what is retransmitted, and how the window is inflated meanwhile.
 
+use self::facts::ControlFacts;
 use crate::registry::{Entry, Kind, Place};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
 mod additive_increase;
 pub mod cubic;
+pub mod facts;
 pub mod highspeed;
 mod parameters;
 pub mod reno;
+mod rounds;
 mod slow_start;
 #[cfg(test)]
 mod testing;
+pub mod vegas;
 mod westwood;
 pub mod westwood_abse;
 pub mod westwood_be;
@@ -215,12 +219,15 @@ pub struct ControlKind;
 impl Kind for ControlKind {
     type Product = Box<dyn CongestionControl>;
     type Context<'a> = ControlContext<'a>;
+    type Facts = ControlFacts;
     const NAME: &'static str = "congestion control";
+    const PLURAL: &'static str = "controls";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<ControlKind>] = &[
             Entry::of::<reno::Reno>(),
             Entry::of::<cubic::Cubic>(),
             Entry::of::<highspeed::HighSpeed>(),
+            Entry::of::<vegas::Vegas>(),
             Entry::of::<westwood_be::WestwoodBe>(),
             Entry::of::<westwood_re::WestwoodRe>(),
             Entry::of::<westwood_crb::WestwoodCrb>(),

@@ -1,6 +1,7 @@
 //! What the Westwood family does at a loss: ssthresh becomes what the path is estimated to hold, instead of half the window.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
+use super::facts::{ControlFacts, KeptShare};
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use crate::registry::{Element, Recipe};
@@ -41,6 +42,10 @@ impl<E: Named> Element<ControlKind> for Westwood<E> {
         self.estimator
             .check(files)
             .map_err(|error| error.within("estimator"))
+    }
+
+    fn facts(&self) -> ControlFacts {
+        ControlFacts::linear(1.0, KeptShare::ByEstimate)
     }
 }
 

@@ -1,6 +1,7 @@
 //! TCP Westwood with adaptive bandwidth share estimation (ABSE).
 
 use super::additive_increase::Growth;
+use super::facts::{ControlFacts, KeptShare};
 use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::EstimatorKind;
@@ -50,6 +51,10 @@ impl Element<ControlKind> for WestwoodAbse {
             Reading::AbseLiteral(literal) => literal.check(files),
         };
         checked.map_err(|error| error.within("estimator"))
+    }
+
+    fn facts(&self) -> ControlFacts {
+        ControlFacts::linear(1.0, KeptShare::ByEstimate)
     }
 }
 

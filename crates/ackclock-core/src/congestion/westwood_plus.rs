@@ -1,6 +1,7 @@
 //! TCP Westwood+, and what Linux makes of it.
 
 use super::additive_increase::Growth;
+use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::westwood_linux::WestwoodLinux;
@@ -52,6 +53,18 @@ impl Element<ControlKind> for WestwoodPlus {
             Arithmetic::WestwoodLinux(linux) => linux.check(files),
         };
         checked.map_err(|error| error.within("estimator"))
+    }
+
+    fn facts(&self) -> ControlFacts {
+        let kernel = WestwoodPlus {
+            estimator: Arithmetic::WestwoodLinux(WestwoodLinux::default()),
+            cut: Cut::AtRecoveryEnd,
+            growth: Growth::PerWindow,
+        };
+        ControlFacts {
+            linux: Some(LinuxControl::new("westwood", self, &kernel)),
+            ..ControlFacts::linear(1.0, KeptShare::ByEstimate)
+        }
     }
 }
 

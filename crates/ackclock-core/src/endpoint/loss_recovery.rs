@@ -5,12 +5,12 @@
 //! know of it. At the end of a recovery it is gone and the control's own window holds: RFC 6582 section 3.2 step 3 option 2
 //! (cwnd = ssthresh), which is also what ns-2 does; bursts that this allows are what `max_burst` is for.
 
-use super::parameters::{Careful, LossRecovery, PartialAck, TcpParameters};
+use super::parameters::{AvoidMultipleFastRetransmits, LossRecovery, PartialAck, TcpParameters};
 use crate::congestion::Phase;
 
 /// What an ACK of new data means for recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum AckEffect {
     /// There is no recovery, or it goes on as before.
     Plain,
     /// It acknowledges part of what was outstanding when fast recovery began.
@@ -27,7 +27,7 @@ pub(super) enum Progress {
 pub(super) struct Recovery {
     phase: Phase,
     kind: LossRecovery,
-    careful: Careful,
+    careful: AvoidMultipleFastRetransmits,
     limited_transmit: bool,
     /// NewReno: a partial ACK has been seen in this recovery.
     partial_seen: bool,
@@ -94,24 +94,24 @@ impl Recovery {
 
     /// New data is acknowledged, up to before `first`; `acked` bytes of it.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
-    pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> Progress {
+    pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> AckEffect {
         self.duplicates = 0;
         self.limited_transmitted = 0;
         if self.phase == Phase::Open {
             self.inflation = 0;
-            return Progress::Plain;
+            return AckEffect::Plain;
         }
         if self.is_ended_by(first) {
             self.end();
-            return Progress::End;
+            return AckEffect::End;
         }
         if self.phase == Phase::Loss {
-            return Progress::Plain;
+            return AckEffect::Plain;
         }
         let first_partial = !self.partial_seen;
         self.partial_seen = true;
         if self.kind == LossRecovery::Sack {
-            return Progress::Partial { restart_timer: true };
+            return AckEffect::Partial { restart_timer: true };
         }
         self.resend_first = true;
         if parameters.partial_window_deflation {
@@ -124,7 +124,7 @@ impl Recovery {
             // ns-2 drops all of the inflation.
             self.inflation = 0;
         }
-        Progress::Partial {
+        AckEffect::Partial {
             restart_timer: first_partial || parameters.partial_ack == PartialAck::SlowButSteady,
         }
     }
@@ -174,7 +174,7 @@ impl Recovery {
     pub fn begin(&mut self, next: u64, mss: u64) {
         self.phase = Phase::Recovery;
         self.point = Some(next);
-        if self.careful == Careful::Always {
+        if self.careful == AvoidMultipleFastRetransmits::Always {
             self.heedless_up_to = Some(next);
         }
         self.partial_seen = false;
@@ -192,7 +192,7 @@ impl Recovery {
         self.end();
         self.phase = Phase::Loss;
         self.point = Some(next);
-        if self.careful != Careful::Never {
+        if self.careful != AvoidMultipleFastRetransmits::Never {
             self.heedless_up_to = Some(next);
         }
         self.duplicates = 0;
@@ -267,15 +267,15 @@ mod tests {
         assert_eq!(recovery.window(10 * MSS), 21 * MSS);
         assert_eq!(
             recovery.on_new(&parameters, 15, 5 * MSS, MSS),
-            Progress::Partial { restart_timer: true }
+            AckEffect::Partial { restart_timer: true }
         );
         assert_eq!(recovery.window(10 * MSS), 17 * MSS);
         // Impatient: the second one leaves the timer alone.
         assert_eq!(
             recovery.on_new(&parameters, 16, MSS, MSS),
-            Progress::Partial { restart_timer: false }
+            AckEffect::Partial { restart_timer: false }
         );
-        assert_eq!(recovery.on_new(&parameters, 30, 14 * MSS, MSS), Progress::End);
+        assert_eq!(recovery.on_new(&parameters, 30, 14 * MSS, MSS), AckEffect::End);
         assert_eq!(recovery.window(10 * MSS), 10 * MSS);
     }
 
@@ -288,7 +288,7 @@ mod tests {
         for first in [15, 16, 17] {
             assert_eq!(
                 recovery.on_new(&parameters, first, MSS, MSS),
-                Progress::Partial { restart_timer: true }
+                AckEffect::Partial { restart_timer: true }
             );
             assert_eq!(recovery.window(10 * MSS), 10 * MSS);
         }
@@ -297,9 +297,9 @@ mod tests {
     #[test]
     fn the_careful_do_not_react_twice_to_one_window() {
         for (careful, again) in [
-            (Careful::Always, false),
-            (Careful::AfterTimeout, false),
-            (Careful::Never, true),
+            (AvoidMultipleFastRetransmits::Always, false),
+            (AvoidMultipleFastRetransmits::AfterTimeout, false),
+            (AvoidMultipleFastRetransmits::Never, true),
         ] {
             let mut parameters = parameters(LossRecovery::Newreno);
             parameters.careful = careful;

@@ -1,5 +1,6 @@
 //! Duplication: a packet arrives twice.
 
+use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use crate::registry::{Element, Place, Recipe};
@@ -28,6 +29,13 @@ impl Element<ImpairmentKind> for Duplicate {
     const SUMMARY: &'static str = "Sends a copy right behind a packet, with the same probability for each.";
     const REFERENCE: &'static str =
         "Bernoulli trials, one draw per packet: runs at different probabilities share them";
+
+    fn facts(&self) -> ImpairmentFacts {
+        ImpairmentFacts {
+            duplicates: Some(true),
+            ..ImpairmentFacts::of(self.applies, self.side)
+        }
+    }
 }
 
 impl Recipe<ImpairmentKind> for Duplicate {

@@ -1,5 +1,6 @@
 //! Independent loss: every packet is lost with the same probability.
 
+use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use crate::registry::{Element, Place, Recipe};
@@ -28,6 +29,13 @@ impl Element<ImpairmentKind> for IidLoss {
     const SUMMARY: &'static str = "Loses each packet with the same probability, independently of all others.";
     const REFERENCE: &'static str =
         "Bernoulli trials, one draw per packet: runs at different probabilities share them";
+
+    fn facts(&self) -> ImpairmentFacts {
+        ImpairmentFacts {
+            mean_loss: Some(self.probability.get()),
+            ..ImpairmentFacts::of(self.applies, self.side)
+        }
+    }
 }
 
 impl Recipe<ImpairmentKind> for IidLoss {

@@ -1,5 +1,6 @@
 //! Jitter: the propagation delay varies from packet to packet.
 
+use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
 use crate::registry::{Element, Place, Recipe};
@@ -75,6 +76,14 @@ impl Element<ImpairmentKind> for Jitter {
             ));
         }
         Ok(())
+    }
+
+    fn facts(&self) -> ImpairmentFacts {
+        ImpairmentFacts {
+            delays: Some(true),
+            reorders: Some(self.reordering == Overtaking::Allowed),
+            ..ImpairmentFacts::of(self.applies, Side::AfterLink)
+        }
     }
 }
 

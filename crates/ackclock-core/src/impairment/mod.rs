@@ -1,5 +1,6 @@
 //! Impairments: what a path does to packets besides queueing and serving them.
 
+use self::facts::ImpairmentFacts;
 use crate::packet::Packet;
 use crate::registry::{Entry, Kind, Place};
 use crate::units::{Span, Time};
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 pub mod duplicate;
+pub mod facts;
 pub mod gilbert_elliott;
 pub mod iid_loss;
 pub mod jitter;
@@ -100,7 +102,9 @@ pub struct ImpairmentKind;
 impl Kind for ImpairmentKind {
     type Product = Box<dyn Impairment>;
     type Context<'a> = Place<'a>;
+    type Facts = ImpairmentFacts;
     const NAME: &'static str = "impairment";
+    const PLURAL: &'static str = "impairments";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<ImpairmentKind>] = &[
             Entry::of::<iid_loss::IidLoss>(),

@@ -1,5 +1,6 @@
 //! Independent loss whose probability changes at given moments: a step of loss, a blackout.
 
+use super::facts::{ImpairmentFacts, LossStep};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
 use crate::registry::{Element, Place, Recipe};
@@ -49,6 +50,19 @@ impl Element<ImpairmentKind> for ScheduledLoss {
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
         steps::check(&moments, "[{ from = \"60 s\", probability = \"5 %\" }]")
+    }
+
+    fn facts(&self) -> ImpairmentFacts {
+        let step = |step: &Step| LossStep {
+            from_s: step.from.as_seconds(),
+            probability: step.probability.get(),
+        };
+        ImpairmentFacts {
+            mean_loss: None,
+            loss_steps: Some(self.steps.iter().map(step).collect()),
+            changes: Some(true),
+            ..ImpairmentFacts::of(self.applies, self.side)
+        }
     }
 }
 

@@ -7,6 +7,8 @@
 //! A discipline whose parameters follow from the rate of the link takes that at which frames are sent.
 
 use super::constant::ConstantLink;
+use super::contention::{Bound, Contention, ContentionWindow};
+use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::{Error, Result};
@@ -67,70 +69,21 @@ pub enum Access {
     Dcf,
 }
 
-/// A contender's parameters, all known. The least is of the highest class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AccessParameters {
-    /// See [`Contender::aifsn`].
-    pub aifsn: u32,
-    /// See [`Contender::cw_min`].
-    pub cw_min: u32,
-    /// See [`Contender::cw_max`].
-    pub cw_max: u32,
-}
-
-/// Standards know no larger window (ECWmax has four bits).
-const LARGEST_WINDOW: u32 = 32_767;
-/// AIFSN has four bits.
-const LARGEST_AIFSN: u32 = 15;
-
 impl Access {
-    /// The defaults for a physical layer's contention windows.
-    fn parameters(self, (least, most): (u32, u32)) -> AccessParameters {
-        let part = |share: u32| ((least + 1) / share).saturating_sub(1);
-        let (aifsn, cw_min, cw_max) = match self {
+    /// AIFSN, and the smallest and the largest contention window (802.11-2016 table 9-137).
+    fn defaults(self) -> (u32, ContentionWindow, ContentionWindow) {
+        let (least, most) = (ContentionWindow::CW_MIN, ContentionWindow::CW_MAX);
+        let part = |divisor| ContentionWindow::OfMedium {
+            bound: Bound::CwMin,
+            divisor,
+        };
+        match self {
             Access::Background => (7, least, most),
             Access::BestEffort => (3, least, most),
             Access::Video => (2, part(2), least),
             Access::Voice => (2, part(4), part(2)),
             Access::Dcf => (2, least, most),
-        };
-        AccessParameters {
-            aifsn,
-            cw_min,
-            cw_max,
         }
-    }
-}
-
-impl Contender {
-    /// Its parameters where a physical layer has these contention windows.
-    ///
-    /// # Errors
-    /// An AIFSN out of range, or a largest window below the smallest.
-    pub fn parameters(&self, cw: (u32, u32)) -> Result<AccessParameters> {
-        let defaults = self.access.parameters(cw);
-        let aifsn = self.aifsn.unwrap_or(defaults.aifsn);
-        let cw_min = self.cw_min.unwrap_or(defaults.cw_min);
-        let cw_max = self.cw_max.unwrap_or(defaults.cw_max);
-        if !(1..=LARGEST_AIFSN).contains(&aifsn) {
-            let remedy = format!("is no number of slots to wait; write 1 to {LARGEST_AIFSN}");
-            return Err(Error::new("aifsn", &json!(aifsn), &remedy));
-        }
-        for (field, window) in [("cw_min", cw_min), ("cw_max", cw_max)] {
-            if window > LARGEST_WINDOW {
-                let remedy = format!("is no contention window; write {LARGEST_WINDOW} at most");
-                return Err(Error::new(field, &json!(window), &remedy));
-            }
-        }
-        if cw_max < cw_min {
-            let remedy = format!("is less than cw_min; write {cw_min} or more");
-            return Err(Error::new("cw_max", &json!(cw_max), &remedy));
-        }
-        Ok(AccessParameters {
-            aifsn,
-            cw_min,
-            cw_max,
-        })
     }
 }
 
@@ -148,13 +101,29 @@ impl Element<LinkKind> for Contender {
         }
         Ok(())
     }
+
+    /// The rate of frames is that of no link: how long others keep the medium is not known.
+    fn facts(&self) -> LinkFacts {
+        let (aifsn, cw_min, cw_max) = self.access.defaults();
+        let or_given = |default, given: Option<u32>| {
+            given.map_or(default, |window| ContentionWindow::Constant { window })
+        };
+        LinkFacts {
+            varies: Some(true),
+            contends: Some(Contention {
+                medium: self.medium.clone(),
+                station: self.station.clone(),
+                bit_per_s: self.rate.as_bit_per_s(),
+                aifsn: self.aifsn.unwrap_or(aifsn),
+                cw_min: or_given(cw_min, self.cw_min),
+                cw_max: or_given(cw_max, self.cw_max),
+            }),
+            ..LinkFacts::default()
+        }
+    }
 }
 
 impl Recipe<LinkKind> for Contender {
-    fn contends(&self) -> Option<&Contender> {
-        Some(self)
-    }
-
     /// For disciplines whose parameters follow from a rate; nobody is served by it.
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         Box::new(ConstantLink::new(self.rate))
@@ -168,12 +137,12 @@ mod tests {
     use crate::scenario::files::NoFiles;
     use serde_json::Value;
 
-    fn contender(more: &Value) -> Result<Contender> {
+    fn contention(more: &Value) -> Result<Contention> {
         let mut tree = json!({ "kind": "contender", "medium": "cell", "rate": "54 Mbit/s" });
         tree.as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
-        choose::<LinkKind>(&tree, &NoFiles).map(|chosen| chosen.contends().unwrap().clone())
+        choose::<LinkKind>(&tree, &NoFiles).map(|chosen| chosen.facts.contends.unwrap())
     }
 
     /// Table 9-137 for OFDM (aCWmin 15) and for DSSS (31).
@@ -186,7 +155,7 @@ mod tests {
             ("voice", (2, 3, 7), (2, 7, 15)),
             ("dcf", (2, 15, 1023), (2, 31, 1023)),
         ] {
-            let one = contender(&json!({ "access": access })).unwrap();
+            let one = contention(&json!({ "access": access })).unwrap();
             for (cw, expected) in [((15, 1023), ofdm), ((31, 1023), dsss)] {
                 let found = one.parameters(cw).unwrap();
                 assert_eq!((found.aifsn, found.cw_min, found.cw_max), expected, "{access}");
@@ -197,7 +166,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_in_one_line() {
         let refused = |more: Value| {
-            let parameters = contender(&more).and_then(|one| one.parameters((15, 1023)));
+            let parameters = contention(&more).and_then(|one| one.parameters((15, 1023)));
             parameters.unwrap_err().to_string()
         };
         for (more, message) in [

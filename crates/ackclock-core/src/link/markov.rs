@@ -11,6 +11,7 @@
 //! How far back that reaches depends on how soon the chain forgets its past, not on the gap. A chain that remembers
 //! longer than the gap is walked.
 
+use super::facts::{LinkFacts, LinkStates};
 use super::piecewise::{Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Recipe};
@@ -138,6 +139,40 @@ impl Element<LinkKind> for Markov {
         }
         self.chain = Arc::new(chain);
         Ok(())
+    }
+
+    fn facts(&self) -> LinkFacts {
+        let rates: Vec<u64> = self.rates.iter().map(|rate| rate.as_bit_per_s()).collect();
+        LinkFacts {
+            varies: Some(rates.iter().any(|rate| *rate != rates[0])),
+            mean_bit_per_s: Some(self.chain.mean_bit_per_s()),
+            highest_bit_per_s: rates.iter().copied().max(),
+            states: Some(LinkStates {
+                bit_per_s: rates,
+                sojourns_s: self.sojourns_s(),
+                step_s: self.step.map_or(0.0, Span::as_seconds),
+            }),
+            ..LinkFacts::default()
+        }
+    }
+}
+
+impl Markov {
+    /// The mean time in each state, `None` of one that is never left.
+    fn sojourns_s(&self) -> Vec<Option<f64>> {
+        let states = 0..self.rates.len();
+        match (&self.mean_sojourn, &self.transition_matrix, self.step) {
+            (Some(Sojourns::Equal(mean)), ..) => states.map(|_| Some(mean.as_seconds())).collect(),
+            (Some(Sojourns::PerState(means)), ..) => {
+                means.iter().map(|mean| Some(mean.as_seconds())).collect()
+            }
+            (None, Some(matrix), Some(step)) => {
+                let stays = states.map(|state| matrix[state][state].get());
+                let mean = |stay: f64| (stay < 1.0).then(|| step.as_seconds() / (1.0 - stay));
+                stays.map(mean).collect()
+            }
+            _ => states.map(|_| None).collect(),
+        }
     }
 }
 

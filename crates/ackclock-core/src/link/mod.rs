@@ -1,12 +1,15 @@
 //! Links: the service process. A link's rate is a function of its own stream and of time alone, so that every way
 //! of answering can share one realisation.
 
+use self::facts::LinkFacts;
 use crate::registry::{Entry, Kind, Place};
 use crate::units::{BitRate, Bytes, Time};
 use std::fmt::Debug;
 
 pub mod constant;
 pub mod contender;
+pub mod contention;
+pub mod facts;
 pub mod feedback;
 pub mod markov;
 mod piecewise;
@@ -39,7 +42,7 @@ pub trait Link: Debug + Send {
 pub struct LinkContext<'a> {
     /// Where it stands (`hop/bottleneck/link`).
     pub place: Place<'a>,
-    /// Another instance of the link that this one [measures](crate::registry::Recipe::measures), with the same realisation; nothing for those that measure none.
+    /// Another instance of the link that this one [measures](facts::LinkFacts::measures), with the same realisation; nothing for those that measure none.
     pub measured: Option<Box<dyn Link>>,
 }
 
@@ -60,7 +63,9 @@ pub struct LinkKind;
 impl Kind for LinkKind {
     type Product = Box<dyn Link>;
     type Context<'a> = LinkContext<'a>;
+    type Facts = LinkFacts;
     const NAME: &'static str = "link";
+    const PLURAL: &'static str = "links";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<LinkKind>] = &[
             Entry::of::<constant::Constant>(),

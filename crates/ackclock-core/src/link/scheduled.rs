@@ -1,5 +1,6 @@
 //! A link whose rate changes at given moments: a step of bandwidth, an outage.
 
+use super::facts::{LinkFacts, RateStep};
 use super::piecewise::PiecewiseLink;
 use super::trace::Rows;
 use super::{Link, LinkContext, LinkKind};
@@ -48,6 +49,21 @@ impl Element<LinkKind> for Scheduled {
             return Err(Error::new("steps.0.from", &json!(moments[0]), remedy));
         }
         Ok(())
+    }
+
+    /// The mean is that of the run's length, which the link does not know.
+    fn facts(&self) -> LinkFacts {
+        let step = |step: &Step| RateStep {
+            from_s: step.from.as_seconds(),
+            bit_per_s: step.rate.as_bit_per_s(),
+        };
+        let steps: Vec<RateStep> = self.steps.iter().map(step).collect();
+        LinkFacts {
+            varies: Some(steps.iter().any(|step| step.bit_per_s != steps[0].bit_per_s)),
+            highest_bit_per_s: steps.iter().map(|step| step.bit_per_s).max(),
+            steps: Some(steps),
+            ..LinkFacts::default()
+        }
     }
 }
 

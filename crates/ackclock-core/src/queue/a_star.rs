@@ -3,6 +3,7 @@
 use super::adaptive_limit::{
     AdaptiveLimit, IdleTimeLimit, ServiceTimeLimit, check_idle_time, check_service_time,
 };
+use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::Result;
@@ -74,6 +75,11 @@ impl Element<QueueKind> for AStar {
         let rates = [self.increase, self.decrease];
         let low = (self.minimum, self.initial);
         check_idle_time(self.interval, rates, low, ("tuned_maximum", self.tuned_maximum))
+    }
+
+    fn facts(&self) -> QueueFacts {
+        let most = self.maximum.min(self.tuned_maximum);
+        QueueFacts::moving(most.0, self.counts_packet_in_service)
     }
 }
 

@@ -2,6 +2,7 @@
 //! the average queue is half way between the thresholds.
 
 use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
+use super::facts::QueueFacts;
 use super::red::{check_probability, check_room, check_typical, typical_packet};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::Context;
@@ -93,6 +94,11 @@ impl Element<QueueKind> for AdaptiveRed {
             ));
         }
         check_typical(self.typical_packet, self.rate)
+    }
+
+    /// The thresholds follow from the link, and the share dropped at the upper one moves: neither is stated.
+    fn facts(&self) -> QueueFacts {
+        QueueFacts::early(self.limit, self.ecn, None)
     }
 }
 

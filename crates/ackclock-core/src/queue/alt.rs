@@ -1,6 +1,7 @@
 //! ALT, adaptive limit tuning (Li, Leith and Malone 2011): a limit that rises while the queue is empty and falls while it is not.
 
 use super::adaptive_limit::{AdaptiveLimit, IdleTimeLimit, check_idle_time};
+use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::Result;
@@ -60,6 +61,10 @@ impl Element<QueueKind> for Alt {
         let rates = [self.increase, self.decrease];
         let low = (self.minimum, self.initial);
         check_idle_time(self.interval, rates, low, ("maximum", self.maximum))
+    }
+
+    fn facts(&self) -> QueueFacts {
+        QueueFacts::moving(self.maximum.0, self.counts_packet_in_service)
     }
 }
 

@@ -1,5 +1,6 @@
 //! First in, first out; what does not fit is dropped on arrival.
 
+use super::facts::{Capacity, Drops, QueueFacts};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
@@ -25,6 +26,18 @@ impl Element<QueueKind> for DropTail {
     const LABEL: &'static str = "drop-tail";
     const SUMMARY: &'static str = "First in, first out; drops what does not fit.";
     const REFERENCE: &'static str = "RFC 7567 section 2 (tail drop)";
+
+    fn facts(&self) -> QueueFacts {
+        QueueFacts {
+            capacity: Some(Capacity::Limit {
+                limit: self.limit,
+                counts_packet_in_service: self.counts_packet_in_service,
+            }),
+            drops: Some(Drops::Tail),
+            marks: Some(false),
+            thresholds: None,
+        }
+    }
 }
 
 impl Recipe<QueueKind> for DropTail {

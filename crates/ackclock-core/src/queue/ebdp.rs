@@ -1,6 +1,7 @@
 //! eBDP (Li and Leith 2008): room for what the link sends within a target delay, by the average of what services take.
 
 use super::adaptive_limit::{AdaptiveLimit, ServiceTimeLimit, check_service_time};
+use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::Result;
@@ -52,6 +53,10 @@ impl Element<QueueKind> for Ebdp {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_service_time(self.target_delay, self.weight, self.maximum)
+    }
+
+    fn facts(&self) -> QueueFacts {
+        QueueFacts::moving(self.maximum.0, self.counts_packet_in_service)
     }
 }
 

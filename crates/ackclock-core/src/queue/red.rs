@@ -1,6 +1,7 @@
 //! Random Early Detection (Floyd and Jacobson 1993): drops, or marks, at random before the buffer is full, the more the longer its average queue.
 
 use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
+use super::facts::{QueueFacts, Thresholds};
 use super::{Discipline, QueueContext, QueueKind};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::{Error, Result};
@@ -123,6 +124,16 @@ impl Element<QueueKind> for Red {
             ));
         }
         check_typical(self.typical_packet, self.rate)
+    }
+
+    fn facts(&self) -> QueueFacts {
+        let thresholds = Thresholds {
+            low: self.minimum_threshold,
+            high: self.maximum_threshold,
+            p_max: self.maximum_probability.get(),
+            gentle: self.gentle,
+        };
+        QueueFacts::early(self.limit, self.ecn, Some(thresholds))
     }
 }
 

@@ -1,10 +1,12 @@
 //! General AIMD on a rate: TCP's additive increase and multiplicative decrease without its window, after the Rate Adaptation Protocol.
 
 use super::acknowledging::Acknowledging;
+use super::facts::RateControlFacts;
 use super::log::{Log, News};
 use super::{
     Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, SLOWEST, Sent, check,
 };
+use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::Result;
@@ -63,6 +65,19 @@ impl Element<RateControlKind> for Gaimd {
         check::vector(self.vector)?;
         check::time("initial_rtt", self.initial_rtt, "500 ms")?;
         check::time("rto_minimum", self.rto_minimum, "200 ms")
+    }
+
+    fn facts(&self) -> RateControlFacts {
+        let kept = KeptShare::Constant { share: self.decrease };
+        RateControlFacts {
+            growth: Some(GrowthLaw::Linear),
+            growth_segments_per_rtt: Some(self.increase),
+            kept_after_loss: Some(kept),
+            kept_after_mark: Some(kept),
+            reacts_to_loss: Some(true),
+            reacts_to_delay: Some(false),
+            equation: None,
+        }
     }
 }
 

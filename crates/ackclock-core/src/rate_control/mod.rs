@@ -5,6 +5,7 @@
 //! when to answer. Neither knows a clock or a socket: [`datagram`](crate::datagram) puts packets around them, the same in the engine, in the
 //! emulator's hosts and over real sockets.
 
+use self::facts::RateControlFacts;
 use crate::registry::{Entry, Kind, Place};
 use crate::units::{Bytes, Span, Time};
 use std::fmt::Debug;
@@ -12,6 +13,7 @@ use std::fmt::Debug;
 pub mod acknowledging;
 mod check;
 pub mod equation;
+pub mod facts;
 pub mod gaimd;
 #[cfg(test)]
 mod laws;
@@ -206,7 +208,9 @@ pub struct RateControlKind;
 impl Kind for RateControlKind {
     type Product = Halves;
     type Context<'a> = RateContext<'a>;
+    type Facts = RateControlFacts;
     const NAME: &'static str = "rate control";
+    const PLURAL: &'static str = "rate_controls";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<RateControlKind>] = &[
             Entry::of::<tfrcp::Tfrcp>(),

@@ -5,10 +5,12 @@
 
 use super::acknowledging::{Acknowledging, MOST};
 use super::equation::tfrc::{Equation, TimeoutRule};
+use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
+use crate::scenario::quantity::OptionalWindow;
 use crate::units::Bytes;
 use loss_intervals::Weighing;
 use schemars::JsonSchema;
@@ -140,6 +142,21 @@ impl Element<RateControlKind> for Tfrc {
             return check::refuse("initial_window", self.initial_window, remedy);
         }
         Ok(())
+    }
+
+    fn facts(&self) -> RateControlFacts {
+        RateControlFacts::by_equation(EquationFacts {
+            loss: EquationLoss::LossIntervals,
+            packets_per_ack: self.b,
+            receive_window: OptionalWindow::Unlimited,
+            timeout: EquationTimeout {
+                round_trips: 4.0,
+                minimum_s: match self.t_rto {
+                    TimeoutRule::FourRtt => 0.0,
+                    TimeoutRule::FourRttOrASecond => 1.0,
+                },
+            },
+        })
     }
 }
 

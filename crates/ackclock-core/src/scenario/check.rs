@@ -1,18 +1,19 @@
 //! What no single field shows: values that do not go together, or that no run could hold.
 
 use super::error::{Error, Result, nearest};
+use super::parse::to_tree;
 use super::quantity::Limit;
-use super::resolve::{no_hop, value_of};
+use super::resolve::no_hop;
 use super::{FlowDescription, Instances, Scenario, Scope, Transport};
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
-use crate::registry::Place;
+use crate::queue::QueueKind;
+use crate::registry::{Chosen, Place};
 use crate::streams::Streams;
 use crate::traffic::{Suits, TrafficContext};
 use crate::units::{Bytes, Span, Time};
 use serde::Serialize;
-use serde_json::Value;
 
 /// Hops on a route: a packet counts them in one byte, and an extra delay may be one more.
 const LONGEST_ROUTE: usize = 254;
@@ -31,7 +32,7 @@ const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
 /// `value` cannot stand in `field`.
 fn refuse<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
-    Err(Error::new(field, &value_of(value), remedy))
+    Err(Error::new(field, &to_tree(value), remedy))
 }
 
 impl Scenario {
@@ -86,14 +87,14 @@ impl Scenario {
     /// Who measures a hop's link needs a hop of that name that all share, and whose rate does not follow another in its turn: no circles.
     fn check_measured(&self) -> Result<()> {
         for hop in &self.hops {
-            let Some(name) = hop.link.measures() else {
+            let Some(name) = &hop.link.facts.measures else {
                 continue;
             };
-            let remedy = match self.hops.iter().find(|other| other.name == name) {
-                Some(other) if other.link.measures().is_some() => {
+            let remedy = match self.hops.iter().find(|other| other.name == *name) {
+                Some(other) if other.link.facts.measures.is_some() => {
                     "is a hop whose rate is fed back itself; name one whose rate is its own".into()
                 }
-                Some(other) if other.link.contends().is_some() => {
+                Some(other) if other.link.facts.contends.is_some() => {
                     "is a hop that contends for a medium, which nobody can measure; name one whose rate is its own".into()
                 }
                 Some(other) if other.scope == Scope::PerFlow => {
@@ -118,22 +119,22 @@ impl Scenario {
             name: "check",
         };
         for hop in &self.hops {
-            let Some(contender) = hop.link.contends() else {
+            let Some(contention) = &hop.link.facts.contends else {
                 continue;
             };
             let within = |error: Error| error.within(&format!("hops.{}", hop.name));
-            let Some(medium) = self.media.iter().find(|medium| medium.name == contender.medium) else {
+            let Some(medium) = self.media.iter().find(|medium| medium.name == contention.medium) else {
                 let known = self.media.iter().map(|medium| medium.name.as_str());
                 return refuse(
                     "link.medium",
-                    &contender.medium,
-                    &no_medium(&contender.medium, known),
+                    &contention.medium,
+                    &no_medium(&contention.medium, known),
                 )
                 .map_err(within);
             };
-            let added = medium.medium.build(place).add(0, contender, place.stream());
+            let added = medium.medium.build(place).add(0, contention, place.stream());
             added.map_err(|error| within(error.within("link")))?;
-            check_untimed(&hop.queue.resolved).map_err(within)?;
+            check_untimed(&hop.queue).map_err(within)?;
         }
         Ok(())
     }
@@ -233,15 +234,15 @@ fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Refuses limits and thresholds in time: nobody knows at arrival how long a packet in front of a medium will wait.
-fn check_untimed(queue: &Value) -> Result<()> {
-    for (field, value) in queue.as_object().into_iter().flatten() {
-        let limits = field == "limit" || field.ends_with("_threshold");
-        if limits && matches!(serde_json::from_value(value.clone()), Ok(Limit::Time(_))) {
-            let remedy = "is a time, and nobody knows how long a contender will wait; write packets or bytes";
-            return refuse(&format!("queue.{field}"), value, remedy);
-        }
-    }
-    Ok(())
+fn check_untimed(queue: &Chosen<QueueKind>) -> Result<()> {
+    let Some(timed) = queue.facts.limits().find(|limit| matches!(limit, Limit::Time(_))) else {
+        return Ok(());
+    };
+    let (value, fields) = (to_tree(&timed), queue.resolved.as_object());
+    let field = fields.and_then(|fields| fields.iter().find(|(_, other)| **other == value));
+    let field = field.map_or("queue".into(), |(name, _)| format!("queue.{name}"));
+    let remedy = "is a time, and nobody knows how long a contender will wait; write packets or bytes";
+    refuse(&field, &value, remedy)
 }
 
 fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {

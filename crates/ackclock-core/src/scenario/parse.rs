@@ -1,8 +1,8 @@
-//! From a tree to parameters: what serde says of a mismatch becomes field, value and remedy.
+//! From a tree to parameters and back: what serde says of a mismatch becomes field, value and remedy.
 
 use super::error::{Error, Result};
 use schemars::{JsonSchema, schema_for};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 
@@ -13,6 +13,11 @@ pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
         let message = error.inner().to_string();
         explain(&tree, &steps, &message, || schema_for!(T).to_value())
     })
+}
+
+/// Writes a struct as a tree. Nothing is lost: what a scenario holds is all valid JSON.
+pub fn to_tree(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).unwrap_or_default()
 }
 
 /// The way from the root to the mistake: keys and indices.

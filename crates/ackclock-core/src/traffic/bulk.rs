@@ -1,5 +1,6 @@
 //! Bulk: there is always more to send.
 
+use super::facts::TrafficFacts;
 use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
 use crate::registry::{Element, Recipe};
 use crate::units::{Bytes, Time};
@@ -17,6 +18,14 @@ impl Element<TrafficKind> for Bulk {
     const SUMMARY: &'static str =
         "Always has more to send, as much as the transport takes. Not over UDP without control.";
     const REFERENCE: &'static str = "the greedy or persistent source of the literature; ns-2's FTP";
+
+    fn facts(&self) -> TrafficFacts {
+        TrafficFacts {
+            greedy: Some(true),
+            finite: Some(false),
+            ..TrafficFacts::default()
+        }
+    }
 }
 
 impl Recipe<TrafficKind> for Bulk {

@@ -1,5 +1,6 @@
 //! Constant bit rate: packets of one size, evenly spaced.
 
+use super::facts::TrafficFacts;
 use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::{Error, Result};
@@ -29,6 +30,17 @@ impl Element<TrafficKind> for Cbr {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_packet_size(self.packet_size)
+    }
+
+    fn facts(&self) -> TrafficFacts {
+        TrafficFacts {
+            greedy: Some(false),
+            finite: Some(false),
+            size_bytes: None,
+            steady_bit_per_s: Some(self.rate.as_bit_per_s()),
+            mean_bit_per_s: Some(self.rate.as_bit_per_s() as f64),
+            packet_bytes: self.packet_size.map(|size| size.0),
+        }
     }
 }
 

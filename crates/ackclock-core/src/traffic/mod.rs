@@ -1,12 +1,14 @@
 //! Traffic: what the application hands to the transport, and when. The same source feeds TCP (as much of it at a
 //! time as the window allows) and UDP (each write leaves at once).
 
+use self::facts::TrafficFacts;
 use crate::registry::{Entry, Kind, Place};
 use crate::units::{Bytes, Time};
 use std::fmt::Debug;
 
 pub mod bulk;
 pub mod cbr;
+pub mod facts;
 pub mod on_off;
 pub mod transfer;
 
@@ -56,7 +58,9 @@ pub struct TrafficContext<'a> {
 impl Kind for TrafficKind {
     type Product = Box<dyn Traffic>;
     type Context<'a> = TrafficContext<'a>;
+    type Facts = TrafficFacts;
     const NAME: &'static str = "traffic";
+    const PLURAL: &'static str = "traffic";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<TrafficKind>] = &[
             Entry::of::<bulk::Bulk>(),

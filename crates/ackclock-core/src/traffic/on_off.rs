@@ -1,6 +1,7 @@
 //! On and off: constant bit rate in on periods, silence in off periods, both of random length.
 
 use super::cbr::{PacketClock, check_packet_size};
+use super::facts::TrafficFacts;
 use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
 use crate::registry::{Element, Recipe};
 use crate::scenario::error::{Error, Result};
@@ -97,6 +98,19 @@ impl Element<TrafficKind> for OnOff {
             return Err(Error::new("mean_on", &json!(self.mean_on), &remedy));
         }
         Ok(())
+    }
+
+    fn facts(&self) -> TrafficFacts {
+        let (on, off) = (self.mean_on.as_seconds(), self.mean_off.as_seconds());
+        let mean = self.rate.as_bit_per_s() as f64 * on / (on + off);
+        TrafficFacts {
+            greedy: Some(false),
+            finite: Some(false),
+            size_bytes: None,
+            steady_bit_per_s: None,
+            mean_bit_per_s: Some(mean).filter(|mean| mean.is_finite()),
+            packet_bytes: self.packet_size.map(|size| size.0),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Transfer: one amount of data, handed over at once.
 
+use super::facts::TrafficFacts;
 use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
 use crate::registry::{Chosen, Element, Recipe, choose};
 use crate::scenario::error::{Error, Result};
@@ -56,6 +57,18 @@ impl Element<TrafficKind> for Transfer {
         };
         self.chosen = Some(size);
         Ok(())
+    }
+
+    fn facts(&self) -> TrafficFacts {
+        TrafficFacts {
+            greedy: Some(false),
+            finite: Some(true),
+            size_bytes: match self.chosen {
+                Some(Size::Plain(size)) => Some(size.0),
+                Some(Size::Law(_)) | None => None,
+            },
+            ..TrafficFacts::default()
+        }
     }
 }
 

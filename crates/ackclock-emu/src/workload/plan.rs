@@ -1,11 +1,12 @@
 //! What the hosts are to do in a run: plain data that crosses from one process to another.
 
 use super::schedule::Schedule;
+use ackclock_core::congestion::ControlKind;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{self, Chosen, Element, Place};
+use ackclock_core::registry::{self, Chosen, Element, FACTS, Place};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::streams::Streams;
@@ -28,13 +29,10 @@ const TCP_HEADER_BYTES: u64 = 40;
 /// Header of every UDP datagram in the kernel: IPv4 without options, and UDP.
 pub const UDP_HEADER_BYTES: u64 = 28;
 
-/// Controls that Linux has by another name than ours.
-const LINUX_NAMES: [(&str, &str); 1] = [("westwood_plus", "westwood")];
-
-/// What Linux calls a control, if it has it.
-pub fn linux_name(control: &'static str) -> &'static str {
-    let other = LINUX_NAMES.iter().find(|(ours, _)| *ours == control);
-    other.map_or(control, |(_, theirs)| theirs)
+/// The name of the kernel module of a control. One that states nothing about Linux is asked for by its own name.
+pub fn linux_name(control: &Chosen<ControlKind>) -> &str {
+    let linux = control.facts.linux.as_ref();
+    linux.map_or(control.name, |linux| &linux.name)
 }
 
 /// One run, as both hosts get it.
@@ -75,7 +73,7 @@ pub struct FlowPlan {
     pub receiver: SocketAddrV4,
     /// How it is sent.
     pub transport: TransportPlan,
-    /// What is sent, as in a resolved scenario.
+    /// What is sent, as in a scenario.
     pub traffic: Value,
     /// Payload of a full packet, in bytes.
     pub mss_bytes: u64,
@@ -219,7 +217,7 @@ impl Plan {
         let (transport, mss) = match &description.transport {
             Transport::Tcp { control, parameters } => {
                 let transport = TransportPlan::Tcp {
-                    control: linux_name(control.name).into(),
+                    control: linux_name(control).into(),
                     socket: TcpSocket::of(parameters),
                 };
                 (transport, parameters.mss)
@@ -252,7 +250,8 @@ impl Plan {
         });
     }
 
-    /// What a flow's instance sends, as in a resolved scenario. The size of a transfer is drawn here: its law may be in a file, and hosts read none.
+    /// What a flow's instance sends, as in a scenario. The size of a transfer is drawn here: its law may be in a file, and hosts read
+    /// none. Facts are left out: they were computed from the law.
     fn traffic_of(&self, description: &FlowDescription, place: &str, mss: Bytes) -> Value {
         let mut tree = description.traffic.resolved.clone();
         if description.traffic.name == Transfer::NAME {
@@ -265,6 +264,9 @@ impl Plan {
                 mss,
             });
             tree["size"] = json!(traffic.total());
+        }
+        if let Some(fields) = tree.as_object_mut() {
+            fields.remove(FACTS);
         }
         tree
     }
@@ -349,18 +351,14 @@ mod tests {
 
     #[test]
     fn controls_are_asked_for_by_the_name_that_linux_has() {
-        use ackclock_core::congestion::ControlKind;
+        let name = |control: &str| {
+            let chosen = registry::choose::<ControlKind>(&json!({ "kind": control }), &NoFiles).unwrap();
+            linux_name(&chosen).to_owned()
+        };
         assert_eq!(
-            ["reno", "cubic", "westwood_plus"].map(linux_name),
-            ["reno", "cubic", "westwood"]
+            ["reno", "cubic", "westwood_plus", "westwood_be"].map(name),
+            ["reno", "cubic", "westwood", "westwood_be"]
         );
-        for (ours, _) in LINUX_NAMES {
-            assert!(
-                registry::Kind::entries()
-                    .iter()
-                    .any(|entry: &registry::Entry<ControlKind>| entry.name == ours)
-            );
-        }
     }
 
     #[test]

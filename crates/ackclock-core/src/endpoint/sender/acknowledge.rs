@@ -1,6 +1,6 @@
 //! What an ACK and the retransmission timer do to the sender.
 
-use super::super::loss_recovery::Progress;
+use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
     AfterTimeout, DecreaseBase, LossRecovery, RepeatedTimeout, RttSampling, WindowCounting,
 };
@@ -268,11 +268,11 @@ impl Sender {
         let first = self.scoreboard.first();
         let mut restart_timer = true;
         match self.recovery.on_new(&self.parameters, first, acked, self.mss) {
-            Progress::Plain => {}
-            Progress::Partial {
+            AckEffect::Plain => {}
+            AckEffect::Partial {
                 restart_timer: restart,
             } => restart_timer = restart,
-            Progress::End => {
+            AckEffect::End => {
                 let before = self.before();
                 self.control.on_recovery_end(now);
                 self.note(now, SenderEventKind::RecoveryEnd, before);

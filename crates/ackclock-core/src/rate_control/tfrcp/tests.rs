@@ -27,6 +27,7 @@ impl Script {
         tree["kind"] = json!("tfrcp");
         let resolved = choose::<RateControlKind>(&tree, &NoFiles).unwrap().resolved;
         let mut fields = resolved.as_object().unwrap().clone();
+        fields.remove("facts");
         fields.remove("kind");
         let parameters: Tfrcp = serde_json::from_value(fields.into()).unwrap();
         let streams = Streams::new(1, 0);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::congestion::Phase;
-use crate::endpoint::parameters::{Careful, RepeatedTimeout};
+use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, RepeatedTimeout};
 
 #[test]
 fn after_a_timeout_go_back_n_sends_everything_again_in_slow_start() {
@@ -25,9 +25,9 @@ fn after_a_timeout_go_back_n_sends_everything_again_in_slow_start() {
 #[test]
 fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
     for (careful, retransmits) in [
-        (Careful::Always, 0),
-        (Careful::AfterTimeout, 0),
-        (Careful::Never, 1),
+        (AvoidMultipleFastRetransmits::Always, 0),
+        (AvoidMultipleFastRetransmits::AfterTimeout, 0),
+        (AvoidMultipleFastRetransmits::Never, 1),
     ] {
         let parameters = TcpParameters {
             careful,
