@@ -15,6 +15,7 @@ pub mod facts;
 pub mod highspeed;
 mod parameters;
 pub mod reno;
+mod rounds;
 mod slow_start;
 #[cfg(test)]
 mod testing;
