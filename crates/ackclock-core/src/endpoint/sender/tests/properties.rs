@@ -131,6 +131,9 @@ proptest! {
             let log = d.log.lock().unwrap();
             let delivered = log.acks.last().map_or(0, |ack| ack.delivered.0);
             prop_assert!(delivered <= next * MSS, "more is delivered than was sent");
+            prop_assert!(log.acks.is_sorted_by_key(|ack| ack.delivered));
+            let least = |ack: &Ack| ack.rtt.is_none_or(|rtt| ack.min_rtt.is_some_and(|least| least <= rtt));
+            prop_assert!(log.acks.last().is_none_or(least), "the minimum exceeds a round-trip time");
         }
     }
 
