@@ -19,6 +19,7 @@ mod rounds;
 mod slow_start;
 #[cfg(test)]
 mod testing;
+pub mod vegas;
 mod westwood;
 pub mod westwood_abse;
 pub mod westwood_be;
@@ -226,6 +227,7 @@ impl Kind for ControlKind {
             Entry::of::<reno::Reno>(),
             Entry::of::<cubic::Cubic>(),
             Entry::of::<highspeed::HighSpeed>(),
+            Entry::of::<vegas::Vegas>(),
             Entry::of::<westwood_be::WestwoodBe>(),
             Entry::of::<westwood_re::WestwoodRe>(),
             Entry::of::<westwood_crb::WestwoodCrb>(),
