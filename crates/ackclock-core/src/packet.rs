@@ -563,6 +563,41 @@ impl Fifo {
     }
 }
 
+/// A [`Timeline`] of arrivals that knows how much is in it: for queues that need to know how long a
+/// packet has waited. The time of arrival stands in the packets and costs no memory.
+#[derive(Debug, Default)]
+pub struct TimedFifo {
+    line: Timeline,
+    backlog: Backlog,
+}
+
+impl TimedFifo {
+    /// Appends a packet that is in no list and arrives at `now`, not before the last one.
+    #[inline]
+    pub fn push_back(&mut self, now: Time, id: PacketId, pool: &mut PacketPool) {
+        self.backlog.packets += 1;
+        self.backlog.bytes += pool[id].bytes();
+        self.line.push_back(now, id, pool);
+    }
+    /// Takes the first packet out. Returns it with the time of its arrival.
+    #[inline]
+    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<(Time, PacketId)> {
+        let arrival = self.line.first_at();
+        let id = self.line.pop_front(pool)?;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= pool[id].bytes();
+        Some((arrival, id))
+    }
+    /// When the first packet arrived, [`Time::NEVER`] if there is none.
+    pub const fn first_at(&self) -> Time {
+        self.line.first_at()
+    }
+    /// How much is in it.
+    pub const fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}
+
 /// An amount of waiting data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
@@ -605,6 +640,24 @@ mod tests {
             pool.remove(id);
         }
         assert!(fifo.pop_front(&mut pool).is_none() && pool.live() == 0);
+        assert_eq!(fifo.backlog(), Backlog::default());
+    }
+
+    #[test]
+    fn a_timed_fifo_gives_each_packet_its_arrival() {
+        let (mut pool, mut fifo) = (PacketPool::new(), TimedFifo::default());
+        let at = |n: u64| Time::from_nanos(1000 + n / 2); // two arrive at once
+        for n in 0..5 {
+            let id = pool.insert(packet(n));
+            fifo.push_back(at(n), id, &mut pool);
+        }
+        assert_eq!((fifo.backlog().packets, fifo.backlog().bytes), (5, Bytes(7500)));
+        for n in 0..5 {
+            assert_eq!(fifo.first_at(), at(n));
+            let (arrival, id) = fifo.pop_front(&mut pool).unwrap();
+            assert_eq!((arrival, pool[id].sequence), (at(n), n));
+        }
+        assert!(fifo.pop_front(&mut pool).is_none() && fifo.first_at().is_never());
         assert_eq!(fifo.backlog(), Backlog::default());
     }
 

@@ -15,6 +15,8 @@ pub mod a_star;
 mod adaptive_limit;
 pub mod adaptive_red;
 pub mod alt;
+mod buffer;
+pub mod codel;
 pub mod droptail;
 mod early_detection;
 pub mod ebdp;
@@ -119,6 +121,7 @@ impl Kind for QueueKind {
             Entry::of::<droptail::DropTail>(),
             Entry::of::<red::Red>(),
             Entry::of::<adaptive_red::AdaptiveRed>(),
+            Entry::of::<codel::Codel>(),
             Entry::of::<ebdp::Ebdp>(),
             Entry::of::<alt::Alt>(),
             Entry::of::<a_star::AStar>(),
