@@ -1,5 +1,6 @@
 //! What every registered congestion control must hold to: under any signals, and over a bottleneck.
 
+use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Limit, Phase,
     Sent,
@@ -136,7 +137,13 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
 fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     use CongestionKind::{Loss, Mark, Timeout};
     for tree in entries().flat_map(variants) {
-        for kind in [Loss, Mark, Timeout] {
+        let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
+        let ignored = [
+            (Loss, facts.kept_after_loss == Some(KeptShare::None)),
+            (Mark, facts.kept_after_mark == Some(KeptShare::None)),
+            (Timeout, false),
+        ];
+        for (kind, _) in ignored.into_iter().filter(|(_, ignored)| !ignored) {
             let mut clock = AckClock::new(&tree, RTT, 2 * PRODUCT as u64, Some(1));
             clock.bottleneck = Some(bottleneck(4, Loss));
             (0..20).for_each(|_| clock.round());
@@ -148,6 +155,25 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
             clock.react(kind);
             clock.ack(MSS);
             assert!(clock.cwnd() <= 0.9 * before, "{tree} {kind:?}: {before}");
+        }
+    }
+}
+
+/// What a control states about delay is what it does: the window falls while round trips are longer,
+/// or grows until the buffer overflows.
+#[test]
+fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
+    for tree in entries().flat_map(variants) {
+        let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
+        let mut clock = AckClock::new(&tree, RTT, PRODUCT as u64, Some(1));
+        clock.round();
+        let before = clock.cwnd();
+        clock.rtt = RTT * 2;
+        (0..20).for_each(|_| clock.round());
+        match facts.reacts_to_delay {
+            Some(true) => assert!(clock.cwnd() < before, "{tree}: {}", clock.cwnd()),
+            Some(false) => assert!(clock.cwnd() > before, "{tree}: {}", clock.cwnd()),
+            None => {}
         }
     }
 }

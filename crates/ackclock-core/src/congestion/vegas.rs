@@ -20,6 +20,7 @@
 //! anew to look for BaseRTT after idling. The paper's retransmissions before the third duplicate
 //! ACK belong to the transport, which does not have them.
 
+use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::check_positive;
 use super::rounds::RoundCounter;
 use super::window::Window;
@@ -70,6 +71,19 @@ impl Element<ControlKind> for Vegas {
             return Err(Error::new("beta", &self.beta.into(), &remedy));
         }
         Ok(())
+    }
+
+    fn facts(&self) -> ControlFacts {
+        ControlFacts {
+            growth: Some(GrowthLaw::ByDelay),
+            reacts_to_delay: Some(true),
+            slow_start_ends_on_delay: Some(true),
+            linux: Some(LinuxControl {
+                slow_start_ends_on_delay: true,
+                ..LinuxControl::new("vegas", self, &Vegas::default())
+            }),
+            ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })
+        }
     }
 }
 

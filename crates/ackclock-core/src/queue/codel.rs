@@ -2,6 +2,7 @@
 //! a target for a whole interval, and then ever more often until they no longer do.
 
 use super::buffer::{Buffer, check_limit};
+use super::facts::{Capacity, Drops, QueueFacts};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
@@ -67,6 +68,18 @@ impl Element<QueueKind> for Codel {
             return Err(Error::new("interval", &json!(self.interval), &remedy));
         }
         check_limit("limit", self.limit)
+    }
+
+    fn facts(&self) -> QueueFacts {
+        QueueFacts {
+            capacity: Some(Capacity::Limit {
+                limit: self.limit,
+                counts_packet_in_service: false,
+            }),
+            drops: Some(Drops::Head),
+            marks: Some(self.ecn),
+            thresholds: None,
+        }
     }
 }
 
