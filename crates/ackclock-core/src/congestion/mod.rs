@@ -1,4 +1,4 @@
-//! Congestion controls: one algorithm, one file, one line in the list below.
+//! Congestion controls: one algorithm, one file, one entry in the list below.
 //!
 //! A control is told of what happened through structs with named fields, so that a new signal breaks nobody, and answers with a window
 //! and perhaps a pacing rate. It does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost,
