@@ -2,7 +2,8 @@
 //! growth of the round-trip time shows long before a loss does.
 //!
 //! Once per round trip the control compares the rate that the window would have on an empty path
-//! with the rate that it has. With the paper's names, BaseRTT being the smallest round-trip time so far:
+//! with the rate that it has. With the paper's names, BaseRTT being the smallest round-trip time of
+//! data so far (that of the SYN is shorter by the time that a full segment takes to send):
 //!
 //! ```text
 //! Expected = cwnd / BaseRTT     Actual = cwnd / RTT
@@ -93,6 +94,7 @@ impl Recipe<ControlKind> for Vegas {
             parameters: self.clone(),
             window: Window::new(&context),
             rounds: RoundCounter::default(),
+            base: Span::FOREVER,
             smallest: Span::FOREVER,
             undo: None,
         })
@@ -109,7 +111,8 @@ struct VegasControl {
     parameters: Vegas,
     window: Window,
     rounds: RoundCounter,
-    /// The smallest round-trip time of this round, [`Span::FOREVER`] if none has been measured.
+    /// BaseRTT and the smallest round-trip time of this round, [`Span::FOREVER`] if none has been measured.
+    base: Span,
     smallest: Span,
     /// The window before the last reduction for a loss.
     undo: Option<Window>,
@@ -117,13 +120,10 @@ struct VegasControl {
 
 impl VegasControl {
     /// Compares the rates at the end of a round. `rtt` is that of the round.
-    fn compare(&mut self, base: Span, rtt: Span, may_grow: bool) {
-        if rtt < base || rtt == Span::ZERO {
-            return;
-        }
+    fn compare(&mut self, rtt: Span, may_grow: bool) {
         let Vegas { alpha, beta, gamma } = self.parameters;
         let mss = self.window.mss();
-        let carried = self.window.cwnd() * (base.as_seconds() / rtt.as_seconds());
+        let carried = self.window.cwnd() * (self.base.as_seconds() / rtt.as_seconds());
         let diff = (self.window.cwnd() - carried) / mss;
         if self.window.in_slow_start() {
             if diff > gamma {
@@ -145,20 +145,18 @@ impl VegasControl {
 
 impl CongestionControl for VegasControl {
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = ack.rtt.filter(|rtt| *rtt > Span::ZERO) {
+            self.base = self.base.min(rtt);
             self.smallest = self.smallest.min(rtt);
         }
         if self.rounds.begins(ack) {
             let smallest = std::mem::replace(&mut self.smallest, Span::FOREVER);
             // In slow start the round's first segment, which this ACK is for, has met all that the
             // round before has queued: the paper's distinguished segment.
-            let rtt = ack.rtt.filter(|_| self.window.in_slow_start());
-            let rtt = rtt.unwrap_or(smallest);
-            if let Some(base) = ack.min_rtt
-                && rtt != Span::FOREVER
-                && ack.phase != Phase::Recovery
-            {
-                self.compare(base, rtt, ack.credit > Bytes::ZERO);
+            let first = ack.rtt.filter(|_| self.window.in_slow_start());
+            let rtt = first.unwrap_or(smallest).max(self.base);
+            if rtt != Span::FOREVER && ack.phase != Phase::Recovery {
+                self.compare(rtt, ack.credit > Bytes::ZERO);
             }
         }
         let grows = self.rounds.count() % 2 == 1; // every other round
