@@ -132,7 +132,8 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
     }
 }
 
-/// With a queue at the bottleneck congestion is real: some controls keep the window at a loss without one.
+/// With a queue at the bottleneck congestion is real: some controls keep the window at a loss
+/// without one.
 #[test]
 fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     use CongestionKind::{Loss, Mark, Timeout};
@@ -159,8 +160,8 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     }
 }
 
-/// What a control states about delay is what it does: the window falls while round trips are longer,
-/// or grows until the buffer overflows.
+/// What a control states about delay is what it does: the window falls while round trips are
+/// longer, or grows until the buffer overflows.
 #[test]
 fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
     for tree in entries().flat_map(variants) {
@@ -218,7 +219,8 @@ fn an_application_that_sends_little_does_not_open_the_window() {
             let mut clock = clock(&tree, CongestionKind::Loss);
             clock.application = Bytes(application * MSS);
             (0..500).for_each(|_| clock.round());
-            // The window counts as used up to twice what is sent (RFC 7661), and then grows once more.
+            // The window counts as used up to twice what is sent (RFC 7661), and then grows once
+            // more.
             let most = 10.0_f64.max(3.0 * application as f64);
             assert!(clock.cwnd() <= most, "{tree}: {}", clock.cwnd());
         }

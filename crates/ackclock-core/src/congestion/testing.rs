@@ -197,7 +197,8 @@ impl AckClock {
         }
     }
 
-    /// Tells the control of congestion and nothing else; the next ACK counts as if nothing had happened.
+    /// Tells the control of congestion and nothing else; the next ACK counts as if nothing had
+    /// happened.
     pub fn congestion(&mut self, kind: CongestionKind) {
         let rtt = self.round_trip();
         let congestion = Congestion {

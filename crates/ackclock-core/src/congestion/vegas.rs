@@ -11,15 +11,15 @@
 //! ```
 //!
 //! Diff is what the flow has queued, in segments. Below α the window grows by a segment, above β it
-//! shrinks by one. Slow start doubles the window every other round trip, holds it in between so that
-//! the comparison is valid, and ends when Diff exceeds γ.
+//! shrinks by one. Slow start doubles the window every other round trip, holds it in between so
+//! that the comparison is valid, and ends when Diff exceeds γ.
 //!
-//! What the paper leaves open is done as in Linux's `tcp_vegas`: RTT is the smallest of the round, which
-//! no delayed ACK has lengthened; slow start ends with the window that the path carried without a queue,
-//! and one segment; and a loss halves the window as Reno's does. Linux differs in three things: its slow
-//! start doubles every round trip, it takes Diff relative to BaseRTT instead of RTT, and it begins
-//! anew to look for BaseRTT after idling. The paper's retransmissions before the third duplicate
-//! ACK belong to the transport, which does not have them.
+//! What the paper leaves open is done as in Linux's `tcp_vegas`: RTT is the smallest of the round,
+//! which no delayed ACK has lengthened; slow start ends with the window that the path carried
+//! without a queue, and one segment; and a loss halves the window as Reno's does. Linux differs in
+//! three things: its slow start doubles every round trip, it takes Diff relative to BaseRTT instead
+//! of RTT, and it forgets BaseRTT after idling. The paper's retransmissions before the third
+//! duplicate ACK belong to the transport, which does not have them.
 
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::check_positive;
@@ -111,7 +111,7 @@ struct VegasControl {
     parameters: Vegas,
     window: Window,
     rounds: RoundCounter,
-    /// BaseRTT and the smallest round-trip time of this round, [`Span::FOREVER`] if none has been measured.
+    /// BaseRTT and the smallest round-trip time of this round, [`Span::FOREVER`] if there is none.
     base: Span,
     smallest: Span,
     /// The window before the last reduction for a loss.
@@ -225,7 +225,7 @@ mod tests {
     use crate::units::BitRate;
     use serde_json::{Value, json};
 
-    /// A path that carries that many segments in a round trip of 100 ms, with room for as many more.
+    /// A path that carries `product` segments in 100 ms, with room for as many more.
     fn clock(tree: &Value, product: u64, window: u64, ssthresh: Option<u64>) -> AckClock {
         let mut clock = AckClock::new(tree, Span::from_millis(100), window, ssthresh);
         clock.bottleneck = Some(Bottleneck {

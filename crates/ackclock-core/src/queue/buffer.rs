@@ -1,5 +1,5 @@
-//! The buffer of a discipline that decides when the link asks: bounded, first in, first out, with the
-//! time of each arrival.
+//! The buffer of a discipline that decides when the link asks: bounded, first in, first out, with
+//! the time of each arrival.
 
 use super::droptail::DropTail;
 use super::red::check_room;
@@ -27,7 +27,8 @@ impl Buffer {
         }
     }
 
-    /// Takes a packet in, or drops it if it does not fit; as [`Queue::enqueue`](super::Queue::enqueue).
+    /// Takes a packet in, or drops it if it does not fit; as
+    /// [`Queue::enqueue`](super::Queue::enqueue).
     pub fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>) {
         let occupancy = Occupancy {
             waiting: self.waiting.backlog(),
