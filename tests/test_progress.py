@@ -8,7 +8,7 @@ from ackclock.cli.progress import progress
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr("ackclock.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("ackclock.cli.progress.time.monotonic", lambda: now[0])
     return now
 
 

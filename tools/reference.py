@@ -114,7 +114,8 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     Returns:
         Path within the repository to text.
     """
-    texts = {f"docs/reference/{kind}.md": _kind_page(kind, registered) for kind in KINDS}
+    names = [kind["name"] for kind in registered["kinds"]]
+    texts = {f"docs/reference/{name}.md": _kind_page(name, registered) for name in names}
     texts["docs/reference/presets.md"] = _preset_page(registered, described)
     texts["docs/reference/scenario.md"] = _scenario_page(registered, described)
     texts["docs/reference/models.md"] = _model_page(registered)
@@ -176,6 +177,9 @@ def _kind_page(kind: str, registered: Json) -> str:
         page.table(("kind", "what it does"), index)
     for entry in registered[kind]:
         page.element(entry, KINDS[kind].pattern)
+    facts = next(one["facts"] for one in registered["kinds"] if one["name"] == kind)
+    if facts.get("properties"):
+        page.all_facts(facts)
     return page.finish()
 
 
@@ -211,7 +215,10 @@ def _model_page(registered: Json) -> str:
     rows = [(f"[`{one.name}`](#{_anchor(one.name)})", "yes" if one.usual else "", one.summary) for one in MODELS]
     page.table(("model", "usual", "what it is"), rows)
     page.title("From a scenario to a model")
-    page.paragraph(_after_the_first_line(scenario_terms))
+    for terms in scenario_terms.RECORDS:
+        summary, _, rest = inspect.cleandoc(terms.__doc__ or "").partition("Attributes:\n")[0].partition("\n\n")
+        page.paragraph(f"**{terms.__name__}.** {summary} {' '.join(rest.split())}".strip())
+        page.names(("field", "what it is"), _attributes(terms))
     page.title("From a capture to a model")
     page.paragraph(_after_the_first_line(capture_terms))
     for model in MODELS:
@@ -432,6 +439,10 @@ class _Page:
             self.fields(parameters)
         elif not more:
             self.paragraph("It has no parameters.")
+        if entry["facts"]:
+            of = "the example" if example else "its defaults"
+            self.paragraph(f"With {of} it states these [facts](#facts):")
+            self.facts(entry["facts"])
         self.paragraph(f"Reference: {entry['reference']}.".replace("..", "."))
 
     def fields(self, table: Json, missing: str = "—") -> None:
@@ -447,6 +458,25 @@ class _Page:
             rows.append((f"`{name}`", written, default, field.get("description", "")))
         if rows:
             self.table(("field", "written as", "default", "meaning"), rows)
+
+    def all_facts(self, schema: Json) -> None:
+        """The section on the facts of a kind."""
+        self._definitions.update(schema.get("$defs", {}))
+        self.title("Facts")
+        self.paragraph(
+            "What every element states about itself. Facts are computed from the parameters and stand in the resolved "
+            "scenario as `facts`; what is not known is null. They need not be written."
+        )
+        rows = [
+            (f"`{name}`", self._written(field, "—"), field.get("description", ""))
+            for name, field in schema["properties"].items()
+        ]
+        self.table(("fact", "value", "meaning"), rows)
+
+    def facts(self, facts: Json) -> None:
+        """The facts of an element that are known."""
+        known = {name: fact for name, fact in facts.items() if fact is not None}
+        self.table(("fact", "value"), [(f"`{name}`", f"`{_toml(fact)}`") for name, fact in known.items()])
 
     def choices(self, name: str) -> dict[str, str]:
         """The values of a definition that is a choice, each with its meaning; none if it is something else."""

@@ -10,11 +10,16 @@ from ackclock import engine
 def registry() -> dict[str, Any]:
     """The lists by kind.
 
-    `controls`, `rate_controls`, `queues`, `links`, `impairments` and `traffic` hold records with `name`, `label`,
-    `summary`, `reference` and `parameters` (a JSON schema), in reading order; `presets` maps a name to its TCP
-    parameters. Do not change it.
+    `kinds` names the kinds of elements. Under the name of each stand its elements in reading order: records with
+    `name`, `label`, `summary`, `reference`, `parameters` (a JSON schema) and `facts` (those of a sample, None for a
+    kind without). `presets` maps a name to its TCP parameters. Do not change it.
     """
     return engine.registry()
+
+
+def kinds() -> list[str]:
+    """Names of the kinds of elements: `controls`, `queues`, `links`, and so on, in reading order."""
+    return [kind["name"] for kind in registry()["kinds"]]
 
 
 @cache

@@ -178,7 +178,7 @@ def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     reproduced(emulated)
     assert machine.done == ["emulate", "measure", "measure"]
     for change in (("platform.release", "6.1"), ("version", "9.9")):
-        monkeypatch.setattr(f"ackclock.address.{change[0]}", lambda change=change: change[1])
+        monkeypatch.setattr(f"ackclock.run.address.{change[0]}", lambda change=change: change[1])
         reproduced(emulated)
     assert machine.done[3:] == ["emulate", "measure"] * 2
     emulated.run = Run(emulated.run.scenario.replace({"seed": 2}), "emulate", measured=True)

@@ -148,7 +148,7 @@ def test_a_drawing_that_fails_leaves_nothing(computed: dict[str, Counted], monke
 
     monkeypatch.setattr(computed["toy-table-1"], "draw", fail)
     with pytest.raises(RuntimeError, match="no ink"):
-        runner.reproduce(runner.EXPERIMENTS[0], Path.cwd())
+        runner.reproduce(experiment("toy-table-1", computed["toy-table-1"]), Path.cwd())
     assert list(Path().iterdir()) == []
 
 

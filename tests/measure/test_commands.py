@@ -208,17 +208,17 @@ def test_figures_and_page(pretended: Pretended, width: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),
     [
-        (("--kind", "cwnd"), "unknown-name", "--kind"),
-        (("--kind", "queue"), "unknown-name", "--kind"),
-        (("--kind", "sweep"), "unknown-name", "--kind"),
-        (("--kind", "sequence"), "unknown-name", "--kind"),
+        (("--kind", "cwnd"), "no-data", "--kind"),
+        (("--kind", "queue"), "no-data", "--kind"),
+        (("--kind", "sweep"), "no-data", "--kind"),
+        (("--kind", "sequence"), "no-data", "--kind"),
         (("--kind", "outstanding", "--connection", "1"), "out-of-range", "--connection"),
         (("--from", "1 s"), "no-data", "m"),
         (("--from", "0.5s", "--to", "0.5s"), "contradiction", "--to"),
         (("--to", "0 s"), "out-of-range", "--to"),
         (("--from", "-1 s"), "out-of-range", "--from"),
         (("--from", "soon"), "wrong-type", "--from"),
-        (("--kind", "sweep", "--to", "1 s"), "contradiction", "--from"),
+        (("--metric", "rtt"), "contradiction", "--metric"),
     ],
 )
 def test_figures_that_there_are_not(arguments: tuple[str, ...], code: str, field: str) -> None:

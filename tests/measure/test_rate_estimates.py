@@ -162,7 +162,7 @@ def test_without_estimators_there_is_no_table_and_no_figure(capture: Path, tmp_p
     assert "rate_estimates" not in found.tables
     assert found.run["estimators"] == {}
     ran = CliRunner().invoke(cli, ["plot", str(tmp_path / "measured"), "--kind", "rate_estimates"])
-    check_refusal(ran, "unknown-name", "--kind", "--estimators")
+    check_refusal(ran, "no-data", "--kind", "--estimators")
 
 
 def test_an_estimator_that_is_none_writes_nothing(capture: Path, tmp_path: Path) -> None:

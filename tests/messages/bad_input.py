@@ -120,8 +120,8 @@ unknown-name    --metric        plot run --metric speed
 out-of-range    --point         plot run --point 6
 out-of-range    --replicate     plot run --replicate 3
 unknown-name    --kind          plot run --kind pie
-unknown-name    --kind          plot run --kind bursts
-unknown-name    --kind          plot run --kind sequence
+no-data         --kind          plot run --kind bursts
+no-data         --kind          plot run --kind sequence
 unsupported     -o              plot run --kind cwnd -o x.doc
 contradiction   -o              plot run -o x.svg
 contradiction   --from          plot run --kind variation --from 1s

@@ -3,8 +3,15 @@
 //! Elements pass a [`PacketId`] on; nothing is copied or allocated per packet. A packet is in at most one
 //! [`Fifo`] at a time, so it cannot be in two places: conservation is structural.
 
-use crate::rate_control::Feedback;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Time};
+
+mod lists;
+mod pool;
+mod sack;
+
+pub use lists::{Backlog, Fifo, FifoList, TimedFifo, Timeline};
+pub use pool::{Options, PacketPool};
+pub use sack::{SackBlock, SackBlocks};
 
 /// Names a packet in its [`PacketPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -167,411 +174,6 @@ impl Packet {
     }
 }
 
-/// A run of segments the receiver holds beyond the cumulative ACK: `start` included, `end` excluded (RFC 2018).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlock {
-    /// First segment held.
-    pub start: u64,
-    /// First segment after it.
-    pub end: u64,
-}
-
-impl SackBlock {
-    /// Whether the segment of that number is in it.
-    pub const fn contains(&self, sequence: u64) -> bool {
-        self.start <= sequence && sequence < self.end
-    }
-}
-
-/// Up to three SACK blocks, most recently changed first (RFC 2018 section 4).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SackBlocks {
-    blocks: [SackBlock; SackBlocks::MOST],
-    count: u8,
-}
-
-impl SackBlocks {
-    /// How many fit beside the timestamp option.
-    pub const MOST: usize = 3;
-
-    /// Adds a block; what does not fit is left out.
-    pub fn push(&mut self, block: SackBlock) {
-        if usize::from(self.count) < Self::MOST {
-            self.blocks[usize::from(self.count)] = block;
-            self.count += 1;
-        }
-    }
-    /// The blocks.
-    pub fn as_slice(&self) -> &[SackBlock] {
-        &self.blocks[..usize::from(self.count)]
-    }
-    /// Whether there is none.
-    pub const fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-}
-
-/// What few packets carry beside their header.
-#[derive(Clone, Copy, Debug)]
-pub enum Options {
-    /// What the receiver holds beyond the cumulative ACK; at least one block.
-    Sack(SackBlocks),
-    /// What the receiver of datagrams says.
-    Feedback(Feedback),
-    /// The sender's estimate of the round-trip time, for the receiver of a datagram.
-    RoundTrip(Span),
-}
-
-/// Owns every packet of a run. Freed slots are used again, the last freed first.
-#[derive(Debug)]
-pub struct PacketPool {
-    packets: Vec<Packet>,
-    /// The first free slot; each leads to the next.
-    free: PacketId,
-    live: usize,
-    options: Vec<Options>,
-    free_options: Vec<u32>,
-}
-
-impl Default for PacketPool {
-    fn default() -> Self {
-        PacketPool {
-            packets: Vec::new(),
-            free: PacketId::NONE,
-            live: 0,
-            options: Vec::new(),
-            free_options: Vec::new(),
-        }
-    }
-}
-
-impl PacketPool {
-    /// An empty pool.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Takes a packet in.
-    ///
-    /// # Panics
-    /// Beyond 2^32 − 1 packets at once.
-    #[inline(always)] // so that the packet is built in its slot
-    pub fn insert(&mut self, packet: Packet) -> PacketId {
-        self.live += 1;
-        // There is no slot of the number of `NONE`: one comparison answers both questions.
-        if self.free.index() >= self.packets.len() {
-            self.grow();
-        }
-        let id = self.free;
-        let slot = &mut self[id];
-        let next = slot.next;
-        *slot = packet;
-        self.free = next;
-        id
-    }
-
-    /// Makes a free slot.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) {
-        if self.packets.len() == self.packets.capacity() {
-            // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
-            self.packets.reserve_exact(self.packets.len() / 4 + 64);
-        }
-        assert!(
-            self.packets.len() < u32::MAX as usize,
-            "more than 2^32 - 1 packets in flight"
-        );
-        self.free = PacketId(self.packets.len() as u32);
-        self.packets
-            .push(Packet::new(PacketKind::Data, FlowId(0), 0, 0, Time::ZERO));
-    }
-
-    /// Puts an answer in the place of the packet that has arrived, or in a slot of its own if it answers none.
-    #[inline(always)] // so that the packet is built in its slot
-    pub fn answer(&mut self, arrived: Option<PacketId>, answer: Packet) -> PacketId {
-        let Some(id) = arrived else {
-            return self.insert(answer);
-        };
-        self.forget_options(id);
-        self[id] = answer;
-        id
-    }
-
-    /// Lets a packet go.
-    #[inline]
-    pub fn remove(&mut self, id: PacketId) {
-        self.live -= 1;
-        self.forget_options(id);
-        self[id].next = self.free;
-        self.free = id;
-    }
-
-    #[inline(always)]
-    fn forget_options(&mut self, id: PacketId) {
-        let slot = self[id].options;
-        if slot != u32::MAX {
-            self.free_options.push(slot);
-            self[id].options = u32::MAX;
-        }
-    }
-
-    /// A second packet like the first, in no list.
-    pub fn duplicate(&mut self, id: PacketId) -> PacketId {
-        let options = self.options(id).copied();
-        let mut copy = self[id];
-        copy.next = PacketId::NONE;
-        copy.options = u32::MAX;
-        let copy = self.insert(copy);
-        if let Some(options) = options {
-            self.set_options(copy, options);
-        }
-        copy
-    }
-
-    /// What a packet carries beside its header; most carry nothing.
-    #[inline]
-    pub fn options(&self, id: PacketId) -> Option<&Options> {
-        self.options.get(self[id].options as usize)
-    }
-
-    /// The SACK blocks of an ACK; most have none.
-    #[inline]
-    pub fn sack_blocks(&self, id: PacketId) -> Option<&SackBlocks> {
-        match self.options(id) {
-            Some(Options::Sack(blocks)) => Some(blocks),
-            _ => None,
-        }
-    }
-
-    /// Gives options to a packet that has none yet.
-    #[inline(never)] // most packets carry none
-    pub fn set_options(&mut self, id: PacketId, options: Options) {
-        debug_assert_eq!(self[id].options, u32::MAX, "options are set once");
-        let slot = self.free_options.pop().unwrap_or_else(|| {
-            self.options.push(options);
-            self.options.len() as u32 - 1
-        });
-        self.options[slot as usize] = options;
-        self[id].options = slot;
-    }
-
-    /// How many there are in the list from `head` to `tail`.
-    fn count(&self, head: PacketId, tail: PacketId) -> u64 {
-        let next = |id: &PacketId| (*id != tail).then(|| self[*id].next);
-        std::iter::successors((head != PacketId::NONE).then_some(head), next).count() as u64
-    }
-
-    /// How many packets are in flight or queued.
-    pub const fn live(&self) -> usize {
-        self.live
-    }
-}
-
-impl std::ops::Index<PacketId> for PacketPool {
-    type Output = Packet;
-    #[inline]
-    fn index(&self, id: PacketId) -> &Packet {
-        &self.packets[id.index()]
-    }
-}
-impl std::ops::IndexMut<PacketId> for PacketPool {
-    #[inline]
-    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id.index()]
-    }
-}
-
-/// A first-in first-out list of packets, threaded through the pool.
-#[derive(Debug)]
-pub struct Chain {
-    head: PacketId,
-    tail: PacketId,
-}
-
-impl Default for Chain {
-    fn default() -> Self {
-        Chain {
-            head: PacketId::NONE,
-            tail: PacketId::NONE,
-        }
-    }
-}
-
-impl Chain {
-    /// Appends a packet that is in no list.
-    #[inline]
-    pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
-        debug_assert!(
-            pool[id].next == PacketId::NONE,
-            "a packet is in one list at a time"
-        );
-        match pool.packets.get_mut(self.tail.index()) {
-            Some(last) => last.next = id,
-            None => self.head = id, // the list was empty
-        }
-        self.tail = id;
-    }
-
-    /// Takes the first packet out.
-    #[inline]
-    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
-        let id = self.front()?;
-        let packet = &mut pool[id];
-        self.head = packet.next;
-        packet.next = PacketId::NONE;
-        if self.head == PacketId::NONE {
-            self.tail = PacketId::NONE;
-        }
-        Some(id)
-    }
-
-    /// The first packet.
-    #[inline]
-    pub fn front(&self) -> Option<PacketId> {
-        (self.head != PacketId::NONE).then_some(self.head)
-    }
-    /// The last packet.
-    pub fn back(&self) -> Option<PacketId> {
-        (self.tail != PacketId::NONE).then_some(self.tail)
-    }
-    /// How many are in it, counted one by one.
-    pub fn count(&self, pool: &PacketPool) -> u64 {
-        pool.count(self.head, self.tail)
-    }
-    /// Whether there is none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.head == PacketId::NONE
-    }
-}
-
-/// A first-in first-out list of packets that each have a moment, none before that of the packet in front of it. The list itself holds the
-/// moment of the first, and each packet that of the one behind it: whoever takes the first out learns when the next one's turn is
-/// without looking at it, which with a million packets costs more than all the rest.
-#[derive(Debug)]
-pub struct Timeline {
-    first_at: Time,
-    head: PacketId,
-    tail: PacketId,
-}
-
-impl Default for Timeline {
-    fn default() -> Self {
-        Timeline {
-            first_at: Time::NEVER,
-            head: PacketId::NONE,
-            tail: PacketId::NONE,
-        }
-    }
-}
-
-impl Timeline {
-    /// Appends a packet that is in no list.
-    #[inline(always)]
-    pub fn push_back(&mut self, at: Time, id: PacketId, pool: &mut PacketPool) {
-        debug_assert!(
-            pool[id].next == PacketId::NONE,
-            "a packet is in one list at a time"
-        );
-        match pool.packets.get_mut(self.tail.index()) {
-            Some(last) => (last.next, last.next_at) = (id, at),
-            None => (self.head, self.first_at) = (id, at), // the list was empty
-        }
-        self.tail = id;
-    }
-
-    /// Takes the first packet out.
-    #[inline(always)]
-    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
-        let id = self.head;
-        let packet = pool.packets.get_mut(id.index())?;
-        self.head = packet.next;
-        self.first_at = packet.next_at;
-        packet.next = PacketId::NONE;
-        if self.head == PacketId::NONE {
-            (self.tail, self.first_at) = (PacketId::NONE, Time::NEVER);
-        }
-        Some(id)
-    }
-
-    /// The first packet.
-    #[inline(always)]
-    pub fn front<'a>(&self, pool: &'a PacketPool) -> Option<&'a Packet> {
-        pool.packets.get(self.head.index())
-    }
-    /// The last packet.
-    #[inline(always)]
-    pub fn back<'a>(&self, pool: &'a PacketPool) -> Option<&'a Packet> {
-        pool.packets.get(self.tail.index())
-    }
-    /// The moment of the first packet, [`Time::NEVER`] if there is none.
-    #[inline]
-    pub const fn first_at(&self) -> Time {
-        self.first_at
-    }
-    /// How many are in it, counted one by one.
-    pub fn count(&self, pool: &PacketPool) -> u64 {
-        pool.count(self.head, self.tail)
-    }
-    /// Whether there is none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.head == PacketId::NONE
-    }
-}
-
-/// A [`Chain`] that knows how much is in it.
-#[derive(Debug, Default)]
-pub struct Fifo {
-    chain: Chain,
-    backlog: Backlog,
-}
-
-impl Fifo {
-    /// Appends a packet that is in no list.
-    #[inline]
-    pub fn push_back(&mut self, id: PacketId, pool: &mut PacketPool) {
-        self.backlog.packets += 1;
-        self.backlog.bytes += pool[id].bytes();
-        self.chain.push_back(id, pool);
-    }
-    /// Takes the first packet out.
-    #[inline]
-    pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
-        let id = self.chain.pop_front(pool)?;
-        self.backlog.packets -= 1;
-        self.backlog.bytes -= pool[id].bytes();
-        Some(id)
-    }
-    /// The first packet.
-    #[inline]
-    pub fn front(&self) -> Option<PacketId> {
-        self.chain.front()
-    }
-    /// The last packet.
-    pub fn back(&self) -> Option<PacketId> {
-        self.chain.back()
-    }
-    /// How much is in it.
-    pub const fn backlog(&self) -> Backlog {
-        self.backlog
-    }
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.chain.is_empty()
-    }
-}
-
-/// An amount of waiting data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    /// Number of packets.
-    pub packets: u64,
-    /// Their lengths on the wire.
-    pub bytes: Bytes,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -605,6 +207,24 @@ mod tests {
             pool.remove(id);
         }
         assert!(fifo.pop_front(&mut pool).is_none() && pool.live() == 0);
+        assert_eq!(fifo.backlog(), Backlog::default());
+    }
+
+    #[test]
+    fn a_timed_fifo_gives_each_packet_its_arrival() {
+        let (mut pool, mut fifo) = (PacketPool::new(), TimedFifo::default());
+        let at = |n: u64| Time::from_nanos(1000 + n / 2); // two arrive at once
+        for n in 0..5 {
+            let id = pool.insert(packet(n));
+            fifo.push_back(at(n), id, &mut pool);
+        }
+        assert_eq!((fifo.backlog().packets, fifo.backlog().bytes), (5, Bytes(7500)));
+        for n in 0..5 {
+            assert_eq!(fifo.first_at(), at(n));
+            let (arrival, id) = fifo.pop_front(&mut pool).unwrap();
+            assert_eq!((arrival, pool[id].sequence), (at(n), n));
+        }
+        assert!(fifo.pop_front(&mut pool).is_none() && fifo.first_at().is_never());
         assert_eq!(fifo.backlog(), Backlog::default());
     }
 

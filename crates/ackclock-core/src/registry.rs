@@ -2,16 +2,35 @@
 //!
 //! The parameters of an element are one struct. Its serde derive is the parser, its serialisation the resolved
 //! form with all defaults, its JSON schema the reference page. [`Entry::of`] makes the record from the struct.
+//!
+//! An element also states facts about itself: what others may rely on without knowing its
+//! parameters. They are computed from the parameters and stand beside them in the resolved form,
+//! under [`FACTS`].
 
-use crate::link::contender::Contender;
 use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::Files;
+use crate::scenario::parse;
 use crate::streams::Streams;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
+
+pub mod samples;
+
+/// Where the facts stand in the resolved form of an element.
+pub const FACTS: &str = "facts";
+
+/// The record of what elements of one kind state about themselves. Every field of the default is
+/// unknown.
+pub trait Facts: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static {}
+impl<T: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static> Facts for T {}
+
+/// The facts of a kind whose elements have nothing to state. They are left out of the resolved
+/// form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NoFacts {}
 
 /// A kind of element: what its recipes make, and what they need for it.
 pub trait Kind: 'static {
@@ -19,8 +38,12 @@ pub trait Kind: 'static {
     type Product;
     /// What is needed to make one.
     type Context<'a>;
+    /// What an element states about itself.
+    type Facts: Facts;
     /// As in an error message: "link", "queue".
     const NAME: &'static str;
+    /// As in the catalogue and on the command line: "links", "queues".
+    const PLURAL: &'static str;
     /// Everything registered, in reading order.
     fn entries() -> &'static [Entry<Self>]
     where
@@ -28,21 +51,13 @@ pub trait Kind: 'static {
 }
 
 /// The parameters of one element, and how to make it.
-pub trait Recipe<K: Kind>: Debug + Send + Sync {
+pub trait Factory<K: Kind>: Debug + Send + Sync {
     /// Makes one.
     fn build(&self, context: K::Context<'_>) -> K::Product;
-    /// The name of the hop whose link it measures, if it does.
-    fn measures(&self) -> Option<&str> {
-        None
-    }
-    /// How it contends for a medium, if it does.
-    fn contends(&self) -> Option<&Contender> {
-        None
-    }
 }
 
 /// What a parameter struct says of its element.
-pub trait Element<K: Kind>: Recipe<K> + Serialize + DeserializeOwned + JsonSchema + Clone + 'static {
+pub trait Element<K: Kind>: Factory<K> + Serialize + DeserializeOwned + JsonSchema + Clone + 'static {
     /// As written in a scenario's `kind`.
     const NAME: &'static str;
     /// As written in a figure.
@@ -56,6 +71,12 @@ pub trait Element<K: Kind>: Recipe<K> + Serialize + DeserializeOwned + JsonSchem
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let _ = files;
         Ok(())
+    }
+
+    /// States what is known of the element with these parameters, which have been checked. What is
+    /// not stated is unknown.
+    fn facts(&self) -> K::Facts {
+        K::Facts::default()
     }
 }
 
@@ -71,49 +92,53 @@ pub struct Entry<K: Kind> {
     pub reference: &'static str,
     /// JSON schema of the parameters, without `kind`.
     pub schema: fn() -> Value,
-    parse: fn(Value, &dyn Files) -> Result<Chosen<K>>,
+    parse: fn(Value, &dyn Files) -> Result<Selection<K>>,
 }
 
 /// An element chosen in a scenario, with all its parameters.
-pub struct Chosen<K: Kind> {
+pub struct Selection<K: Kind> {
     /// Its registered name.
     pub name: &'static str,
-    /// Its parameters, defaults filled in, `kind` included.
+    /// Its parameters, defaults filled in, `kind` and [`FACTS`] included.
     pub resolved: Value,
-    recipe: Arc<dyn Recipe<K>>,
+    /// What it states about itself.
+    pub facts: K::Facts,
+    recipe: Arc<dyn Factory<K>>,
 }
 
-impl<K: Kind> Clone for Chosen<K> {
+impl<K: Kind> Clone for Selection<K> {
     fn clone(&self) -> Self {
-        Chosen {
+        Selection {
             name: self.name,
             resolved: self.resolved.clone(),
+            facts: self.facts.clone(),
             recipe: Arc::clone(&self.recipe),
         }
     }
 }
-impl<K: Kind> Debug for Chosen<K> {
+impl<K: Kind> Debug for Selection<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.resolved)
     }
 }
 
-impl<K: Kind> Chosen<K> {
+impl<K: Kind> Selection<K> {
     /// Makes one.
     pub fn build(&self, context: K::Context<'_>) -> K::Product {
         self.recipe.build(context)
     }
-    /// See [`Recipe::measures`].
-    pub fn measures(&self) -> Option<&str> {
-        self.recipe.measures()
-    }
-    /// See [`Recipe::contends`].
-    pub fn contends(&self) -> Option<&Contender> {
-        self.recipe.contends()
-    }
 }
 
 impl<K: Kind> Entry<K> {
+    /// Reads the parameters of this element, without `kind` and facts. Errors name fields relative
+    /// to `parameters`.
+    ///
+    /// # Errors
+    /// The first field that is missing, unknown or does not fit.
+    pub fn read(&self, parameters: Value, files: &dyn Files) -> Result<Selection<K>> {
+        (self.parse)(parameters, files)
+    }
+
     /// The record of the element whose parameters are `P`.
     pub const fn of<P: Element<K>>() -> Self {
         Entry {
@@ -123,16 +148,13 @@ impl<K: Kind> Entry<K> {
             reference: P::REFERENCE,
             schema: || schemars::schema_for!(P).to_value(),
             parse: |tree, files| {
-                let mut parameters: P = crate::scenario::parse::from_tree(tree)?;
+                let mut parameters: P = parse::from_tree(tree)?;
                 parameters.check(files)?;
-                let mut resolved = serde_json::Map::new();
-                resolved.insert("kind".into(), P::NAME.into());
-                if let Ok(Value::Object(rest)) = serde_json::to_value(&parameters) {
-                    resolved.extend(rest);
-                }
-                Ok(Chosen {
+                let facts = parameters.facts();
+                Ok(Selection {
                     name: P::NAME,
-                    resolved: Value::Object(resolved),
+                    resolved: resolved(P::NAME, &parameters, &facts),
+                    facts,
                     recipe: Arc::new(parameters),
                 })
             },
@@ -140,8 +162,27 @@ impl<K: Kind> Entry<K> {
     }
 }
 
-/// Reads `{ kind = "…", … }`. Errors name fields relative to `tree`.
-pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
+/// An element's resolved form. Facts are the last field, unless the kind has none.
+fn resolved(name: &str, parameters: &impl Serialize, facts: &impl Serialize) -> Value {
+    let mut resolved = Map::new();
+    resolved.insert("kind".into(), name.into());
+    if let Value::Object(rest) = parse::to_tree(parameters) {
+        resolved.extend(rest);
+    }
+    let facts = parse::to_tree(facts);
+    if facts.as_object().is_some_and(|facts| !facts.is_empty()) {
+        resolved.insert(FACTS.into(), facts);
+    }
+    resolved.into()
+}
+
+/// Reads `{ kind = "…", … }`. What has been resolved may be read again, with the facts that it then
+/// has.
+///
+/// # Errors
+/// The first field that is missing, unknown or does not fit, relative to `tree`; and facts that are
+/// not those computed.
+pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> {
     let names = || K::entries().iter().map(|entry| entry.name);
     let Value::Object(map) = tree else {
         return Err(Error::new(
@@ -156,6 +197,7 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
         .coded(Code::WrongType));
     };
     let mut map = map.clone();
+    let stated = map.shift_remove(FACTS);
     let kind = map.remove("kind").ok_or_else(|| {
         Error::missing(
             "kind",
@@ -170,20 +212,32 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
         .as_str()
         .and_then(|name| K::entries().iter().find(|entry| entry.name == name))
         .ok_or_else(|| Error::unknown_name("kind", &kind, K::NAME, names()))?;
-    (entry.parse)(Value::Object(map), files)
+    let chosen = entry.read(Value::Object(map), files)?;
+    if stated.is_some() && stated.as_ref() != chosen.resolved.get(FACTS) {
+        return Err(Error::message(FACTS, "are computed; remove them"));
+    }
+    Ok(chosen)
+}
+
+/// [`choose`], errors named from the table around `tree`, whose field it is.
+///
+/// # Errors
+/// Those of [`choose`].
+pub fn choose_within<K: Kind>(field: &str, tree: &Value, files: &dyn Files) -> Result<Selection<K>> {
+    choose(tree, files).map_err(|error| error.within(field))
 }
 
 /// What the builder of a random element gets: the run's streams and the name of the place it is built for
 /// (`hop/bottleneck/link`), which is also the prefix of its streams' names.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct StreamScope<'a> {
     /// All randomness of the run.
     pub streams: &'a Streams,
     /// Where the element stands.
     pub name: &'a str,
 }
 
-impl Place<'_> {
+impl StreamScope<'_> {
     /// The stream of this place.
     pub fn stream(&self) -> crate::streams::Stream {
         self.streams.stream(self.name)

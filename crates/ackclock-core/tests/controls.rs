@@ -1,17 +1,22 @@
-//! What every registered congestion control must hold to.
+//! What every registered congestion control must hold to: under any signals, and over a bottleneck.
 
+use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Limit, Phase,
-    Sent,
+    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, RecoveryPhase,
+    SegmentSent, SendLimit,
 };
-use ackclock_core::registry::{Entry, Kind, Place, choose};
+use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
-use ackclock_core::units::{Bytes, Span, Time};
+use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+#[path = "../src/congestion/testing.rs"]
+#[expect(dead_code, reason = "unit tests use the rest")]
+mod testing;
 mod variants;
+use testing::{AckClock, Bottleneck, MSS, context};
 use variants::variants;
 
 fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
@@ -21,14 +26,10 @@ fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
 fn build(tree: &Value, mss: u64, segments: u64, ssthresh: Option<u64>) -> Box<dyn CongestionControl> {
     let streams = Streams::new(1, 0);
     let context = ControlContext {
-        place: Place {
-            streams: &streams,
-            name: "flow/0/control",
-        },
         mss: Bytes(mss),
         initial_window: Bytes(mss * segments),
         initial_ssthresh: ssthresh.map(Bytes),
-        whole_ssthresh: false,
+        ..context(&streams, 0, None)
     };
     choose::<ControlKind>(tree, &NoFiles).unwrap().build(context)
 }
@@ -58,66 +59,170 @@ fn resolved_parameters_read_back_are_the_same() {
     }
 }
 
-fn ack(credit: u64, delivered: u64, rtt: Span, in_flight: u64) -> Ack {
-    Ack {
-        kind: AckKind::New,
-        newly_acked: Bytes(credit),
-        newly_delivered: Bytes(credit),
-        credit: Bytes(credit),
-        delivered: Bytes(delivered),
-        rtt: Some(rtt),
-        smoothed_rtt: Some(rtt),
-        min_rtt: Some(rtt),
-        in_flight: Bytes(in_flight),
-        rate_sample: None,
-        limited: Limit::CongestionWindow,
-        phase: Phase::Open,
-        marked: Bytes::ZERO,
+const RTT: Span = Span::from_millis(100);
+/// The bandwidth-delay product of 4 Mbit/s and [`RTT`], in segments.
+const PRODUCT: f64 = 50.0;
+
+/// 4 Mbit/s with a buffer of that many bandwidth-delay products.
+fn bottleneck(products: u64, overflow: CongestionKind) -> Bottleneck {
+    Bottleneck {
+        rate: BitRate::from_mbit_per_s(4.0),
+        buffer: Bytes(products * PRODUCT as u64 * MSS),
+        overflow,
     }
 }
 
-fn congestion(kind: CongestionKind, base: u64, rtt: Option<Span>) -> Congestion {
-    Congestion {
-        kind,
-        base: Bytes(base),
-        in_flight: Bytes(base),
-        min_rtt: rtt,
-        smoothed_rtt: rtt,
-    }
+/// A flow that starts over a buffer of one bandwidth-delay product.
+fn clock(tree: &Value, overflow: CongestionKind) -> AckClock {
+    let mut clock = AckClock::new(tree, RTT, 10, None);
+    clock.bottleneck = Some(bottleneck(1, overflow));
+    clock
 }
 
-fn sent(bytes: u64, in_flight: u64) -> Sent {
-    Sent {
-        bytes: Bytes(bytes),
-        in_flight: Bytes(in_flight),
-        limited: Limit::CongestionWindow,
+/// What the bench itself promises: queueing delay grows with the window, and the smallest
+/// round-trip time is that of the empty path.
+#[test]
+fn round_trips_grow_with_the_window_and_never_fall_below_the_minimum() {
+    let mut clock = clock(&json!({ "kind": "reno" }), CongestionKind::Loss);
+    let product = PRODUCT as u64 * MSS;
+    for _ in 0..300 {
+        let rtt = clock.round_trip();
+        let ack = clock.ack_of(MSS);
+        assert!(ack.min_rtt <= ack.rtt && ack.min_rtt >= Some(RTT));
+        assert_eq!(rtt > RTT, clock.control.cwnd().0 > product + 1);
+        assert!(rtt <= RTT * 2, "no more waits than the buffer holds");
+        clock.round();
     }
+    assert_eq!(clock.ack_of(MSS).min_rtt, Some(RTT));
+    assert!(clock.overflows > 1 && clock.now.as_seconds() > 30.0);
 }
 
 #[test]
 fn the_window_grows_while_nothing_is_wrong() {
-    const MSS: u64 = 1000;
-    let rtt = Span::from_millis(100);
     for tree in entries().flat_map(variants) {
-        for ssthresh in [None, Some(10 * MSS)] {
-            let mut control = build(&tree, MSS, 10, ssthresh);
-            let (mut now, mut delivered, first) = (Time::ZERO, 0, control.cwnd());
+        for ssthresh in [None, Some(10)] {
+            let mut clock = AckClock::new(&tree, RTT, 10, ssthresh);
             for _ in 0..12 {
-                let before = control.cwnd();
-                let segments = before.0 / MSS;
-                for n in 1..=segments {
-                    now = now + rtt / segments;
-                    delivered += MSS;
-                    control.on_ack(now, &ack(MSS, delivered, rtt, (segments - n) * MSS));
-                    control.on_sent(now, &sent(MSS, segments * MSS));
-                    assert!(control.cwnd() >= before, "{tree}");
+                let before = clock.cwnd();
+                for _ in 0..before as u64 {
+                    clock.ack(MSS);
+                    assert!(clock.cwnd() >= before, "{tree}");
                 }
             }
+            assert!(clock.cwnd() >= 13.0, "{tree}: {}", clock.cwnd());
+        }
+    }
+}
+
+/// Whatever a control reacts to, it keeps the link busy and does not run away.
+#[test]
+fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
+    for overflow in [CongestionKind::Loss, CongestionKind::Mark] {
+        for tree in entries().flat_map(variants) {
+            let mut clock = clock(&tree, overflow);
+            (0..100).for_each(|_| clock.round());
+            let (start, delivered) = (clock.now, clock.delivered);
+            for _ in 0..200 {
+                clock.round();
+                assert!(clock.cwnd() <= 2.0 * (2.0 * PRODUCT), "{tree}: {}", clock.cwnd());
+            }
+            let rate = BitRate::average(clock.delivered - delivered, clock.now - start);
+            assert!(rate.as_bit_per_s() >= 3_600_000, "{tree}: {rate:?}");
+        }
+    }
+}
+
+/// With a queue at the bottleneck congestion is real: some controls keep the window at a loss
+/// without one.
+#[test]
+fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
+    use CongestionKind::{Loss, Mark, Timeout};
+    for tree in entries().flat_map(variants) {
+        let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
+        let ignored = [
+            (Loss, facts.kept_after_loss == Some(KeptShare::None)),
+            (Mark, facts.kept_after_mark == Some(KeptShare::None)),
+            (Timeout, false),
+        ];
+        for (kind, _) in ignored.into_iter().filter(|(_, ignored)| !ignored) {
+            let mut clock = AckClock::new(&tree, RTT, 2 * PRODUCT as u64, Some(1));
+            clock.bottleneck = Some(bottleneck(4, Loss));
+            (0..20).for_each(|_| clock.round());
+            let before = clock.cwnd();
             assert!(
-                control.cwnd().0 >= first.0 + 3 * MSS,
-                "{tree}: {:?}",
-                control.cwnd()
+                before >= 1.5 * PRODUCT && clock.overflows == 0,
+                "{tree}: {before}"
             );
+            clock.react(kind);
+            clock.ack(MSS);
+            assert!(clock.cwnd() <= 0.9 * before, "{tree} {kind:?}: {before}");
+        }
+    }
+}
+
+/// What a control states about delay is what it does: the window falls while round trips are
+/// longer, or grows until the buffer overflows.
+#[test]
+fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
+    for tree in entries().flat_map(variants) {
+        let facts = choose::<ControlKind>(&tree, &NoFiles).unwrap().facts;
+        let mut clock = AckClock::new(&tree, RTT, PRODUCT as u64, Some(1));
+        clock.round();
+        let before = clock.cwnd();
+        clock.rtt = RTT * 2;
+        (0..20).for_each(|_| clock.round());
+        match facts.reacts_to_delay {
+            Some(true) => assert!(clock.cwnd() < before, "{tree}: {}", clock.cwnd()),
+            Some(false) => assert!(clock.cwnd() > before, "{tree}: {}", clock.cwnd()),
+            None => {}
+        }
+    }
+}
+
+/// Segments that were late and not lost: the window is what it was, and the control goes on.
+#[test]
+fn what_reordering_has_cost_is_given_back() {
+    for tree in entries().flat_map(variants) {
+        let mut clock = clock(&tree, CongestionKind::Loss);
+        (0..100).for_each(|_| clock.round());
+        let before = clock.cwnd();
+        clock.react(CongestionKind::Loss);
+        let reduced = clock.cwnd();
+        clock.ack(MSS);
+        clock.react(CongestionKind::SpuriousLoss);
+        assert!(clock.cwnd() >= reduced, "{tree}");
+        assert!(clock.cwnd() <= before, "{tree}: {} of {before}", clock.cwnd());
+        (0..300).for_each(|_| clock.round());
+        assert!(clock.cwnd() >= 0.9 * PRODUCT, "{tree}: {}", clock.cwnd());
+    }
+}
+
+#[test]
+fn a_link_is_filled_again_after_a_timeout() {
+    for tree in entries().flat_map(variants) {
+        let mut clock = clock(&tree, CongestionKind::Loss);
+        (0..100).for_each(|_| clock.round());
+        clock.react(CongestionKind::Timeout);
+        assert_eq!(clock.cwnd(), 1.0, "{tree}");
+        let rounds = (0..200).take_while(|_| {
+            clock.round();
+            clock.cwnd() < 0.9 * PRODUCT
+        });
+        assert!(rounds.count() < 100, "{tree}: {}", clock.cwnd());
+    }
+}
+
+#[test]
+fn an_application_that_sends_little_does_not_open_the_window() {
+    for tree in entries().flat_map(variants) {
+        for application in [4, 25] {
+            let mut clock = clock(&tree, CongestionKind::Loss);
+            clock.application = Bytes(application * MSS);
+            (0..500).for_each(|_| clock.round());
+            // The window counts as used up to twice what is sent (RFC 7661), and then grows once
+            // more.
+            let most = 10.0_f64.max(3.0 * application as f64);
+            assert!(clock.cwnd() <= most, "{tree}: {}", clock.cwnd());
         }
     }
 }
@@ -127,7 +232,14 @@ fn a_timeout_leaves_one_segment() {
     for tree in entries().flat_map(variants) {
         for mss in [1, 1448, 65_000] {
             let mut control = build(&tree, mss, 17, None);
-            control.on_congestion(Time::ZERO, &congestion(CongestionKind::Timeout, 17 * mss, None));
+            let timeout = Congestion {
+                kind: CongestionKind::Timeout,
+                base: Bytes(17 * mss),
+                in_flight: Bytes(17 * mss),
+                min_rtt: None,
+                smoothed_rtt: None,
+            };
+            control.on_congestion(Time::ZERO, &timeout);
             assert_eq!(control.cwnd(), Bytes(mss), "{tree}");
         }
     }
@@ -139,17 +251,18 @@ enum Signal {
     Ack {
         credit: u64,
         rtt: Option<Span>,
-        limited: Limit,
-        phase: Phase,
+        limited: SendLimit,
+        phase: RecoveryPhase,
         kind: AckKind,
+        marked: bool,
     },
     Sent {
         in_flight: u64,
+        limited: SendLimit,
     },
     Congestion {
         kind: CongestionKind,
         base: u64,
-        rtt: Option<Span>,
     },
     RecoveryEnd,
     IdleRestart {
@@ -176,20 +289,28 @@ fn any_step() -> impl Strategy<Value = u64> {
     prop_oneof![2 => Just(0), 8 => 0..200_000_000_u64, 1 => 0..1_u64 << 57]
 }
 
+fn any_limit() -> impl Strategy<Value = SendLimit> {
+    use SendLimit::{Application, CongestionWindow, ReceiveWindow};
+    prop::sample::select(vec![CongestionWindow, ReceiveWindow, Application])
+}
+
 fn any_ack() -> impl Strategy<Value = Signal> {
-    use Limit::{Application, CongestionWindow, ReceiveWindow};
-    let limits = prop::sample::select(vec![CongestionWindow, ReceiveWindow, Application]);
-    let phases = prop::sample::select(vec![Phase::Open, Phase::Recovery, Phase::Loss]);
+    let phases = prop::sample::select(vec![
+        RecoveryPhase::Open,
+        RecoveryPhase::Recovery,
+        RecoveryPhase::Loss,
+    ]);
     let kinds = prop::sample::select(vec![AckKind::New, AckKind::Duplicate]);
-    (any_size(), any_rtt(), limits, phases, kinds).prop_map(|(credit, rtt, limited, phase, kind)| {
-        Signal::Ack {
+    (any_size(), any_rtt(), any_limit(), phases, kinds, any::<bool>()).prop_map(
+        |(credit, rtt, limited, phase, kind, marked)| Signal::Ack {
             credit,
             rtt,
             limited,
             phase,
             kind,
-        }
-    })
+            marked,
+        },
+    )
 }
 
 fn any_signal() -> impl Strategy<Value = Signal> {
@@ -197,38 +318,79 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     let kinds = prop::sample::select(vec![Loss, Mark, Timeout, RepeatedTimeout, SpuriousLoss]);
     prop_oneof![
         8 => any_ack(),
-        2 => any_size().prop_map(|in_flight| Signal::Sent { in_flight }),
-        2 => (kinds, any_size(), any_rtt()).prop_map(|(kind, base, rtt)| Signal::Congestion { kind, base, rtt }),
+        2 => (any_size(), any_limit()).prop_map(|(in_flight, limited)| Signal::Sent { in_flight, limited }),
+        2 => (kinds, any_size()).prop_map(|(kind, base)| Signal::Congestion { kind, base }),
         1 => Just(Signal::RecoveryEnd),
         1 => any_size().prop_map(|limit| Signal::IdleRestart { limit }),
     ]
 }
 
-fn tell(control: &mut dyn CongestionControl, now: Time, delivered: &mut u64, mss: u64, signal: &Signal) {
-    match *signal {
-        Signal::Ack {
-            credit,
-            rtt,
-            limited,
-            phase,
-            kind,
-        } => {
-            *delivered = delivered.saturating_add(credit);
-            let ack = Ack {
-                kind,
+/// What a transport remembers between signals.
+#[derive(Debug, Default)]
+struct Told {
+    delivered: u64,
+    min_rtt: Option<Span>,
+    smoothed_rtt: Option<Span>,
+}
+
+impl Told {
+    /// Takes in a round-trip time. The smoothed one lies between the smallest and the last.
+    fn measure(&mut self, rtt: Option<Span>) {
+        let Some(rtt) = rtt else { return };
+        let least = self.min_rtt.map_or(rtt, |least| least.min(rtt));
+        (self.min_rtt, self.smoothed_rtt) = (Some(least), Some(least + (rtt - least) / 2));
+    }
+
+    fn tell(&mut self, control: &mut dyn CongestionControl, now: Time, mss: u64, signal: &Signal) {
+        match *signal {
+            Signal::Ack {
+                credit,
                 rtt,
-                smoothed_rtt: rtt,
-                min_rtt: rtt,
                 limited,
                 phase,
-                ..ack(credit, *delivered, Span::ZERO, control.cwnd().0)
-            };
-            control.on_ack(now, &ack);
+                kind,
+                marked,
+            } => {
+                self.delivered = self.delivered.saturating_add(credit);
+                self.measure(rtt);
+                let ack = Ack {
+                    kind,
+                    newly_acked: Bytes(credit),
+                    newly_delivered: Bytes(credit),
+                    credit: Bytes(credit),
+                    delivered: Bytes(self.delivered),
+                    rtt,
+                    smoothed_rtt: self.smoothed_rtt,
+                    min_rtt: self.min_rtt,
+                    in_flight: control.cwnd(),
+                    rate_sample: None,
+                    limited,
+                    phase,
+                    marked: Bytes(if marked { credit } else { 0 }),
+                };
+                control.on_ack(now, &ack);
+            }
+            Signal::Sent { in_flight, limited } => {
+                let sent = SegmentSent {
+                    bytes: Bytes(mss),
+                    in_flight: Bytes(in_flight),
+                    limited,
+                };
+                control.on_sent(now, &sent);
+            }
+            Signal::Congestion { kind, base } => {
+                let congestion = Congestion {
+                    kind,
+                    base: Bytes(base),
+                    in_flight: Bytes(base),
+                    min_rtt: self.min_rtt,
+                    smoothed_rtt: self.smoothed_rtt,
+                };
+                control.on_congestion(now, &congestion);
+            }
+            Signal::RecoveryEnd => control.on_recovery_end(now),
+            Signal::IdleRestart { limit } => control.on_idle_restart(now, Bytes(limit)),
         }
-        Signal::Sent { in_flight } => control.on_sent(now, &sent(mss, in_flight)),
-        Signal::Congestion { kind, base, rtt } => control.on_congestion(now, &congestion(kind, base, rtt)),
-        Signal::RecoveryEnd => control.on_recovery_end(now),
-        Signal::IdleRestart { limit } => control.on_idle_restart(now, Bytes(limit)),
     }
 }
 
@@ -242,11 +404,11 @@ proptest! {
     ) {
         for tree in entries().flat_map(variants) {
             let mut control = build(&tree, mss, segments, ssthresh);
-            let (mut now, mut delivered) = (Time::ZERO, 0);
+            let (mut now, mut told) = (Time::ZERO, Told::default());
             for (step, signal) in &signals {
                 now = now + Span::from_nanos(*step);
                 let before = control.cwnd();
-                tell(control.as_mut(), now, &mut delivered, mss, signal);
+                told.tell(control.as_mut(), now, mss, signal);
                 let after = control.cwnd();
                 // A NaN would read as zero bytes, an infinite window as all 64 bits.
                 prop_assert!(after >= Bytes(mss), "{}: below one segment", tree);
@@ -274,11 +436,11 @@ proptest! {
         for tree in entries().flat_map(variants) {
             let windows = || {
                 let mut control = build(&tree, 1448, 10, None);
-                let (mut now, mut delivered) = (Time::ZERO, 0);
+                let (mut now, mut told) = (Time::ZERO, Told::default());
                 let mut windows = Vec::new();
                 for (step, signal) in &signals {
                     now = now + Span::from_nanos(*step);
-                    tell(control.as_mut(), now, &mut delivered, 1448, signal);
+                    told.tell(control.as_mut(), now, 1448, signal);
                     windows.push((control.cwnd(), control.state()));
                 }
                 windows

@@ -1,168 +1,133 @@
 //! The contracts of links, queues, impairments and sources, checked on every registered one, and what holds of every registry. A new element is
 //! checked by being registered: its parameters come from the examples of its schema, or from the fields its schema requires.
 
-use ackclock_core::congestion::ControlKind;
-use ackclock_core::estimator::EstimatorKind;
-use ackclock_core::feedback::FeedbackKind;
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
+use ackclock_core::kinds::{ElementRecord, KINDS, KindRecord};
 use ackclock_core::link::{Link, LinkContext, LinkKind};
 use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::queue::{Discipline, Occupancy, QueueContext, QueueKind};
-use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{Chosen, Kind, Place, choose};
-use ackclock_core::scenario::files::Files;
-use ackclock_core::size::SizeKind;
+use ackclock_core::registry::samples::{SampleFiles, samples};
+use ackclock_core::registry::{FACTS, Kind, Selection, StreamScope, choose};
 use ackclock_core::streams::Streams;
-use ackclock_core::traffic::{Suits, Traffic, TrafficContext, TrafficKind, Write};
+use ackclock_core::traffic::{Traffic, TrafficContext, TrafficKind, Transports, Write};
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// Every file is there.
-struct Traces;
-impl Files for Traces {
-    fn read(&self, name: &str) -> Result<String, String> {
-        Ok(if name.contains("sizes") {
-            "size\n1 kB\n20 kB\n".into()
-        } else if name.ends_with(".csv") {
-            "time,rate\n0 s,10 Mbit/s\n500 ms,0 bit/s\n700 ms,2 Mbit/s\n".into()
-        } else {
-            "0\n3\n3\n4\n9\n".into()
-        })
-    }
-}
-
-/// Parameters that an element's schema gives: its examples, or else the fields it requires, each by its own example.
-fn samples(schema: &Value) -> Vec<Value> {
-    match schema["examples"].as_array() {
-        Some(examples) => examples.clone(),
-        None => vec![sample(schema, schema)],
-    }
-}
-
-fn sample(schema: &Value, root: &Value) -> Value {
-    if let Some(reference) = schema["$ref"].as_str() {
-        let target = root.pointer(reference.trim_start_matches('#'));
-        return sample(target.unwrap_or_else(|| panic!("no {reference}")), root);
-    }
-    if let Some(example) = schema["examples"].get(0) {
-        return example.clone();
-    }
-    if let Some(first) = schema["enum"].get(0) {
-        return first.clone();
-    }
-    if let Some(first) = schema["oneOf"].get(0).or(schema["anyOf"].get(0)) {
-        return sample(first, root);
-    }
-    if let Some(value) = schema.get("const") {
-        return value.clone();
-    }
-    assert_eq!(
-        schema["type"], "object",
-        "give an example: #[schemars(example = …)] on the parameters, {schema}"
+/// The samples of an element, as written in a scenario.
+fn samples_of(element: &ElementRecord) -> Vec<Value> {
+    let mut found = samples(&(element.schema)());
+    assert!(
+        !found.is_empty(),
+        "{}: give an example: #[schemars(example = …)] on the parameters",
+        element.name
     );
-    let required = schema["required"].as_array().cloned().unwrap_or_default();
-    let fields = required.iter().filter_map(Value::as_str);
-    fields
-        .map(|field| (field.to_owned(), sample(&schema["properties"][field], root)))
-        .collect::<Map<_, _>>()
-        .into()
+    found
+        .iter_mut()
+        .for_each(|tree| tree["kind"] = element.name.into());
+    found
 }
 
 /// Every registered element of a kind with each of its samples.
-fn all<K: Kind>() -> Vec<Chosen<K>> {
-    let of_entry = |entry: &'static ackclock_core::registry::Entry<K>| {
-        samples(&(entry.schema)()).into_iter().map(|mut tree| {
-            tree["kind"] = entry.name.into();
-            choose::<K>(&tree, &Traces).unwrap_or_else(|error| panic!("{}: {error}", entry.name))
-        })
-    };
-    K::entries().iter().flat_map(of_entry).collect()
+fn all<K: Kind>() -> Vec<Selection<K>> {
+    let elements = (KindRecord::of::<K>().elements)();
+    let choose = |tree| choose::<K>(&tree, &SampleFiles).unwrap_or_else(|error| panic!("{tree}: {error}"));
+    elements.iter().flat_map(samples_of).map(choose).collect()
 }
 
-/// What holds of every entry, whatever its kind.
-fn check_registry<K: Kind>() {
-    let mut names: Vec<&str> = K::entries().iter().map(|entry| entry.name).collect();
-    for entry in K::entries() {
-        let name = entry.name;
+/// What holds of every element, whatever its kind.
+fn check_element(kind: &KindRecord, element: &ElementRecord) {
+    let name = element.name;
+    assert!(
+        name.chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'),
+        "{name}"
+    );
+    for text in [element.label, element.summary, element.reference] {
         assert!(
-            name.chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'),
-            "{name}"
-        );
-        for text in [entry.label, entry.summary, entry.reference] {
-            assert!(
-                !text.is_empty() && text.trim() == text && !text.contains('\n'),
-                "{name}: {text:?}"
-            );
-        }
-        assert!(entry.summary.ends_with('.'), "{name}: a summary is a sentence");
-        let schema = (entry.schema)();
-        for (field, property) in schema["properties"].as_object().into_iter().flatten() {
-            assert!(
-                property["description"]
-                    .as_str()
-                    .is_some_and(|text| text.len() > 10),
-                "{name}.{field} is not described"
-            );
-        }
-    }
-    for chosen in all::<K>() {
-        let again = choose::<K>(&chosen.resolved, &Traces).unwrap();
-        assert_eq!(
-            again.resolved, chosen.resolved,
-            "what is resolved reads back as itself"
-        );
-        let mut odd = chosen.resolved.clone();
-        odd["no_such_field"] = json!(1);
-        let error = choose::<K>(&odd, &Traces).unwrap_err().to_string();
-        assert!(
-            error.contains("no_such_field") && !error.contains('\n'),
-            "{}: {error}",
-            chosen.name
+            !text.is_empty() && text.trim() == text && !text.contains('\n'),
+            "{name}: {text:?}"
         );
     }
-    let count = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), count, "names are unique");
+    assert!(element.summary.ends_with('.'), "{name}: a summary is a sentence");
+    let schema = (element.schema)();
+    for (field, property) in schema["properties"].as_object().into_iter().flatten() {
+        let text = property["description"].as_str();
+        assert!(
+            text.is_some_and(|text| text.len() > 10),
+            "{name}.{field} is not described"
+        );
+        assert!(
+            !["kind", FACTS].contains(&field.as_str()),
+            "{name}.{field} means something else already"
+        );
+    }
+    for sample in samples_of(element) {
+        check_sample(kind, &sample);
+    }
+}
+
+/// What is resolved reads back as itself, and takes no field that it has not.
+fn check_sample(kind: &KindRecord, sample: &Value) {
+    let resolve = |tree: &Value| (kind.resolve)(tree, &SampleFiles);
+    let resolved = resolve(sample).unwrap_or_else(|error| panic!("{sample}: {error}"));
+    assert_eq!(resolve(&resolved).unwrap(), resolved, "reads back as itself");
+    let mut odd = resolved.clone();
+    odd["no_such_field"] = json!(1);
+    let error = resolve(&odd).unwrap_err().to_string();
+    assert!(
+        error.contains("no_such_field") && !error.contains('\n'),
+        "{sample}: {error}"
+    );
 }
 
 #[test]
-fn registries_are_complete() {
-    check_registry::<ControlKind>();
-    check_registry::<RateControlKind>();
-    check_registry::<EstimatorKind>();
-    check_registry::<LinkKind>();
-    check_registry::<FeedbackKind>();
-    check_registry::<QueueKind>();
-    check_registry::<ImpairmentKind>();
-    check_registry::<TrafficKind>();
-    check_registry::<SizeKind>();
+fn every_kind_is_complete() {
+    let mut kinds: Vec<&str> = KINDS.iter().flat_map(|kind| [kind.name, kind.noun]).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let same_in_plural = KINDS.iter().filter(|kind| kind.name == kind.noun).count();
+    assert_eq!(
+        kinds.len() + same_in_plural,
+        2 * KINDS.len(),
+        "kinds have names of their own"
+    );
+    for kind in &KINDS {
+        let elements = (kind.elements)();
+        elements.iter().for_each(|element| check_element(kind, element));
+        let mut names: Vec<&str> = elements.iter().map(|element| element.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), elements.len(), "{}: names are unique", kind.name);
+    }
 }
 
-fn at_place<R>(seed: u64, build: impl FnOnce(Place<'_>) -> R) -> R {
+fn at_place<R>(seed: u64, build: impl FnOnce(StreamScope<'_>) -> R) -> R {
     let streams = Streams::new(seed, 0);
-    build(Place {
+    build(StreamScope {
         streams: &streams,
         name: "hop/test/element",
     })
 }
-fn link(chosen: &Chosen<LinkKind>, seed: u64) -> Box<dyn Link> {
+fn link(chosen: &Selection<LinkKind>, seed: u64) -> Box<dyn Link> {
     let moving =
         json!({ "kind": "markov", "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "80 ms" });
-    let moving = choose::<LinkKind>(&moving, &Traces).unwrap();
+    let moving = choose::<LinkKind>(&moving, &SampleFiles).unwrap();
     at_place(seed, |place| {
-        let measured = chosen.measures().map(|_| moving.build(LinkContext::alone(place)));
+        let measured = chosen
+            .facts
+            .measures
+            .as_ref()
+            .map(|_| moving.build(LinkContext::alone(place)));
         chosen.build(LinkContext { place, measured })
     })
 }
-fn impairment(chosen: &Chosen<ImpairmentKind>, seed: u64) -> Box<dyn Impairment> {
+fn impairment(chosen: &Selection<ImpairmentKind>, seed: u64) -> Box<dyn Impairment> {
     at_place(seed, |place| chosen.build(place))
 }
-fn traffic(chosen: &Chosen<TrafficKind>, seed: u64, mss: Bytes) -> Box<dyn Traffic> {
+fn traffic(chosen: &Selection<TrafficKind>, seed: u64, mss: Bytes) -> Box<dyn Traffic> {
     at_place(seed, |place| chosen.build(TrafficContext { place, mss }))
 }
 
@@ -191,9 +156,9 @@ struct Station {
 impl Station {
     const RATE: BitRate = BitRate::from_bit_per_s(10_000_000);
 
-    fn new(chosen: &Chosen<QueueKind>, seed: u64) -> Self {
+    fn new(chosen: &Selection<QueueKind>, seed: u64) -> Self {
         let constant = json!({ "kind": "constant", "rate": Self::RATE });
-        let link = link(&choose::<LinkKind>(&constant, &Traces).unwrap(), seed);
+        let link = link(&choose::<LinkKind>(&constant, &SampleFiles).unwrap(), seed);
         Station {
             // The hop's shortcut for drop-tail is no part of the contract.
             discipline: match at_place(seed, |place| chosen.build(QueueContext { place, link: &*link })) {
@@ -406,7 +371,7 @@ proptest! {
                 prop_assert_eq!(write.is_none(), at.is_never(), "{}", chosen.name);
                 match write {
                     Some(Write::Bytes(bytes)) => sum += bytes,
-                    Some(Write::Unlimited) => prop_assert_eq!(one.suits(), Suits::Controlled),
+                    Some(Write::Unlimited) => prop_assert_eq!(one.transports(), Transports::Controlled),
                     None => break,
                 }
                 prop_assert_ne!(write, Some(Write::Bytes(Bytes::ZERO)));

@@ -70,12 +70,14 @@ pub mod networks {
     use ackclock_core::observe::{Context, DropReason};
     use ackclock_core::packet::{Backlog, Fifo, FlowId, PacketId};
     use ackclock_core::queue::{Discipline, Queue, QueueKind};
-    use ackclock_core::registry::Kind;
+    use ackclock_core::registry::samples::{SampleFiles, samples};
+    use ackclock_core::registry::{Entry, Kind, Selection, choose};
+    use ackclock_core::scenario::files::Files;
     use ackclock_core::scenario::{Scenario, tree};
     use ackclock_core::streams::Streams;
     use ackclock_core::units::{Span, Time};
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
+    use serde_json::{Value, json};
     use std::net::Ipv4Addr;
 
     /// One packet from outside.
@@ -90,7 +92,7 @@ pub mod networks {
     /// A scenario, and whether its second hop has a queue that marks.
     #[derive(Clone, Debug)]
     pub struct Description {
-        pub text: String,
+        pub tree: Value,
         pub marks: bool,
     }
 
@@ -100,161 +102,151 @@ pub mod networks {
     pub const END: Time = Time::from_nanos(20_000_000_000);
     pub const INTERVAL: Span = Span::from_millis(700);
 
-    fn every<K: Kind>(choices: fn(&str) -> Vec<&'static str>) -> Vec<&'static str> {
-        K::entries()
-            .iter()
-            .flat_map(|entry| choices(entry.name))
+    /// The files of samples, and what was recorded of a link that comes and goes.
+    struct Traces;
+    impl Files for Traces {
+        fn read(&self, name: &str) -> Result<String, String> {
+            match name {
+                "rates" => Ok(include_str!("../../../traces/swinging-downlink.csv").into()),
+                "deliveries" => Ok(include_str!("../../../traces/swinging-downlink.mahimahi").into()),
+                other => SampleFiles.read(other),
+            }
+        }
+    }
+
+    /// The samples of every registered element of a kind, and `more` that the few packets of a test
+    /// make much of.
+    fn every<K: Kind>(more: Value) -> Vec<Selection<K>> {
+        let of_entry = |entry: &'static Entry<K>| {
+            let mut found = samples(&(entry.schema)());
+            found.iter_mut().for_each(|tree| tree["kind"] = entry.name.into());
+            found
+        };
+        let trees = K::entries().iter().flat_map(of_entry);
+        let more = more.as_array().cloned().unwrap_or_default();
+        let choose =
+            |tree: Value| choose::<K>(&tree, &Traces).unwrap_or_else(|error| panic!("{tree}: {error}"));
+        trees.chain(more).map(choose).collect()
+    }
+
+    /// No emulation has a medium to contend for.
+    fn links() -> Vec<Value> {
+        let more = json!([
+            { "kind": "constant", "rate": "7 Mbit/s" },
+            { "kind": "constant", "rate": "90 Mbit/s" },
+            { "kind": "constant", "rate": "400 Gbit/s" },
+            { "kind": "constant", "rate": "0 bit/s" },
+            { "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "2 ms" },
+            { "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms", "step": "3 ms" },
+            { "kind": "trace", "file": "deliveries", "format": "mahimahi" },
+            { "kind": "trace", "file": "rates", "format": "csv" },
+            { "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "5 ms", "period": "3 ms" },
+            { "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "effcap", "m": 2, "n": 9 }, "delay": "20 ms", "period": "2 ms", "sessions": 2 },
+            { "kind": "scheduled", "steps": [{ "from": "0 s", "rate": "20 Mbit/s" }, { "from": "15 ms", "rate": "0 bit/s" }, { "from": "40 ms", "rate": "3 Mbit/s" }] },
+        ]);
+        let all = every::<LinkKind>(more).into_iter();
+        all.filter(|link| link.facts.contends.is_none())
+            .map(|link| link.resolved)
             .collect()
     }
 
-    fn links(name: &str) -> Vec<&'static str> {
-        match name {
-            "constant" => vec![
-                r#"{ kind = "constant", rate = "7 Mbit/s" }"#,
-                r#"{ kind = "constant", rate = "90 Mbit/s" }"#,
-                r#"{ kind = "constant", rate = "400 Gbit/s" }"#,
-                r#"{ kind = "constant", rate = "0 bit/s" }"#,
-            ],
-            "markov" => vec![
-                r#"{ kind = "markov", rates = ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], mean_sojourn = "2 ms" }"#,
-                r#"{ kind = "markov", rates = ["20 Mbit/s", "1 Mbit/s"], mean_sojourn = "9 ms", step = "3 ms" }"#,
-            ],
-            "trace" => vec![
-                r#"{ kind = "trace", file = "deliveries", format = "mahimahi" }"#,
-                r#"{ kind = "trace", file = "rates", format = "csv" }"#,
-            ],
-            "feedback" => vec![
-                r#"{ kind = "feedback", from = "elsewhere", algorithm = { kind = "instcap" }, delay = "5 ms", period = "3 ms" }"#,
-                r#"{ kind = "feedback", from = "elsewhere", algorithm = { kind = "effcap", m = 2, n = 9 }, delay = "20 ms", period = "2 ms", sessions = 2 }"#,
-            ],
-            "scheduled" => vec![
-                r#"{ kind = "scheduled", steps = [{ from = "0 s", rate = "20 Mbit/s" }, { from = "15 ms", rate = "0 bit/s" }, { from = "40 ms", rate = "3 Mbit/s" }] }"#,
-            ],
-            "contender" => vec![], // needs a medium, and no emulation has one
-            other => panic!("say how link \"{other}\" is to be tested"),
-        }
+    fn queues() -> Vec<Value> {
+        let more = json!([
+            { "kind": "droptail", "limit": "4 packets" },
+            { "kind": "droptail", "limit": "9 kB", "counts_packet_in_service": true },
+            { "kind": "droptail", "limit": "6 ms" },
+            { "kind": "droptail", "limit": "unlimited" },
+            { "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "3 packets", "weight": 0.3, "ecn": true },
+            { "kind": "red", "limit": "9 kB", "minimum_threshold": "1 ms", "maximum_threshold": "4 ms", "weight": 0.1, "gentle": true, "rate": "7 Mbit/s" },
+            { "kind": "adaptive_red", "limit": "15 packets", "ecn": true },
+        ]);
+        every::<QueueKind>(more)
+            .into_iter()
+            .map(|queue| queue.resolved)
+            .collect()
     }
 
-    fn queues(name: &str) -> Vec<&'static str> {
-        match name {
-            "droptail" => vec![
-                r#"{ kind = "droptail", limit = "4 packets" }"#,
-                r#"{ kind = "droptail", limit = "9 kB", counts_packet_in_service = true }"#,
-                r#"{ kind = "droptail", limit = "6 ms" }"#,
-                r#"{ kind = "droptail", limit = "unlimited" }"#,
-            ],
-            "red" => vec![
-                r#"{ kind = "red", limit = "9 packets", minimum_threshold = "1 packet", maximum_threshold = "3 packets", weight = 0.3, ecn = true }"#,
-                r#"{ kind = "red", limit = "9 kB", minimum_threshold = "1 ms", maximum_threshold = "4 ms", weight = 0.1, gentle = true, rate = "7 Mbit/s" }"#,
-            ],
-            "ebdp" => vec![
-                r#"{ kind = "ebdp", target_delay = "4 ms", over_provision = "1 packet", weight = 0.2, maximum = "9 packets" }"#,
-            ],
-            "alt" => vec![
-                r#"{ kind = "alt", interval = "7 ms", increase = "900 packets/s", decrease = "200 packets/s", minimum = "2 packets", initial = "4 packets", maximum = "9 packets" }"#,
-            ],
-            "a_star" => vec![
-                r#"{ kind = "a_star", target_delay = "6 ms", weight = 0.1, interval = "9 ms", increase = "900 packets/s", minimum = "1 packet", initial = "4 packets", counts_packet_in_service = false }"#,
-            ],
-            "adaptive_red" => vec![r#"{ kind = "adaptive_red", limit = "15 packets", ecn = true }"#],
-            other => panic!("say how queue \"{other}\" is to be tested"),
-        }
+    fn impairments() -> Vec<Value> {
+        let more = json!([
+            { "kind": "iid_loss", "probability": "20 %", "applies": "all" },
+            { "kind": "iid_loss", "probability": "20 %", "applies": "all", "side": "before_queue" },
+            { "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %" },
+            { "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %", "side": "before_queue" },
+            { "kind": "jitter", "distribution": { "kind": "uniform", "maximum": "5 ms" }, "reordering": "allowed" },
+            { "kind": "duplicate", "probability": "30 %" },
+            { "kind": "duplicate", "probability": "30 %", "side": "before_queue" },
+            { "kind": "scheduled_loss", "steps": [{ "from": "0 s", "probability": "20 %" }, { "from": "20 ms", "probability": "0 %" }] },
+            { "kind": "scheduled_loss", "steps": [{ "from": "20 ms", "probability": "30 %" }], "applies": "all", "side": "before_queue" },
+        ]);
+        every::<ImpairmentKind>(more)
+            .into_iter()
+            .map(|one| one.resolved)
+            .collect()
     }
 
-    fn impairments(name: &str) -> Vec<&'static str> {
-        match name {
-            "iid_loss" => vec![
-                r#"{ kind = "iid_loss", probability = "20 %", applies = "all" }"#,
-                r#"{ kind = "iid_loss", probability = "20 %", applies = "all", side = "before_queue" }"#,
-            ],
-            "gilbert_elliott" => vec![
-                r#"{ kind = "gilbert_elliott", good_to_bad = "10 %", bad_to_good = "30 %" }"#,
-                r#"{ kind = "gilbert_elliott", good_to_bad = "10 %", bad_to_good = "30 %", side = "before_queue" }"#,
-            ],
-            "jitter" => vec![
-                r#"{ kind = "jitter", distribution = { kind = "uniform", maximum = "5 ms" } }"#,
-                r#"{ kind = "jitter", distribution = { kind = "uniform", maximum = "5 ms" }, reordering = "allowed" }"#,
-            ],
-            "duplicate" => vec![
-                r#"{ kind = "duplicate", probability = "30 %" }"#,
-                r#"{ kind = "duplicate", probability = "30 %", side = "before_queue" }"#,
-            ],
-            "scheduled_loss" => vec![
-                r#"{ kind = "scheduled_loss", steps = [{ from = "0 s", probability = "20 %" }, { from = "20 ms", probability = "0 %" }] }"#,
-                r#"{ kind = "scheduled_loss", steps = [{ from = "20 ms", probability = "30 %" }], applies = "all", side = "before_queue" }"#,
-            ],
-            other => panic!("say how impairment \"{other}\" is to be tested"),
-        }
-    }
-
-    fn hop() -> impl Strategy<Value = String> {
-        let choose = |all: Vec<&'static str>| prop::sample::select(all);
-        let impairments = prop::collection::vec(choose(every::<ImpairmentKind>(impairments)), 0..3);
-        let delays = choose(vec!["0 ms", "3 ms", "12.345678 ms"]);
-        (
-            choose(every::<LinkKind>(links)),
-            choose(every::<QueueKind>(queues)),
-            impairments,
-            delays,
-        )
-            .prop_map(|(link, queue, impairments, delay)| {
-                let impairments = impairments.join(", ");
-                format!(
-                    "link = {link}\nqueue = {queue}\nimpairments = [{impairments}]\ndelay = \"{delay}\"\n"
-                )
-            })
+    /// Everything of a hop but its name and scope.
+    fn hop() -> impl Strategy<Value = Value> {
+        let choose = |all: Vec<Value>| prop::sample::select(all);
+        let impairments = prop::collection::vec(choose(impairments()), 0..3);
+        let delays = prop::sample::select(vec!["0 ms", "3 ms", "12.345678 ms"]);
+        (choose(links()), choose(queues()), impairments, delays).prop_map(|(link, queue, impairments, delay)| {
+            json!({ "link": link, "queue": queue, "impairments": impairments, "delay": delay })
+        })
     }
 
     pub fn descriptions() -> impl Strategy<Value = Description> {
         let hops = (hop(), hop(), hop(), hop());
         (hops, any::<u32>(), any::<bool>()).prop_map(|((first, second, access, back), seed, marks)| {
-            let tcp = "transport = { kind = \"tcp\", control = { kind = \"reno\" } }\ntraffic = { kind = \"bulk\" }";
-            let text = format!(
-                r#"
+            let named = |name: &str, scope: &str, mut hop: Value| {
+                hop["name"] = name.into();
+                hop["scope"] = scope.into();
+                hop
+            };
+            let measured = json!({
+                "name": "bottleneck",
+                "link": { "kind": "markov", "rates": ["30 Mbit/s", "2 Mbit/s", "0 bit/s"], "mean_sojourn": "9 ms" },
+                "queue": { "kind": "droptail", "limit": "unlimited" },
+            });
+            let hops = [
+                named("first", "shared", first),
+                named("second", "shared", second),
+                named("access", "per_flow", access),
+                named("back", "shared", back),
+                measured,
+            ];
+            let mut tree = tree::from_toml(SCENARIO_OF_FOUR_FLOWS).unwrap();
+            tree["hops"] = hops.into_iter().collect();
+            tree["seed"] = seed.into();
+            Description { tree, marks }
+        })
+    }
+
+    /// Without its hops.
+    const SCENARIO_OF_FOUR_FLOWS: &str = r#"
 schema = 1
 name = "anything"
 duration = "20 s"
-seed = {seed}
-[[hops]]
-name = "first"
-{first}
-[[hops]]
-name = "second"
-{second}
-[[hops]]
-name = "access"
-scope = "per_flow"
-{access}
-[[hops]]
-name = "back"
-{back}
-[[hops]]
-name = "elsewhere"
-link = {{ kind = "markov", rates = ["30 Mbit/s", "2 Mbit/s", "0 bit/s"], mean_sojourn = "9 ms" }}
-queue = {{ kind = "droptail", limit = "unlimited" }}
 [[flows]]
 name = "near"
 count = 2
 route = ["access", "first", "second"]
 return = ["back"]
-{tcp}
+transport = { kind = "tcp", control = { kind = "reno" } }
+traffic = { kind = "bulk" }
 extra_delay = ["0 ms", "2 ms"]
 [[flows]]
 name = "far"
 route = ["second"]
 return = ["second", "access"]
-{tcp}
+transport = { kind = "tcp", control = { kind = "reno" } }
+traffic = { kind = "bulk" }
 extra_delay = "1 ms"
 [[flows]]
 name = "datagrams"
 route = ["first"]
-transport = {{ kind = "udp", mss = "1000 bytes" }}
-traffic = {{ kind = "cbr", rate = "3 Mbit/s" }}
-"#
-            );
-            Description { text, marks }
-        })
-    }
+transport = { kind = "udp", mss = "1000 bytes" }
+traffic = { kind = "cbr", rate = "3 Mbit/s" }
+"#;
 
     impl Description {
         /// One hop of 12 Mbit/s, a millisecond for 1500 bytes, and one flow both ways through it.
@@ -277,19 +269,13 @@ transport = {{ kind = "tcp", control = {{ kind = "reno" }} }}
 traffic = {{ kind = "bulk" }}
 "#
             );
-            Description { text, marks: false }
+            Description {
+                tree: tree::from_toml(&text).unwrap(),
+                marks: false,
+            }
         }
         pub fn network(&self) -> Network {
-            let files: BTreeMap<String, String> = [
-                (
-                    "deliveries",
-                    include_str!("../../../traces/swinging-downlink.mahimahi"),
-                ),
-                ("rates", include_str!("../../../traces/swinging-downlink.csv")),
-            ]
-            .map(|(name, text)| (name.to_owned(), text.to_owned()))
-            .into();
-            let scenario = Scenario::from_tree(&tree::from_toml(&self.text).unwrap(), &files).unwrap();
+            let scenario = Scenario::from_tree(&self.tree, &Traces).unwrap();
             let streams = Streams::new(scenario.seed, 0);
             let mut network = network::build(&scenario, &streams);
             if self.marks {

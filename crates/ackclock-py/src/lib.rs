@@ -77,6 +77,11 @@ fn version() -> &'static str {
 }
 
 #[pyfunction]
+fn is_checking() -> bool {
+    cfg!(debug_assertions)
+}
+
+#[pyfunction]
 fn parse_toml(text: &str) -> PyResult<String> {
     tree::from_toml(text).map(|tree| tree.to_string()).map_err(refuse)
 }
@@ -131,6 +136,7 @@ fn registry() -> String {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(is_checking, module)?)?;
     module.add_function(wrap_pyfunction!(parse_toml, module)?)?;
     module.add_function(wrap_pyfunction!(parse_assignment, module)?)?;
     module.add_function(wrap_pyfunction!(set, module)?)?;

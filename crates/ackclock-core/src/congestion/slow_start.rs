@@ -1,8 +1,9 @@
 //! Slow start (RFC 5681), with HyStart++ (RFC 9406) on request.
 
 use super::Ack;
+use super::rounds::RoundCounter;
 use super::window::Window;
-use crate::units::{Bytes, Span};
+use crate::units::Span;
 
 /// Slow start as part of a control.
 #[derive(Clone, Debug)]
@@ -13,12 +14,12 @@ pub(super) struct SlowStart {
 
 /// HyStart++: leaves slow start when the round-trip time grows, by way of conservative slow start (CSS).
 ///
-/// With the letters of RFC 9406 section 4.2: windowEnd is `round_end`, lastRoundMinRTT `last_minimum`, currentRoundMinRTT
-/// `current_minimum`, rttSampleCount `samples`, cssBaselineMinRtt `Conservative::baseline`. Infinity is `Span::FOREVER`.
+/// With the letters of RFC 9406 section 4.2: windowEnd is in `rounds`, lastRoundMinRTT
+/// `last_minimum`, currentRoundMinRTT `current_minimum`, rttSampleCount `samples`, cssBaselineMinRtt
+/// `Conservative::baseline`. Infinity is `Span::FOREVER`.
 #[derive(Clone, Debug)]
 struct HyStart {
-    /// All that was delivered or outstanding when the round began: more is delivered when the first segment sent since is.
-    round_end: Bytes,
+    rounds: RoundCounter,
     last_minimum: Span,
     current_minimum: Span,
     samples: u32,
@@ -88,7 +89,7 @@ impl SlowStart {
 impl HyStart {
     fn new() -> Self {
         HyStart {
-            round_end: Bytes::ZERO,
+            rounds: RoundCounter::default(),
             last_minimum: Span::FOREVER,
             current_minimum: Span::FOREVER,
             samples: 0,
@@ -108,8 +109,7 @@ impl HyStart {
 
     /// Takes in the ACK's round-trip time; whether slow start is over.
     fn observe(&mut self, ack: &Ack) -> bool {
-        if ack.delivered > self.round_end {
-            self.round_end = Bytes(ack.delivered.0.saturating_add(ack.in_flight.0));
+        if self.rounds.begins(ack) {
             self.last_minimum = std::mem::replace(&mut self.current_minimum, Span::FOREVER);
             self.samples = 0;
             if let Some(conservative) = &mut self.conservative {

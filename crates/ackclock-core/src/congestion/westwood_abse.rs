@@ -1,11 +1,12 @@
 //! TCP Westwood with adaptive bandwidth share estimation (ABSE).
 
 use super::additive_increase::Growth;
+use super::facts::{ControlFacts, KeptShare};
 use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::EstimatorKind;
 use crate::estimator::abse::{Abse, AbseLiteral};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use schemars::JsonSchema;
@@ -51,9 +52,13 @@ impl Element<ControlKind> for WestwoodAbse {
         };
         checked.map_err(|error| error.within("estimator"))
     }
+
+    fn facts(&self) -> ControlFacts {
+        ControlFacts::linear(1.0, KeptShare::ByEstimate)
+    }
 }
 
-impl Recipe<ControlKind> for WestwoodAbse {
+impl Factory<ControlKind> for WestwoodAbse {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let estimating = estimator_context(&context);
         let estimate = match &self.estimator {

@@ -1,11 +1,12 @@
 //! TCP Westwood+, and what Linux makes of it.
 
 use super::additive_increase::Growth;
+use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::westwood_linux::WestwoodLinux;
 use crate::estimator::{EstimatorKind, westwood_plus};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use schemars::JsonSchema;
@@ -53,9 +54,21 @@ impl Element<ControlKind> for WestwoodPlus {
         };
         checked.map_err(|error| error.within("estimator"))
     }
+
+    fn facts(&self) -> ControlFacts {
+        let kernel = WestwoodPlus {
+            estimator: Arithmetic::WestwoodLinux(WestwoodLinux::default()),
+            cut: Cut::AtRecoveryEnd,
+            growth: Growth::PerWindow,
+        };
+        ControlFacts {
+            linux: Some(LinuxControl::new("westwood", self, &kernel)),
+            ..ControlFacts::linear(1.0, KeptShare::ByEstimate)
+        }
+    }
 }
 
-impl Recipe<ControlKind> for WestwoodPlus {
+impl Factory<ControlKind> for WestwoodPlus {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let estimating = estimator_context(&context);
         match &self.estimator {

@@ -3,7 +3,7 @@
 //! The controls of the Westwood family set ssthresh to what such an estimate says the path holds; a captured connection is looked at
 //! with the very same objects ([`trace`]). An estimator knows no window but the one it is told, and reacts to nothing.
 
-use crate::registry::{Entry, Kind};
+use crate::registry::{Entry, Kind, NoFacts};
 use crate::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
@@ -71,7 +71,9 @@ pub struct EstimatorKind;
 impl Kind for EstimatorKind {
     type Product = Box<dyn RateEstimator>;
     type Context<'a> = EstimatorContext;
+    type Facts = NoFacts;
     const NAME: &'static str = "rate estimator";
+    const PLURAL: &'static str = "estimators";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<EstimatorKind>] = &[
             Entry::of::<be::Be>(),

@@ -3,7 +3,7 @@
 //!
 //! A link that follows such feedback ([`link::feedback`](crate::link::feedback)) owns the algorithm, measures, and waits for the delay.
 
-use crate::registry::{Entry, Kind};
+use crate::registry::{Entry, Kind, NoFacts};
 use crate::scenario::error::{Error, Result};
 use crate::units::BitRate;
 use std::fmt::Debug;
@@ -32,7 +32,9 @@ pub struct FeedbackKind;
 impl Kind for FeedbackKind {
     type Product = Box<dyn FeedbackAlgorithm>;
     type Context<'a> = ();
+    type Facts = NoFacts;
     const NAME: &'static str = "feedback algorithm";
+    const PLURAL: &'static str = "feedback";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<FeedbackKind>] = &[
             Entry::of::<instcap::Instcap>(),

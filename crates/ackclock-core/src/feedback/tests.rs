@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::registry::choose;
+use crate::registry::samples::samples;
 use crate::scenario::files::NoFiles;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -29,18 +30,14 @@ fn means(measured: &[u64], (m, n): (usize, usize), i: usize) -> Vec<u64> {
     ((i + 1).saturating_sub(n)..=i).map(mean).collect()
 }
 
-/// One of every algorithm.
+/// Every sample of every algorithm.
 fn every() -> Vec<Value> {
-    FeedbackKind::entries()
-        .iter()
-        .map(|entry| match entry.name {
-            "instcap" => json!({ "kind": "instcap" }),
-            "effcap" => json!({ "kind": "effcap", "m": 3, "n": 5 }),
-            "percentile" => json!({ "kind": "percentile", "percentile": "30 %", "m": 2, "n": 6 }),
-            "mean" => json!({ "kind": "mean", "m": 4 }),
-            other => panic!("say how feedback algorithm \"{other}\" is to be tested"),
-        })
-        .collect()
+    let samples_of = |entry: &Entry<FeedbackKind>| {
+        let mut found = samples(&(entry.schema)());
+        found.iter_mut().for_each(|tree| tree["kind"] = entry.name.into());
+        found
+    };
+    FeedbackKind::entries().iter().flat_map(samples_of).collect()
 }
 
 fn rates() -> impl Strategy<Value = Vec<u64>> {

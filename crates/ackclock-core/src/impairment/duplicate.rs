@@ -1,8 +1,9 @@
 //! Duplication: a packet arrives twice.
 
+use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::streams::Stream;
 use crate::units::{Probability, Time};
 use schemars::JsonSchema;
@@ -28,10 +29,17 @@ impl Element<ImpairmentKind> for Duplicate {
     const SUMMARY: &'static str = "Sends a copy right behind a packet, with the same probability for each.";
     const REFERENCE: &'static str =
         "Bernoulli trials, one draw per packet: runs at different probabilities share them";
+
+    fn facts(&self) -> ImpairmentFacts {
+        ImpairmentFacts {
+            duplicates: Some(true),
+            ..ImpairmentFacts::of(self.applies, self.side)
+        }
+    }
 }
 
-impl Recipe<ImpairmentKind> for Duplicate {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for Duplicate {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(DuplicateImpairment {
             parameters: self.clone(),
             stream: place.stream(),

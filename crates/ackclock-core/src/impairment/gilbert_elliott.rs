@@ -1,8 +1,9 @@
 //! Loss in bursts: a channel that is good or bad, moves from packet to packet, and loses packets with the probability of its state.
 
+use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::streams::Stream;
 use crate::units::{Probability, Time};
 use schemars::JsonSchema;
@@ -40,6 +41,16 @@ impl Element<ImpairmentKind> for GilbertElliott {
     const LABEL: &'static str = "Gilbert-Elliott loss";
     const SUMMARY: &'static str = "Loses packets in bursts: a two-state channel that moves with each packet.";
     const REFERENCE: &'static str = "Gilbert 1960; Elliott 1963, Bell System Technical Journal 39 and 42";
+
+    fn facts(&self) -> ImpairmentFacts {
+        let bad = self.share_of_bad().get();
+        let mean_loss = (1.0 - bad) * self.loss_in_good.get() + bad * self.loss_in_bad.get();
+        ImpairmentFacts {
+            mean_loss: Some(mean_loss),
+            bursty: Some(true),
+            ..ImpairmentFacts::of(self.applies, self.side)
+        }
+    }
 }
 
 impl GilbertElliott {
@@ -50,8 +61,8 @@ impl GilbertElliott {
     }
 }
 
-impl Recipe<ImpairmentKind> for GilbertElliott {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for GilbertElliott {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         let mut stream = place.stream();
         Box::new(GilbertElliottImpairment {
             bad: stream.chance(self.share_of_bad()),

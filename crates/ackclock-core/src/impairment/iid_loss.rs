@@ -1,8 +1,9 @@
 //! Independent loss: every packet is lost with the same probability.
 
+use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::streams::Stream;
 use crate::units::{Probability, Time};
 use schemars::JsonSchema;
@@ -28,10 +29,17 @@ impl Element<ImpairmentKind> for IidLoss {
     const SUMMARY: &'static str = "Loses each packet with the same probability, independently of all others.";
     const REFERENCE: &'static str =
         "Bernoulli trials, one draw per packet: runs at different probabilities share them";
+
+    fn facts(&self) -> ImpairmentFacts {
+        ImpairmentFacts {
+            mean_loss: Some(self.probability.get()),
+            ..ImpairmentFacts::of(self.applies, self.side)
+        }
+    }
 }
 
-impl Recipe<ImpairmentKind> for IidLoss {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for IidLoss {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(IidLossImpairment {
             parameters: self.clone(),
             stream: place.stream(),

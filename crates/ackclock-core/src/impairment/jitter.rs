@@ -1,8 +1,9 @@
 //! Jitter: the propagation delay varies from packet to packet.
 
+use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
@@ -76,10 +77,18 @@ impl Element<ImpairmentKind> for Jitter {
         }
         Ok(())
     }
+
+    fn facts(&self) -> ImpairmentFacts {
+        ImpairmentFacts {
+            delays: Some(true),
+            reorders: Some(self.reordering == Overtaking::Allowed),
+            ..ImpairmentFacts::of(self.applies, Side::AfterLink)
+        }
+    }
 }
 
-impl Recipe<ImpairmentKind> for Jitter {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for Jitter {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(JitterImpairment {
             parameters: self.clone(),
             law: Law::new(self.distribution),

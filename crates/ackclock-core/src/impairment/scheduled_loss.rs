@@ -1,8 +1,9 @@
 //! Independent loss whose probability changes at given moments: a step of loss, a blackout.
 
+use super::facts::{ImpairmentFacts, LossStep};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::steps;
@@ -50,10 +51,23 @@ impl Element<ImpairmentKind> for ScheduledLoss {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
         steps::check(&moments, "[{ from = \"60 s\", probability = \"5 %\" }]")
     }
+
+    fn facts(&self) -> ImpairmentFacts {
+        let step = |step: &Step| LossStep {
+            from_s: step.from.as_seconds(),
+            probability: step.probability.get(),
+        };
+        ImpairmentFacts {
+            mean_loss: None,
+            loss_steps: Some(self.steps.iter().map(step).collect()),
+            changes: Some(true),
+            ..ImpairmentFacts::of(self.applies, self.side)
+        }
+    }
 }
 
-impl Recipe<ImpairmentKind> for ScheduledLoss {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for ScheduledLoss {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(ScheduledLossImpairment {
             parameters: self.clone(),
             stream: place.stream(),

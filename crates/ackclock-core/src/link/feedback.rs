@@ -15,10 +15,11 @@
 //! `delay = "0 s"` with a period of one round trip, at a link that changes at multiples of the round trip, gives the source of the renewal model of
 //! TCP over ABR: S(t) = R(t − Δ).
 
+use super::facts::{FeedbackFacts, LinkFacts};
 use super::piecewise::{WORK_PER_BYTE, mean_of};
 use super::{Link, LinkContext, LinkKind};
 use crate::feedback::{FeedbackAlgorithm, FeedbackKind};
-use crate::registry::{Chosen, Element, Recipe, choose};
+use crate::registry::{Element, Factory, Selection, choose};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Bytes, Probability, Span, Time};
@@ -58,7 +59,7 @@ pub struct Feedback {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rate: Option<BitRate>,
     #[serde(skip)]
-    chosen: Option<Chosen<FeedbackKind>>,
+    chosen: Option<Selection<FeedbackKind>>,
 }
 
 /// A guess: a packet of 1500 bytes in a fifth of a second.
@@ -116,13 +117,25 @@ impl Element<LinkKind> for Feedback {
         self.chosen = Some(chosen);
         Ok(())
     }
+
+    fn facts(&self) -> LinkFacts {
+        let feedback = self.chosen.as_ref().map(|chosen| FeedbackFacts {
+            algorithm: chosen.name.into(),
+            measurements: chosen.build(()).memory(),
+            lag_s: self.delay.as_seconds() + self.period.as_seconds(),
+            share: self.target_utilisation.get() / f64::from(self.sessions),
+            lowest_bit_per_s: self.minimum_rate.as_bit_per_s(),
+        });
+        LinkFacts {
+            varies: Some(true),
+            measures: Some(self.from.clone()),
+            feedback,
+            ..LinkFacts::default()
+        }
+    }
 }
 
-impl Recipe<LinkKind> for Feedback {
-    fn measures(&self) -> Option<&str> {
-        Some(&self.from)
-    }
-
+impl Factory<LinkKind> for Feedback {
     fn build(&self, context: LinkContext<'_>) -> Box<dyn Link> {
         let (Some(measured), Some(chosen)) = (context.measured, &self.chosen) else {
             unreachable!("the scenario's check names the link, the parameters' check the algorithm");

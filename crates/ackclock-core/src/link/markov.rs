@@ -11,9 +11,10 @@
 //! How far back that reaches depends on how soon the chain forgets its past, not on the gap. A chain that remembers
 //! longer than the gap is walked.
 
+use super::facts::{LinkFacts, LinkStates};
 use super::piecewise::{Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::{Stream, Streams};
@@ -139,9 +140,43 @@ impl Element<LinkKind> for Markov {
         self.chain = Arc::new(chain);
         Ok(())
     }
+
+    fn facts(&self) -> LinkFacts {
+        let rates: Vec<u64> = self.rates.iter().map(|rate| rate.as_bit_per_s()).collect();
+        LinkFacts {
+            varies: Some(rates.iter().any(|rate| *rate != rates[0])),
+            mean_bit_per_s: Some(self.chain.mean_bit_per_s()),
+            highest_bit_per_s: rates.iter().copied().max(),
+            states: Some(LinkStates {
+                bit_per_s: rates,
+                sojourns_s: self.sojourns_s(),
+                step_s: self.step.map_or(0.0, Span::as_seconds),
+            }),
+            ..LinkFacts::default()
+        }
+    }
 }
 
-impl Recipe<LinkKind> for Markov {
+impl Markov {
+    /// The mean time in each state, `None` of one that is never left.
+    fn sojourns_s(&self) -> Vec<Option<f64>> {
+        let states = 0..self.rates.len();
+        match (&self.mean_sojourn, &self.transition_matrix, self.step) {
+            (Some(Sojourns::Equal(mean)), ..) => states.map(|_| Some(mean.as_seconds())).collect(),
+            (Some(Sojourns::PerState(means)), ..) => {
+                means.iter().map(|mean| Some(mean.as_seconds())).collect()
+            }
+            (None, Some(matrix), Some(step)) => {
+                let stays = states.map(|state| matrix[state][state].get());
+                let mean = |stay: f64| (stay < 1.0).then(|| step.as_seconds() / (1.0 - stay));
+                stays.map(mean).collect()
+            }
+            _ => states.map(|_| None).collect(),
+        }
+    }
+}
+
+impl Factory<LinkKind> for Markov {
     fn build(&self, context: LinkContext<'_>) -> Box<dyn Link> {
         let mut stream = context.place.stream();
         Box::new(PiecewiseLink::new(Walk::new(
@@ -327,7 +362,7 @@ impl Rates for Walk {
 mod tests {
     use super::*;
     use crate::registry;
-    use crate::registry::Place;
+    use crate::registry::StreamScope;
     use crate::scenario::files::NoFiles;
     use crate::units::Bytes;
     use proptest::prelude::*;
@@ -346,7 +381,7 @@ mod tests {
     }
     fn link(tree: Value, seed: u64) -> Box<dyn Link> {
         let streams = Streams::new(seed, 0);
-        parameters(tree).build(LinkContext::alone(Place {
+        parameters(tree).build(LinkContext::alone(StreamScope {
             streams: &streams,
             name: "hop/test/link",
         }))

@@ -1,9 +1,10 @@
 //! A link whose rate changes at given moments: a step of bandwidth, an outage.
 
+use super::facts::{LinkFacts, RateStep};
 use super::piecewise::PiecewiseLink;
 use super::trace::Rows;
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::scenario::steps;
@@ -49,9 +50,24 @@ impl Element<LinkKind> for Scheduled {
         }
         Ok(())
     }
+
+    /// The mean is that of the run's length, which the link does not know.
+    fn facts(&self) -> LinkFacts {
+        let step = |step: &Step| RateStep {
+            from_s: step.from.as_seconds(),
+            bit_per_s: step.rate.as_bit_per_s(),
+        };
+        let steps: Vec<RateStep> = self.steps.iter().map(step).collect();
+        LinkFacts {
+            varies: Some(steps.iter().any(|step| step.bit_per_s != steps[0].bit_per_s)),
+            highest_bit_per_s: steps.iter().map(|step| step.bit_per_s).max(),
+            steps: Some(steps),
+            ..LinkFacts::default()
+        }
+    }
 }
 
-impl Recipe<LinkKind> for Scheduled {
+impl Factory<LinkKind> for Scheduled {
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         let rows = self
             .steps
@@ -64,13 +80,13 @@ impl Recipe<LinkKind> for Scheduled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{self, Chosen, Place};
+    use crate::registry::{self, Selection, StreamScope};
     use crate::scenario::files::NoFiles;
     use crate::streams::Streams;
     use crate::units::{Bytes, Time};
     use serde_json::Value;
 
-    fn choose(steps: Value) -> Result<Chosen<LinkKind>> {
+    fn choose(steps: Value) -> Result<Selection<LinkKind>> {
         registry::choose(&json!({ "kind": "scheduled", "steps": steps }), &NoFiles)
     }
 
@@ -82,7 +98,7 @@ mod tests {
             { "from": "6 ms", "rate": "6 Mbit/s" },
         ]);
         let streams = Streams::new(1, 0);
-        let mut link = choose(steps).unwrap().build(LinkContext::alone(Place {
+        let mut link = choose(steps).unwrap().build(LinkContext::alone(StreamScope {
             streams: &streams,
             name: "hop/test/link",
         }));

@@ -26,9 +26,10 @@
 //! last row, which then only says where the trace begins again, so that its rate must be the first row's or left empty. A single row is a
 //! constant rate. A packet in service feels every change (see the exact integral in `piecewise.rs`).
 
+use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::{Files, read_checked};
 use crate::units::{BitRate, Span, Time};
@@ -107,9 +108,18 @@ impl Element<LinkKind> for Trace {
         };
         Ok(())
     }
+
+    /// A trace has no highest rate: opportunities are moments, and how many come together depends
+    /// on how long one looks.
+    fn facts(&self) -> LinkFacts {
+        LinkFacts {
+            varies: Some(self.varies()),
+            ..LinkFacts::default()
+        }
+    }
 }
 
-impl Recipe<LinkKind> for Trace {
+impl Factory<LinkKind> for Trace {
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         self.link()
     }
@@ -149,6 +159,13 @@ impl Trace {
         let moment = move |number| Time::ZERO + interval * number;
         (0..self.length().as_nanos() / interval.as_nanos())
             .map(move |number| link.mean_rate(moment(number), moment(number + 1)))
+    }
+
+    fn varies(&self) -> bool {
+        match &self.schedule {
+            Schedule::Deliveries(_) => true,
+            Schedule::Rates(rows) => rows.rows.len() > 1,
+        }
     }
 
     fn link(&self) -> Box<dyn Link> {

@@ -3,8 +3,9 @@
 use super::adaptive_limit::{
     AdaptiveLimit, IdleTimeLimit, ServiceTimeLimit, check_idle_time, check_service_time,
 };
+use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{PacketRate, Segments};
@@ -75,9 +76,14 @@ impl Element<QueueKind> for AStar {
         let low = (self.minimum, self.initial);
         check_idle_time(self.interval, rates, low, ("tuned_maximum", self.tuned_maximum))
     }
+
+    fn facts(&self) -> QueueFacts {
+        let most = self.maximum.min(self.tuned_maximum);
+        QueueFacts::moving(most.0, self.counts_packet_in_service)
+    }
 }
 
-impl Recipe<QueueKind> for AStar {
+impl Factory<QueueKind> for AStar {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         let by_service =
             ServiceTimeLimit::new(self.target_delay, self.over_provision, self.weight, self.maximum);

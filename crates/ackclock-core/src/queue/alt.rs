@@ -1,8 +1,9 @@
 //! ALT, adaptive limit tuning (Li, Leith and Malone 2011): a limit that rises while the queue is empty and falls while it is not.
 
 use super::adaptive_limit::{AdaptiveLimit, IdleTimeLimit, check_idle_time};
+use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{PacketRate, Segments};
@@ -61,9 +62,13 @@ impl Element<QueueKind> for Alt {
         let low = (self.minimum, self.initial);
         check_idle_time(self.interval, rates, low, ("maximum", self.maximum))
     }
+
+    fn facts(&self) -> QueueFacts {
+        QueueFacts::moving(self.maximum.0, self.counts_packet_in_service)
+    }
 }
 
-impl Recipe<QueueKind> for Alt {
+impl Factory<QueueKind> for Alt {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         let rates = [self.increase, self.decrease];
         let bounds = [self.minimum, self.maximum];

@@ -1,8 +1,9 @@
 //! eBDP (Li and Leith 2008): room for what the link sends within a target delay, by the average of what services take.
 
 use super::adaptive_limit::{AdaptiveLimit, ServiceTimeLimit, check_service_time};
+use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::Segments;
@@ -53,9 +54,13 @@ impl Element<QueueKind> for Ebdp {
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_service_time(self.target_delay, self.weight, self.maximum)
     }
+
+    fn facts(&self) -> QueueFacts {
+        QueueFacts::moving(self.maximum.0, self.counts_packet_in_service)
+    }
 }
 
-impl Recipe<QueueKind> for Ebdp {
+impl Factory<QueueKind> for Ebdp {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         let law = ServiceTimeLimit::new(self.target_delay, self.over_provision, self.weight, self.maximum);
         Discipline::InOrder(Box::new(AdaptiveLimit {

@@ -3,10 +3,11 @@
 //! Most disciplines keep the order of arrival and decide on arrival (drop-tail, RED): they are an [`Admission`], and the hop knows at
 //! arrival when a packet will leave. Others decide when the link asks (CoDel, fair queueing): they are a [`Queue`].
 
+use self::facts::QueueFacts;
 use crate::link::Link;
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Span, Time};
 use std::fmt::Debug;
 
@@ -14,9 +15,12 @@ pub mod a_star;
 mod adaptive_limit;
 pub mod adaptive_red;
 pub mod alt;
+mod buffer;
+pub mod codel;
 pub mod droptail;
 mod early_detection;
 pub mod ebdp;
+pub mod facts;
 pub mod red;
 
 /// What a packet finds on arrival.
@@ -87,7 +91,7 @@ pub enum Discipline {
 #[derive(Clone, Copy, Debug)]
 pub struct QueueContext<'a> {
     /// Where it stands (`hop/bottleneck/queue`).
-    pub place: Place<'a>,
+    pub place: StreamScope<'a>,
     /// The link that it feeds, for disciplines whose parameters follow from its rate.
     pub link: &'a dyn Link,
 }
@@ -109,12 +113,15 @@ pub struct QueueKind;
 impl Kind for QueueKind {
     type Product = Discipline;
     type Context<'a> = QueueContext<'a>;
+    type Facts = QueueFacts;
     const NAME: &'static str = "queue";
+    const PLURAL: &'static str = "queues";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<QueueKind>] = &[
             Entry::of::<droptail::DropTail>(),
             Entry::of::<red::Red>(),
             Entry::of::<adaptive_red::AdaptiveRed>(),
+            Entry::of::<codel::Codel>(),
             Entry::of::<ebdp::Ebdp>(),
             Entry::of::<alt::Alt>(),
             Entry::of::<a_star::AStar>(),

@@ -1,12 +1,15 @@
 //! General AIMD on a rate: TCP's additive increase and multiplicative decrease without its window, after the Rate Adaptation Protocol.
 
 use super::acknowledging::Acknowledging;
+use super::facts::RateControlFacts;
 use super::log::{Log, News};
 use super::{
-    Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, SLOWEST, Sent, check,
+    Clocking, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, SLOWEST,
+    check,
 };
+use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
@@ -64,9 +67,22 @@ impl Element<RateControlKind> for Gaimd {
         check::time("initial_rtt", self.initial_rtt, "500 ms")?;
         check::time("rto_minimum", self.rto_minimum, "200 ms")
     }
+
+    fn facts(&self) -> RateControlFacts {
+        let kept = KeptShare::Constant { share: self.decrease };
+        RateControlFacts {
+            growth: Some(GrowthLaw::Linear),
+            growth_segments_per_rtt: Some(self.increase),
+            kept_after_loss: Some(kept),
+            kept_after_mark: Some(kept),
+            reacts_to_loss: Some(true),
+            reacts_to_delay: Some(false),
+            equation: None,
+        }
+    }
 }
 
-impl Recipe<RateControlKind> for Gaimd {
+impl Factory<RateControlKind> for Gaimd {
     fn build(&self, context: RateContext<'_>) -> Halves {
         Halves {
             sender: Box::new(GaimdSender::new(self.clone(), context.mss)),
@@ -154,7 +170,7 @@ impl RateControl for GaimdSender {
         self.step_end = now + self.round_trip();
     }
 
-    fn on_sent(&mut self, now: Time, sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &DatagramSent) {
         self.log.push(now + self.rtt.rto());
         self.data_limited = sent.data_limited;
     }
@@ -308,7 +324,7 @@ mod tests {
             let length = Bytes(1000);
             sender.on_sent(
                 now,
-                &Sent {
+                &DatagramSent {
                     sequence,
                     length,
                     data_limited,

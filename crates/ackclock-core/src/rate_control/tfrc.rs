@@ -5,10 +5,12 @@
 
 use super::acknowledging::{Acknowledging, MOST};
 use super::equation::tfrc::{Equation, TimeoutRule};
+use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
+use crate::scenario::quantity::OptionalWindow;
 use crate::units::Bytes;
 use loss_intervals::Weighing;
 use schemars::JsonSchema;
@@ -141,9 +143,24 @@ impl Element<RateControlKind> for Tfrc {
         }
         Ok(())
     }
+
+    fn facts(&self) -> RateControlFacts {
+        RateControlFacts::by_equation(EquationFacts {
+            loss: EquationLoss::LossIntervals,
+            packets_per_ack: self.b,
+            receive_window: OptionalWindow::Unlimited,
+            timeout: EquationTimeout {
+                round_trips: 4.0,
+                minimum_s: match self.t_rto {
+                    TimeoutRule::FourRtt => 0.0,
+                    TimeoutRule::FourRttOrASecond => 1.0,
+                },
+            },
+        })
+    }
 }
 
-impl Recipe<RateControlKind> for Tfrc {
+impl Factory<RateControlKind> for Tfrc {
     fn build(&self, context: RateContext<'_>) -> Halves {
         let sender = Box::new(sender::TfrcSender::new(self.clone(), context.mss));
         match self.loss_measured_by {

@@ -4,8 +4,9 @@
 //! it is done: the sender (`tfrcp/sender.rs`) and the choice of rounds (`tfrcp/rounds.rs`).
 
 use super::acknowledging::Acknowledging;
+use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{OptionalWindow, PacketRate};
@@ -136,6 +137,18 @@ impl Element<RateControlKind> for Tfrcp {
         check::time("rto_minimum", self.rto_minimum, "1 s")?;
         check::vector(self.vector)
     }
+
+    fn facts(&self) -> RateControlFacts {
+        RateControlFacts::by_equation(EquationFacts {
+            loss: EquationLoss::LastRound,
+            packets_per_ack: self.packets_per_ack,
+            receive_window: self.receive_window,
+            timeout: EquationTimeout {
+                round_trips: 1.0,
+                minimum_s: self.rto_minimum.as_seconds(),
+            },
+        })
+    }
 }
 
 impl Tfrcp {
@@ -183,7 +196,7 @@ impl Tfrcp {
     }
 }
 
-impl Recipe<RateControlKind> for Tfrcp {
+impl Factory<RateControlKind> for Tfrcp {
     fn build(&self, context: RateContext<'_>) -> Halves {
         Halves {
             sender: Box::new(TfrcpSender::new(self, &context)),

@@ -1,18 +1,19 @@
 //! What no single field shows: values that do not go together, or that no run could hold.
 
 use super::error::{Code, Error, Result, nearest};
-use super::quantity::Limit;
-use super::resolve::{no_hop, value_of};
+use super::parse::to_tree;
+use super::quantity::QueueLimit;
+use super::resolve::no_hop;
 use super::{FlowDescription, Instances, Scenario, Scope, Transport};
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
-use crate::registry::Place;
+use crate::queue::QueueKind;
+use crate::registry::{Selection, StreamScope};
 use crate::streams::Streams;
-use crate::traffic::{Suits, TrafficContext};
+use crate::traffic::{TrafficContext, Transports};
 use crate::units::{Bytes, Span, Time};
 use serde::Serialize;
-use serde_json::Value;
 
 /// Hops on a route: a packet counts them in one byte, and an extra delay may be one more.
 const LONGEST_ROUTE: usize = 254;
@@ -31,7 +32,7 @@ const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
 /// `value` is out of range in `field`.
 fn refuse<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
-    Err(Error::new(field, &value_of(value), remedy))
+    Err(Error::new(field, &to_tree(value), remedy))
 }
 
 /// `value` in `field` does not go with another field.
@@ -91,16 +92,16 @@ impl Scenario {
     /// Who measures a hop's link needs a hop of that name that all share, and whose rate does not follow another in its turn: no circles.
     fn check_measured(&self) -> Result<()> {
         for hop in &self.hops {
-            let Some(name) = hop.link.measures() else {
+            let Some(name) = &hop.link.facts.measures else {
                 continue;
             };
-            let other = self.hops.iter().find(|other| other.name == name);
+            let other = self.hops.iter().find(|other| other.name == *name);
             let known = other.is_some();
             let remedy = match other {
-                Some(other) if other.link.measures().is_some() => {
+                Some(other) if other.link.facts.measures.is_some() => {
                     "is a hop whose rate is fed back itself; name one whose rate is its own".into()
                 }
-                Some(other) if other.link.contends().is_some() => {
+                Some(other) if other.link.facts.contends.is_some() => {
                     "is a hop that contends for a medium, which nobody can measure; name one whose rate is its own".into()
                 }
                 Some(other) if other.scope == Scope::PerFlow => {
@@ -118,7 +119,7 @@ impl Scenario {
                 Code::UnknownName
             };
             let field = format!("hops.{}.link.from", hop.name);
-            return Err(Error::new(&field, &name.into(), &remedy).coded(code));
+            return Err(Error::new(&field, &name.as_str().into(), &remedy).coded(code));
         }
         Ok(())
     }
@@ -126,24 +127,24 @@ impl Scenario {
     /// Who contends needs a medium that takes it, and a queue that need not know how long it will take.
     fn check_contenders(&self) -> Result<()> {
         let streams = Streams::new(0, 0);
-        let place = Place {
+        let place = StreamScope {
             streams: &streams,
             name: "check",
         };
         for hop in &self.hops {
-            let Some(contender) = hop.link.contends() else {
+            let Some(contention) = &hop.link.facts.contends else {
                 continue;
             };
             let within = |error: Error| error.within(&format!("hops.{}", hop.name));
-            let Some(medium) = self.media.iter().find(|medium| medium.name == contender.medium) else {
+            let Some(medium) = self.media.iter().find(|medium| medium.name == contention.medium) else {
                 let known = self.media.iter().map(|medium| medium.name.as_str());
-                let remedy = no_medium(&contender.medium, known);
-                let error = Error::new("link.medium", &contender.medium.as_str().into(), &remedy);
+                let remedy = no_medium(&contention.medium, known);
+                let error = Error::new("link.medium", &contention.medium.as_str().into(), &remedy);
                 return Err(within(error.coded(Code::UnknownName)));
             };
-            let added = medium.medium.build(place).add(0, contender, place.stream());
+            let added = medium.medium.build(place).add(0, contention, place.stream());
             added.map_err(|error| within(error.within("link")))?;
-            check_untimed(&hop.queue.resolved).map_err(within)?;
+            check_untimed(&hop.queue).map_err(within)?;
         }
         Ok(())
     }
@@ -219,12 +220,12 @@ impl FlowDescription {
             return Ok(());
         };
         let streams = Streams::new(0, 0);
-        let place = Place {
+        let place = StreamScope {
             streams: &streams,
             name: "check",
         };
         let source = self.traffic.build(TrafficContext { place, mss });
-        if source.suits() == Suits::Controlled {
+        if source.transports() == Transports::Controlled {
             let remedy = "cannot go over UDP without control; write one with a rate, give the transport a control, or write transport kind \"tcp\"";
             return contradict("traffic.kind", &self.traffic.name, remedy);
         }
@@ -243,15 +244,19 @@ fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Refuses limits and thresholds in time: nobody knows at arrival how long a packet in front of a medium will wait.
-fn check_untimed(queue: &Value) -> Result<()> {
-    for (field, value) in queue.as_object().into_iter().flatten() {
-        let limits = field == "limit" || field.ends_with("_threshold");
-        if limits && matches!(serde_json::from_value(value.clone()), Ok(Limit::Time(_))) {
-            let remedy = "is a time, and nobody knows how long a contender will wait; write packets or bytes";
-            return contradict(&format!("queue.{field}"), value, remedy);
-        }
-    }
-    Ok(())
+fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
+    let Some(timed) = queue
+        .facts
+        .limits()
+        .find(|limit| matches!(limit, QueueLimit::Time(_)))
+    else {
+        return Ok(());
+    };
+    let (value, fields) = (to_tree(&timed), queue.resolved.as_object());
+    let field = fields.and_then(|fields| fields.iter().find(|(_, other)| **other == value));
+    let field = field.map_or("queue".into(), |(name, _)| format!("queue.{name}"));
+    let remedy = "is a time, and nobody knows how long a contender will wait; write packets or bytes";
+    contradict(&field, &value, remedy)
 }
 
 fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {

@@ -1,8 +1,9 @@
-//! From a tree to parameters: what serde says of a mismatch becomes field, value and remedy.
+//! From a tree to parameters and back: what serde says of a mismatch becomes field, value and
+//! remedy.
 
 use super::error::{Code, Error, Result};
 use schemars::{JsonSchema, schema_for};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 
@@ -13,6 +14,11 @@ pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
         let message = error.inner().to_string();
         explain(&tree, &steps, &message, || schema_for!(T).to_value())
     })
+}
+
+/// Writes a struct as a tree. Nothing is lost: what a scenario holds is all valid JSON.
+pub fn to_tree(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).unwrap_or_default()
 }
 
 /// The way from the root to the mistake: keys and indices.
@@ -172,7 +178,7 @@ fn toml(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::endpoint::parameters::LossRecovery;
-    use crate::scenario::quantity::Limit;
+    use crate::scenario::quantity::QueueLimit;
     use crate::units::{BitRate, Span};
     use serde::Deserialize;
 
@@ -182,7 +188,7 @@ mod tests {
     struct Sample {
         rates: Vec<BitRate>,
         #[serde(default)]
-        limit: Option<Limit>,
+        limit: Option<QueueLimit>,
         #[serde(default)]
         recovery: Option<LossRecovery>,
         #[serde(default)]

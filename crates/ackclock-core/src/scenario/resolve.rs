@@ -5,9 +5,8 @@ use super::error::{Code, Error, Result, nearest};
 use super::files::Files;
 use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, parse, transport};
 use crate::arrivals::Arrivals;
-use crate::registry::{self, Chosen, Kind};
+use crate::registry::{choose, choose_within};
 use crate::units::Span;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// How many samples the time series of all flows together have at most by default, and one flow's at most and at least.
@@ -93,7 +92,7 @@ impl Scenario {
             stop: Stop(flow.stop),
             extra_delay: flow.extra_delay,
         };
-        value_of(&Document {
+        parse::to_tree(&Document {
             schema: VERSION,
             name: self.name.clone(),
             duration: self.duration,
@@ -102,21 +101,16 @@ impl Scenario {
             replicates: self.replicates,
             sample_interval: Some(self.sample_interval),
             media: self.media.iter().map(MediumDescription::written).collect(),
-            hops: self.hops.iter().map(|one| value_of(&hop(one))).collect(),
+            hops: self.hops.iter().map(|one| parse::to_tree(&hop(one))).collect(),
             flows: self
                 .flows
                 .iter()
                 .zip(transports)
-                .map(|one| value_of(&flow(one)))
+                .map(|one| parse::to_tree(&flow(one)))
                 .collect(),
             sweep: None,
         })
     }
-}
-
-/// As a tree. The document's structs hold nothing that JSON cannot.
-pub(super) fn value_of(part: &impl Serialize) -> Value {
-    serde_json::to_value(part).unwrap_or_default()
 }
 
 /// Reads the items of a list; an item is addressed by its name if it has a good one, else by its position.
@@ -175,7 +169,7 @@ fn medium(tree: &Value, files: &dyn Files) -> Result<MediumDescription> {
         None => return Err(Error::missing("name", "write for example name = \"cell\"")),
     };
     check_name(&name)?;
-    let medium = registry::choose(&tree, files)?;
+    let medium = choose(&tree, files)?;
     Ok(MediumDescription { name, medium })
 }
 
@@ -195,13 +189,13 @@ fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
     let document: HopDocument = parse::from_tree(tree.clone())?;
     check_name(&document.name)?;
     Ok(HopDescription {
-        link: choose(&document.link, "link", files)?,
-        queue: choose(&document.queue, "queue", files)?,
+        link: choose_within("link", &document.link, files)?,
+        queue: choose_within("queue", &document.queue, files)?,
         impairments: document
             .impairments
             .iter()
             .enumerate()
-            .map(|(position, tree)| choose(tree, &format!("impairments.{position}"), files))
+            .map(|(position, tree)| choose_within(&format!("impairments.{position}"), tree, files))
             .collect::<Result<_>>()?,
         name: document.name,
         scope: document.scope,
@@ -227,7 +221,7 @@ fn flow(
         route: route(&document.route, "route", hops)?,
         return_route: route(&document.return_route, "return", hops)?,
         transport,
-        traffic: choose(&document.traffic, "traffic", files)?,
+        traffic: choose_within("traffic", &document.traffic, files)?,
         start: document.start,
         stop: document.stop.0,
         extra_delay: document.extra_delay,
@@ -251,11 +245,6 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
 /// The name of the flow at that position of the list if it has none of its own: "flow-1" is the first.
 pub(super) fn default_name(position: usize) -> String {
     format!("flow-{}", position + 1)
-}
-
-/// An element, errors named from the table around it.
-pub(super) fn choose<K: Kind>(tree: &Value, field: &str, files: &dyn Files) -> Result<Chosen<K>> {
-    registry::choose(tree, files).map_err(|error| error.within(field))
 }
 
 /// What to do about a name that none of the hops has.

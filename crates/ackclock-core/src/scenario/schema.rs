@@ -1,20 +1,21 @@
 //! What may be written, as JSON schema and as a catalogue: derived from the structs that read it and from the registries.
 
 use super::document::{Document, UdpDocument};
-use super::resolve::value_of;
-use super::transport::{KINDS, with_kind};
+use super::parse::to_tree;
+use super::transport::{TRANSPORTS, with_kind};
 use crate::congestion::ControlKind;
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::Preset;
-use crate::estimator::EstimatorKind;
 use crate::feedback::FeedbackKind;
 use crate::impairment::ImpairmentKind;
+use crate::kinds::{ElementRecord, KINDS, KindRecord};
 use crate::link::LinkKind;
 use crate::medium::MediumKind;
 use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
-use crate::registry::{Entry, Kind};
+use crate::registry::samples::{SampleFiles, samples};
+use crate::registry::{Entry, FACTS, Kind};
 use crate::result::{ColumnDescription, TABLES};
 use crate::size::SizeKind;
 use crate::traffic::TrafficKind;
@@ -37,23 +38,16 @@ pub fn schema() -> Value {
     unwrapped(generator.into_root_schema_for::<Document>().to_value())
 }
 
-/// Everything that can be chosen: for each registry the list of its elements with the schema of their parameters, and the
-/// presets with all their values.
+/// Everything that can be chosen: for each kind the list of its elements with the schema of their
+/// parameters and the facts of a sample, and the presets with all their values.
 pub fn registry() -> Value {
-    json!({
-        "controls": catalogue::<ControlKind>(),
-        "rate_controls": catalogue::<RateControlKind>(),
-        "estimators": catalogue::<EstimatorKind>(),
-        "queues": catalogue::<QueueKind>(),
-        "media": catalogue::<MediumKind>(),
-        "links": catalogue::<LinkKind>(),
-        "feedback": catalogue::<FeedbackKind>(),
-        "impairments": catalogue::<ImpairmentKind>(),
-        "traffic": catalogue::<TrafficKind>(),
-        "sizes": catalogue::<SizeKind>(),
-        "presets": PRESETS.iter().map(preset).collect::<Map<_, _>>(),
-        "tables": TABLES.iter().map(table).collect::<Vec<_>>(),
-    })
+    let kind = |kind: &KindRecord| json!({ "name": kind.name, "noun": kind.noun, "facts": unwrapped((kind.facts)()) });
+    let mut all = Map::new();
+    all.insert("kinds".into(), KINDS.iter().map(kind).collect());
+    all.extend(KINDS.iter().map(|kind| (kind.name.into(), catalogue(kind))));
+    all.insert("presets".into(), PRESETS.iter().map(preset).collect());
+    all.insert("tables".into(), TABLES.iter().map(table).collect());
+    all.into()
 }
 
 fn table((name, summary, columns): &(&str, &str, &[ColumnDescription])) -> Value {
@@ -61,17 +55,26 @@ fn table((name, summary, columns): &(&str, &str, &[ColumnDescription])) -> Value
     json!({ "name": name, "summary": summary, "columns": columns.iter().map(column).collect::<Vec<_>>() })
 }
 
-fn catalogue<K: Kind>() -> Vec<Value> {
-    let record = |entry: &Entry<K>| {
+fn catalogue(kind: &KindRecord) -> Value {
+    let record = |element: ElementRecord| {
+        let parameters = (element.schema)();
         json!({
-            "name": entry.name,
-            "label": entry.label,
-            "summary": entry.summary,
-            "reference": entry.reference,
-            "parameters": unwrapped((entry.schema)()),
+            "name": element.name,
+            "label": element.label,
+            "summary": element.summary,
+            "reference": element.reference,
+            "facts": facts_of_a_sample(kind, element.name, &parameters),
+            "parameters": unwrapped(parameters),
         })
     };
-    K::entries().iter().map(record).collect()
+    (kind.elements)().into_iter().map(record).collect()
+}
+
+/// The facts of an element with the first sample of its parameters; null of a kind that has none.
+fn facts_of_a_sample(kind: &KindRecord, name: &str, parameters: &Value) -> Value {
+    let sample = samples(parameters).into_iter().next().unwrap_or_default();
+    let resolved = (kind.resolve)(&with_kind(name, sample), &SampleFiles);
+    resolved.map_or(Value::Null, |resolved| resolved[FACTS].clone())
 }
 
 /// Doc comments are wrapped for the source's sake: their lines become one; paragraphs stay.
@@ -107,10 +110,10 @@ fn paragraphs(text: &str) -> String {
 }
 
 fn preset(preset: &Preset) -> (String, Value) {
-    let name = value_of(preset);
+    let name = to_tree(preset);
     (
         name.as_str().unwrap_or_default().into(),
-        value_of(&preset.parameters()),
+        to_tree(&preset.parameters()),
     )
 }
 
@@ -156,7 +159,7 @@ pub(super) fn media(generator: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
-    let [tcp, udp] = KINDS;
+    let [tcp, udp] = TRANSPORTS;
     let of_tcp = adopt(generator, tcp, optional(schema_of::<TcpParameters>()));
     let control = described(
         one_of::<ControlKind>(generator),
@@ -164,7 +167,7 @@ pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
     );
     let preset = generator.subschema_for::<Preset>();
     let mut preset = described(preset, "Where the parameters come from that are not given.");
-    preset["default"] = value_of(&Preset::default());
+    preset["default"] = to_tree(&Preset::default());
     let of_tcp = led_by(of_tcp, [("control", control), ("preset", preset)]);
     let of_udp = adopt(generator, udp, schema_of::<UdpDocument>());
     let controlled = adopt(generator, udp, schema_of::<DatagramParameters>());
@@ -202,14 +205,27 @@ fn described(schema: Schema, description: &str) -> Value {
     value
 }
 
+fn has_fields<T: JsonSchema>() -> bool {
+    schema_of::<T>().get("properties").is_some()
+}
+
 fn schema_of<T: JsonSchema>() -> Value {
     schemars::schema_for!(T).to_value()
 }
 
-/// One of the registered elements, by its `kind`.
+/// One of the registered elements, by its `kind`. A resolved one has its facts.
 fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
+    let facts = has_fields::<K::Facts>().then(|| {
+        let facts = generator.subschema_for::<K::Facts>();
+        let mut facts = described(facts, "Computed from the parameters; leave it out.");
+        facts["readOnly"] = true.into();
+        facts
+    });
     let mut one = |entry: &Entry<K>| {
         let mut element = tagged(adopt(generator, entry.name, (entry.schema)()), entry.name, &[]);
+        if let (Some(facts), Some(properties)) = (&facts, element["properties"].as_object_mut()) {
+            properties.insert(FACTS.into(), facts.clone());
+        }
         if let Some(map) = element.as_object_mut() {
             map.insert("title".into(), entry.label.into());
             map.insert("description".into(), entry.summary.into());

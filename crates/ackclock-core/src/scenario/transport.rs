@@ -1,18 +1,19 @@
 //! The transport of a flow: for TCP a preset overlaid by what the file says, for UDP its sizes.
 
+use super::Transport;
 use super::document::UdpDocument;
 use super::error::{Code, Error, Result};
 use super::files::Files;
-use super::resolve::{choose, value_of};
-use super::{Transport, parse};
+use super::parse::{self, to_tree};
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
+use crate::registry::choose_within;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The transports, as written in `kind`.
-pub(super) const KINDS: [&str; 2] = ["tcp", "udp"];
+pub(super) const TRANSPORTS: [&str; 2] = ["tcp", "udp"];
 
 /// Fields that UDP has without rate control.
 const OF_UDP: [&str; 2] = ["mss", "header"];
@@ -38,12 +39,17 @@ pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)
         Some("tcp") => tcp(rest, files),
         Some("udp") if rest.contains_key("control") => controlled(rest, files),
         Some("udp") => udp(rest),
-        _ => Err(Error::unknown_name("kind", &kind, "transport", KINDS.into_iter())),
+        _ => Err(Error::unknown_name(
+            "kind",
+            &kind,
+            "transport",
+            TRANSPORTS.into_iter(),
+        )),
     }
 }
 
 fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
-    let under_control = value_of(&DatagramParameters::default());
+    let under_control = to_tree(&DatagramParameters::default());
     let of_control = |name: &str| !OF_UDP.contains(&name) && under_control.get(name).is_some();
     if let Some((name, value)) = rest.iter().find(|(name, _)| of_control(name)) {
         let remedy =
@@ -51,7 +57,7 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
         return Err(Error::new(name, value, remedy).coded(Code::Contradiction));
     }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
-    let written = with_kind("udp", value_of(&udp));
+    let written = with_kind("udp", to_tree(&udp));
     Ok((
         Transport::Udp {
             mss: udp.mss,
@@ -62,15 +68,12 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
 }
 
 fn controlled(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Value)> {
-    let control = choose(
-        &rest.shift_remove("control").unwrap_or_default(),
-        "control",
-        files,
-    )?;
+    let control = rest.shift_remove("control").unwrap_or_default();
+    let control = choose_within("control", &control, files)?;
     let parameters: DatagramParameters = parse::from_tree(Value::Object(rest))?;
     let mut written = Map::new();
     written.insert("control".into(), control.resolved.clone());
-    if let Value::Object(parameters) = value_of(&parameters) {
+    if let Value::Object(parameters) = to_tree(&parameters) {
         written.extend(parameters);
     }
     Ok((
@@ -83,7 +86,7 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
     let control = rest
         .shift_remove("control")
         .ok_or_else(|| Error::missing("control", "write for example control = { kind = \"cubic\" }"))?;
-    let control = choose(&control, "control", files)?;
+    let control = choose_within("control", &control, files)?;
     let preset: Preset = match rest.shift_remove("preset") {
         Some(name) => parse::from_tree(name).map_err(|error| error.within("preset"))?,
         None => Preset::default(),
@@ -91,8 +94,8 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
     let parameters = overlay(preset, rest)?;
     let mut written = Map::new();
     written.insert("control".into(), control.resolved.clone());
-    written.insert("preset".into(), value_of(&preset));
-    if let Value::Object(parameters) = value_of(&parameters) {
+    written.insert("preset".into(), to_tree(&preset));
+    if let Value::Object(parameters) = to_tree(&parameters) {
         written.extend(parameters);
     }
     Ok((
@@ -106,7 +109,7 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
 
 /// A preset's parameters with those in `given` in their place.
 fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
-    let mut tree = value_of(&preset.parameters());
+    let mut tree = to_tree(&preset.parameters());
     let known: Vec<&str> = tree
         .as_object()
         .into_iter()

@@ -2,6 +2,7 @@
 
 use super::error::{Code, Error, Result, nearest};
 use super::resolve::default_name;
+use crate::registry::FACTS;
 use serde_json::{Map, Number, Value};
 
 /// One point of a sweep.
@@ -76,6 +77,7 @@ fn plain(value: toml::Value) -> Result<Value> {
 
 /// Sets the value at `path`: field names, and for items of lists their name or their position from 0, joined by dots
 /// ("hops.wireless.impairments.0.probability"). The last field may be missing so far, and tables with defaults on the way may.
+/// Facts of elements on the way are removed: they were computed from what is changed.
 ///
 /// # Errors
 /// A step that leads nowhere, with the nearest known one. The value itself is not looked at; [`Scenario::from_tree`](super::Scenario::from_tree) does.
@@ -86,7 +88,10 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
         let field = steps[..=depth].join(".");
         let last = depth + 1 == steps.len();
         here = match here {
-            Value::Object(map) => enter(map, step, &field, last)?,
+            Value::Object(map) => {
+                map.shift_remove(FACTS);
+                enter(map, step, &field, last)?
+            }
             Value::Array(list) => {
                 let at = find(list, step).ok_or_else(|| unknown_item(&field, step, list))?;
                 &mut list[at]

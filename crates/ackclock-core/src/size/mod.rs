@@ -1,7 +1,7 @@
 //! Laws of sizes: how much each instance of a finite transfer sends, drawn from the instance's own stream. One law, one file, one line in
 //! the list below. A plain amount of data is no law: it draws nothing.
 
-use crate::registry::{Entry, Kind};
+use crate::registry::{Entry, Kind, NoFacts};
 use crate::scenario::error::{Error, Result};
 use crate::streams::Stream;
 use crate::units::Bytes;
@@ -19,7 +19,9 @@ pub struct SizeKind;
 impl Kind for SizeKind {
     type Product = Bytes;
     type Context<'a> = &'a mut Stream;
+    type Facts = NoFacts;
     const NAME: &'static str = "size law";
+    const PLURAL: &'static str = "sizes";
     fn entries() -> &'static [Entry<Self>] {
         const LIST: &[Entry<SizeKind>] = &[
             Entry::of::<uniform::Uniform>(),

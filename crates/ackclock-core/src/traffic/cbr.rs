@@ -1,7 +1,8 @@
 //! Constant bit rate: packets of one size, evenly spaced.
 
-use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
-use crate::registry::{Element, Recipe};
+use super::facts::TrafficFacts;
+use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -30,6 +31,17 @@ impl Element<TrafficKind> for Cbr {
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_packet_size(self.packet_size)
     }
+
+    fn facts(&self) -> TrafficFacts {
+        TrafficFacts {
+            greedy: Some(false),
+            finite: Some(false),
+            size_bytes: None,
+            steady_bit_per_s: Some(self.rate.as_bit_per_s()),
+            mean_bit_per_s: Some(self.rate.as_bit_per_s() as f64),
+            packet_bytes: self.packet_size.map(|size| size.0),
+        }
+    }
 }
 
 /// Refuses packets without payload, of which any rate would be infinitely many.
@@ -43,7 +55,7 @@ pub(super) fn check_packet_size(size: Option<Bytes>) -> Result<()> {
     }
 }
 
-impl Recipe<TrafficKind> for Cbr {
+impl Factory<TrafficKind> for Cbr {
     fn build(&self, context: TrafficContext<'_>) -> Box<dyn Traffic> {
         Box::new(CbrTraffic {
             clock: PacketClock::new(self.rate, self.packet_size.unwrap_or(context.mss)),
@@ -107,8 +119,8 @@ struct CbrTraffic {
 }
 
 impl Traffic for CbrTraffic {
-    fn suits(&self) -> Suits {
-        Suits::Any
+    fn transports(&self) -> Transports {
+        Transports::Any
     }
     fn poll_timeout(&self) -> Time {
         self.clock.at()

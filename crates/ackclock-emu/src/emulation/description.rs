@@ -6,7 +6,6 @@ use crate::netlink::{Metrics, Route};
 use crate::protocol::Configuration;
 use crate::settings::{Setting, TcpSettings};
 use crate::workload::{UDP_HEADER_BYTES, header_bytes, sends_timestamps};
-use ackclock_core::congestion::ControlKind;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{
@@ -14,9 +13,7 @@ use ackclock_core::endpoint::parameters::{
 };
 use ackclock_core::network::Instance;
 use ackclock_core::packet::FlowId;
-use ackclock_core::registry;
 use ackclock_core::scenario::error::{Code, Error};
-use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::units::{Bytes, Span};
 use ackclock_transport::wire::{Acknowledgement, Data, LONGEST, LONGEST_PAYLOAD, Report};
@@ -352,30 +349,17 @@ fn of_control(flow: &FlowDescription, note: &impl Fn(&str, &Value, &str) -> Diff
     let Transport::Tcp { control, .. } = &flow.transport else {
         return Vec::new();
     };
-    let kernel = registry::choose::<ControlKind>(&as_in_linux(control.name), &NoFiles);
-    let kernel = kernel.map_or(Value::Null, |chosen| chosen.resolved);
-    let given = control.resolved.as_object().into_iter().flatten();
-    given
-        .filter(|(name, value)| **value != kernel[name.as_str()])
-        .map(|(name, value)| {
+    let linux = control.facts.linux.iter();
+    let differences = linux.flat_map(|linux| &linux.differences);
+    differences
+        .map(|name| {
             note(
                 &format!("control.{name}"),
-                value,
+                &control.resolved[name],
                 "the kernel's control has its own",
             )
         })
         .collect()
-}
-
-/// A control as the kernel has it: by our defaults, but that those of Westwood+ and HighSpeed are of the papers.
-fn as_in_linux(control: &str) -> Value {
-    match control {
-        "westwood_plus" => json!({
-            "kind": control, "estimator": { "kind": "westwood_linux" }, "cut": "at_recovery_end", "growth": "per_window",
-        }),
-        "highspeed" => json!({ "kind": control, "response": "table" }),
-        _ => json!({ "kind": control }),
-    }
 }
 
 /// The shortest round trip that the delays allow, of all flows that have a way back; of a scenario without one, the shortest way there.
@@ -399,6 +383,7 @@ pub(super) fn base_rtt(scenario: &Scenario) -> Span {
 mod tests {
     use super::*;
     use ackclock_core::network::instances;
+    use ackclock_core::scenario::files::NoFiles;
     use ackclock_core::scenario::tree;
     use ackclock_core::streams::Streams;
 

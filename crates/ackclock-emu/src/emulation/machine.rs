@@ -1,7 +1,7 @@
 //! What a machine must have for an emulation, and what it runs with.
 
 use super::description::Description;
-use super::pair::Pair;
+use super::host_pair::Pair;
 use super::{Failure, Options};
 use crate::device::DeviceKind;
 use crate::doctor::kernel;
@@ -69,7 +69,7 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
 
 fn controls_of(scenario: &Scenario) -> impl Iterator<Item = String> {
     scenario.flows.iter().filter_map(|flow| match &flow.transport {
-        Transport::Tcp { control, .. } => Some(linux_name(control.name).to_owned()),
+        Transport::Tcp { control, .. } => Some(linux_name(control).to_owned()),
         Transport::Udp { .. } | Transport::Controlled { .. } => None,
     })
 }

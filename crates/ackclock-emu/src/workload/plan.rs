@@ -1,16 +1,17 @@
 //! What the hosts are to do in a run: plain data that crosses from one process to another.
 
 use super::schedule::Schedule;
+use ackclock_core::congestion::ControlKind;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{self, Chosen, Element, Place};
+use ackclock_core::registry::{self, Element, FACTS, Selection, StreamScope};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::transfer::Transfer;
-use ackclock_core::traffic::{Suits, TrafficContext, TrafficKind};
+use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
 use ackclock_core::units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -28,13 +29,11 @@ const TCP_HEADER_BYTES: u64 = 40;
 /// Header of every UDP datagram in the kernel: IPv4 without options, and UDP.
 pub const UDP_HEADER_BYTES: u64 = 28;
 
-/// Controls that Linux has by another name than ours.
-const LINUX_NAMES: [(&str, &str); 1] = [("westwood_plus", "westwood")];
-
-/// What Linux calls a control, if it has it.
-pub fn linux_name(control: &'static str) -> &'static str {
-    let other = LINUX_NAMES.iter().find(|(ours, _)| *ours == control);
-    other.map_or(control, |(_, theirs)| theirs)
+/// The name of the kernel module of a control. One that states nothing about Linux is asked for by
+/// its own name.
+pub fn linux_name(control: &Selection<ControlKind>) -> &str {
+    let linux = control.facts.linux.as_ref();
+    linux.map_or(control.name, |linux| &linux.name)
 }
 
 /// One run, as both hosts get it.
@@ -75,7 +74,7 @@ pub struct FlowPlan {
     pub receiver: SocketAddrV4,
     /// How it is sent.
     pub transport: TransportPlan,
-    /// What is sent, as in a resolved scenario.
+    /// What is sent, as in a scenario.
     pub traffic: Value,
     /// Payload of a full packet, in bytes.
     pub mss_bytes: u64,
@@ -118,7 +117,7 @@ pub struct Session {
 
 impl Session {
     /// The rate control.
-    pub(super) fn control(&self, flow: &FlowPlan) -> Result<Chosen<RateControlKind>, Refused> {
+    pub(super) fn control(&self, flow: &FlowPlan) -> Result<Selection<RateControlKind>, Refused> {
         registry::choose(&self.control, &NoFiles)
             .map_err(|error| Refused::of_plan(flow, &format!("transport.control.{error}")))
     }
@@ -219,7 +218,7 @@ impl Plan {
         let (transport, mss) = match &description.transport {
             Transport::Tcp { control, parameters } => {
                 let transport = TransportPlan::Tcp {
-                    control: linux_name(control.name).into(),
+                    control: linux_name(control).into(),
                     socket: TcpSocket::of(parameters),
                 };
                 (transport, parameters.mss)
@@ -252,19 +251,24 @@ impl Plan {
         });
     }
 
-    /// What a flow's instance sends, as in a resolved scenario. The size of a transfer is drawn here: its law may be in a file, and hosts read none.
+    /// What a flow's instance sends, as in a scenario. The size of a transfer is drawn here: its
+    /// law may be in a file, and hosts read none. Facts are left out: they were computed from the
+    /// law.
     fn traffic_of(&self, description: &FlowDescription, place: &str, mss: Bytes) -> Value {
         let mut tree = description.traffic.resolved.clone();
         if description.traffic.name == Transfer::NAME {
             let streams = Streams::new(self.seed, self.replicate);
             let traffic = description.traffic.build(TrafficContext {
-                place: Place {
+                place: StreamScope {
                     streams: &streams,
                     name: &traffic_place(place),
                 },
                 mss,
             });
             tree["size"] = json!(traffic.total());
+        }
+        if let Some(fields) = tree.as_object_mut() {
+            fields.remove(FACTS);
         }
         tree
     }
@@ -286,13 +290,15 @@ impl Plan {
         let traffic = registry::choose::<TrafficKind>(&flow.traffic, &NoFiles)
             .map_err(|error| Refused::of_plan(flow, &format!("traffic.{error}")))?
             .build(TrafficContext {
-                place: Place {
+                place: StreamScope {
                     streams: &Streams::new(self.seed, self.replicate),
                     name: &traffic_place(&flow.place),
                 },
                 mss: Bytes(flow.mss_bytes),
             });
-        if traffic.suits() == Suits::Controlled && matches!(flow.transport, TransportPlan::Udp { .. }) {
+        if traffic.transports() == Transports::Controlled
+            && matches!(flow.transport, TransportPlan::Udp { .. })
+        {
             return Err(Refused::of_plan(flow, "this traffic has no rate for UDP"));
         }
         let stop = flow.stop_ns.map_or(Time::NEVER, Time::from_nanos);
@@ -349,18 +355,14 @@ mod tests {
 
     #[test]
     fn controls_are_asked_for_by_the_name_that_linux_has() {
-        use ackclock_core::congestion::ControlKind;
+        let name = |control: &str| {
+            let chosen = registry::choose::<ControlKind>(&json!({ "kind": control }), &NoFiles).unwrap();
+            linux_name(&chosen).to_owned()
+        };
         assert_eq!(
-            ["reno", "cubic", "westwood_plus"].map(linux_name),
-            ["reno", "cubic", "westwood"]
+            ["reno", "cubic", "westwood_plus", "westwood_be"].map(name),
+            ["reno", "cubic", "westwood", "westwood_be"]
         );
-        for (ours, _) in LINUX_NAMES {
-            assert!(
-                registry::Kind::entries()
-                    .iter()
-                    .any(|entry: &registry::Entry<ControlKind>| entry.name == ours)
-            );
-        }
     }
 
     #[test]
@@ -436,7 +438,7 @@ traffic = { kind = "transfer", size = { kind = "empirical", file = "sizes" } }
         for flow in &plan.flows {
             let streams = job.streams();
             let place = format!("{}/traffic", flow.place);
-            let place = Place {
+            let place = StreamScope {
                 streams: &streams,
                 name: &place,
             };

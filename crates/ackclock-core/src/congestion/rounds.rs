@@ -1,0 +1,63 @@
+//! Round trips, counted by what is delivered.
+
+use super::Ack;
+use crate::units::Bytes;
+
+/// Counts round trips. A round ends with the ACK that delivers the first segment sent since the
+/// round began; that ACK's round-trip time is the one which the round before has brought about.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RoundCounter {
+    /// All that was delivered or outstanding when the round began.
+    end: Bytes,
+    rounds: u64,
+}
+
+impl RoundCounter {
+    /// Takes in an ACK. Returns whether a new round begins with it; the first one always does.
+    pub fn begins(&mut self, ack: &Ack) -> bool {
+        if ack.delivered <= self.end {
+            return false;
+        }
+        self.end = Bytes(ack.delivered.0.saturating_add(ack.in_flight.0));
+        self.rounds += 1;
+        true
+    }
+
+    /// The number of rounds that have begun.
+    pub const fn count(&self) -> u64 {
+        self.rounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{AckClock, MSS};
+    use super::*;
+    use crate::units::Span;
+    use serde_json::json;
+
+    /// The ACK, counted by hand, with which each round of a window of four segments begins.
+    #[test]
+    fn a_round_ends_when_its_first_segment_is_delivered() {
+        let tree = json!({ "kind": "reno" });
+        let mut clock = AckClock::new(&tree, Span::from_millis(100), 4, Some(1));
+        let mut rounds = RoundCounter::default();
+        let begins = (1..=12_u64).filter(|&segment| {
+            clock.delivered = Bytes(segment * MSS);
+            let ack = Ack {
+                in_flight: Bytes(3 * MSS),
+                ..clock.ack_of(MSS)
+            };
+            rounds.begins(&ack)
+        });
+        assert_eq!(Vec::from_iter(begins), [1, 5, 9]);
+        assert_eq!(rounds.count(), 3);
+    }
+
+    #[test]
+    fn what_delivers_nothing_begins_no_round() {
+        let clock = AckClock::new(&json!({ "kind": "reno" }), Span::from_millis(100), 4, None);
+        let mut rounds = RoundCounter::default();
+        assert!(!rounds.begins(&clock.ack_of(MSS)), "nothing is delivered yet");
+    }
+}

@@ -1,0 +1,365 @@
+//! TCP Vegas (Brakmo and Peterson 1995): keeps a few segments queued at the bottleneck, which the
+//! growth of the round-trip time shows long before a loss does.
+//!
+//! Once per round trip the control compares the rate that the window would have on an empty path
+//! with the rate that it has. With the paper's names, BaseRTT being the smallest round-trip time of
+//! data so far (that of the SYN is shorter by the time that a full segment takes to send):
+//!
+//! ```text
+//! Expected = cwnd / BaseRTT     Actual = cwnd / RTT
+//! Diff     = (Expected − Actual) · BaseRTT = cwnd · (1 − BaseRTT / RTT)
+//! ```
+//!
+//! Diff is what the flow has queued, in segments. Below α the window grows by a segment, above β it
+//! shrinks by one. Slow start doubles the window every other round trip, holds it in between so
+//! that the comparison is valid, and ends when Diff exceeds γ.
+//!
+//! What the paper leaves open is done as in Linux's `tcp_vegas`: RTT is the smallest of the round,
+//! which no delayed ACK has lengthened; slow start ends with the window that the path carried
+//! without a queue, and one segment; and a loss halves the window as Reno's does. Linux differs in
+//! three things: its slow start doubles every round trip, it takes Diff relative to BaseRTT instead
+//! of RTT, and it forgets BaseRTT after idling. The paper's retransmissions before the third
+//! duplicate ACK belong to the transport, which does not have them.
+
+use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
+use super::parameters::check_positive;
+use super::rounds::RoundCounter;
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
+use super::{ControlState, RecoveryPhase};
+use crate::registry::{Element, Factory};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::files::Files;
+use crate::units::{Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters. Defaults are Linux's, which the paper calls Vegas-2,4; its other setting is 1 and 3.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Vegas {
+    /// α: with fewer segments than this queued at the bottleneck the window grows. Larger than 0.
+    pub alpha: f64,
+    /// β: with more segments than this queued the window shrinks. At least α.
+    pub beta: f64,
+    /// γ: slow start ends once more segments than this are queued. Larger than 0.
+    pub gamma: f64,
+}
+
+impl Default for Vegas {
+    fn default() -> Self {
+        Vegas {
+            alpha: 2.0,
+            beta: 4.0,
+            gamma: 1.0,
+        }
+    }
+}
+
+impl Element<ControlKind> for Vegas {
+    const NAME: &'static str = "vegas";
+    const LABEL: &'static str = "Vegas";
+    const SUMMARY: &'static str = "Keeps between α and β segments queued, by the growth of the round-trip time; a loss halves the window.";
+    const REFERENCE: &'static str =
+        "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion Avoidance on a Global Internet";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        check_positive("alpha", self.alpha, "2")?;
+        check_positive("beta", self.beta, "4")?;
+        check_positive("gamma", self.gamma, "1")?;
+        if self.beta < self.alpha {
+            let remedy = format!("is below alpha, {}; write at least as much", self.alpha);
+            return Err(Error::new("beta", &self.beta.into(), &remedy));
+        }
+        Ok(())
+    }
+
+    fn facts(&self) -> ControlFacts {
+        ControlFacts {
+            growth: Some(GrowthLaw::ByDelay),
+            reacts_to_delay: Some(true),
+            slow_start_ends_on_delay: Some(true),
+            linux: Some(LinuxControl {
+                slow_start_ends_on_delay: true,
+                ..LinuxControl::new("vegas", self, &Vegas::default())
+            }),
+            ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })
+        }
+    }
+}
+
+impl Factory<ControlKind> for Vegas {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        Box::new(VegasControl {
+            parameters: self.clone(),
+            window: Window::new(&context),
+            rounds: RoundCounter::default(),
+            base: Span::FOREVER,
+            smallest: Span::FOREVER,
+            undo: None,
+        })
+    }
+}
+
+/// What is kept of the window after a loss, as by Reno (RFC 5681 equation 4).
+const KEPT: f64 = 0.5;
+/// No delay makes the window smaller than this, in segments (Linux).
+const FLOOR: f64 = 2.0;
+
+#[derive(Debug)]
+struct VegasControl {
+    parameters: Vegas,
+    window: Window,
+    rounds: RoundCounter,
+    /// BaseRTT and the smallest round-trip time of this round, [`Span::FOREVER`] if there is none.
+    base: Span,
+    smallest: Span,
+    /// The window before the last reduction for a loss.
+    undo: Option<Window>,
+}
+
+impl VegasControl {
+    /// Compares the rates at the end of a round. `rtt` is that of the round.
+    fn compare(&mut self, rtt: Span, may_grow: bool) {
+        let Vegas { alpha, beta, gamma } = self.parameters;
+        let mss = self.window.mss();
+        let carried = self.window.cwnd() * (self.base.as_seconds() / rtt.as_seconds());
+        let diff = (self.window.cwnd() - carried) / mss;
+        if self.window.in_slow_start() {
+            if diff > gamma {
+                self.lower(carried + mss);
+            }
+        } else if diff > beta {
+            self.lower(self.window.cwnd() - mss);
+        } else if diff < alpha && may_grow {
+            self.window.grow(mss);
+        }
+    }
+
+    /// Lowers the window to `cwnd` bytes and stays in congestion avoidance.
+    fn lower(&mut self, cwnd: f64) {
+        self.window.lower(cwnd.max(FLOOR * self.window.mss()));
+        self.window.end_slow_start();
+    }
+}
+
+impl CongestionControl for VegasControl {
+    fn on_ack(&mut self, _now: Time, ack: &Ack) {
+        if let Some(rtt) = ack.rtt.filter(|rtt| *rtt > Span::ZERO) {
+            self.base = self.base.min(rtt);
+            self.smallest = self.smallest.min(rtt);
+        }
+        if self.rounds.begins(ack) {
+            let smallest = std::mem::replace(&mut self.smallest, Span::FOREVER);
+            // In slow start the round's first segment, which this ACK is for, has met all that the
+            // round before has queued: the paper's distinguished segment.
+            let first = ack.rtt.filter(|_| self.window.in_slow_start());
+            let rtt = first.unwrap_or(smallest).max(self.base);
+            if rtt != Span::FOREVER && ack.phase != RecoveryPhase::Recovery {
+                self.compare(rtt, ack.credit > Bytes::ZERO);
+            }
+        }
+        let grows = self.rounds.count() % 2 == 1; // every other round
+        if self.window.in_slow_start() && grows {
+            self.window.grow_in_slow_start(ack.credit.as_f64(), 1.0);
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Time, congestion: &Congestion) {
+        let before = self.window;
+        let kept = congestion.base.as_f64() * KEPT;
+        match congestion.kind {
+            CongestionKind::Loss => self.window.reduce_after_loss(kept),
+            CongestionKind::Mark => self.window.reduce_after_mark(kept),
+            CongestionKind::Timeout => self.window.reduce_after_timeout(kept),
+            CongestionKind::RepeatedTimeout => return self.window.restart(),
+            CongestionKind::SpuriousLoss => {
+                // RFC 4015 section 3.2: back to what it was, unless it has grown beyond that since.
+                if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
+                    self.window = undo;
+                }
+                return;
+            }
+        }
+        self.undo = (congestion.kind != CongestionKind::Mark).then_some(before);
+    }
+
+    /// The round trips of a recovery say nothing about the window after it.
+    fn on_recovery_end(&mut self, _now: Time) {
+        self.smallest = Span::FOREVER;
+    }
+
+    fn on_idle_restart(&mut self, _now: Time, limit: Bytes) {
+        self.window.lower(limit.as_f64());
+        self.smallest = Span::FOREVER;
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.bytes()
+    }
+
+    fn wants_sent(&self) -> bool {
+        false
+    }
+
+    fn state(&self) -> ControlState {
+        let slow_start = self.window.in_slow_start();
+        ControlState {
+            ssthresh: self.window.ssthresh(),
+            mode: if slow_start {
+                "slow_start"
+            } else {
+                "congestion_avoidance"
+            },
+            rate_estimate: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{AckClock, Bottleneck, MSS};
+    use super::*;
+    use crate::registry::choose;
+    use crate::scenario::files::NoFiles;
+    use crate::units::BitRate;
+    use serde_json::{Value, json};
+
+    /// A path that carries `product` segments in 100 ms, with room for as many more.
+    fn clock(tree: &Value, product: u64, window: u64, ssthresh: Option<u64>) -> AckClock {
+        let mut clock = AckClock::new(tree, Span::from_millis(100), window, ssthresh);
+        clock.bottleneck = Some(Bottleneck {
+            rate: BitRate::from_bit_per_s(product * MSS * 8 * 10),
+            buffer: Bytes(product * MSS),
+            overflow: CongestionKind::Loss,
+        });
+        clock
+    }
+    fn vegas(alpha: f64, beta: f64) -> Value {
+        json!({ "kind": "vegas", "alpha": alpha, "beta": beta })
+    }
+
+    /// From below and from above, and whatever the path carries.
+    #[test]
+    fn between_alpha_and_beta_segments_wait_at_the_bottleneck() {
+        for (alpha, beta) in [(1.0, 3.0), (2.0, 4.0), (5.0, 10.0)] {
+            for product in [20, 50, 500] {
+                for (window, ssthresh) in [(10, None), (10, Some(1)), (2 * product, Some(1))] {
+                    let mut clock = clock(&vegas(alpha, beta), product, window, ssthresh);
+                    // The first segment finds an empty path: BaseRTT.
+                    clock.application = Bytes(MSS);
+                    clock.ack(MSS);
+                    clock.application = Bytes(u64::MAX);
+                    (0..600).for_each(|_| clock.round());
+                    for _ in 0..50 {
+                        clock.round();
+                        let queue = clock.queue();
+                        // Diff is of the round before: a segment more or less.
+                        assert!(
+                            alpha - 1.0 <= queue && queue <= beta + 1.0,
+                            "{alpha} to {beta} on {product} from {window}: {queue}"
+                        );
+                    }
+                    assert_eq!(clock.overflows, 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn within_the_bounds_the_window_rests() {
+        let mut clock = clock(&vegas(2.0, 4.0), 50, 53, Some(1));
+        clock.control.on_idle_restart(clock.now, Bytes(50 * MSS));
+        clock.ack(MSS); // BaseRTT
+        (0..20).for_each(|_| clock.round());
+        let rest = clock.cwnd();
+        (0..200).for_each(|_| clock.round());
+        assert_eq!(clock.cwnd(), rest);
+    }
+
+    /// Linear increase and decrease: a segment per round trip.
+    #[test]
+    fn congestion_avoidance_moves_by_a_segment_per_round_trip() {
+        let mut growing = clock(&vegas(2.0, 4.0), 100, 20, Some(1));
+        let mut shrinking = clock(&vegas(2.0, 4.0), 100, 100, Some(1));
+        shrinking.ack(MSS); // BaseRTT, which has no queue in it
+        shrinking.rtt = Span::from_millis(150);
+        (0..3).for_each(|_| shrinking.round());
+        for _ in 0..20 {
+            let before = (growing.cwnd(), shrinking.cwnd());
+            growing.round();
+            shrinking.round();
+            assert_eq!(growing.cwnd(), before.0 + 1.0);
+            assert_eq!(shrinking.cwnd(), before.1 - 1.0);
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round_and_ends_before_the_buffer_is_full() {
+        let mut clock = clock(&vegas(2.0, 4.0), 200, 4, None);
+        let mut windows = Vec::new();
+        while clock.control.state().mode == "slow_start" {
+            windows.push(clock.cwnd());
+            clock.round();
+        }
+        assert_eq!(windows[..7], [4.0, 8.0, 8.0, 16.0, 16.0, 32.0, 32.0]);
+        // From at most twice what the path carries to that and a segment.
+        assert!(windows.iter().all(|window| *window <= 400.0));
+        assert!((clock.cwnd() - 201.0).abs() < 3.0, "{}", clock.cwnd());
+        assert_eq!(clock.overflows, 0);
+    }
+
+    #[test]
+    fn a_larger_gamma_ends_slow_start_later() {
+        let longest = |gamma: f64| {
+            let mut clock = clock(&json!({ "kind": "vegas", "gamma": gamma }), 64, 60, None);
+            clock.rtt = Span::from_millis(90);
+            clock.ack(MSS);
+            clock.rtt = Span::from_millis(100);
+            clock.ack(MSS);
+            (0..2).for_each(|_| clock.round());
+            clock.control.state().mode
+        };
+        assert_eq!(
+            (longest(1.0), longest(1000.0)),
+            ("congestion_avoidance", "slow_start")
+        );
+    }
+
+    #[test]
+    fn half_of_the_window_is_kept_at_a_loss_and_given_back_if_there_was_none() {
+        let mut clock = clock(&vegas(2.0, 4.0), 50, 40, Some(1));
+        clock.congestion(CongestionKind::Loss);
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (20.0, Some(20.0)));
+        clock.congestion(CongestionKind::SpuriousLoss);
+        assert_eq!(clock.cwnd(), 40.0);
+        clock.congestion(CongestionKind::Timeout);
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (1.0, Some(20.0)));
+        clock.congestion(CongestionKind::RepeatedTimeout);
+        assert_eq!((clock.cwnd(), clock.ssthresh()), (1.0, Some(20.0)));
+    }
+
+    /// Round trips that are longer for another reason than this flow's queue.
+    #[test]
+    fn no_delay_takes_the_window_below_two_segments() {
+        let mut clock = clock(&vegas(2.0, 4.0), 50, 10, Some(1));
+        clock.round();
+        clock.rtt = Span::from_millis(10_000);
+        for _ in 0..50 {
+            clock.round();
+            assert!(clock.cwnd() >= 2.0);
+        }
+        assert!(clock.cwnd() <= 5.0, "{}", clock.cwnd());
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused_by_name() {
+        let refusal = |tree| choose::<ControlKind>(&tree, &NoFiles).unwrap_err().to_string();
+        assert!(refusal(json!({ "kind": "vegas", "alpha": 0.0 })).starts_with("alpha: 0.0"));
+        assert!(refusal(json!({ "kind": "vegas", "gamma": -1.0 })).starts_with("gamma: -1.0"));
+        assert_eq!(
+            refusal(json!({ "kind": "vegas", "alpha": 5.0 })),
+            "beta: 4.0 is below alpha, 5; write at least as much"
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! How a link contends for a medium.
+
+use crate::scenario::error::{Code, Error, Result};
+use crate::units::BitRate;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+/// How a link contends for a medium of the scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Contention {
+    /// The name of the medium.
+    pub medium: String,
+    /// The name of the station whose queue it is; null for a station of its own.
+    pub station: Option<String>,
+    /// The rate of its data frames, in bit/s.
+    pub bit_per_s: u64,
+    /// AIFSN: slots after SIFS for which the medium must have been idle.
+    pub aifsn: u32,
+    /// The contention window at first.
+    pub cw_min: ContentionWindow,
+    /// The largest contention window.
+    pub cw_max: ContentionWindow,
+}
+
+/// A contention window. The physical layer of the medium has the bounds aCWmin and aCWmax.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ContentionWindow {
+    /// A number of slots.
+    Constant {
+        /// Slots.
+        window: u32,
+    },
+    /// (bound + 1)/divisor − 1, divided in whole numbers.
+    OfMedium {
+        /// Of which bound.
+        bound: Bound,
+        /// By what.
+        divisor: u32,
+    },
+}
+
+/// A bound that the physical layer sets to contention windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// aCWmin.
+    CwMin,
+    /// aCWmax.
+    CwMax,
+}
+
+/// The access parameters of a contender at a medium. The least is of the highest class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AccessParameters {
+    /// Slots after SIFS for which the medium must have been idle.
+    pub aifsn: u32,
+    /// The contention window at first.
+    pub cw_min: u32,
+    /// The largest contention window.
+    pub cw_max: u32,
+}
+
+/// Standards know no larger window (ECWmax has four bits).
+const LARGEST_WINDOW: u32 = 32_767;
+/// AIFSN has four bits.
+const LARGEST_AIFSN: u32 = 15;
+
+impl ContentionWindow {
+    /// aCWmin.
+    pub const CW_MIN: Self = ContentionWindow::OfMedium {
+        bound: Bound::CwMin,
+        divisor: 1,
+    };
+    /// aCWmax.
+    pub const CW_MAX: Self = ContentionWindow::OfMedium {
+        bound: Bound::CwMax,
+        divisor: 1,
+    };
+
+    fn slots(self, (least, most): (u32, u32)) -> u32 {
+        match self {
+            ContentionWindow::Constant { window } => window,
+            ContentionWindow::OfMedium { bound, divisor } => {
+                let bound = if bound == Bound::CwMin { least } else { most };
+                ((bound + 1) / divisor).saturating_sub(1)
+            }
+        }
+    }
+}
+
+impl Contention {
+    /// The rate of its data frames.
+    pub const fn rate(&self) -> BitRate {
+        BitRate::from_bit_per_s(self.bit_per_s)
+    }
+
+    /// Its access parameters where a physical layer has these contention windows.
+    ///
+    /// # Errors
+    /// An AIFSN out of range, or a largest window below the smallest.
+    pub fn parameters(&self, cw: (u32, u32)) -> Result<AccessParameters> {
+        let aifsn = self.aifsn;
+        let [cw_min, cw_max] = [self.cw_min, self.cw_max].map(|window| window.slots(cw));
+        if !(1..=LARGEST_AIFSN).contains(&aifsn) {
+            let remedy = format!("is no number of slots to wait; write 1 to {LARGEST_AIFSN}");
+            return Err(Error::new("aifsn", &json!(aifsn), &remedy));
+        }
+        for (field, window) in [("cw_min", cw_min), ("cw_max", cw_max)] {
+            if window > LARGEST_WINDOW {
+                let remedy = format!("is no contention window; write {LARGEST_WINDOW} at most");
+                return Err(Error::new(field, &json!(window), &remedy));
+            }
+        }
+        if cw_max < cw_min {
+            let remedy = format!("is less than cw_min; write {cw_min} or more");
+            return Err(Error::new("cw_max", &json!(cw_max), &remedy).coded(Code::Contradiction));
+        }
+        Ok(AccessParameters {
+            aifsn,
+            cw_min,
+            cw_max,
+        })
+    }
+}

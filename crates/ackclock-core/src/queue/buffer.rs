@@ -1,0 +1,66 @@
+//! The buffer of a discipline that decides when the link asks: bounded, first in, first out, with
+//! the time of each arrival.
+
+use super::droptail::DropTail;
+use super::red::check_room;
+use super::{Admission, Occupancy};
+use crate::observe::Context;
+use crate::packet::{Backlog, PacketId, TimedFifo};
+use crate::scenario::error::{Error, Result};
+use crate::scenario::quantity::QueueLimit;
+use crate::units::Time;
+use serde_json::json;
+
+/// A drop-tail buffer; the packet in service does not count towards its limit.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    tail: DropTail,
+    waiting: TimedFifo,
+}
+
+impl Buffer {
+    /// An empty buffer. The limit has been [checked](check_limit).
+    pub fn new(limit: QueueLimit) -> Self {
+        Buffer {
+            tail: limit.into(),
+            waiting: TimedFifo::default(),
+        }
+    }
+
+    /// Takes a packet in, or drops it if it does not fit; as
+    /// [`Queue::enqueue`](super::Queue::enqueue).
+    pub fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>) {
+        let occupancy = Occupancy {
+            waiting: self.waiting.backlog(),
+            in_service,
+            ..Occupancy::default()
+        };
+        if self.tail.admit(now, id, &occupancy, context) {
+            self.waiting.push_back(now, id, context.packets);
+        }
+    }
+
+    /// Takes the first packet out. Returns it with the time of its arrival.
+    pub fn dequeue(&mut self, context: &mut Context<'_>) -> Option<(Time, PacketId)> {
+        self.waiting.pop_front(context.packets)
+    }
+
+    /// What is waiting.
+    pub const fn backlog(&self) -> Backlog {
+        self.waiting.backlog()
+    }
+}
+
+/// Refuses a limit without room, and one in time: a packet is judged on arrival, when nobody knows
+/// yet how long it will wait.
+///
+/// # Errors
+/// With the name of the field.
+pub(super) fn check_limit(field: &str, limit: QueueLimit) -> Result<()> {
+    if matches!(limit, QueueLimit::Time(_)) {
+        let remedy =
+            "is a time, and how long a packet will wait is not known on arrival; write packets or bytes";
+        return Err(Error::new(field, &json!(limit), remedy));
+    }
+    check_room(field, limit)
+}

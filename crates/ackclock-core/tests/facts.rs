@@ -1,0 +1,351 @@
+//! What elements state about themselves: every element states something, nothing that is not so,
+//! and nobody has to know the names of its parameters.
+
+use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
+use ackclock_core::congestion::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
+use ackclock_core::impairment::{Impairment, ImpairmentKind, Verdict};
+use ackclock_core::kinds::{KINDS, KindRecord};
+use ackclock_core::link::{LinkContext, LinkKind};
+use ackclock_core::packet::{FlowId, Packet, PacketKind};
+use ackclock_core::queue::facts::{Capacity, Drops, QueueFacts};
+use ackclock_core::queue::{Discipline, QueueContext, QueueKind};
+use ackclock_core::registry::samples::{SampleFiles, samples};
+use ackclock_core::registry::{Element, Entry, FACTS, Factory, Kind, Selection, StreamScope, choose};
+use ackclock_core::scenario::files::NoFiles;
+use ackclock_core::scenario::quantity::QueueLimit;
+use ackclock_core::scenario::tree;
+use ackclock_core::streams::Streams;
+use ackclock_core::traffic::{TrafficContext, TrafficKind, Write};
+use ackclock_core::units::{Bytes, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+fn at_place<R>(build: impl FnOnce(StreamScope<'_>) -> R) -> R {
+    build(StreamScope {
+        streams: &Streams::new(1, 0),
+        name: "facts",
+    })
+}
+
+/// Every sample of every element of a kind.
+fn all<K: Kind>() -> Vec<Selection<K>> {
+    let samples_of = |entry: &'static Entry<K>| {
+        let samples = samples(&(entry.schema)()).into_iter();
+        samples.map(|sample| entry.read(sample, &SampleFiles).unwrap())
+    };
+    K::entries().iter().flat_map(samples_of).collect()
+}
+
+/// Every sample of every element that has facts, resolved.
+fn resolved() -> Vec<(&'static KindRecord, Value)> {
+    let of_kind = |kind: &'static KindRecord| {
+        let trees = (kind.elements)().into_iter().flat_map(|element| {
+            let mut samples = samples(&(element.schema)());
+            samples
+                .iter_mut()
+                .for_each(|sample| sample["kind"] = element.name.into());
+            samples
+        });
+        trees.map(move |tree| (kind, (kind.resolve)(&tree, &SampleFiles).unwrap()))
+    };
+    let has_facts = |(kind, _): &(&KindRecord, Value)| (kind.facts)().get("properties").is_some();
+    KINDS.iter().flat_map(of_kind).filter(has_facts).collect()
+}
+
+#[test]
+fn every_element_states_facts_in_the_form_of_its_kind() {
+    for (kind, resolved) in resolved() {
+        let facts = resolved[FACTS].as_object().unwrap();
+        assert!(
+            facts.values().any(|fact| !fact.is_null()),
+            "{resolved}: write fn facts in impl Element"
+        );
+        let schema = (kind.facts)();
+        let described = schema["properties"].as_object().unwrap();
+        assert!(facts.keys().eq(described.keys()), "{resolved}");
+        for (name, fact) in described {
+            assert!(fact["description"].is_string(), "{}.{name}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn facts_are_taken_back_as_they_are_and_not_otherwise() {
+    for (kind, resolved) in resolved() {
+        assert_eq!((kind.resolve)(&resolved, &SampleFiles).unwrap(), resolved);
+        for wrong in [json!({}), json!(1), Value::Null] {
+            let mut tree = resolved.clone();
+            tree[FACTS] = wrong;
+            let error = (kind.resolve)(&tree, &SampleFiles).unwrap_err();
+            assert_eq!(error.to_string(), "facts: are computed; remove them");
+        }
+    }
+    let estimator = json!({ "kind": "be", "facts": {} });
+    let error = choose::<ackclock_core::estimator::EstimatorKind>(&estimator, &NoFiles).unwrap_err();
+    assert_eq!(error.to_string(), "facts: are computed; remove them");
+}
+
+#[test]
+fn an_assignment_removes_the_facts_that_it_may_change_and_no_others() {
+    let resolved = |limit: &str| {
+        let queue = json!({ "kind": "droptail", "limit": limit });
+        choose::<QueueKind>(&queue, &NoFiles).unwrap().resolved
+    };
+    let mut tree = json!({ "queues": [{ "name": "a", "queue": resolved("9 packets") }, { "name": "b", "queue": resolved("5 packets") }] });
+    tree::set(&mut tree, "queues.a.queue.limit", json!("7 packets")).unwrap();
+    let queues = &tree["queues"];
+    assert!(queues[0]["queue"].get(FACTS).is_none() && queues[1]["queue"].get(FACTS).is_some());
+    let again = choose::<QueueKind>(&queues[0]["queue"], &NoFiles).unwrap();
+    assert_eq!(again.resolved, resolved("7 packets"));
+}
+
+/// Keeps packets between `alpha` and `beta` of its own in the queue, as Vegas does: `beta` is no
+/// share.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Delayed {
+    beta: f64,
+}
+impl Element<ControlKind> for Delayed {
+    const NAME: &'static str = "delayed";
+    const LABEL: &'static str = "delayed";
+    const SUMMARY: &'static str = "Made up.";
+    const REFERENCE: &'static str = "none";
+    fn facts(&self) -> ControlFacts {
+        ControlFacts {
+            growth: Some(GrowthLaw::ByDelay),
+            reacts_to_delay: Some(true),
+            ..ControlFacts::default()
+        }
+    }
+}
+impl Factory<ControlKind> for Delayed {
+    fn build(&self, _: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        unreachable!("only its parameters are read")
+    }
+}
+
+/// Drops at the head; its capacity is called as no other's.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Sized {
+    size: QueueLimit,
+}
+impl Element<QueueKind> for Sized {
+    const NAME: &'static str = "sized";
+    const LABEL: &'static str = "sized";
+    const SUMMARY: &'static str = "Made up.";
+    const REFERENCE: &'static str = "none";
+    fn facts(&self) -> QueueFacts {
+        QueueFacts {
+            capacity: Some(Capacity::Limit {
+                limit: self.size,
+                counts_packet_in_service: false,
+            }),
+            drops: Some(Drops::Head),
+            ..QueueFacts::default()
+        }
+    }
+}
+impl Factory<QueueKind> for Sized {
+    fn build(&self, _: QueueContext<'_>) -> Discipline {
+        unreachable!("only its parameters are read")
+    }
+}
+
+#[test]
+fn names_of_parameters_mean_nothing() {
+    let control = Entry::<ControlKind>::of::<Delayed>();
+    let control = control.read(json!({ "beta": 4.0 }), &NoFiles).unwrap();
+    assert_eq!(control.resolved["beta"], 4.0);
+    assert_eq!(control.resolved[FACTS]["kept_after_loss"], Value::Null);
+    assert_eq!(control.resolved[FACTS]["growth"], "by_delay");
+    let queue = Entry::<QueueKind>::of::<Sized>();
+    let queue = queue.read(json!({ "size": "45 packets" }), &NoFiles).unwrap();
+    assert_eq!(
+        queue.resolved[FACTS]["capacity"],
+        json!({ "kind": "limit", "limit": "45 packets", "counts_packet_in_service": false })
+    );
+    assert_eq!(
+        queue.resolved[FACTS]["marks"],
+        Value::Null,
+        "nothing is taken for granted"
+    );
+}
+
+const MSS: u64 = 1000;
+const WINDOW: u64 = 100;
+
+fn control(chosen: &Selection<ControlKind>) -> Box<dyn CongestionControl> {
+    at_place(|place| {
+        chosen.build(ControlContext {
+            place,
+            mss: Bytes(MSS),
+            initial_window: Bytes(MSS * WINDOW),
+            initial_ssthresh: Some(Bytes(MSS)),
+            whole_ssthresh: false,
+        })
+    })
+}
+
+#[test]
+fn controls_keep_the_share_that_they_state() {
+    for chosen in all::<ControlKind>() {
+        for (kind, kept) in [
+            (CongestionKind::Loss, chosen.facts.kept_after_loss),
+            (CongestionKind::Mark, chosen.facts.kept_after_mark),
+        ] {
+            let mut control = control(&chosen);
+            let congestion = Congestion {
+                kind,
+                base: Bytes(MSS * WINDOW),
+                in_flight: Bytes(MSS * WINDOW),
+                min_rtt: Some(Span::from_millis(100)),
+                smoothed_rtt: Some(Span::from_millis(100)),
+            };
+            control.on_congestion(Time::ZERO, &congestion);
+            if let Some(KeptShare::Constant { share }) = kept {
+                let found = control.cwnd().as_f64() / (MSS * WINDOW) as f64;
+                assert!((found - share).abs() < 1e-9, "{}: {found}", chosen.name);
+            }
+            assert_eq!(chosen.facts.paces, Some(control.pacing_rate().is_some()));
+        }
+    }
+}
+
+#[test]
+fn queues_hold_what_they_state() {
+    for chosen in all::<QueueKind>() {
+        let constant = json!({ "kind": "constant", "rate": "10 Mbit/s" });
+        let link = choose::<LinkKind>(&constant, &NoFiles).unwrap();
+        let link = at_place(|place| link.build(LinkContext::alone(place)));
+        let built = at_place(|place| chosen.build(QueueContext { place, link: &*link }));
+        let stated = chosen.facts.capacity;
+        match built {
+            Discipline::DropTail(queue) => {
+                let Some(Capacity::Limit {
+                    limit,
+                    counts_packet_in_service,
+                }) = stated
+                else {
+                    panic!("{}: {stated:?}", chosen.name);
+                };
+                assert_eq!(
+                    (queue.limit, queue.counts_packet_in_service),
+                    (limit, counts_packet_in_service)
+                );
+            }
+            Discipline::InOrder(admission) => {
+                let moves = admission.limit(Time::ZERO, Span::ZERO);
+                let is_moving = matches!(stated, Some(Capacity::Moving { .. }));
+                assert_eq!(moves.is_some(), is_moving, "{}", chosen.name);
+                if let (
+                    Some(now),
+                    Some(Capacity::Moving {
+                        most: QueueLimit::Packets(most),
+                        ..
+                    }),
+                ) = (moves, stated)
+                {
+                    assert!(now <= most as f64, "{}: {now}", chosen.name);
+                }
+            }
+            Discipline::Scheduled(_) => {}
+        }
+    }
+}
+
+#[test]
+fn links_vary_as_they_state_and_never_exceed_their_highest_rate() {
+    let followed = json!({ "kind": "constant", "rate": "10 Mbit/s" });
+    let followed = choose::<LinkKind>(&followed, &NoFiles).unwrap();
+    for chosen in all::<LinkKind>() {
+        let facts = &chosen.facts;
+        let measured = facts
+            .measures
+            .as_ref()
+            .map(|_| at_place(|place| followed.build(LinkContext::alone(place))));
+        let link = at_place(|place| chosen.build(LinkContext { place, measured }));
+        let moments = (0..2000).map(|number| Time::from_nanos(number * 10_000_000));
+        let rates: Vec<u64> = moments.map(|at| link.rate(at).as_bit_per_s()).collect();
+        let highest = rates.iter().copied().max();
+        assert!(
+            facts.highest_bit_per_s.is_none() || highest <= facts.highest_bit_per_s,
+            "{}",
+            chosen.name
+        );
+        if facts.varies == Some(false) {
+            assert!(rates.iter().all(|rate| *rate == rates[0]), "{}", chosen.name);
+        }
+        if let Some(mean) = facts.mean_bit_per_s {
+            let found = link
+                .mean_rate(Time::ZERO, Time::from_seconds(20_000.0))
+                .as_bit_per_s() as f64;
+            assert!(
+                (found / mean - 1.0).abs() < 0.02,
+                "{}: {found} of {mean}",
+                chosen.name
+            );
+        }
+    }
+}
+
+#[test]
+fn impairments_do_what_they_state_and_nothing_else() {
+    const PACKETS: u64 = 100_000;
+    for chosen in all::<ImpairmentKind>() {
+        let (facts, mut built): (_, Box<dyn Impairment>) =
+            (&chosen.facts, at_place(|place| chosen.build(place)));
+        let (mut dropped, mut delayed, mut duplicated) = (0, false, false);
+        for number in 0..PACKETS {
+            let packet = Packet::new(PacketKind::Data, FlowId(0), number, 1500, Time::ZERO);
+            match built.judge(Time::from_nanos(number * 1_000_000), &packet) {
+                Verdict::Drop => dropped += 1,
+                Verdict::Delay { .. } => delayed = true,
+                Verdict::Duplicate => duplicated = true,
+                Verdict::Pass => {}
+            }
+        }
+        assert_eq!(facts.side, Some(built.side()), "{}", chosen.name);
+        assert_eq!(
+            (facts.delays, facts.duplicates),
+            (Some(delayed), Some(duplicated)),
+            "{}",
+            chosen.name
+        );
+        if let Some(mean) = facts.mean_loss {
+            let found = f64::from(dropped) / PACKETS as f64;
+            assert!(
+                (found - mean).abs() <= 0.1 * mean,
+                "{}: {found} of {mean}",
+                chosen.name
+            );
+        }
+    }
+}
+
+#[test]
+fn sources_send_what_they_state() {
+    for chosen in all::<TrafficKind>() {
+        let mut source = at_place(|place| {
+            chosen.build(TrafficContext {
+                place,
+                mss: Bytes(MSS),
+            })
+        });
+        let facts = &chosen.facts;
+        assert_eq!(facts.finite, Some(source.total().is_some()), "{}", chosen.name);
+        if let Some(size) = facts.size_bytes {
+            assert_eq!(source.total(), Some(Bytes(size)));
+        }
+        let first = source.poll_write();
+        assert_eq!(
+            facts.greedy,
+            Some(first == Some(Write::Unlimited)),
+            "{}",
+            chosen.name
+        );
+        if let (Some(size), Some(write)) = (facts.packet_bytes, first) {
+            assert_eq!(write, Write::Bytes(Bytes(size)), "{}", chosen.name);
+        }
+    }
+}

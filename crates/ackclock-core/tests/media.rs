@@ -1,0 +1,124 @@
+//! The contract of shared media, checked on every registered one with every way that links contend.
+
+use ackclock_core::link::LinkKind;
+use ackclock_core::link::contention::Contention;
+use ackclock_core::medium::{Completion, Medium, MediumKind};
+use ackclock_core::registry::samples::{SampleFiles, samples};
+use ackclock_core::registry::{Entry, Kind, Selection, StreamScope};
+use ackclock_core::streams::Streams;
+use ackclock_core::units::{Bytes, Span, Time};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+fn all<K: Kind>() -> Vec<Selection<K>> {
+    let samples_of = |entry: &'static Entry<K>| {
+        let samples = samples(&(entry.schema)()).into_iter();
+        samples.map(|sample| entry.read(sample, &SampleFiles).unwrap())
+    };
+    K::entries().iter().flat_map(samples_of).collect()
+}
+
+fn contentions() -> Vec<Contention> {
+    let links = all::<LinkKind>().into_iter();
+    links.filter_map(|link| link.facts.contends).collect()
+}
+
+/// A medium, and behind each of its contenders a line of packets by their sizes.
+struct Driven {
+    medium: Box<dyn Medium>,
+    lines: Vec<VecDeque<Bytes>>,
+    /// Packets over so far: when, and of whom.
+    over: Vec<(Time, Completion)>,
+}
+
+impl Driven {
+    /// Each way of contending twice, every contender a station of its own.
+    fn new(chosen: &Selection<MediumKind>, seed: u64) -> Self {
+        let streams = Streams::new(seed, 0);
+        let mut medium = chosen.build(StreamScope {
+            streams: &streams,
+            name: "medium/test",
+        });
+        let contentions: Vec<Contention> = contentions().into_iter().cycle().take(4).collect();
+        for (number, contention) in (0..).zip(&contentions) {
+            let stream = streams.stream(&format!("contender/{number}"));
+            assert_eq!(medium.add(number, contention, stream).unwrap(), number as usize);
+        }
+        Driven {
+            medium,
+            lines: vec![VecDeque::new(); contentions.len()],
+            over: Vec::new(),
+        }
+    }
+
+    fn arrive(&mut self, now: Time, contender: usize, size: Bytes) {
+        self.run(now);
+        self.lines[contender].push_back(size);
+        if self.lines[contender].len() == 1 {
+            self.medium.join(now, contender, size);
+        }
+    }
+
+    /// Does what is due up to `end`.
+    fn run(&mut self, end: Time) {
+        while self.medium.next() <= end && !self.medium.next().is_never() {
+            let (now, mut over) = (self.medium.next(), Vec::new());
+            self.medium.proceed(now, &mut over);
+            assert!(self.medium.next() >= now, "time never runs backwards");
+            for one in over {
+                let line = &mut self.lines[one.contender];
+                assert!(line.pop_front().is_some(), "who has nothing sends nothing");
+                if let Some(size) = line.front() {
+                    self.medium.follow(now, one.contender, *size);
+                }
+                self.over.push((now, one));
+            }
+        }
+    }
+}
+
+#[test]
+fn some_links_contend() {
+    assert!(!contentions().is_empty(), "else nothing is tested here");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Every packet is over once, time is accounted for to the nanosecond, counts agree with what
+    /// was told, and the same randomness gives the same again.
+    #[test]
+    fn media_keep_their_contract(
+        seed: u64,
+        arrivals in prop::collection::vec((0_u64..3_000_000, 0..4_usize, 40_u64..1501), 1..60),
+    ) {
+        for chosen in all::<MediumKind>() {
+            let [mut one, mut other] = [(); 2].map(|()| Driven::new(&chosen, seed));
+            let mut now = Time::ZERO;
+            for &(gap, contender, size) in &arrivals {
+                now = now + Span::from_nanos(gap);
+                one.arrive(now, contender, Bytes(size));
+                other.arrive(now, contender, Bytes(size));
+                let usage = one.medium.usage(now);
+                prop_assert_eq!(usage.idle + usage.success + usage.collision, now - Time::ZERO);
+            }
+            let end = Time::from_seconds(3600.0);
+            one.run(end);
+            other.run(end);
+            prop_assert_eq!(&one.over, &other.over);
+            prop_assert_eq!(one.over.len(), arrivals.len(), "each packet is over once");
+            prop_assert!(one.medium.next().is_never(), "nobody has anything to send");
+            for contender in 0..one.lines.len() {
+                let counts = one.medium.counts(contender);
+                let told = |sent: bool| {
+                    let of = |(_, over): &&(Time, Completion)| over.contender == contender && over.sent == sent;
+                    one.over.iter().filter(of).count() as u64
+                };
+                prop_assert_eq!((counts.successes, counts.given_up), (told(true), told(false)));
+            }
+            let usage = one.medium.usage(end);
+            let sent = one.over.iter().filter(|(_, over)| over.sent).count() as u64;
+            prop_assert_eq!(usage.successes, sent);
+        }
+    }
+}
