@@ -1,6 +1,6 @@
 //! How a link contends for a medium.
 
-use crate::scenario::error::{Code, Error, Result};
+use crate::scenario::error::{Error, Result};
 use crate::units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -115,7 +115,7 @@ impl Contention {
         }
         if cw_max < cw_min {
             let remedy = format!("is less than cw_min; write {cw_min} or more");
-            return Err(Error::new("cw_max", &json!(cw_max), &remedy).coded(Code::Contradiction));
+            return Err(Error::contradiction("cw_max", &json!(cw_max), &remedy));
         }
         Ok(AccessParameters {
             aifsn,

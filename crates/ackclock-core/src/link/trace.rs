@@ -178,7 +178,7 @@ impl Trace {
     fn read_deliveries(&self, text: &str) -> Result<Deliveries> {
         if self.period.is_some() {
             let remedy = "does not fit here; a Mahimahi trace repeats after its last line";
-            return Err(Error::new("period", &json!(self.period), remedy));
+            return Err(Error::contradiction("period", &json!(self.period), remedy));
         }
         let mut at = Vec::new();
         for (line, row) in (1..).zip(text.lines()) {
@@ -295,7 +295,7 @@ impl Trace {
         let period = match self.period {
             Some(_) if !self.repeat => {
                 let remedy = "does not fit repeat = false; leave one of the two out";
-                return Err(Error::new("period", &json!(self.period), remedy));
+                return Err(Error::contradiction("period", &json!(self.period), remedy));
             }
             Some(period) if period.as_nanos() <= end => {
                 let remedy = format!(

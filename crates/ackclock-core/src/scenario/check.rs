@@ -37,7 +37,7 @@ fn refuse<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
 
 /// `value` in `field` does not go with another field.
 fn contradict<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
-    refuse(field, value, remedy).map_err(|error: Error| error.coded(Code::Contradiction))
+    Err(Error::contradiction(field, &to_tree(value), remedy))
 }
 
 impl Scenario {

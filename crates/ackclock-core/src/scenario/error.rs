@@ -95,6 +95,10 @@ impl Error {
     pub fn new(field: &str, value: &Value, remedy: &str) -> Self {
         Error::message(field, format!("{} {remedy}", shortened(value))).valued(value)
     }
+    /// `value` in `field` does not go with another field; `remedy` as for [`Error::new`].
+    pub fn contradiction(field: &str, value: &Value, remedy: &str) -> Self {
+        Error::new(field, value, remedy).coded(Code::Contradiction)
+    }
     /// `field` is not there but must be.
     pub fn missing(field: &str, remedy: &str) -> Self {
         Error::message(field, format!("is missing; {remedy}")).coded(Code::Missing)
@@ -172,6 +176,10 @@ impl Error {
     /// The value that is refused, if it is a single one.
     pub fn value(&self) -> Option<&Value> {
         self.value.as_ref()
+    }
+    /// Code and field: `unknown-name hops.wired.queue.kind`. What a test compares.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.code, self.field)
     }
     /// The sentence behind the field.
     pub fn sentence(&self) -> &str {

@@ -144,12 +144,11 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> Result<()> {
     let mut seen = std::collections::BTreeMap::new();
     for (position, name) in names.enumerate() {
         if let Some(first) = seen.insert(name, position) {
-            return Err(Error::new(
+            return Err(Error::contradiction(
                 &format!("{field}.{position}.name"),
                 &name.into(),
                 &format!("is the name of {field}.{first} too; write another"),
-            )
-            .coded(Code::Contradiction));
+            ));
         }
     }
     Ok(())
@@ -237,7 +236,7 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
         (Some(count), Some(_)) => {
             let remedy =
                 "says how many there are, though how many arrive is drawn; leave out count or arrivals";
-            Err(Error::new("count", &count.into(), remedy).coded(Code::Contradiction))
+            Err(Error::contradiction("count", &count.into(), remedy))
         }
     }
 }

@@ -277,16 +277,16 @@ mod tests {
 
     #[test]
     fn what_is_no_toml_is_answered_with_line_and_column() {
-        for (text, start) in [
-            ("a = 1\nbc = = 2", "line 2:6: "),
-            ("a = 45 Mbit/s", "line 1:"),
-            ("a = 1\na = 2", "line 2:1: "),
-            ("µ = ", "line 1:"),
-            ("[a]\nb = [{ c = nan }]", "a.b.0.c: NaN "),
-            ("a = 1979-05-27", "a: 1979-05-27 is a date; "),
+        for (text, key) in [
+            ("a = 1\nbc = = 2", "syntax line 2:6"),
+            ("a = 45 Mbit/s", "syntax line 1:8"),
+            ("a = 1\na = 2", "syntax line 2:1"),
+            ("µ = ", "syntax line 1:1"),
+            ("[a]\nb = [{ c = nan }]", "out-of-range a.b.0.c"),
+            ("a = 1979-05-27", "wrong-type a"),
         ] {
-            let message = from_toml(text).unwrap_err().to_string();
-            assert!(message.starts_with(start) && !message.contains('\n'), "{message}");
+            let error = from_toml(text).unwrap_err();
+            assert_eq!(error.key(), key, "{error}");
         }
     }
 
@@ -316,28 +316,19 @@ mod tests {
     #[test]
     fn a_step_that_leads_nowhere_is_named() {
         for (path, expected) in [
-            (
-                "hops.wirless.delay",
-                r#"hops.wirless: no such item; did you mean "wireless"?"#,
-            ),
-            ("hops.2", "hops.2: no such item; write one of wired, wireless"),
-            ("hop.wired.delay", r#"hop: no such field; did you mean "hops"?"#),
+            ("hops.wirless.delay", "unknown-field hops.wirless"),
+            ("hops.2", "unknown-field hops.2"),
+            ("hop.wired.delay", "unknown-field hop"),
             (
                 "hops.wireless.impairments.1.probability",
-                "hops.wireless.impairments.1: no such item; write a number from 0 to 0",
+                "unknown-field hops.wireless.impairments.1",
             ),
-            (
-                "duration.seconds",
-                r#"duration: "1 s" has no fields; leave out ".seconds""#,
-            ),
-            (
-                "hops.wired.linc.rate",
-                "hops.wired.linc: no such field; write one of name",
-            ),
-            ("", "no such field; write one of duration, hops, flows"),
+            ("duration.seconds", "unknown-field duration"),
+            ("hops.wired.linc.rate", "unknown-field hops.wired.linc"),
+            ("", "unknown-field "),
         ] {
             let mut tree = sample();
-            let message = set(&mut tree, path, json!(1)).unwrap_err().to_string();
+            let message = set(&mut tree, path, json!(1)).unwrap_err().key();
             assert_eq!(message, expected);
             assert_eq!(tree, sample(), "nothing is changed");
         }
@@ -369,12 +360,7 @@ mod tests {
             assert_eq!(parse_assignment(text), Ok((path.into(), value)), "{text}");
         }
         for text in ["duration", "=1", " =1", ""] {
-            assert!(
-                parse_assignment(text)
-                    .unwrap_err()
-                    .to_string()
-                    .contains("is no assignment")
-            );
+            assert_eq!(parse_assignment(text).unwrap_err().code(), Code::Syntax);
         }
     }
 
@@ -429,30 +415,27 @@ mod tests {
     #[test]
     fn a_sweep_that_is_none_is_named() {
         for (sweep, expected) in [
-            (json!(3), "sweep: 3 is no list of values; "),
-            (json!([1]), "sweep: [1] is no list of values; "),
-            (
-                json!({ "warmup": "1 s" }),
-                r#"sweep.warmup: "1 s" is no list of values; "#,
-            ),
-            (json!({ "warmup": [] }), "sweep.warmup: [] has no value; "),
+            (json!(3), "wrong-type sweep"),
+            (json!([1]), "wrong-type sweep"),
+            (json!({ "warmup": "1 s" }), "wrong-type sweep.warmup"),
+            (json!({ "warmup": [] }), "out-of-range sweep.warmup"),
             (
                 json!({ "warmup, duration": [[1]] }),
-                "sweep.warmup, duration: [1] has not a value for each path; write a list of 2",
+                "wrong-type sweep.warmup, duration",
             ),
             (
                 json!({ "hops.wirless.delay": [1] }),
-                r#"sweep.hops.wirless: no such item; did you mean "wireless"?"#,
+                "unknown-field sweep.hops.wirless",
             ),
         ] {
             let mut tree = sample();
             tree["sweep"] = sweep;
-            let message = expand(&tree).unwrap_err().to_string();
-            assert!(message.starts_with(expected), "{message}");
+            let error = expand(&tree).unwrap_err();
+            assert_eq!(error.key(), expected, "{error}");
         }
         let mut tree = sample();
         let values: Vec<u32> = (0..1000).collect();
         tree["sweep"] = json!({ "warmup": values, "duration": values });
-        assert!(expand(&tree).unwrap_err().to_string().contains("too many points"));
+        assert_eq!(expand(&tree).unwrap_err().key(), "out-of-range sweep");
     }
 }

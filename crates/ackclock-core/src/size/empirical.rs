@@ -62,7 +62,7 @@ impl Element<SizeKind> for Empirical {
                 return Err(Error::missing("values", remedy));
             }
             (Some(_), Some(file)) => {
-                return Err(Error::new(
+                return Err(Error::contradiction(
                     "file",
                     &json!(file),
                     "is one list too many; leave out values or file",
