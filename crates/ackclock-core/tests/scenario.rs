@@ -288,7 +288,7 @@ fn mistakes_in_hops_have_a_code_and_a_field() {
         (
             "hops.wired.link",
             json!("45 Mbit/s"),
-            "unknown-name hops.wired.link",
+            "wrong-type hops.wired.link",
         ),
         (
             "hops.wired.dealy",
@@ -428,7 +428,7 @@ fn mistakes_in_transports_have_a_code_and_a_field() {
         (
             "flows.cross.transport.control",
             json!({ "kind": "reno" }),
-            "out-of-range flows.cross.transport.control.kind",
+            "unknown-name flows.cross.transport.control.kind",
         ),
         (
             "flows.cross.transport.send_jitter",

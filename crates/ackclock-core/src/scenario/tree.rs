@@ -279,7 +279,7 @@ mod tests {
     fn what_is_no_toml_is_answered_with_line_and_column() {
         for (text, key) in [
             ("a = 1\nbc = = 2", "syntax line 2:6"),
-            ("a = 45 Mbit/s", "syntax line 1:8"),
+            ("a = 45 Mbit/s", "syntax line 1:5"),
             ("a = 1\na = 2", "syntax line 2:1"),
             ("µ = ", "syntax line 1:1"),
             ("[a]\nb = [{ c = nan }]", "out-of-range a.b.0.c"),

@@ -204,5 +204,5 @@ fn who_cannot_be_measured_is_refused_with_one_line() {
         assert_eq!(error(&[assignment]), expected);
     }
     let circle = r#"hops.bottleneck.link={ kind = "feedback", from = "host", algorithm = { kind = "instcap" }, delay = "1 ms", period = "1 ms" }"#;
-    assert_eq!(error(&[circle]), "contradiction hops.bottleneck.link.from");
+    assert_eq!(error(&[circle]), "contradiction hops.host.link.from");
 }
