@@ -41,7 +41,9 @@ class Verbs(Commands):
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="ackclock", message=f"%(prog)s, version %(version)s{_BUILD if engine.is_checking() else ''}")
+@click.version_option(
+    __version__, prog_name="ackclock", message=f"%(prog)s, version %(version)s{_BUILD if engine.is_checking() else ''}"
+)
 def cli() -> None:
     """A congestion-control laboratory.
 
