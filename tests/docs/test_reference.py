@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 import reference
-from ackclock.registry import registry, schema
+from ackclock import plot
+from ackclock.registry import kinds, registry, schema
+from reference_pages.kinds import KINDS
+from reference_pages.schemas import anchor
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,6 +32,7 @@ QUEUE = {
     "label": "two-ended",
     "summary": "Drops at one end.",
     "reference": "RFC 0",
+    "facts": None,
     "parameters": {
         "type": "object",
         "description": "Parameters. More of it.",
@@ -44,19 +48,12 @@ QUEUE = {
     },
 }
 REGISTERED = {
-    "controls": [],
-    "rate_controls": [],
-    "estimators": [],
+    **{kind: [] for kind in KINDS},
     "queues": [QUEUE],
-    "links": [],
-    "media": [],
-    "feedback": [],
-    "impairments": [],
-    "traffic": [],
-    "sizes": [],
     "tables": [
         {"name": "flows", "summary": "A row is a flow.", "columns": [{"name": "rtt_s", "summary": "Round trip."}]}
     ],
+    "kinds": [{"name": name, "facts": {}} for name in KINDS],
     "presets": {
         "old": {"mss": "1000 bytes", "delayed_ack": {"every": 1}},
         "new": {"mss": "1448 bytes", "delayed_ack": {"every": 1}},
@@ -94,6 +91,16 @@ DESCRIBED = {
 @pytest.fixture(scope="module")
 def made_up() -> dict[str, str]:
     return reference.pages(REGISTERED, DESCRIBED)
+
+
+def test_every_kind_of_element_has_words() -> None:
+    assert set(KINDS) == set(kinds())
+
+
+def test_every_figure_stands_on_its_page(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/figures.md"].splitlines()
+    assert all(any(line.startswith(f"| `{name}` | ") for line in lines) for name in plot.names())
+    assert any(line.startswith("| `bursts` | send | — | ") for line in lines)
 
 
 def test_an_element_is_described_in_full(made_up: dict[str, str]) -> None:
@@ -176,13 +183,13 @@ def test_links_lead_somewhere() -> None:
         if not name.endswith(".md"):
             continue
         headings = [line.lstrip("# ").strip("`") for line in text.splitlines() if line.startswith("#")]
-        anchors = {reference._anchor(heading) for heading in headings}
+        anchors = {anchor(heading) for heading in headings}
         anchors |= {part.partition('"')[0] for part in text.split('<a id="')[1:]}
         targets = {part.partition(")")[0] for part in text.split("](")[1:]}
         for target in targets:
-            page, _, anchor = target.partition("#")
+            page, _, place = target.partition("#")
             assert not page or f"docs/reference/{page}" in texts, f"{name}: {target}"
-            assert not anchor or anchor in anchors, f"{name}: {target}"
+            assert not place or place in anchors, f"{name}: {target}"
 
 
 def test_examples_are_toml_and_the_schema_is_json() -> None:
