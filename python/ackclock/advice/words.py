@@ -10,7 +10,7 @@ from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice
 from ackclock.advice.outcomes import QUANTILE, Outcome
 from ackclock.advice.time_scale import Estimate
 from ackclock.table import Cell, Column, Table, Written, fixed, table
-from ackclock.units import bit_per_s, shown
+from ackclock.units import shown
 
 _QUANTILE = f"{QUANTILE * 100:g} %"
 
