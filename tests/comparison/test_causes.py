@@ -12,6 +12,7 @@ from ackclock.comparison import CAUSES, Evidence, cause, findings
 from ackclock.comparison.predicted import Prediction
 from ackclock.metrics import Interval
 from ackclock.models import flow_path, model
+from ackclock.models.path import Loss
 
 CELL = Path(__file__).parents[2] / "examples" / "wifi-cell.toml"
 
@@ -240,7 +241,7 @@ def test_friendly_growth(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) 
     slow = {"kind": "cubic", "friendly_speedup": False}
     assert shows("friendly_growth", beside(leaky_pipe, control=slow)) == ""
     assert cubic.path is not None
-    assert shows("friendly_growth", cubic, path=replace(cubic.path, loss=0.0)) == ""
+    assert shows("friendly_growth", cubic, path=replace(cubic.path, loss=Loss(rate=0.0))) == ""
 
 
 def test_hystart(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:

@@ -1,12 +1,12 @@
 """What a scenario's cell means to the models of 802.11: the published table from a scenario, the engine, refusals."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.models.changed_paths import changed
 
 from ackclock import Result, Scenario, load, metrics, models, simulate
 from ackclock.models import edca
@@ -54,7 +54,7 @@ def test_the_published_table_from_a_scenario(cell, uploads: int) -> None:
         assert each * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(mbit_per_s, rel=1e-3)
         assert answer["outputs"]["service_time"] * 1e3 == pytest.approx(service_ms, rel=1e-3)
         # Its round-trip time is that of the wires, serialisation included, not the 200 ms of the table.
-        assert answer["outputs"]["bdp"] * 0.2 / path.round_trip_s == pytest.approx(bdp, rel=2e-3)
+        assert answer["outputs"]["bdp"] * 0.2 / path.round_trip.base_s == pytest.approx(bdp, rel=2e-3)
 
 
 def test_acks_of_every_other_packet_take_half_the_time(cell) -> None:
@@ -225,7 +225,7 @@ def test_a_wire_caps_what_a_cell_would_give(cell) -> None:
     answer = said("dcf", path)
     assert answer["limit"] == "link"
     assert answer["goodput_bit_per_s"] == pytest.approx(8e6 * 0.96)
-    assert path.capacity_segments_per_s == float("inf")
+    assert path.bottleneck.segments_per_s == float("inf")
 
 
 def udp(cell: Callable[..., Scenario], uploads: int) -> Scenario:
@@ -274,7 +274,7 @@ def test_the_model_of_two_classes_is_the_engines(cell) -> None:
 
 
 def test_a_cell_without_delay_has_a_rate_all_the_same(cell) -> None:
-    path = replace(paths_of(udp(cell, 2))["download"], round_trip_s=0.0)
+    path = changed(paths_of(udp(cell, 2))["download"], {"round_trip.base_s": 0.0})
     answer = said("dcf", path)
     assert answer["outputs"]["bdp"] == 0
     assert answer["goodput_bit_per_s"] > 4e6

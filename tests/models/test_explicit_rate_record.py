@@ -4,6 +4,7 @@ from math import inf
 
 import pytest
 from click.testing import CliRunner
+from tests.models.restated import restated
 
 from ackclock import models
 from ackclock.cli import cli
@@ -133,7 +134,8 @@ def two_rates(resolved) -> dict:
     wireless["impairments"], wireless["link"] = [], dict(MARKOV)
     wireless["queue"] = {"kind": "droptail", "limit": "10 packets"}
     transport = tree["flows"][0]["transport"]
-    transport["mss"], transport["receive_window"], transport["recovery"] = "500 bytes", "65 packets", "timeout_only"
+    transport |= {"mss": "500 bytes", "receive_window": "65 packets"}
+    transport |= {"recovery": "timeout_only", "after_timeout": "go_back_n"}
     return tree
 
 
@@ -144,7 +146,7 @@ def feedback(**changes: object) -> dict:
 
 
 def row(tree: dict, name: str) -> dict:
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     return models.answer(models.model(name), path)
 
 
@@ -201,8 +203,14 @@ def test_other_feedback_is_refused(two_rates: dict, changes: dict, note: str) ->
 @pytest.mark.parametrize(
     ("changes", "note"),
     [
-        ({"mean_sojourn": "100 ms"}, "the link changes every 0.5 round trips, the analysis needs 1 at least (psi ≥ 1)"),
-        ({"mean_sojourn": ["2 s", "100 ms"]}, "the link changes every 0.5 round trips, the analysis needs 1 at least"),
+        (
+            {"mean_sojourn": "100 ms", "step": "50 ms"},
+            "the link changes every 0.5 round trips, the analysis needs 1 at least (psi ≥ 1)",
+        ),
+        (
+            {"mean_sojourn": ["2 s", "100 ms"], "step": "50 ms"},
+            "the link changes every 0.5 round trips, the analysis needs 1 at least",
+        ),
         ({"rates": ["108 kB/s", "54 kB/s", "20 kB/s"]}, "the link has 3 rates, the analysis takes two"),
         ({"rates": ["108 kB/s", "108 kB/s"]}, "the link has one rate, the analysis takes two"),
         ({"rates": ["108 kB/s", "0 bit/s"]}, "the link sends nothing in its low state"),
@@ -228,8 +236,8 @@ def change(tree: dict, what: str) -> None:
     flow, queue = tree["flows"][0], tree["hops"][1]["queue"]
     match what:
         case "udp":
-            flow["transport"]["kind"] = "udp"
-            del flow["transport"]["control"]
+            flow["transport"] = {"kind": "udp", "mss": "500 bytes"}
+            flow["traffic"] = {"kind": "cbr", "rate": "1 Mbit/s"}
         case "cubic":
             flow["transport"]["control"] = {"kind": "cubic", "c": 0.4}
         case "two":

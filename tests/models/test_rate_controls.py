@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from tests.models.restated import restated
 
 from ackclock import Scenario, models, predict, simulate
 from ackclock.metrics import metric, summarise
@@ -20,25 +21,25 @@ def under(resolved, control: dict, **transport: object) -> dict:
     """The leaky pipe at 0.5 %, its flow under a rate control."""
     tree = resolved()
     tree["flows"][0]["transport"] = UDP | {"control": control} | transport
-    return tree
+    return restated(tree)
 
 
 def answers(tree: dict) -> dict[str, dict]:
-    table = models.predictions([tree])
+    table = models.predictions([restated(tree)])
     return {name: {key: table[key][row] for key in table} for row, name in enumerate(table["model"])}
 
 
 def test_the_round_trip_has_the_feedbacks_own_size(resolved) -> None:
     [path] = models.flow_paths(under(resolved, TFRC, feedback_size="400 bytes"))
-    assert path.round_trip_s == pytest.approx(0.07 + 1028 * 8 / 45e6 + 1028 * 8 / 11e6 + 400 * 8 / 45e6, rel=1e-12)
-    assert (path.transport, path.control, path.is_aimd) == ("udp", "tfrc", False)
+    assert path.round_trip.base_s == pytest.approx(0.07 + 1028 * 8 / 45e6 + 1028 * 8 / 11e6 + 400 * 8 / 45e6, rel=1e-12)
+    assert (path.sender.transport, path.control.name, path.control.is_aimd) == ("udp", "tfrc", False)
 
 
 def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
     tree = under(resolved, TFRC)
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     says = answers(tree)
-    assert says["tfrc"]["outputs"]["rate"] == pytest.approx(float(tfrc.rate(0.005, path.round_trip_s)), rel=1e-12)
+    assert says["tfrc"]["outputs"]["rate"] == pytest.approx(float(tfrc.rate(0.005, path.round_trip.base_s)), rel=1e-12)
     assert says["tfrc"]["goodput_bit_per_s"] == pytest.approx(says["tfrc"]["outputs"]["rate"] * 8000)
     assert says["tfrc"]["note"] == "all_arrives: 0.005 of what is sent is lost and not sent again"
     assert says["tfrc"]["control"] == "tfrc"
@@ -52,9 +53,9 @@ def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
 
 def test_pftk_says_what_a_tfrcp_flow_may_send(resolved) -> None:
     tree = under(resolved, TFRCP)
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     says = answers(tree)
-    expected = float(pftk.full(0.005, path.round_trip_s, 0.4, 64, 2))
+    expected = float(pftk.full(0.005, path.round_trip.base_s, 0.4, 64, 2))
     assert says["tfrcp"]["outputs"] == pytest.approx({"rate": expected, "goodput": 0.995 * expected}, rel=1e-12)
     assert says["tfrcp"]["goodput_bit_per_s"] == pytest.approx(0.995 * expected * 8000)
     assert says["pftk"]["note"] == "no TCP, but the rate control tfrcp"
@@ -74,10 +75,12 @@ def test_without_random_loss_there_is_no_equation(resolved) -> None:
 
 def test_the_square_root_is_of_any_aimd_on_a_rate_too(resolved) -> None:
     tree = under(resolved, {"kind": "gaimd", "increase": 0.31, "decrease": 0.875})
-    [path] = models.flow_paths(tree)
+    [path] = models.flow_paths(restated(tree))
     C = square_root.constant(1, 0.31, 0.875)
     says = answers(tree)
-    assert says["square_root"]["outputs"]["rate"] == pytest.approx(float(square_root.rate(0.005, path.round_trip_s, C)))
+    assert says["square_root"]["outputs"]["rate"] == pytest.approx(
+        float(square_root.rate(0.005, path.round_trip.base_s, C))
+    )
     assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == ["square_root"]
 
 
@@ -87,8 +90,8 @@ def test_scheduled_loss_counts_with_its_mean_and_is_said_to_change(resolved) -> 
     loss = {"kind": "scheduled_loss", "applies": "data", "side": "after_link"}
     loss["steps"] = [{"from": begin, "probability": share} for begin, share in steps]
     tree["hops"][1]["impairments"] = [loss]
-    [path] = models.flow_paths(tree)
-    assert path.loss == pytest.approx((1 * 0.02 + 2 * 0.08) / 4)
+    [path] = models.flow_paths(restated(tree))
+    assert path.loss.rate == pytest.approx((1 * 0.02 + 2 * 0.08) / 4)
     assert dict(models.model("pftk").applies(path).violated)["steady_loss"].startswith("the loss rate changes")
     assert "steady_loss" not in dict(models.model("pftk").applies(models.flow_paths(resolved())[0]).violated)
 
@@ -97,9 +100,9 @@ def test_a_scheduled_links_rate_is_its_highest(resolved) -> None:
     tree = resolved()
     steps = [{"from": "0 s", "rate": "2 Mbit/s"}, {"from": "3 s", "rate": "8 Mbit/s"}]
     tree["hops"][1]["link"] = {"kind": "scheduled", "steps": steps}
-    [path] = models.flow_paths(tree)
-    assert path.link_bit_per_s == pytest.approx(8e6 * 1000 / 1040)
-    assert path.link_varies
+    [path] = models.flow_paths(restated(tree))
+    assert path.bottleneck.link_bit_per_s == pytest.approx(8e6 * 1000 / 1040)
+    assert path.bottleneck.varies
 
 
 def test_a_run_beside_its_model(leaky_pipe: Scenario) -> None:
@@ -129,11 +132,11 @@ def test_what_the_engine_resolves_is_what_the_models_ask_for(leaky_pipe: Scenari
     control = {"kind": "tfrcp", "packets_per_ack": 2, "rto_minimum": "200 ms", "receive_window": "64000 bytes"}
     changed = flow | {"transport": {"kind": "udp", "control": control, "mss": "1000 bytes"}}
     [path] = models.flow_paths(point.replace(flows=[changed]).resolve().tree)
-    assert (path.control, path.segments_per_ack) == ("tfrcp", 2)
-    assert (path.first_timeout_s, path.receive_window_segments) == (0.2, 64)
+    assert (path.control.name, path.sender.segments_per_ack) == ("tfrcp", 2)
+    assert (path.sender.first_timeout_s, path.sender.receive_window_segments) == (0.2, 64)
     [row] = [row for row in predict(point.replace(flows=[changed])).tables["predictions"].to_pylist()
              if row["model"] == "tfrcp"]  # fmt: skip
-    expected = float(pftk.full(0.005, path.round_trip_s, 0.2, 64, 2)) * 0.995 * 8000
+    expected = float(pftk.full(0.005, path.round_trip.base_s, 0.2, 64, 2)) * 0.995 * 8000
     assert row["goodput_bit_per_s"] == pytest.approx(expected)
 
 

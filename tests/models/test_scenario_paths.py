@@ -3,47 +3,49 @@
 import math
 
 import pytest
+from tests.models.restated import restated
 
 from ackclock import Scenario, models, predict
 
 
 def path_of(tree: dict) -> models.FlowPath:
-    return models.flow_paths(tree)[0]
+    return models.flow_paths(restated(tree))[0]
 
 
 def test_a_scenario_in_the_terms_of_the_models(resolved) -> None:
     path = path_of(resolved())
     serialisation = 1040 * 8 / 45e6 + 1040 * 8 / 11e6 + 40 * 8 / 45e6
-    assert path.round_trip_s == pytest.approx(0.07 + serialisation, rel=1e-12)
-    assert path.loss == pytest.approx(0.005, rel=1e-12)
-    assert path.segments_per_ack == 1
-    assert path.first_timeout_s == 1  # the smallest of RFC 6298
-    assert path.receive_window_segments == math.inf
-    assert path.link_bit_per_s == pytest.approx(11e6 * 1000 / 1040)
+    assert path.round_trip.base_s == pytest.approx(0.07 + serialisation, rel=1e-12)
+    assert path.loss.rate == pytest.approx(0.005, rel=1e-12)
+    assert path.sender.segments_per_ack == 1
+    assert path.sender.first_timeout_s == 1  # the smallest of RFC 6298
+    assert path.sender.receive_window_segments == math.inf
+    assert path.bottleneck.link_bit_per_s == pytest.approx(11e6 * 1000 / 1040)
 
 
 def test_losses_of_several_hops_combine(resolved) -> None:
     tree = resolved()
     loss = tree["hops"][1]["impairments"][0]
     tree["hops"][0]["impairments"] = [loss | {"probability": "10 %"}, loss | {"probability": "20 %", "applies": "acks"}]
-    assert path_of(tree).loss == pytest.approx(1 - 0.9 * 0.995)
+    assert path_of(tree).loss.rate == pytest.approx(1 - 0.9 * 0.995)
 
 
 def test_byte_counting_undoes_delayed_acks(resolved) -> None:
     change = {"flows.main.transport.window_counting": "per_ack"}
-    assert path_of(resolved(**change)).segments_per_ack == 2
+    assert path_of(resolved(**change)).sender.segments_per_ack == 2
     change["flows.main.transport.window_counting"] = "bytes"
-    assert path_of(resolved(**change)).segments_per_ack == 1
+    assert path_of(resolved(**change)).sender.segments_per_ack == 1
 
 
 def test_the_variance_floor_comes_on_top_of_the_round_trip(resolved) -> None:
     change = {"flows.main.transport.rto_floor": "variance", "flows.main.transport.rto_minimum": "200 ms"}
     path = path_of(resolved(**change))
-    assert path.first_timeout_s == pytest.approx(path.round_trip_s + 0.2)
+    assert path.sender.first_timeout_s == pytest.approx(path.round_trip.base_s + 0.2)
 
 
 def test_flows_share_a_link_evenly(resolved) -> None:
-    assert path_of(resolved(**{"flows.main.count": 4})).link_bit_per_s == pytest.approx(11e6 / 4 * 1000 / 1040)
+    path = path_of(resolved(**{"flows.main.count": 4}))
+    assert path.bottleneck.link_bit_per_s == pytest.approx(11e6 / 4 * 1000 / 1040)
 
 
 def test_where_a_hop_contends_for_a_medium_no_bottleneck_is_known(resolved) -> None:
@@ -51,9 +53,9 @@ def test_where_a_hop_contends_for_a_medium_no_bottleneck_is_known(resolved) -> N
     tree["media"] = [{"name": "cell", "kind": "edca"}]
     tree["hops"][1]["link"] = {"kind": "contender", "medium": "cell", "rate": "54 Mbit/s"}
     path = path_of(Scenario(tree).resolve().tree)
-    assert path.capacity_segments_per_s == path.buffer_segments == math.inf
-    assert path.link_bit_per_s == pytest.approx(45e6 * 1000 / 1040)  # the hop before it still caps
-    assert path.link_varies
+    assert path.bottleneck.segments_per_s == path.bottleneck.buffer_segments == math.inf
+    assert path.bottleneck.link_bit_per_s == pytest.approx(45e6 * 1000 / 1040)  # the hop before it still caps
+    assert path.bottleneck.varies
     notes = {row["model"]: row["note"] for row in predict(Scenario(tree)).tables["predictions"].to_pylist()}
     assert "rate varies" in notes["sawtooth"]
 
@@ -104,7 +106,7 @@ def test_a_prediction_is_capped_by_the_path(resolved, change: dict, limit: str, 
 def test_assumptions_that_a_flow_does_not_meet_are_named(resolved) -> None:
     tree = resolved()
     tree["flows"][0]["traffic"] = {"kind": "transfer", "size": "1 MB"}
-    answers = models.predictions([tree])
+    answers = models.predictions([restated(tree)])
     greedy = [one.name for one in models.MODELS if any(assumed.name == "greedy" for assumed in one.assumptions)]
     for name, verdict, violated in zip(answers["model"], answers["verdict"], answers["violated"], strict=True):
         if verdict != "does not apply":
@@ -151,12 +153,12 @@ def test_the_square_root_says_where_timeouts_matter(leaky_pipe: Scenario) -> Non
 
 def test_the_bottleneck_in_the_terms_of_the_models(resolved) -> None:
     path = path_of(resolved())
-    assert path.capacity_segments_per_s == pytest.approx(11e6 / 8 / 1040)
-    assert (path.buffer_segments, path.queue) == (93, "droptail")
-    assert (path.competing, path.competing_are_alike) == (1, True)
-    assert path.full_queue_round_trip_s == pytest.approx(path.round_trip_s + 93 * 1040 * 8 / 11e6)
-    assert path.share_segments == pytest.approx(11e6 / 8 / 1040 * path.round_trip_s)
-    assert path.transfer_segments == path.receive_window_segments == math.inf
+    assert path.bottleneck.segments_per_s == pytest.approx(11e6 / 8 / 1040)
+    assert (path.bottleneck.buffer_segments, path.bottleneck.queue) == (93, "droptail")
+    assert (path.bottleneck.flows, path.bottleneck.flows_are_alike) == (1, True)
+    assert path.full_queue_round_trip_s == pytest.approx(path.round_trip.base_s + 93 * 1040 * 8 / 11e6)
+    assert path.share_segments == pytest.approx(11e6 / 8 / 1040 * path.round_trip.base_s)
+    assert path.transfer.size_segments == path.sender.receive_window_segments == math.inf
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_the_bottleneck_in_the_terms_of_the_models(resolved) -> None:
 )
 def test_a_queues_limit_in_packets(resolved, queue: dict, places: float) -> None:
     path = path_of(resolved(**{"hops.wireless.queue": {"kind": "droptail"} | queue}))
-    assert path.buffer_segments == pytest.approx(places)
+    assert path.bottleneck.buffer_segments == pytest.approx(places)
     assert ("drop-tail" in models.model("sawtooth").applies(path).note) == (places == math.inf)
 
 
@@ -183,24 +185,26 @@ def test_competing_flows_are_counted_and_compared(leaky_pipe: Scenario) -> None:
     for scenario in (alike, unlike):
         tree = scenario.resolve().tree
         path = models.flow_paths(tree)[0]
-        verdicts.append((path.competing, path.competing_are_alike, models.model("sawtooth").applies(path).note))
+        verdicts.append(
+            (path.bottleneck.flows, path.bottleneck.flows_are_alike, models.model("sawtooth").applies(path).note)
+        )
     assert verdicts == [
         (3, True, "in_step: 3 flows need not lose at the same time"),
         (2, False, "in_step: 2 flows are not alike, and need not lose at the same time"),
     ]
     per_flow = point.replace(flows=[flow | {"count": 3}], **{"hops.wireless.scope": "per_flow"})
     # Three instances share 45 Mbit/s on the wire, each has 11 Mbit/s of the air to itself.
-    assert models.flow_paths(per_flow.resolve().tree)[0].competing == 1
+    assert models.flow_paths(per_flow.resolve().tree)[0].bottleneck.flows == 1
 
 
 def test_a_transfer_in_the_terms_of_the_models(resolved) -> None:
     tree = resolved(**{"flows.main.transport.initial_window": "1 packet"})
     tree["flows"][0]["traffic"] = {"kind": "transfer", "size": "100500 bytes"}
     path = path_of(tree)
-    assert (path.transfer_segments, path.initial_window_segments) == (101, 1)
-    assert (path.syn_timer_s, path.has_handshake) == (1, True)
-    assert path.first_delayed_ack_s == pytest.approx(0.1)  # half of the receiver's 200 ms
-    answers = models.predictions([tree])
+    assert (path.transfer.size_segments, path.transfer.initial_window_segments) == (101, 1)
+    assert (path.transfer.syn_timer_s, path.transfer.has_handshake) == (1, True)
+    assert path.transfer.first_delayed_ack_s == pytest.approx(0.1)  # half of the receiver's 200 ms
+    answers = models.predictions([restated(tree)])
     [of_cardwell] = [index for index, name in enumerate(answers["model"]) if name == "cardwell"]
     inputs, outputs = answers["inputs"][of_cardwell], answers["outputs"][of_cardwell]
     assert inputs["size"] == 101
@@ -213,9 +217,8 @@ def test_a_transfer_in_the_terms_of_the_models(resolved) -> None:
         {"flows.main.transport.initial_window": "2 packets"},
         {"flows.main.transport.delayed_ack.every": "1 packet"},
     ):
-        assert (
-            path_of(resolved(**({"flows.main.transport.initial_window": "1 packet"} | change))).first_delayed_ack_s == 0
-        )
+        path = path_of(resolved(**({"flows.main.transport.initial_window": "1 packet"} | change)))
+        assert path.transfer.first_delayed_ack_s == 0
 
 
 def test_a_bulk_flow_has_no_transfer_time(resolved) -> None:
@@ -249,7 +252,7 @@ def test_the_saw_tooth_of_a_scenario(resolved) -> None:
     [goodput] = [
         one for one, name in zip(answers["goodput_bit_per_s"], answers["model"], strict=True) if name == "sawtooth"
     ]
-    assert 0.99 * path.link_bit_per_s < goodput <= path.link_bit_per_s
+    assert 0.99 * path.bottleneck.link_bit_per_s < goodput <= path.bottleneck.link_bit_per_s
 
 
 def test_windows_that_fill_the_link_violate_a_steady_round_trip(resolved) -> None:
@@ -265,8 +268,9 @@ def test_windows_that_fill_the_link_violate_a_steady_round_trip(resolved) -> Non
 def test_what_a_formula_does_not_take_is_a_verdict(resolved) -> None:
     # The engine refuses such a control; a tree from elsewhere may have it all the same.
     tree = resolved(**{"hops.wireless.impairments": []})
-    tree["flows"][0]["transport"]["control"]["beta"] = 0.0
-    verdict = models.model("sawtooth").applies(path_of(tree))
+    tree["flows"][0]["transport"]["control"]["facts"]["kept_after_loss"]["share"] = 0.0
+    [path] = models.flow_paths(tree)
+    verdict = models.model("sawtooth").applies(path)
     assert verdict.note == "kept: 0 is out of its domain; give 0 < kept < 1"
     assert models.predictions([tree])["goodput_bit_per_s"] == [None] * len(models.MODELS)
 
@@ -276,6 +280,6 @@ def test_udp_has_a_path_but_no_model(resolved) -> None:
     [flow] = tree["flows"]
     flow["transport"] = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes"}
     flow["traffic"] = {"kind": "cbr", "rate": "1 Mbit/s"}
-    assert set(models.predictions([tree])["note"]) == {
+    assert set(models.predictions([restated(tree)])["note"]) == {
         "no TCP", "no rate control", "its data contend for no medium",
     }  # fmt: skip

@@ -94,9 +94,9 @@ def test_reno_lies_between_pftk_and_the_square_root_law(p: float, recovery: str,
     measured = interval(goodput(result) / 8000)  # segments per second
     resolved = result.points[0]["scenario"]
     assumed = flow_path(resolved, resolved["flows"][0])
-    assert assumed.segments_per_ack == every
-    lower = pftk.goodput(p, assumed.round_trip_s, assumed.first_timeout_s, b=every)
-    upper = square_root.rate(p, assumed.round_trip_s, RANDOM / math.sqrt(every))
+    assert assumed.sender.segments_per_ack == every
+    lower = pftk.goodput(p, assumed.round_trip.base_s, assumed.sender.first_timeout_s, b=every)
+    upper = square_root.rate(p, assumed.round_trip.base_s, RANDOM / math.sqrt(every))
     # At 10 % a rare series of timeouts takes minutes.
     assert measured.half_width < (0.06 if p < 0.1 else 0.15) * measured.mean
     assert lower <= measured.high, f"{measured} is below {lower:.2f}"

@@ -2,10 +2,10 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from ackclock.metrics import METRICS, WITH_PARAMETERS, Outage, Response
-from reference_pages.page import Page
+from reference_pages.page import Page, attributes
 from reference_pages.schemas import Json
 
 __all__ = ["text"]
@@ -32,7 +32,7 @@ def text(registered: Json, _described: Json) -> str:
     for numbers in (Response, Outage):
         page.heading(2, numbers.__name__)
         page.paragraph(inspect.cleandoc(numbers.__doc__ or "").partition("\n")[0])
-        page.names(("number", "what it is"), _attributes(numbers))
+        page.names(("number", "what it is"), attributes(numbers))
     return page.finish()
 
 
@@ -42,14 +42,6 @@ def _parameters(function: Callable[..., object]) -> str:
     needed = [one.name for one in known if one.default is one.empty]
     spare = [f"{one.name}={one.default!r}" for one in known if one.default is not one.empty]
     return f"({', '.join([*needed, *spare])})"
-
-
-def _attributes(record: type) -> Iterable[tuple[str, str]]:
-    """What a record's docstring says of its attributes."""
-    listed = inspect.cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]
-    for one in re.split(r"\n(?=    \w)", listed):
-        name, _, meaning = " ".join(one.split()).partition(": ")
-        yield name, meaning
 
 
 def _paragraphs(function: Callable[..., object]) -> str:

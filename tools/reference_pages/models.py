@@ -1,12 +1,13 @@
 """The page of models."""
 
+import inspect
 import sys
 from collections.abc import Sequence
 
 from ackclock.models import MODELS
 from ackclock.models import capture as capture_terms
 from ackclock.models import path as scenario_terms
-from reference_pages.page import Page, after_the_first_line
+from reference_pages.page import Page, after_the_first_line, attributes
 from reference_pages.schemas import Json, anchor
 
 __all__ = ["text"]
@@ -24,7 +25,10 @@ def text(registered: Json, _described: Json) -> str:
     rows = [(f"[`{one.name}`](#{anchor(one.name)})", "yes" if one.usual else "", one.summary) for one in MODELS]
     page.table(("model", "usual", "what it is"), rows)
     page.title("From a scenario to a model")
-    page.paragraph(after_the_first_line(scenario_terms))
+    for terms in scenario_terms.RECORDS:
+        summary, _, rest = inspect.cleandoc(terms.__doc__ or "").partition("Attributes:\n")[0].partition("\n\n")
+        page.paragraph(f"**{terms.__name__}.** {summary} {' '.join(rest.split())}".strip())
+        page.names(("field", "what it is"), attributes(terms))
     page.title("From a capture to a model")
     page.paragraph(after_the_first_line(capture_terms))
     for model in MODELS:

@@ -1,13 +1,14 @@
 """A page in Markdown while it is written."""
 
 import inspect
+import re
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 
 from reference_pages.kinds import KINDS
 from reference_pages.schemas import Json, anchor, cell, choices_of, kind_of, toml
 
-__all__ = ["MARK", "REPAIR", "Page", "after_the_first_line"]
+__all__ = ["MARK", "REPAIR", "Page", "after_the_first_line", "attributes"]
 
 REPAIR = "make docs-write"
 MARK = f"<!-- Generated from the engine's registries; to change it, change what they say and run `{REPAIR}`. -->"
@@ -234,3 +235,11 @@ class Page:
 def after_the_first_line(module: ModuleType) -> str:
     """What a module's docstring says after its summary."""
     return inspect.cleandoc(module.__doc__ or "").partition("\n\n")[2]
+
+
+def attributes(record: type) -> Iterable[tuple[str, str]]:
+    """What a record's docstring says of its attributes."""
+    listed = inspect.cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]
+    for one in re.split(r"\n(?=    \w)", listed):
+        name, _, meaning = " ".join(one.split()).partition(": ")
+        yield name, meaning

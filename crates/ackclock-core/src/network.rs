@@ -6,7 +6,7 @@ use crate::link::contention::Contention;
 use crate::link::{Link, LinkContext};
 use crate::medium::{ContenderId, Medium};
 use crate::queue::QueueContext;
-use crate::registry::Place;
+use crate::registry::StreamScope;
 use crate::routes::Routes;
 use crate::scenario::{
     FlowDescription, HopDescription, Instances, MediumDescription, Range, Scenario, Scope,
@@ -44,7 +44,7 @@ pub struct SharedMedium {
     /// The medium.
     pub medium: Box<dyn Medium>,
     /// Its contenders, as it numbers them.
-    pub contenders: Vec<Occupant>,
+    pub contenders: Vec<Contender>,
     /// The stations that have a name: of which flow instance, if of one, and which.
     stations: BTreeMap<(Option<u32>, String), u32>,
     next_station: u32,
@@ -52,7 +52,7 @@ pub struct SharedMedium {
 
 /// A contender for a medium.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Occupant {
+pub struct Contender {
     /// Its hop, as an index into [`Network::hops`].
     pub hop: u32,
     /// That hop's name.
@@ -117,7 +117,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
             let builder = HopBuilder {
                 scenario,
                 description,
-                place: Place {
+                place: StreamScope {
                     streams,
                     name: &place,
                 },
@@ -153,7 +153,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
 fn media(scenario: &Scenario, streams: &Streams) -> Vec<SharedMedium> {
     let medium = |description: &MediumDescription| SharedMedium {
         name: description.name.clone(),
-        medium: description.medium.build(Place {
+        medium: description.medium.build(StreamScope {
             streams,
             name: &format!("medium/{}", description.name),
         }),
@@ -179,8 +179,8 @@ impl Network {
             self.hops.push(hop);
         }
         self.routes.renumber(&numbers);
-        for occupant in self.media.iter_mut().flat_map(|medium| &mut medium.contenders) {
-            occupant.hop = numbers[occupant.hop as usize];
+        for contender in self.media.iter_mut().flat_map(|medium| &mut medium.contenders) {
+            contender.hop = numbers[contender.hop as usize];
         }
     }
 }
@@ -229,7 +229,7 @@ pub fn build_link(
         .find(|hop| description.link.facts.measures.as_ref() == Some(&hop.name));
     description.link.build(LinkContext {
         measured: measured.map(|hop| build_link(scenario, hop, streams, &place_of_hop(hop))),
-        place: Place {
+        place: StreamScope {
             streams,
             name: &format!("{place}/link"),
         },
@@ -245,7 +245,7 @@ fn place_of_hop(description: &HopDescription) -> String {
 struct HopBuilder<'a> {
     scenario: &'a Scenario,
     description: &'a HopDescription,
-    place: Place<'a>,
+    place: StreamScope<'a>,
 }
 
 impl HopBuilder<'_> {
@@ -259,7 +259,7 @@ impl HopBuilder<'_> {
             delay,
             ..
         } = self.description;
-        let Place { streams, name: place } = self.place;
+        let StreamScope { streams, name: place } = self.place;
         let id = link
             .facts
             .contends
@@ -267,7 +267,7 @@ impl HopBuilder<'_> {
             .map(|contention| self.join_medium(contention, network, (name, owner)));
         let link = build_link(self.scenario, self.description, streams, place);
         let queue = queue.build(QueueContext {
-            place: Place {
+            place: StreamScope {
                 streams,
                 name: &format!("{place}/queue"),
             },
@@ -276,7 +276,7 @@ impl HopBuilder<'_> {
         let impairments = (0..)
             .zip(impairments)
             .map(|(number, one): (u32, _)| {
-                one.build(Place {
+                one.build(StreamScope {
                     streams,
                     name: &format!("{place}/impairment/{number}"),
                 })
@@ -310,7 +310,7 @@ impl HopBuilder<'_> {
         let Ok(added) = shared.medium.add(station, contention, stream) else {
             unreachable!("the scenario's check adds each contender");
         };
-        shared.contenders.push(Occupant {
+        shared.contenders.push(Contender {
             hop,
             name: name.clone(),
             owner,

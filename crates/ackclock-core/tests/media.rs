@@ -4,13 +4,13 @@ use ackclock_core::link::LinkKind;
 use ackclock_core::link::contention::Contention;
 use ackclock_core::medium::{Completion, Medium, MediumKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
-use ackclock_core::registry::{Chosen, Entry, Kind, Place};
+use ackclock_core::registry::{Entry, Kind, Selection, StreamScope};
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-fn all<K: Kind>() -> Vec<Chosen<K>> {
+fn all<K: Kind>() -> Vec<Selection<K>> {
     let samples_of = |entry: &'static Entry<K>| {
         let samples = samples(&(entry.schema)()).into_iter();
         samples.map(|sample| entry.read(sample, &SampleFiles).unwrap())
@@ -33,9 +33,9 @@ struct Driven {
 
 impl Driven {
     /// Each way of contending twice, every contender a station of its own.
-    fn new(chosen: &Chosen<MediumKind>, seed: u64) -> Self {
+    fn new(chosen: &Selection<MediumKind>, seed: u64) -> Self {
         let streams = Streams::new(seed, 0);
-        let mut medium = chosen.build(Place {
+        let mut medium = chosen.build(StreamScope {
             streams: &streams,
             name: "medium/test",
         });
@@ -85,8 +85,8 @@ fn some_links_contend() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every packet is over once, time is accounted for to the nanosecond, counts agree with what was told, and the same
-    /// randomness gives the same again.
+    /// Every packet is over once, time is accounted for to the nanosecond, counts agree with what
+    /// was told, and the same randomness gives the same again.
     #[test]
     fn media_keep_their_contract(
         seed: u64,

@@ -119,17 +119,17 @@ impl MediaSeries {
         let mut contenders = ContenderRow::table();
         for (channel, warm) in media.channels.iter().zip(&self.warm) {
             let all = channel.shared.contenders.iter().zip(channel.counts()).zip(warm);
-            for ((occupant, counts), warm) in all {
-                let owner = occupant.owner.map(|flow| &flows[flow as usize]);
+            for ((contender, counts), warm) in all {
+                let owner = contender.owner.map(|flow| &flows[flow as usize]);
                 let service = counts.service.since(warm);
                 ContenderRow {
                     point: self.point,
                     replicate: self.replicate,
                     medium: &channel.shared.name,
-                    hop: &occupant.name,
+                    hop: &contender.name,
                     flow: owner.map_or("", |flow| &groups[flow.group as usize].0),
                     instance: owner.map_or(0, |flow| flow.instance.into()),
-                    station: occupant.station.into(),
+                    station: contender.station.into(),
                     attempts: counts.attempts() as i64,
                     successes: counts.successes as i64,
                     collisions: counts.collisions as i64,

@@ -25,7 +25,7 @@ use ackclock_core::packet::{PacketId, PacketPool, SackBlocks};
 use ackclock_core::result::Table;
 use ackclock_core::routes::Routes;
 use ackclock_core::units::Time;
-use ahead::Ahead;
+use ahead::Clock;
 use leg::Leg;
 use windows::Windows;
 
@@ -88,8 +88,9 @@ pub struct Run<T> {
     sampling: Alarm,
     ledger: Ledger<T>,
     routes: Routes,
-    now: Time,
-    ahead: Ahead,
+    clock: Clock,
+    /// Private hops that something has entered that may leave at once.
+    ready: Vec<u32>,
     statistics: RunStatistics,
     /// In boxes, so that what every packet needs of the run stays together.
     windows: Box<Windows>,
@@ -120,7 +121,8 @@ impl<T: Trace> Run<T> {
             .collect();
         let windows = Box::new(Windows::new(&routes, &slots, T::ON));
         let mut run = Run {
-            ahead: Ahead::new(windows.are_any()),
+            clock: Clock::new(windows.are_any()),
+            ready: Vec::new(),
             windows,
             media: Box::new(Media::new(media)),
             slots,
@@ -130,7 +132,6 @@ impl<T: Trace> Run<T> {
             sampling: Alarm::default(),
             ledger,
             routes,
-            now: Time::ZERO,
             statistics: RunStatistics::default(),
         };
         run.events.keep_reach(run.windows.reach());
@@ -153,7 +154,7 @@ impl<T: Trace> Run<T> {
         let mut run = Run::new(topology, trace);
         let end = Time::ZERO + job.scenario.duration;
         let complete = run.proceed_until(end, &mut sampler, supervisor);
-        let until = if complete { end } else { run.now };
+        let until = if complete { end } else { run.clock.now };
         let tables = sampler.finish(until, run.snapshot(until));
         run.check_conservation();
         SimulationOutcome {
@@ -181,18 +182,10 @@ impl<T: Trace> Run<T> {
         true
     }
 
-    /// Sets the clock.
-    #[inline(always)]
-    fn advance(&mut self, time: Time) {
-        debug_assert!(time >= self.now, "time is monotone");
-        self.now = time;
-        self.ahead.advance(time);
-    }
-
     /// Handles a wake-up.
     #[inline(always)]
     fn handle(&mut self, time: Time, target: Target, end: Time, sampler: &mut Sampler) {
-        self.advance(time);
+        self.clock.advance(time);
         let (first_flow, first_receiver) = (self.slots.len(), self.slots.len() + self.flows.len());
         let index = target as usize;
         if index < first_flow {
@@ -210,8 +203,7 @@ impl<T: Trace> Run<T> {
         } else if self.sampling.take(time) {
             let next = sampler.sample(time, self.snapshot(time));
             self.sampling.set(next, target, &mut self.events);
-            self.ahead
-                .set_horizon(if T::ON { Time::ZERO } else { next.min(end) });
+            self.clock.horizon = if T::ON { Time::ZERO } else { next.min(end) };
         }
         self.statistics.events += 1;
     }
@@ -234,7 +226,7 @@ impl<T: Trace> Run<T> {
     fn drain(&mut self, hop: usize) {
         loop {
             let slot = &mut self.slots[hop];
-            let until = self.ahead.until(&slot.hop, self.now);
+            let until = self.clock.until(&slot.hop);
             let departure = if slot.hop.knows_ahead() {
                 slot.hop.poll_ahead(until, &mut self.packets)
             } else {
@@ -303,7 +295,7 @@ impl<T: Trace> Run<T> {
                 .record(at, Step::Arrive, Some(hop), &self.packets[id], &[]);
         }
         let slot = &mut self.slots[hop];
-        let until = self.ahead.until(&slot.hop, self.now);
+        let until = self.clock.until(&slot.hop);
         let release = release.then_some(until);
         let packet = (id, leg.size);
         let arrival = match slot.hop.pass_idle(at, packet, release, &mut self.packets) {
@@ -327,7 +319,7 @@ impl<T: Trace> Run<T> {
         };
         if next.is_never() {
             debug_assert!(
-                at == self.now || slot.hop.contender().is_none(),
+                at == self.clock.now || slot.hop.contender().is_none(),
                 "media are in sight of all"
             );
             self.request_access(hop);
@@ -335,7 +327,7 @@ impl<T: Trace> Run<T> {
         }
         self.packets[id].position = leg.position; // it has not been dropped
         if next <= until && slot.hop.is_private() {
-            self.ahead.note_ready(hop);
+            self.note_ready(hop);
         } else {
             // Even if it is now: what others can see happens in the order of events, or who arrives
             // first of two at the same nanosecond would depend on how far somebody has worked ahead.
@@ -352,7 +344,7 @@ impl<T: Trace> Run<T> {
         let Some((contender, size)) = self.slots[hop].hop.request_access() else {
             return;
         };
-        let (number, now) = (contender.medium as usize, self.now);
+        let (number, now) = (contender.medium as usize, self.clock.now);
         let target = self.medium_target(number);
         let Channel { shared, wake } = &mut self.media.channels[number];
         shared.medium.join(now, contender.contender as usize, size);
@@ -362,7 +354,7 @@ impl<T: Trace> Run<T> {
     /// Does what is due at a medium. The packets whose exchange is complete leave their hops.
     #[inline(never)]
     fn wake_medium(&mut self, number: usize) {
-        let (now, target) = (self.now, self.medium_target(number));
+        let (now, target) = (self.clock.now, self.medium_target(number));
         let Media {
             channels,
             completions,

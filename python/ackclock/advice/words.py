@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from ackclock import facts
 from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice
 from ackclock.advice.outcomes import QUANTILE, Outcome
 from ackclock.advice.time_scale import Estimate
 from ackclock.table import Cell, Column, Table, Written, fixed, table
-from ackclock.units import bit_per_s, shown
+from ackclock.units import shown
 
 _QUANTILE = f"{QUANTILE * 100:g} %"
 
@@ -150,7 +151,8 @@ def fed_back(advice: FeedbackAdvice, one: Outcome) -> tuple[float, float]:
     m, n = (min(algorithm.get(name, 1), rates.size) for name in "mn")
     means = np.convolve(rates, np.full(m, 1 / m), "valid")
     smallest = np.lib.stride_tricks.sliding_window_view(means, min(n, means.size)).min(axis=1)
-    least = bit_per_s(advice.result.points[0]["scenario"]["hops"][0]["link"]["minimum_rate"])
+    _, link = facts.link(advice.result.points[0]["scenario"]["hops"][0])
+    least = link["feedback"]["lowest_bit_per_s"]
     low, high = np.maximum(np.quantile(smallest, _MOSTLY) * one.scheme.share, least)
     return float(low), float(high)
 

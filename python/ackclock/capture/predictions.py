@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +12,15 @@ from numpy.typing import NDArray
 from ackclock.capture import estimates
 from ackclock.capture.connections import apart, largest
 from ackclock.capture.estimates import KEYS, Estimate, Resampled
+from ackclock.facts import Facts
 from ackclock.metrics.bootstrap import middle
 from ackclock.metrics.tables import column
 from ackclock.models import FlowPath, Model, answer
 from ackclock.models import capture as captured
 from ackclock.models import flow_paths as scenario_paths
-from ackclock.models.path import RttLaw
+from ackclock.models.path import Control, RttLaw
+from ackclock.models.resolved import control
+from ackclock.registry import registry
 from ackclock.result import Result
 
 __all__ = ["COLUMNS", "CONNECTIONS", "of_connections", "prediction_table", "predictions"]
@@ -32,6 +36,9 @@ COLUMNS = (
 
 # Models are asked about this many connections, the largest. Chosen here: more than anybody reads.
 CONNECTIONS = 10
+
+# The controls that a captured connection may have, with their default parameters.
+_MAY_BE = ("reno", "cubic")
 
 # A chain is solved anew for each: enough for the interval's ends to be good to a tenth of its width. Chosen here.
 _RESAMPLES = 100
@@ -86,7 +93,14 @@ def _paths(result: Result, connection: Row, estimate: Estimate) -> list[FlowPath
     scenario = result.points[connection["point"]]["scenario"]
     known = {path.flow: path for path in (scenario_paths(scenario) if scenario else [])}
     law = _law(result.rows("rtt_law", **{name: connection[name] for name in KEYS}))
-    return captured.flow_paths(connection, estimate.row, law, known.get(connection["flow"]))
+    return captured.flow_paths(connection, estimate.row, law, possible_controls(), known.get(connection["flow"]))
+
+
+@cache
+def possible_controls() -> tuple[Control, ...]:
+    """Returns the controls that a captured connection may have, with default parameters."""
+    known = {entry["name"]: Facts(entry["facts"]) for entry in registry()["controls"]}
+    return tuple(control(name, known[name]) for name in _MAY_BE)
 
 
 def _law(buckets: pa.Table) -> RttLaw | None:
@@ -117,7 +131,11 @@ def _drawn(path: FlowPath, resampled: Resampled | None) -> list[FlowPath]:
     if resampled is None:
         return []
     pairs = zip(resampled.indication_rate[:_RESAMPLES].tolist(), resampled.rtt_s[:_RESAMPLES].tolist(), strict=True)
-    return [replace(path, loss=loss, round_trip_s=rtt, rtt_law=None) for loss, rtt in pairs if loss >= 0 and rtt > 0]
+    return [
+        replace(path, loss=replace(path.loss, rate=loss), round_trip=replace(path.round_trip, base_s=rtt, law=None))
+        for loss, rtt in pairs
+        if loss >= 0 and rtt > 0
+    ]
 
 
 def _answer(model: Model, may_be: list[_MayBe]) -> Row:
@@ -125,7 +143,7 @@ def _answer(model: Model, may_be: list[_MayBe]) -> Row:
     one = next((one for one in may_be if model.applies(one.path).applies), may_be[0])
     says = answer(model, one.path)
     if len(may_be) > 1 and says["inputs"] is not None:
-        says["note"] = "; ".join(filter(None, (f"taken for {one.path.control}: no capture tells", says["note"])))
+        says["note"] = "; ".join(filter(None, (f"taken for {one.path.control.name}: no capture tells", says["note"])))
     low, high = _interval(model, one.drawn) if says["inputs"] is not None else (None, None)
     return says | {"goodput_low_bit_per_s": low, "goodput_high_bit_per_s": high}
 
@@ -134,20 +152,20 @@ def _interval(model: Model, drawn: list[FlowPath]) -> tuple[float | None, float 
     """Where the answer lies."""
     asked = [one for one in drawn if not model.refusal(one)]
     # Without losses a model of losses is held back by the window alone.
-    answers = [_cap(one) for one in drawn if one.loss == 0 and model.refusal(one)]
+    answers = [_cap(one) for one in drawn if one.loss.rate == 0 and model.refusal(one)]
     if asked:
         inputs = [model.inputs_of(one) for one in asked]
         columns = {name: np.array([one[name] for one in inputs]) for name in inputs[0]}
         inside = model.inside(**columns)
         alone = model.goodputs(**{name: values[inside] for name, values in columns.items()})
         caps = np.array([_cap(one) for one in asked])[inside]
-        answers += np.minimum(alone * asked[0].mss_bytes * 8, caps).tolist()
+        answers += np.minimum(alone * asked[0].sender.mss_bytes * 8, caps).tolist()
     low, high = middle(np.array(answers))
     return _finite(low), _finite(high)
 
 
 def _cap(path: FlowPath) -> float:
-    return min(path.window_bit_per_s, path.link_bit_per_s)
+    return min(path.window_bit_per_s, path.bottleneck.link_bit_per_s)
 
 
 def _finite(value: float) -> float | None:

@@ -22,7 +22,8 @@ VERBS = (
 )  # fmt: skip
 
 #: What `--version` adds after `make test`, whose engine is not the one to measure with.
-_BUILD = " (engine built with debug assertions: slower; `make build` installs the fast one)"
+_CHECKING = " (engine built with debug assertions: slower; `make build` installs the fast one)"
+_VERSION = f"%(prog)s, version %(version)s{_CHECKING if engine.is_checking() else ''}"
 
 
 class Verbs(Commands):
@@ -41,9 +42,7 @@ class Verbs(Commands):
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(
-    __version__, prog_name="ackclock", message=f"%(prog)s, version %(version)s{_BUILD if engine.is_checking() else ''}"
-)
+@click.version_option(__version__, prog_name="ackclock", message=_VERSION)
 def cli() -> None:
     """A congestion-control laboratory.
 

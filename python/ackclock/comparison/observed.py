@@ -92,7 +92,8 @@ class Observations:
         means = [_mean(self.values(one, metric(name)).get((topic.point, topic.subject), {}).values()) for one in runs]
         if name in _OF_HOPS:
             crossing = self._crossing(topic.point, topic.subject)
-            shortest = min((self._paths[topic.point][flow["name"]].round_trip_s for flow in crossing), default=math.inf)
+            paths = self._paths[topic.point]
+            shortest = min((paths[flow["name"]].round_trip.base_s for flow in crossing), default=math.inf)
             return any(mean > _WAITING * shortest for mean in means)
         predict = self._columns.get("predict")
         told = predict is not None and self.prediction(predict, metric(name), topic) is not None

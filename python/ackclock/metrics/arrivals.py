@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ackclock import facts
 from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time
 from ackclock.metrics.tables import grouped, mean_of_known
@@ -49,9 +50,9 @@ def unfinished(result: Result) -> list[Value]:
     flows = _flows(result)
     found = []
     for (point, replicate, flow), rows in _transfers(result):
-        traffic = flows.get((point, flow), {}).get("traffic", {})
+        is_finite = facts.traffic(flows.get((point, flow), {}))["finite"]
         over = ~np.isnan(rows["completion_time_s"])
-        share = 1 - float(over.mean()) if traffic.get("kind") == "transfer" and over.size else math.nan
+        share = 1 - float(over.mean()) if is_finite and over.size else math.nan
         found.append(Value(point, replicate, flow, share))
     return found
 

@@ -1,6 +1,6 @@
 """Analytic models: pure functions that read like their papers, and one record each. Append new ones to `MODELS`.
 
-How loss rate, round-trip time and limits follow from a scenario is said in `ackclock.models.path`.
+The records of `ackclock.models.path` say how loss rate, round-trip time and limits follow from a scenario.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,8 @@ from ackclock.models import (
 from ackclock.models.domain import Domain
 from ackclock.models.inverse import NoSolutionError, Solution, solve
 from ackclock.models.model import Assumption, Input, InputError, Model, Output, Rule, Verdict
-from ackclock.models.path import FlowPath, flow_path, flow_paths
+from ackclock.models.path import FlowPath
+from ackclock.models.resolved import flow_path, flow_paths
 from ackclock.suggestion import suggestion
 
 __all__ = [
@@ -129,7 +130,7 @@ def answer(model: Model, path: FlowPath) -> dict[str, Any]:
     says = {
         "flow": path.flow,
         "instances": path.instances,
-        "control": path.control or path.transport,
+        "control": path.control.name or path.sender.transport,
         "model": model.name,
         "label": model.label,
         "verdict": verdict.words,
@@ -141,16 +142,16 @@ def answer(model: Model, path: FlowPath) -> dict[str, Any]:
     inputs, outputs = answered
     primary = model.output()
     says["says"] = f"{primary.name} {outputs[primary.name]:.4g} {primary.unit}"
-    alone = outputs[model.goodput] * path.mss_bytes * 8
+    alone = outputs[model.goodput] * path.sender.mss_bytes * 8
     caps = {
         "model": alone,
-        "link": path.link_bit_per_s * _SAME_RATE,
+        "link": path.bottleneck.link_bit_per_s * _SAME_RATE,
         "receive window": path.window_bit_per_s * _SAME_RATE,
     }
     limit = min(caps, key=lambda name: caps[name])
     if limit != "model":
         says["note"] = "; ".join(filter(None, (f"capped by the {limit}", verdict.note)))
-    capped = min(alone, path.link_bit_per_s, path.window_bit_per_s)
+    capped = min(alone, path.bottleneck.link_bit_per_s, path.window_bit_per_s)
     instances = path.instances or 0
     total = {"goodput_bit_per_s": capped * instances, "model_bit_per_s": alone * instances}
     return says | total | {"limit": limit, "inputs": inputs, "outputs": outputs}

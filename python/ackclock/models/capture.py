@@ -19,12 +19,12 @@ Numbers come from the tables `connections`, `estimates` and `rtt_law`.
   sender were Reno, those of CUBIC as if it were CUBIC, and say so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import ceil, inf, nan
+from math import ceil, inf
 from typing import Any
 
-from ackclock.models.path import FlowPath, RttLaw
+from ackclock.models.path import Bottleneck, Control, FlowPath, Loss, RoundTrip, RttLaw, Sender, Transfer
 
 # The least timeout of a sender that is not known: that of Linux (TCP_RTO_MIN in include/net/tcp.h).
 _LEAST_TIMEOUT_S = 0.2
@@ -33,34 +33,42 @@ _LEAST_TIMEOUT_S = 0.2
 _INITIAL_WINDOW = 10.0
 _SYN_TIMER_S = 1.0
 
-# RFC 9438 sections 4.1 and 4.6.
-_CUBIC_C, _CUBIC_BETA = 0.4, 0.7
-
 # A spread of this share of the mean is more than the steps of a timer or a delayed ACK make. Chosen here.
 _VARYING = 0.25
 
 Row = Mapping[str, Any]
 
 
-def flow_paths(connection: Row, estimate: Row, law: RttLaw | None, known: FlowPath | None = None) -> list[FlowPath]:
-    """What a connection may be to a model: one path if the control is known, else one for each that is asked about.
+def flow_paths(
+    connection: Row,
+    estimate: Row,
+    law: RttLaw | None,
+    may_be: Sequence[Control],
+    known: FlowPath | None = None,
+) -> list[FlowPath]:
+    """Returns the paths that a connection may be: one if the control is known, else one for each possible control.
 
     Args:
         connection: A row of the table `connections`.
         estimate: Its row of the table `estimates`.
         law: Its round-trip times, if there are any.
+        may_be: The controls that it may have if its scenario does not say.
         known: What its scenario says, if there is one.
     """
     measured = _measured(connection, estimate, law)
     if known is not None:
-        own = ("control", "is_aimd", "growth_segments", "kept_share", "cubic_c", "recovery", "segments_per_ack")
-        return [replace(measured, **{name: getattr(known, name) for name in own})]
-    cubic = replace(measured, control="cubic", is_aimd=False, kept_share=_CUBIC_BETA, cubic_c=_CUBIC_C)
-    return [measured, cubic]
+        sender = replace(
+            measured.sender,
+            control=known.control,
+            recovery=known.sender.recovery,
+            segments_per_ack=known.sender.segments_per_ack,
+        )
+        return [replace(measured, sender=sender)]
+    return [replace(measured, sender=replace(measured.sender, control=control)) for control in may_be]
 
 
 def why_not(connection: Row, estimate: Row) -> str:
-    """Why no model can be asked about a connection; empty if one can."""
+    """Returns why no model can be asked about a connection; empty if one can."""
     if estimate["rtt_mean_s"] is None or not estimate["rtt_mean_s"] > 0:
         return "the capture shows no round-trip time"
     if estimate["indication_rate"] is None:
@@ -69,7 +77,7 @@ def why_not(connection: Row, estimate: Row) -> str:
 
 
 def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
-    """As if the sender were Reno."""
+    """Returns the path of a connection, its control left open."""
     largest = float(connection["largest_payload_bytes"])
     mss = min(float(connection["mss_bytes"] or largest), largest)  # a short transfer fills no segment
     rtt = float(estimate["rtt_mean_s"])
@@ -80,36 +88,23 @@ def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
     return FlowPath(
         flow=connection["flow"],
         instances=1,
-        transport="tcp",
-        control="reno",
-        is_aimd=True,
-        growth_segments=1.0,
-        kept_share=0.5,
-        recovery="sack" if has_sack else "newreno",
-        mss_bytes=mss,
-        round_trip_s=rtt,
-        loss=float(estimate["indication_rate"]),
-        segments_per_ack=1.0,
-        first_timeout_s=max(_LEAST_TIMEOUT_S, rtt + 4 * deviation),
-        receive_window_segments=inf if window is None else window / mss,
-        link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"],
-        is_greedy=connection["limit"] != "application",
-        is_always_active=connection["limit"] != "slow_start",
-        link_varies=False,
-        loss_is_bursty=False,
-        loss_changes=False,
-        ack_loss=0.0,
-        has_jitter=deviation > _VARYING * rtt,
-        cubic_c=nan,
-        capacity_segments_per_s=inf,
-        buffer_segments=inf,
-        queue="",
-        competing=1,
-        competing_are_alike=True,
-        transfer_segments=float(ceil(connection["unique_bytes"] / mss)) if whole else inf,
-        initial_window_segments=_INITIAL_WINDOW,
-        syn_timer_s=_SYN_TIMER_S,
-        has_handshake=connection["begins"] == "syn",
-        first_delayed_ack_s=0.0,
-        rtt_law=law,
+        round_trip=RoundTrip(base_s=rtt, has_jitter=deviation > _VARYING * rtt, law=law),
+        loss=Loss(rate=float(estimate["indication_rate"])),
+        bottleneck=Bottleneck(link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"]),
+        sender=Sender(
+            transport="tcp",
+            control=Control(),
+            mss_bytes=mss,
+            recovery="sack" if has_sack else "newreno",
+            first_timeout_s=max(_LEAST_TIMEOUT_S, rtt + 4 * deviation),
+            receive_window_segments=inf if window is None else window / mss,
+        ),
+        transfer=Transfer(
+            is_greedy=connection["limit"] != "application",
+            is_always_active=connection["limit"] != "slow_start",
+            size_segments=float(ceil(connection["unique_bytes"] / mss)) if whole else inf,
+            has_handshake=connection["begins"] == "syn",
+            syn_timer_s=_SYN_TIMER_S,
+            initial_window_segments=_INITIAL_WINDOW,
+        ),
     )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
-from ackclock.models.assumptions import INDEPENDENT_LOSSES, STEADY_LINK, needs_tcp, unless
+from ackclock.models.assumptions import INDEPENDENT_LOSSES, STEADY_LINK, jitter, needs_tcp, not_reno, unless
 from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, LIMIT, NOT_NEGATIVE, POSITIVE, Domain, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
@@ -95,27 +95,30 @@ def _evaluate(
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
+    sender, transfer = path.sender, path.transfer
     return {
-        "size": path.transfer_segments, "loss": path.loss, "rtt": path.round_trip_s, "timeout": path.first_timeout_s,
-        "window": max(path.receive_window_segments, 1.0), "segments_per_ack": path.segments_per_ack,
-        "initial_window": path.initial_window_segments, "syn_timer": path.syn_timer_s, "ack_loss": path.ack_loss,
-        "handshake": float(path.has_handshake), "first_delayed_ack": path.first_delayed_ack_s,
+        "size": transfer.size_segments, "loss": path.loss.rate, "rtt": path.round_trip.base_s,
+        "timeout": sender.first_timeout_s, "window": max(sender.receive_window_segments, 1.0),
+        "segments_per_ack": sender.segments_per_ack, "initial_window": transfer.initial_window_segments,
+        "syn_timer": transfer.syn_timer_s, "ack_loss": path.loss.ack_rate, "handshake": float(transfer.has_handshake),
+        "first_delayed_ack": transfer.first_delayed_ack_s,
     }  # fmt: skip
 
 
 def _refusal(path: FlowPath) -> str:
-    reno = path.is_aimd and path.growth_segments == 1 and path.kept_share == 0.5
-    finite = unless(path.transfer_segments < inf, "no transfer of a given size")
-    few = unless(max(path.loss, path.ack_loss) < 0.5, "half of the SYNs are lost, or more")
-    lossless = path.loss == 0  # then the control does not matter
-    return needs_tcp(path) or finite or few or unless(lossless or reno, f"{path.control} is not AIMD(1, 1/2)")
+    finite = unless(path.transfer.size_segments < inf, "no transfer of a given size")
+    few = unless(max(path.loss.rate, path.loss.ack_rate) < 0.5, "half of the SYNs are lost, or more")
+    reno = not_reno(path.control) if path.loss.rate > 0 else ""  # without losses the control does not matter
+    return needs_tcp(path) or finite or few or reno
 
 
 def _filled(path: FlowPath) -> str:
     window = slow_start_window(
-        slow_start_segments(path.transfer_segments, path.loss), path.initial_window_segments, path.segments_per_ack
+        slow_start_segments(path.transfer.size_segments, path.loss.rate),
+        path.transfer.initial_window_segments,
+        path.sender.segments_per_ack,
     )
-    reached = min(float(window), path.receive_window_segments)
+    reached = min(float(window), path.sender.receive_window_segments)
     return unless(
         reached <= path.share_segments,
         f"slow start reaches {reached:.4g} segments, the link's share holds {path.share_segments:.4g}",
@@ -172,7 +175,7 @@ Q and f are PFTK's.""",
         Assumption(
             "steady_rtt",
             "the round-trip time does not vary",
-            lambda path: unless(not path.has_jitter, "jitter is left out"),
+            jitter,
         ),
     ),
     evaluate=_evaluate,

@@ -11,7 +11,7 @@ loss.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, needs_random_loss, unless
+from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, needs_random_loss, not_cubic
 from ackclock.models.domain import POSITIVE, PROPER_SHARE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath, loss_and_rtt
@@ -47,11 +47,11 @@ def _evaluate(loss: Array, rtt: Array, steepness: Array, kept: Array) -> dict[st
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return loss_and_rtt(path) | {"steepness": path.cubic_c, "kept": path.kept_share}
+    return loss_and_rtt(path) | {"steepness": path.control.cubic_c, "kept": path.control.kept_share}
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_random_loss(path) or unless(path.control == "cubic", f"{path.control} is not CUBIC")
+    return needs_random_loss(path) or not_cubic(path.control)
 
 
 MODEL = Model(

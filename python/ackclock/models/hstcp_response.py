@@ -9,10 +9,10 @@ Letters: p loss rate, w window (segments), a(w) increase per round trip (segment
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, needs_random_loss, unless
+from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, needs_random_loss, not_highspeed
 from ackclock.models.domain import AT_LEAST_ONE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Model, Output
-from ackclock.models.path import FlowPath, loss_and_rtt
+from ackclock.models.path import Control, FlowPath, loss_and_rtt
 from ackclock.models.reno_response import LOSS, RATE, RTT, WINDOW
 
 LOW_WINDOW, HIGH_WINDOW = 38.0, 83000.0
@@ -76,6 +76,18 @@ def increase(w: ArrayLike) -> Array:
     return np.where(w <= LOW_WINDOW, 1.0, w**2 * loss_rate(w) * 2 * b / (2 - b))
 
 
+def kept_share(control: Control, window: float) -> float:
+    """The share of a window that a control keeps after a loss; not a number if it does not state it.
+
+    Args:
+        control: One that reacts to losses, or states that it does not.
+        window: Segments.
+    """
+    if control.is_highspeed:
+        return 1 - float(decrease(max(window, 1.0)))
+    return 1.0 if control.kept == "none" else control.kept_share
+
+
 def _evaluate(loss: Array, rtt: Array) -> dict[str, Array]:
     w = window(loss)
     at_least_one = np.maximum(w, 1.0)
@@ -83,7 +95,7 @@ def _evaluate(loss: Array, rtt: Array) -> dict[str, Array]:
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_random_loss(path) or unless(path.control == "highspeed", f"{path.control} is not HighSpeed TCP")
+    return needs_random_loss(path) or not_highspeed(path.control)
 
 
 MODEL = Model(

@@ -46,13 +46,13 @@ def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array) -> dict[str, Arr
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return loss_and_rtt(path) | {"segments_per_ack": path.segments_per_ack}
+    return loss_and_rtt(path) | {"segments_per_ack": path.sender.segments_per_ack}
 
 
 def _refusal(path: FlowPath) -> str:
-    known = path.segments_per_ack in PERIODIC
+    known = path.sender.segments_per_ack in PERIODIC
     return needs_reno(path) or unless(
-        known, f"the paper has no constant for {path.segments_per_ack:g} segments per ACK"
+        known, f"the paper has no constant for {path.sender.segments_per_ack:g} segments per ACK"
     )
 
 

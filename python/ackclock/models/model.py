@@ -256,14 +256,14 @@ class Model:
     def answer_path(self, path: FlowPath) -> tuple[dict[str, float], dict[str, float]]:
         """All inputs and outputs by name for a flow to which it applies, with its law of the round-trip time if any."""
         inputs = {name: float(value) for name, value in self.completed(**self.inputs_of(path)).items()}
-        if path.rtt_law is not None and self.evaluate_law is not None:
-            given = self.evaluate_law(path.rtt_law, **{name: inputs[name] for name in inputs if name != "rtt"})
+        if path.round_trip.law is not None and self.evaluate_law is not None:
+            given = self.evaluate_law(path.round_trip.law, **{name: inputs[name] for name in inputs if name != "rtt"})
             return inputs, {one.name: float(given[one.name]) for one in self.outputs}
         return inputs, {name: float(value) for name, value in self.answer(**inputs).items()}
 
     def applies(self, path: FlowPath) -> Verdict:
         """Whether it can be asked about a flow, and which of its assumptions the flow violates."""
-        why_not = self.refusal(path)
+        why_not = path.loss.unknown or self.refusal(path)
         if path.instances is None:
             why_not = "its instances arrive one after the other, and what each gets depends on how many are there"
         if why_not:

@@ -128,8 +128,8 @@ def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_p
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     return {
-        "loss": path.loss, "rtt": path.round_trip_s, "timeout": path.first_timeout_s,
-        "window": max(path.receive_window_segments, 1.0), "segments_per_ack": path.segments_per_ack,
+        "loss": path.loss.rate, "rtt": path.round_trip.base_s, "timeout": path.sender.first_timeout_s,
+        "window": max(path.sender.receive_window_segments, 1.0), "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
 
@@ -137,7 +137,8 @@ RENO_RECOVERY = Assumption(
     "reno_recovery",
     "Reno's recovery: losses that leave fewer than three duplicate ACKs end in a timeout",
     lambda path: unless(
-        path.recovery == "reno" or path.loss == 0, f"loss recovery is {path.recovery}, the formula's is Reno's"
+        path.sender.recovery == "reno" or path.loss.rate == 0,
+        f"loss recovery is {path.sender.recovery}, the formula's is Reno's",
     ),
 )
 

@@ -18,11 +18,19 @@ Letters: mu link rate (segments/s), T base round-trip time (s), B buffer (segmen
 round trip (segments), beta what is left of the window after a loss, b segments acknowledged by one ACK.
 """
 
-from math import inf
-
 import numpy as np
 
-from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, needs_tcp, unless
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    GREEDY,
+    LONG_RUN,
+    jitter,
+    needs_tcp,
+    no_droptail,
+    not_aimd,
+    rate_varies,
+    unless,
+)
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
@@ -61,35 +69,39 @@ def cycle(
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
+    bottleneck, control = path.bottleneck, path.control
     return {
-        "rate": path.capacity_segments_per_s, "rtt": path.round_trip_s, "buffer": path.buffer_segments,
-        "flows": float(path.competing), "increase": path.growth_segments, "kept": path.kept_share,
-        "segments_per_ack": path.segments_per_ack,
+        "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s, "buffer": bottleneck.buffer_segments,
+        "flows": float(bottleneck.flows), "increase": control.growth_segments, "kept": control.kept_share,
+        "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
 
 def _cycle_segments(path: FlowPath) -> float:
     """Of one flow, between overflows."""
-    Wm = path.share_segments + path.buffer_segments / path.competing
-    return float((1 - path.kept_share**2) * Wm**2 * path.segments_per_ack / (2 * path.growth_segments))
+    Wm = path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
+    return float(
+        (1 - path.control.kept_share**2) * Wm**2 * path.sender.segments_per_ack / (2 * path.control.growth_segments)
+    )
 
 
 def _refusal(path: FlowPath) -> str:
-    top = path.share_segments + path.buffer_segments / path.competing
+    bottleneck = path.bottleneck
+    known = needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck) or no_droptail(bottleneck)
+    if known:
+        return known
+    top = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
     reasons = {
-        f"{path.control} is no AIMD": not path.is_aimd,
-        "the bottleneck's rate varies": path.link_varies,
-        "the bottleneck has no drop-tail queue with a limit": path.queue != "droptail" or path.buffer_segments == inf,
-        "the bottleneck sends nothing": path.capacity_segments_per_s == 0,
-        "the receiver's window keeps the queue from overflowing": path.receive_window_segments <= top,
+        "the bottleneck sends nothing": bottleneck.segments_per_s == 0,
+        "the receiver's window keeps the queue from overflowing": path.sender.receive_window_segments <= top,
+        "random loss strikes before the queue overflows": path.loss.rate * _cycle_segments(path) > 1,
     }
-    found = needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
-    return found or unless(path.loss * _cycle_segments(path) <= 1, "random loss strikes before the queue overflows")
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _out_of_step(path: FlowPath) -> str:
-    alike = "" if path.competing_are_alike else "are not alike, and "
-    return unless(path.competing == 1, f"{path.competing} flows {alike}need not lose at the same time")
+    alike = "" if path.bottleneck.flows_are_alike else "are not alike, and "
+    return unless(path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows {alike}need not lose at the same time")
 
 
 MODEL = Model(
@@ -143,7 +155,7 @@ full_buffer = P (1 - beta)/beta""",
         Assumption(
             "no_random_loss",
             "segments are lost only where the queue overflows",
-            lambda path: unless(path.loss == 0, "random loss comes on top"),
+            lambda path: unless(path.loss.rate == 0, "random loss comes on top"),
         ),
         Assumption(
             "in_step",
@@ -157,7 +169,7 @@ full_buffer = P (1 - beta)/beta""",
         Assumption(
             "steady_rtt",
             "nothing but the bottleneck's queue varies the round-trip time",
-            lambda path: unless(not path.has_jitter, "jitter is left out"),
+            jitter,
         ),
     ),
     evaluate=cycle,

@@ -27,7 +27,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ackclock.models import slow_start_overflow as overflowing
-from ackclock.models.assumptions import STEADY_LINK, needs_tcp, unless
+from ackclock.models.assumptions import (
+    STEADY_LINK,
+    jitter,
+    needs_tcp,
+    no_droptail,
+    not_aimd,
+    not_cubic,
+    unless,
+    violated_if,
+)
 from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, PROPER_SHARE, Domain
 from ackclock.models.model import Array, Assumption, Input, InputError, Model, Output, Rule
 from ackclock.models.path import FlowPath
@@ -35,9 +44,6 @@ from ackclock.models.path import FlowPath
 # How a sender recovers: the numbers of the record's input.
 RENO, NEWRENO, SACK = 0, 1, 2
 _RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
-
-# RFC 9438 section 4.6.
-_CUBIC_KEPT = 0.7
 
 # After so many cycles of congestion avoidance further ones are like the same number that follow: the windows in which
 # cycles begin draw together by the share that is kept at each loss, to one or a few that take turns. Chosen here.
@@ -271,30 +277,34 @@ def _evaluate(
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
+    sender, transfer, bottleneck, control = path.sender, path.transfer, path.bottleneck, path.control
     return {
-        "size": path.transfer_segments, "rate": path.capacity_segments_per_s, "rtt": path.round_trip_s,
-        "buffer": path.buffer_segments, "segments_per_ack": path.segments_per_ack,
-        "avoidance_segments_per_ack": path.segments_per_ack / path.growth_segments,
-        "initial_window": path.initial_window_segments, "initial_threshold": max(path.initial_threshold_segments, 1.0),
-        "kept": path.kept_share if path.is_aimd else _CUBIC_KEPT, "recovery": _RECOVERIES[path.recovery],
-        "timeout": path.full_queue_timeout_s, "handshake": float(path.has_handshake),
+        "size": transfer.size_segments, "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s,
+        "buffer": bottleneck.buffer_segments, "segments_per_ack": sender.segments_per_ack,
+        "avoidance_segments_per_ack": sender.segments_per_ack / (control.growth_segments if control.is_aimd else 1.0),
+        "initial_window": transfer.initial_window_segments,
+        "initial_threshold": max(sender.initial_threshold_segments, 1.0),
+        "kept": control.kept_share, "recovery": _RECOVERIES[sender.recovery],
+        "timeout": sender.full_queue_timeout_s, "handshake": float(transfer.has_handshake),
     }  # fmt: skip
 
 
 def _refusal(path: FlowPath) -> str:
+    control = path.control
     reasons = {
-        "no transfer of a given size": path.transfer_segments == inf,
-        f"recovery from losses is {path.recovery}": path.recovery not in _RECOVERIES,
-        f"{path.control} is no AIMD, nor CUBIC": not path.is_aimd and path.control != "cubic",
-        "the bottleneck has no drop-tail queue with a limit": path.queue != "droptail" or path.buffer_segments == inf,
-        "the bottleneck sends nothing": path.capacity_segments_per_s == 0,
+        "no transfer of a given size": path.transfer.size_segments == inf,
+        f"recovery from losses is {path.sender.recovery}": path.sender.recovery not in _RECOVERIES,
+        control.unstated: bool(control.unstated),
+        f"{control.name} is no AIMD, nor CUBIC": bool(not_aimd(control) and not_cubic(control)),
+        no_droptail(path.bottleneck): bool(no_droptail(path.bottleneck)),
+        "the bottleneck sends nothing": path.bottleneck.segments_per_s == 0,
     }
     return needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _limited(path: FlowPath) -> str:
-    window = path.receive_window_segments
-    fits = path.capacity_segments_per_s * path.round_trip_s + path.buffer_segments
+    window = path.sender.receive_window_segments
+    fits = path.bottleneck.segments_per_s * path.round_trip.base_s + path.bottleneck.buffer_segments
     return unless(window > fits, f"the receiver's window is {window:g} segments, the path holds {fits:.4g}")
 
 
@@ -360,34 +370,36 @@ _ASSUMPTIONS = (
     Assumption(
         "alone",
         "nobody else uses the link",
-        lambda path: unless(path.competing == 1, f"{path.competing} flows share the link"),
+        lambda path: unless(path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows share the link"),
     ),
     Assumption(
         "no_random_loss",
         "segments are lost only where the queue overflows, and no ACK is lost",
-        lambda path: unless(max(path.loss, path.ack_loss) == 0, "random loss comes on top"),
+        lambda path: unless(max(path.loss.rate, path.loss.ack_rate) == 0, "random loss comes on top"),
     ),
     Assumption(
         "slow_start_to_threshold",
         "slow start ends at its threshold or with a loss",
-        lambda path: unless(not path.has_hystart, "HyStart++ ends it earlier"),
+        lambda path: violated_if(
+            path.control.slow_start_ends_on_delay, "HyStart++ ends it earlier", "longer round trips end slow start"
+        ),
     ),
     Assumption("no_window_limit", "the receiver's window does not matter", _limited),
     Assumption(
         "no_delayed_ack_timer",
         "no ACK waits for the receiver's timer",
-        lambda path: unless(path.first_delayed_ack_s == 0, "the ACK of the first segment does"),
+        lambda path: unless(path.transfer.first_delayed_ack_s == 0, "the ACK of the first segment does"),
     ),
     Assumption(
         "aimd",
         "after the overflow the window grows by a step per round trip",
-        lambda path: unless(path.is_aimd, f"{path.control} grows in its own way"),
+        lambda path: unless(path.control.is_aimd, f"{path.control.name} grows in its own way"),
     ),
     STEADY_LINK,
     Assumption(
         "steady_rtt",
         "nothing but the bottleneck's queue varies the round-trip time",
-        lambda path: unless(not path.has_jitter, "jitter is left out"),
+        jitter,
     ),
 )
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import OF_RANDOM_LOSS_ALONE, needs_aimd, needs_rate_control
+from ackclock.models.assumptions import OF_RANDOM_LOSS_ALONE, needs_aimd, needs_loss_and_round_trip
 from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, POSITIVE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath, loss_and_rtt
@@ -58,8 +58,18 @@ def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, increase: Array,
 
 def inputs_of(path: FlowPath) -> dict[str, float]:
     """The inputs of a model of any AIMD."""
-    aimd = {"segments_per_ack": path.segments_per_ack, "increase": path.growth_segments, "kept": path.kept_share}
+    aimd = {
+        "segments_per_ack": path.sender.segments_per_ack,
+        "increase": path.control.growth_segments,
+        "kept": path.control.kept_share,
+    }
     return loss_and_rtt(path) | aimd
+
+
+def _refusal(path: FlowPath) -> str:
+    """Why it has no answer: for TCP without AIMD, and for UDP without AIMD on the rate."""
+    of_a_rate = path.sender.transport != "tcp" and path.control.is_aimd
+    return needs_loss_and_round_trip(path) if of_a_rate else needs_aimd(path)
 
 
 #: Segments per ACK, increase, decrease: for all models of any AIMD.
@@ -91,6 +101,6 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     inputs_of=inputs_of,
-    refusal=lambda path: needs_rate_control(path, "gaimd") if path.control == "gaimd" else needs_aimd(path),
+    refusal=_refusal,
     usual=True,
 )

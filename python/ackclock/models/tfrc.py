@@ -13,7 +13,7 @@ from ackclock.models.assumptions import (
     AN_ACK_EACH,
     LOST_ON_THE_WAY,
     OF_RANDOM_LOSS,
-    needs_rate_control,
+    needs_equation,
     needs_reno,
     unless,
 )
@@ -31,27 +31,34 @@ def rate(p: ArrayLike, R: ArrayLike, t_RTO: ArrayLike | None = None, b: ArrayLik
     return np.asarray(1 / (R * np.sqrt(2 * b * p / 3) + timeouts))
 
 
+#: The loss rate that TFRC's equation is given.
+TFRC = "loss_intervals"
+
 # The timeout counts as the RFC's 4 R if it is no further from it than this factor.
 _ABOUT = 1.5
 
 
 def _other_timeout(path: FlowPath) -> str:
-    ratio = path.first_timeout_s / (4 * path.round_trip_s)
+    ratio = path.sender.first_timeout_s / (4 * path.round_trip.base_s)
     return unless(
         1 / _ABOUT <= ratio <= _ABOUT,
-        f"the first timeout is {path.first_timeout_s:.4g} s, 4 R is {4 * path.round_trip_s:.4g} s",
+        f"the first timeout is {path.sender.first_timeout_s:.4g} s, 4 R is {4 * path.round_trip.base_s:.4g} s",
     )
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     """Of a TCP flow the recommended timeout and b; of a flow under TFRC its own."""
-    if path.transport == "tcp":
+    if path.sender.transport == "tcp":
         return loss_and_rtt(path)
-    return loss_and_rtt(path) | {"timeout": path.first_timeout_s, "segments_per_ack": path.segments_per_ack}
+    return loss_and_rtt(path) | {
+        "timeout": path.sender.first_timeout_s,
+        "segments_per_ack": path.sender.segments_per_ack,
+    }
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_rate_control(path, "tfrc") if path.control == "tfrc" else needs_reno(path)
+    is_tfrc = path.control.equation == TFRC
+    return needs_equation(path, TFRC, "tfrc") if is_tfrc else needs_reno(path)
 
 
 MODEL = Model(

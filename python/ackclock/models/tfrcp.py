@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
-from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_rate_control
+from ackclock.models.assumptions import OF_RANDOM_LOSS, needs_equation
 from ackclock.models.domain import AT_LEAST_ONE, POSITIVE, PROPER_SHARE
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
@@ -28,8 +28,8 @@ def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_p
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     return {
-        "loss": path.loss, "rtt": path.round_trip_s, "timeout": path.first_timeout_s,
-        "window": max(path.receive_window_segments, 1.0), "segments_per_ack": path.segments_per_ack,
+        "loss": path.loss.rate, "rtt": path.round_trip.base_s, "timeout": path.sender.first_timeout_s,
+        "window": max(path.sender.receive_window_segments, 1.0), "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
 
@@ -64,5 +64,5 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     inputs_of=_inputs_of,
-    refusal=lambda path: needs_rate_control(path, "tfrcp"),
+    refusal=lambda path: needs_equation(path, "last_round", "tfrcp"),
 )

@@ -99,7 +99,7 @@ def _facts(result: Result) -> dict[str, Any]:
 
 def _brief(element: dict[str, Any]) -> str:
     """An element as `constant: rate 45 Mbit/s`."""
-    words = [f"{name} {_value(value)}" for name, value in element.items() if name != "kind"]
+    words = [f"{name} {_value(value)}" for name, value in element.items() if name not in ("kind", "facts")]
     return f"{element['kind']}: {', '.join(words)}" if words else str(element["kind"])
 
 

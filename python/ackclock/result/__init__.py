@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 
 from ackclock.folder import refuse_foreign_folder, staged
 
-__all__ = ["SCHEMA", "Result"]
+__all__ = ["SCHEMA", "Result", "Tables", "matching"]
 
 # Of tables.
 COMPRESSION = "zstd"

@@ -67,20 +67,20 @@ def _chain(p: float) -> aimd_chain.WindowChain:
 
 
 def _rate_of_chain(p: float, path: FlowPath) -> float:
-    return aimd_chain.renewal_rate(_chain(p), aimd_chain.rtt.constant(path.round_trip_s))
+    return aimd_chain.renewal_rate(_chain(p), aimd_chain.rtt.constant(path.round_trip.base_s))
 
 
 def _rate_with_timeouts(p: float, path: FlowPath) -> float:
-    rtt = aimd_chain.rtt.constant(path.round_trip_s)
-    return aimd_chain.timeouts.renewal_rate(_chain(p), p, rtt, path.first_timeout_s)
+    rtt = aimd_chain.rtt.constant(path.round_trip.base_s)
+    return aimd_chain.timeouts.renewal_rate(_chain(p), p, rtt, path.sender.first_timeout_s)
 
 
 def _pftk(p: float, path: FlowPath) -> float:
-    return float(pftk.full(p, path.round_trip_s, path.first_timeout_s, b=path.segments_per_ack))
+    return float(pftk.full(p, path.round_trip.base_s, path.sender.first_timeout_s, b=path.sender.segments_per_ack))
 
 
 def _square_root(p: float, path: FlowPath) -> float:
-    return float(floyd_fall.bound(p, path.round_trip_s))
+    return float(floyd_fall.bound(p, path.round_trip.base_s))
 
 
 SQUARE_ROOT = Formula("square-root law", _square_root, "reference")
@@ -187,7 +187,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     settings = (
         Setting("path", f"{ROUND_TRIP * 1000:.0f} ms, nothing queues, independent loss of data", Origin.CHOSEN),
         Setting("sender", "Reno control, preset rfc; SACK, or Reno's recovery", Origin.CHOSEN),
-        Setting("first timeout T0", f"{answers.path.first_timeout_s:.0f} s", Origin.CHOSEN),
+        Setting("first timeout T0", f"{answers.path.sender.first_timeout_s:.0f} s", Origin.CHOSEN),
     )
     draw = partial(_draw, answers)
     return Outcome(Verdict(Kind.REPRODUCED), (comparison,), draw, _claims(answers), settings, (_table(answers),))
@@ -224,7 +224,7 @@ def _table(answers: Answers) -> Table:
 
 
 def _draw(answers: Answers) -> Figure:
-    R = answers.path.round_trip_s
+    R = answers.path.round_trip.base_s
     curves = [
         plot.Curve(one.label, GRID, [one.rate(p, answers.path) * R * math.sqrt(p) for p in GRID], one.drawn)
         for one in FORMULAS

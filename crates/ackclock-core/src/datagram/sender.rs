@@ -2,7 +2,7 @@
 
 use super::clock::SendClock;
 use super::{Datagram, DatagramParameters};
-use crate::rate_control::{Feedback, RateControl, RateState, Sent};
+use crate::rate_control::{DatagramSent, Feedback, RateControl, RateState};
 use crate::streams::Stream;
 use crate::traffic::Write;
 use crate::units::{Bytes, Span, Time};
@@ -171,7 +171,7 @@ impl DatagramSender {
         let counts = &mut self.statistics;
         counts.sent += 1;
         counts.sent_bytes += Bytes(length);
-        let sent = Sent {
+        let sent = DatagramSent {
             sequence,
             length: Bytes(length),
             data_limited: self.ready().is_none(),

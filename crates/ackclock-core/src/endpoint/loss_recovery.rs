@@ -6,7 +6,7 @@
 //! (cwnd = ssthresh), which is also what ns-2 does; bursts that this allows are what `max_burst` is for.
 
 use super::parameters::{AvoidMultipleFastRetransmits, LossRecovery, PartialAck, TcpParameters};
-use crate::congestion::Phase;
+use crate::congestion::RecoveryPhase;
 
 /// What an ACK of new data means for recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum AckEffect {
 /// The state of recovery.
 #[derive(Debug)]
 pub(super) struct Recovery {
-    phase: Phase,
+    phase: RecoveryPhase,
     kind: LossRecovery,
     careful: AvoidMultipleFastRetransmits,
     limited_transmit: bool,
@@ -53,7 +53,7 @@ pub(super) struct Recovery {
 impl Recovery {
     pub fn new(parameters: &TcpParameters) -> Self {
         Recovery {
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             kind: parameters.recovery,
             careful: parameters.careful,
             limited_transmit: parameters.limited_transmit,
@@ -70,7 +70,7 @@ impl Recovery {
         }
     }
 
-    pub const fn phase(&self) -> Phase {
+    pub const fn phase(&self) -> RecoveryPhase {
         self.phase
     }
     pub const fn duplicates(&self) -> u32 {
@@ -88,7 +88,7 @@ impl Recovery {
     /// Whether an ACK of new data, up to before `first`, ends what is going on.
     pub fn is_ended_by(&self, first: u64) -> bool {
         // Reno leaves at any new ACK (RFC 5681 section 3.2 step 6).
-        let reno = self.phase == Phase::Recovery && self.kind == LossRecovery::Reno;
+        let reno = self.phase == RecoveryPhase::Recovery && self.kind == LossRecovery::Reno;
         reno || self.point.is_none_or(|point| first >= point)
     }
 
@@ -97,7 +97,7 @@ impl Recovery {
     pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> AckEffect {
         self.duplicates = 0;
         self.limited_transmitted = 0;
-        if self.phase == Phase::Open {
+        if self.phase == RecoveryPhase::Open {
             self.inflation = 0;
             return AckEffect::Plain;
         }
@@ -105,7 +105,7 @@ impl Recovery {
             self.end();
             return AckEffect::End;
         }
-        if self.phase == Phase::Loss {
+        if self.phase == RecoveryPhase::Loss {
             return AckEffect::Plain;
         }
         let first_partial = !self.partial_seen;
@@ -134,7 +134,7 @@ impl Recovery {
     pub fn on_duplicate(&mut self, first: u64, flight: u64, mss: u64) -> bool {
         self.duplicates = self.duplicates.saturating_add(1);
         match self.phase {
-            Phase::Recovery => {
+            RecoveryPhase::Recovery => {
                 if self.kind != LossRecovery::Sack {
                     // A duplicate ACK says that a segment has left the network; there cannot be more of them than segments
                     // outstanding (RFC 5681 section 3.2 step 4).
@@ -145,7 +145,7 @@ impl Recovery {
                 }
                 false
             }
-            Phase::Open => {
+            RecoveryPhase::Open => {
                 if self.is_loss(first) {
                     return true;
                 }
@@ -155,7 +155,7 @@ impl Recovery {
                 }
                 false
             }
-            Phase::Loss => self.is_loss(first),
+            RecoveryPhase::Loss => self.is_loss(first),
         }
     }
 
@@ -164,7 +164,7 @@ impl Recovery {
         match self.kind {
             LossRecovery::TimeoutOnly => false,
             // RFC 6675 section 5.1: not before what was outstanding at a timeout is acknowledged.
-            LossRecovery::Sack => self.phase == Phase::Open && self.duplicates >= self.threshold,
+            LossRecovery::Sack => self.phase == RecoveryPhase::Open && self.duplicates >= self.threshold,
             // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`.
             _ => self.duplicates == self.threshold && self.heedless_up_to.is_none_or(|point| first > point),
         }
@@ -172,7 +172,7 @@ impl Recovery {
 
     /// Fast recovery begins; `next` is the first segment not sent yet.
     pub fn begin(&mut self, next: u64, mss: u64) {
-        self.phase = Phase::Recovery;
+        self.phase = RecoveryPhase::Recovery;
         self.point = Some(next);
         if self.careful == AvoidMultipleFastRetransmits::Always {
             self.heedless_up_to = Some(next);
@@ -190,7 +190,7 @@ impl Recovery {
     /// Everything from `first` on is to be sent again in slow start: the timer went off, or Tahoe has seen its duplicates.
     pub fn restart(&mut self, next: u64) {
         self.end();
-        self.phase = Phase::Loss;
+        self.phase = RecoveryPhase::Loss;
         self.point = Some(next);
         if self.careful != AvoidMultipleFastRetransmits::Never {
             self.heedless_up_to = Some(next);
@@ -206,7 +206,7 @@ impl Recovery {
 
     /// Back to normal. The point stays: it guards against reacting twice to the same window.
     fn end(&mut self) {
-        self.phase = Phase::Open;
+        self.phase = RecoveryPhase::Open;
         self.inflation = 0;
         self.resend_first = false;
     }

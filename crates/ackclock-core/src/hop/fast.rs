@@ -73,9 +73,6 @@ impl Hop {
         until: Option<Time>,
         packets: &mut PacketPool,
     ) -> Option<Arrival> {
-        if self.free_at >= now {
-            return None;
-        }
         let Path::ConstantRate {
             passed,
             service_ns,
@@ -84,7 +81,7 @@ impl Hop {
         else {
             return None;
         };
-        if packet_size != *size {
+        if self.free_at >= now || packet_size != *size {
             return None;
         }
         *passed += 1;

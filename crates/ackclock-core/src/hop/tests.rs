@@ -6,7 +6,7 @@ use crate::link::{LinkContext, LinkKind};
 use crate::observe::{DropReason, Observer};
 use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
 use crate::queue::{Admission, Occupancy, Queue, QueueContext, QueueKind};
-use crate::registry::{self, Place};
+use crate::registry::{self, StreamScope};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use crate::units::BitRate;
@@ -37,7 +37,7 @@ impl Description {
     fn link(&self) -> Box<dyn Link> {
         let streams = &Streams::new(1, 0);
         let link = registry::choose::<LinkKind>(&self.link, &NoFiles).unwrap();
-        link.build(LinkContext::alone(Place {
+        link.build(LinkContext::alone(StreamScope {
             streams,
             name: "hop/test/link",
         }))
@@ -46,7 +46,7 @@ impl Description {
         let streams = &Streams::new(1, 0);
         let build = |(index, tree): (usize, &Value)| {
             let chosen = registry::choose::<ImpairmentKind>(tree, &NoFiles).unwrap();
-            chosen.build(Place {
+            chosen.build(StreamScope {
                 streams,
                 name: &format!("hop/test/impairment/{index}"),
             })
@@ -58,7 +58,7 @@ impl Description {
         let queue = registry::choose::<QueueKind>(&self.queue, &NoFiles).unwrap();
         let (link, name) = (self.link(), "hop/test/queue");
         let queue = queue.build(QueueContext {
-            place: Place { streams, name },
+            place: StreamScope { streams, name },
             link: &*link,
         });
         Hop::new(queue, link, self.impairments(), self.delay)

@@ -2,7 +2,7 @@
 
 use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ impl Element<LinkKind> for Constant {
     }
 }
 
-impl Recipe<LinkKind> for Constant {
+impl Factory<LinkKind> for Constant {
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         Box::new(ConstantLink::new(self.rate))
     }

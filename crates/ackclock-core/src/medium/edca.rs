@@ -13,7 +13,7 @@ use super::facts::{MediumFacts, Timing};
 use super::phy::{Phy, Profile};
 use super::{Completion, ContenderCounts, Medium, MediumKind, Usage};
 use crate::link::contention::{AccessParameters, Contention};
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
@@ -172,8 +172,8 @@ impl Element<MediumKind> for Edca {
     }
 }
 
-impl Recipe<MediumKind> for Edca {
-    fn build(&self, _: Place<'_>) -> Box<dyn Medium> {
+impl Factory<MediumKind> for Edca {
+    fn build(&self, _: StreamScope<'_>) -> Box<dyn Medium> {
         Box::new(EdcaCell::new(self))
     }
 }

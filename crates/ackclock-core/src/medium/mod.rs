@@ -1,13 +1,13 @@
 //! Shared media: who of several queues may send is decided between them, not by each hop's link alone.
 //!
-//! A hop whose link is a [contender](crate::link::contender) for a medium keeps its queue, impairments and delay. For the head of
+//! A hop whose link is a [contender](crate::link::edca_queue) for a medium keeps its queue, impairments and delay. For the head of
 //! its line it requests access to the medium, which says when the exchange is complete: the packet is
 //! sent, or given up. A medium has no clock: whoever drives it passes the time, and asks when to come
 //! again.
 
 use self::facts::MediumFacts;
 use crate::link::contention::Contention;
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::scenario::error::Result;
 use crate::streams::Stream;
 use crate::units::{Bytes, Span, Time};
@@ -148,7 +148,7 @@ pub struct MediumKind;
 
 impl Kind for MediumKind {
     type Product = Box<dyn Medium>;
-    type Context<'a> = Place<'a>;
+    type Context<'a> = StreamScope<'a>;
     type Facts = MediumFacts;
     const NAME: &'static str = "medium";
     const PLURAL: &'static str = "media";

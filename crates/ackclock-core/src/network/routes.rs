@@ -4,9 +4,9 @@ use super::{HopBuilder, Network, place_of, spread, uniform};
 use crate::hop::Hop;
 use crate::link::Link;
 use crate::queue::Discipline;
-use crate::registry::Place;
+use crate::registry::StreamScope;
 use crate::routes::Stop;
-use crate::scenario::quantity::Limit;
+use crate::scenario::quantity::QueueLimit;
 use crate::scenario::{FlowDescription, Instances, Scenario};
 use crate::streams::Streams;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -76,7 +76,7 @@ impl RouteBuilder<'_> {
         {
             stops.push(Stop::hop(network.hops.len(), true));
             network.hops.push(Hop::new(
-                Discipline::DropTail(Limit::Unlimited.into()),
+                Discipline::DropTail(QueueLimit::Unlimited.into()),
                 Box::new(Instant),
                 Vec::new(),
                 std::mem::take(&mut extra),
@@ -91,7 +91,7 @@ impl RouteBuilder<'_> {
                     let builder = HopBuilder {
                         scenario: self.scenario,
                         description,
-                        place: Place {
+                        place: StreamScope {
                             streams: self.streams,
                             name: &place,
                         },

@@ -130,8 +130,8 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
     };
     assert_eq!((way(0, true), way(0, false)), (vec![7, 1, 0], vec![0, 2, 3, 8]));
     assert_eq!((way(1, true), way(1, false)), (vec![9, 4, 0], vec![0, 5, 6, 10]));
-    let occupants = &network.media[0].contenders;
-    let told: Vec<_> = occupants
+    let contenders = &network.media[0].contenders;
+    let told: Vec<_> = contenders
         .iter()
         .map(|one| (one.hop, &*one.name, one.owner, one.station))
         .collect();
@@ -146,7 +146,7 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
         (6, "data", Some(1), 3),
     ];
     assert_eq!(told, expected);
-    for (number, one) in (0..).zip(occupants) {
+    for (number, one) in (0..).zip(contenders) {
         let id = network.hops[one.hop as usize].contender();
         assert_eq!(
             id,

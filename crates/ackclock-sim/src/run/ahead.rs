@@ -11,25 +11,24 @@ use crate::trace::Trace;
 use ackclock_core::hop::Hop;
 use ackclock_core::units::Time;
 
-/// How far a run works ahead of its clock.
+/// The clock of a run, and how far the run works ahead of it.
 #[derive(Debug)]
-pub(super) struct Ahead {
-    /// Private hops that something has entered that may leave at once.
-    ready: Vec<u32>,
-    /// Up to when nobody looks at what belongs to a single flow.
-    horizon: Time,
+pub(super) struct Clock {
+    pub(super) now: Time,
     /// Up to when packets leave private hops: the horizon, or now if that is later.
-    until: Time,
+    ahead: Time,
+    /// Up to when nobody looks at what belongs to a single flow.
+    pub(super) horizon: Time,
     /// When the window ends; never if the run is not cut into windows.
     pub(super) window_end: Time,
 }
 
-impl Ahead {
-    pub(super) fn new(windows: bool) -> Self {
-        Ahead {
-            ready: Vec::new(),
+impl Clock {
+    pub(super) const fn new(windows: bool) -> Self {
+        Clock {
+            now: Time::ZERO,
+            ahead: Time::ZERO,
             horizon: Time::ZERO,
-            until: Time::ZERO,
             window_end: if windows { Time::ZERO } else { Time::NEVER },
         }
     }
@@ -37,22 +36,19 @@ impl Ahead {
     /// Sets the clock.
     #[inline(always)]
     pub(super) fn advance(&mut self, now: Time) {
-        self.until = now.max(self.horizon);
-    }
-
-    pub(super) const fn horizon(&self) -> Time {
-        self.horizon
-    }
-    pub(super) const fn set_horizon(&mut self, horizon: Time) {
-        self.horizon = horizon;
+        debug_assert!(now >= self.now, "time is monotone");
+        self.now = now;
+        self.ahead = now.max(self.horizon);
     }
 
     /// Up to when packets may be taken out of a hop.
     #[inline(always)]
-    pub(super) const fn until(&self, hop: &Hop, now: Time) -> Time {
-        if hop.is_private() { self.until } else { now }
+    pub(super) const fn until(&self, hop: &Hop) -> Time {
+        if hop.is_private() { self.ahead } else { self.now }
     }
+}
 
+impl<T: Trace> Run<T> {
     /// Notes that something may leave a private hop at once.
     #[inline(always)]
     pub(super) fn note_ready(&mut self, hop: usize) {
@@ -60,20 +56,18 @@ impl Ahead {
             self.ready.push(hop as u32);
         }
     }
-}
 
-impl<T: Trace> Run<T> {
     /// Drains the ready hops until nothing moves.
     #[inline]
     pub(super) fn work(&mut self) {
-        if !self.ahead.ready.is_empty() {
+        if !self.ready.is_empty() {
             self.drain_ready();
         }
     }
 
     #[inline(never)]
     fn drain_ready(&mut self) {
-        while let Some(hop) = self.ahead.ready.pop() {
+        while let Some(hop) = self.ready.pop() {
             self.drain(hop as usize);
         }
     }

@@ -47,13 +47,13 @@ impl<T: Trace> Run<T> {
     }
 
     pub(super) fn wake_sender(&mut self, flow: usize) {
-        if !self.flows[flow].sending.take(self.now) {
+        if !self.flows[flow].sending.take(self.clock.now) {
             return;
         }
         // A sender that has worked ahead has nothing due now; it only says again when.
-        if self.flows[flow].poll_timeout() <= self.now {
-            self.flows[flow].handle_timeout(self.now);
-            self.pump_sender(flow, self.now);
+        if self.flows[flow].poll_timeout() <= self.clock.now {
+            self.flows[flow].handle_timeout(self.clock.now);
+            self.pump_sender(flow, self.clock.now);
             self.work();
         } else {
             self.arm_sender(flow);
@@ -61,12 +61,12 @@ impl<T: Trace> Run<T> {
     }
 
     pub(super) fn wake_receiver(&mut self, flow: usize) {
-        if !self.flows[flow].acknowledging.take(self.now) {
+        if !self.flows[flow].acknowledging.take(self.clock.now) {
             return;
         }
-        if self.flows[flow].poll_receiver_timeout() <= self.now {
-            self.flows[flow].handle_receiver_timeout(self.now);
-            self.pump_receiver(flow, self.now);
+        if self.flows[flow].poll_receiver_timeout() <= self.clock.now {
+            self.flows[flow].handle_receiver_timeout(self.clock.now);
+            self.pump_receiver(flow, self.clock.now);
             self.work();
         } else {
             self.arm_receiver(flow);

@@ -154,7 +154,7 @@ impl<T: Trace> Run<T> {
             // Only now is every packet in its hop.
             if self.statistics.events - asked >= QUESTION_EVERY {
                 asked = self.statistics.events;
-                if !supervisor.proceed(self.now) {
+                if !supervisor.proceed(self.clock.now) {
                     return false;
                 }
             }
@@ -171,7 +171,7 @@ impl<T: Trace> Run<T> {
     /// Whether a packet that left a hop at `at` can be deferred to its flow's turn; then it is.
     #[inline(always)]
     pub(super) fn defer(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
-        let waits = at >= self.ahead.window_end && hop < self.windows.first_private;
+        let waits = at >= self.clock.window_end && hop < self.windows.first_private;
         if T::ON || !waits || !self.slots[hop].hop.is_private() {
             return false;
         }
@@ -187,12 +187,12 @@ impl<T: Trace> Run<T> {
                 return Some(event);
             }
             self.windows.come += 1;
-            self.advance(at);
+            self.clock.advance(at);
             self.statistics.events += 1;
             self.travel(at, id, leg.next());
             self.work();
         }
-        self.events.pop_before((self.ahead.window_end, 0))
+        self.events.pop_before((self.clock.window_end, 0))
     }
 
     /// Begins a window with the next wake-up; `false` if there is none up to `end`.
@@ -205,7 +205,7 @@ impl<T: Trace> Run<T> {
         self.events.push(begin, target);
         self.windows.adapt_length();
         let after_all = end + Span::from_nanos(1);
-        self.ahead.window_end = (begin + self.windows.length).min(after_all);
+        self.clock.window_end = (begin + self.windows.length).min(after_all);
         self.find_coming();
         self.windows.sort_coming(begin);
         true
@@ -239,7 +239,7 @@ impl<T: Trace> Run<T> {
         let mut wakes = std::mem::take(&mut self.windows.wakes);
         let private = self.windows.first_private as Target..self.slots.len() as Target;
         self.events
-            .drain_before(self.ahead.window_end, private, &mut wakes);
+            .drain_before(self.clock.window_end, private, &mut wakes);
         let mut leaving = Vec::with_capacity(SIDE_BY_SIDE);
         for together in wakes.chunks(SIDE_BY_SIDE) {
             for (_, hop) in together {
@@ -274,7 +274,7 @@ impl<T: Trace> Run<T> {
     /// Takes the next packet that leaves a hop within the window; `false` if there is none. Not beyond
     /// the horizon: the sampler wants to find it in its hop.
     fn take_coming(&mut self, hop: Target) -> bool {
-        let last = Time::from_nanos(self.ahead.window_end.as_nanos() - 1).min(self.ahead.horizon());
+        let last = Time::from_nanos(self.clock.window_end.as_nanos() - 1).min(self.clock.horizon);
         let slot = &mut self.slots[hop as usize];
         let departure = slot.hop.poll_ahead(last, &mut self.packets);
         let Some((at, id)) = departure.packet else {

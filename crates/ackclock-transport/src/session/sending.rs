@@ -8,7 +8,7 @@ use crate::log::Nonces;
 use crate::wire::{self, Envelope, ErrorCode, FIRST_OF_OTHERS, Kind, Message, Start};
 use ackclock_core::datagram::{DatagramParameters, DatagramSenderStatistics};
 use ackclock_core::rate_control::{RateControlKind, RateState};
-use ackclock_core::registry::Chosen;
+use ackclock_core::registry::Selection;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use open_session::OpenSession;
@@ -25,7 +25,7 @@ pub struct SenderSettings {
     /// Who may ask for data.
     pub key: SharedKey,
     /// The rate controls that are offered; the receiver names one.
-    pub controls: Vec<Chosen<RateControlKind>>,
+    pub controls: Vec<Selection<RateControlKind>>,
     /// Never faster, all headers counted; by default [`MOST`](super::MOST) to anywhere but this host.
     pub most: Option<BitRate>,
     /// Payload of a full packet, at most [`wire::LONGEST_PAYLOAD`]; timers, bursts and chance delays. Sizes of headers and answers are those of the format.

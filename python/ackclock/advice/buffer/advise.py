@@ -243,7 +243,7 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
         names = finite_flows(scenario, hop.name)
         if not names:
             raise InputError("completion-p95", f"no finite transfer crosses {hop.name}; leave it out, or add one")
-        least = min((path.propagation_s / 2 for path in hop.paths if path.flow in names), default=0.0)
+        least = min((path.round_trip.propagation_s / 2 for path in hop.paths if path.flow in names), default=0.0)
         if bounds["completion_p95_s"] <= least:
             half = units.shown(least, "s")
             raise InputError("completion-p95", f"is no more than the {half} of the way to the receiver; allow more")
@@ -289,7 +289,9 @@ def _warnings(present: Outcome, hop: Bottleneck, shown: Outcome, tree: dict[str,
         )
     limit = shown.setting.size / max(hop.long_flows, 1)
     flows = sum(
-        path.instances or 0 for path in hop.saw_teeth if path.receive_window_segments > path.share_segments + limit
+        path.instances or 0
+        for path in hop.saw_teeth
+        if path.sender.receive_window_segments > path.share_segments + limit
     )
     if flows and (each := shown.reductions / flows) < _FEW_SAW_TEETH:
         warnings.append(
@@ -298,7 +300,7 @@ def _warnings(present: Outcome, hop: Bottleneck, shown: Outcome, tree: dict[str,
             "more than its interval; give a longer one"
         )
     if not hop.is_droptail:
-        warnings.append(f"hops.{hop.name}.queue: is {hop.queue['kind']}; drop-tail is tried in its place, AQM after it")
+        warnings.append(f"hops.{hop.name}.queue: is {hop.queue_name}; drop-tail is tried in its place, AQM after it")
     return warnings
 
 

@@ -38,7 +38,7 @@ def alternatives(trials: Trials, targets: tuple[Target, ...], limit: int) -> tup
 
 def _kinds(trials: Trials, limit: int) -> list[Discipline]:
     kinds = [adaptive_red(trials.hop, limit, ecn=False)]
-    if any(path.transport == "tcp" for path in trials.hop.paths):
+    if any(path.sender.transport == "tcp" for path in trials.hop.paths):
         kinds.append(adaptive_red(trials.hop, limit, ecn=True))
     return [*kinds, red(trials.hop, limit)]
 

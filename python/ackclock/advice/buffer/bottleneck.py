@@ -1,22 +1,20 @@
 """The hop whose buffer is asked about: its rate, what a packet is, who crosses it; and what rules of thumb give it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isnan, sqrt
 from typing import Any
 
 import numpy as np
 
-from ackclock import units
+from ackclock import facts, units
 from ackclock.advice.buffer.measures import mean_rate, values
 from ackclock.models import FlowPath, flow_path
-from ackclock.models.hstcp_response import decrease
+from ackclock.models.hstcp_response import kept_share
 from ackclock.result import Result
 from ackclock.scenario import ScenarioError
 
 __all__ = ["Bottleneck", "Rule", "bottleneck", "rules"]
-
-_KEPT_BY_WINDOW = "highspeed"
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Bottleneck:
 
     Attributes:
         name: Its name.
-        queue: As the resolved scenario has it.
+        queue: Its queue, as the resolved scenario has it.
         rate_bit_per_s: What its link can send, on the mean over the measured time.
         is_steady: Whether that is its rate at every moment.
         packet_bytes: The largest full packet that crosses it, headers included.
@@ -47,25 +45,41 @@ class Bottleneck:
     @property
     def is_droptail(self) -> bool:
         """Whether its queue is drop-tail as the scenario has it."""
-        return bool(self.queue["kind"] == "droptail")
+        return self._queue["drops"] == "tail" and self._capacity.get("kind") == "limit"
+
+    @property
+    def queue_name(self) -> str:
+        """Name of its queue."""
+        return facts.kind(self.queue)
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether its queue is known to have no limit."""
+        return bool(self._capacity.get("limit") == "unlimited")
+
+    @property
+    def counts_packet_in_service(self) -> bool:
+        """Whether the limit of its queue counts the packet being sent; no for a queue that does not state it."""
+        return bool(self._capacity.get("counts_packet_in_service"))
 
     @property
     def long_flows(self) -> int:
         """Flow instances with always something to send."""
-        return sum(path.instances or 0 for path in self.paths if path.is_greedy)
+        return sum(path.instances or 0 for path in self.paths if path.transfer.is_greedy)
 
     @property
     def saw_teeth(self) -> tuple[FlowPath, ...]:
         """Long flows whose window grows until a loss cuts it to a known share."""
-        cut = (path for path in self.paths if path.is_aimd or path.control in ("cubic", _KEPT_BY_WINDOW))
-        return tuple(path for path in cut if path.is_greedy and path.transport == "tcp")
+        cut = (path for path in self.paths if not isnan(_kept_share(path)) and path.control.reacts_to_delay is False)
+        return tuple(path for path in cut if path.transfer.is_greedy and path.sender.transport == "tcp")
 
     @property
     def round_trip_s(self) -> float:
         """Mean base round-trip time of the long flows, of all flows if there are none; not a number of no flow."""
-        chosen = [path for path in self.paths if path.is_greedy] or list(self.paths)
+        chosen = [path for path in self.paths if path.transfer.is_greedy] or list(self.paths)
         weights = [path.instances or 1 for path in chosen]
-        return float(np.average([path.round_trip_s for path in chosen], weights=weights)) if chosen else float("nan")
+        times_s = [path.round_trip.base_s for path in chosen]
+        return float(np.average(times_s, weights=weights)) if chosen else float("nan")
 
     @property
     def bdp_packets(self) -> float:
@@ -73,12 +87,21 @@ class Bottleneck:
         return self.round_trip_s / self.packet_s
 
     def present_packets(self) -> float | None:
-        """What may wait there as the scenario has it; None for no limit, or one of another kind."""
-        if self.queue.get("limit", "unlimited") == "unlimited":
+        """What may wait there as the scenario has it; None for no limit, one that moves, or one that is not stated."""
+        written = self._capacity.get("limit", "unlimited")
+        if written == "unlimited":
             return None
-        limit = units.parse(self.queue["limit"])
+        limit = units.parse(written)
         in_packets = {"packets": 1.0, "bytes": 1 / self.packet_bytes, "s": 1 / self.packet_s}
         return limit.amount * in_packets[limit.base]
+
+    @property
+    def _queue(self) -> facts.Facts:
+        return facts.element(self.queue)
+
+    @property
+    def _capacity(self) -> Mapping[str, Any]:
+        return self._queue["capacity"] or {}
 
 
 @dataclass(frozen=True)
@@ -113,7 +136,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         raise ScenarioError("hops: no queue is shared by what crosses it; give a hop on a way of data scope = shared")
     if name is not None and name not in crossed:
         raise ScenarioError(f'--hop: "{name}" is no shared hop on a way of data; write one of {", ".join(crossed)}')
-    contending = [one["name"] for one in scenario["hops"] if one["link"]["kind"] == "contender"]
+    contending = [one["name"] for one in scenario["hops"] if facts.link(one)[1]["contends"] is not None]
     if name is None and (unknown := next((hop for hop in crossed if hop in contending), None)):
         raise ScenarioError(f"hops.{unknown}.link: contends, and how much it is used is not known; name a hop by --hop")
     used = {hop: float(np.mean(list(values(present, hop)["utilisation"].values()))) for hop in crossed}
@@ -124,8 +147,9 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
     crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
     hop = next(one for one in scenario["hops"] if one["name"] == chosen)
     sizes = [sum(units.data_bytes(flow["transport"][part]) for part in ("mss", "header")) for flow in crossing]
-    paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control)
-    return Bottleneck(chosen, hop["queue"], rate, hop["link"]["kind"] == "constant", max(sizes), paths)
+    paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control.name)
+    is_steady = facts.link(hop)[1]["varies"] is False
+    return Bottleneck(chosen, hop["queue"], rate, is_steady, max(sizes), paths)
 
 
 def rules(hop: Bottleneck) -> list[Rule]:
@@ -147,12 +171,14 @@ def _kept(hop: Bottleneck) -> Iterator[tuple[str, float]]:
     """What controls of long flows keep of their window at a loss, those that keep the same together."""
     by_kept: dict[float, list[str]] = {}
     for path in hop.saw_teeth:
-        kept = path.kept_share
-        if path.control == _KEPT_BY_WINDOW:
-            kept = 1 - float(decrease(np.asarray(max(path.share_segments, 1.0))))
-        by_kept.setdefault(round(kept, 3), []).append(path.control)
+        by_kept.setdefault(round(_kept_share(path), 3), []).append(path.control.name)
     for kept, controls in by_kept.items():
         yield " and ".join(dict.fromkeys(controls)), kept
+
+
+def _kept_share(path: FlowPath) -> float:
+    """Returns what a loss leaves of a window that fills the flow's share of the link; not a number if not stated."""
+    return kept_share(path.control, path.share_segments)
 
 
 def _whole(packets: float) -> int:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock import facts
 from ackclock.metrics import Interval, Metric, by_replicate, hops, interval, metric
 from ackclock.metrics.metric import Value
 from ackclock.metrics.rates import measured_time
@@ -130,7 +131,7 @@ def values(result: Result, hop: str) -> Values:
     Emulated runs that are not to be trusted are left out.
     """
     scenario = result.points[0]["scenario"]
-    steady = next(one["link"]["kind"] == "constant" for one in scenario["hops"] if one["name"] == hop)
+    steady = next(facts.link(one)[1]["varies"] is False for one in scenario["hops"] if one["name"] == hop)
     found: Values = {
         "utilisation": _of_hop(result, hop, metric("utilisation") if steady else _USED),
         "delay_p99_s": _of_hop(result, hop, _DELAY),
@@ -160,9 +161,7 @@ def reductions(result: Result, flows: Sequence[str]) -> float:
 
 def finite_flows(scenario: dict[str, Any], hop: str) -> list[str]:
     """Names of the flows of a resolved scenario that are finite transfers through a hop."""
-    return [
-        flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "transfer" and hop in flow["route"]
-    ]
+    return [flow["name"] for flow in scenario["flows"] if facts.traffic(flow)["finite"] and hop in flow["route"]]
 
 
 def quantile_of_censored(times_s: Array, ended: NDArray[np.bool_], quantile: float) -> float:

@@ -61,7 +61,7 @@ def asked(hop: Bottleneck, targets: tuple[Target, ...]) -> list[Says]:
 
 def _crosses(hop: Bottleneck, path: FlowPath) -> bool:
     """Whether this is the hop that the path takes for its bottleneck, by its rate."""
-    rate = path.capacity_segments_per_s * hop.packet_bytes * 8
+    rate = path.bottleneck.segments_per_s * hop.packet_bytes * 8
     return abs(rate - hop.rate_bit_per_s) <= 0.1 * hop.rate_bit_per_s
 
 
@@ -71,7 +71,7 @@ def _places(path: FlowPath) -> int:
 
 
 def _with(path: FlowPath, packets: int) -> FlowPath:
-    return replace(path, buffer_segments=float(packets), queue="droptail", red=None)
+    return replace(path, bottleneck=path.bottleneck.with_droptail(float(packets)))
 
 
 def _utilisation(which: Model, path: FlowPath, packets: int) -> float | None:

@@ -209,7 +209,7 @@ class Trials:
 
 def droptail(hop: Bottleneck) -> Discipline:
     """Drop-tail of a size; whether the packet being sent counts is as the scenario has it."""
-    own = hop.queue.get("counts_packet_in_service", False)
+    own = hop.counts_packet_in_service
 
     def of(size: int) -> Setting:
         queue = {"kind": "droptail", "limit": f"{size} packets", "counts_packet_in_service": own}

@@ -55,9 +55,9 @@ def buffer_table(advice: BufferAdvice) -> Table:
         remark = ", ".join(remarks.get(size, ()))
         rows.append([*_size(advice.hop, size), *_numbers(advice, one, measures), remark])
     places = advice.hop.present_packets()
-    unlimited = "unlimited" if advice.hop.queue.get("limit") == "unlimited" else ""
+    unlimited = "unlimited" if advice.hop.is_unlimited else ""
     now = [unlimited, "", ""] if places is None else _size(advice.hop, places)
-    kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue['kind']})"
+    kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue_name})"
     rows.append([*now, *_numbers(advice, advice.present, measures), f"as it is{kind}"])
     rows += [["", "", "", *_numbers(advice, one, measures), one.setting.label] for one in advice.alternatives]
     return table(title(advice), columns, rows)

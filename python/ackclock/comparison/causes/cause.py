@@ -87,9 +87,9 @@ class Evidence:
 
     def share_of_timeouts(self, timeouts: float) -> float:
         """The least share of a run that so many timeouts, of all instances of the flow, take."""
-        if self.path is None or self.path.instances is None or not 0 < self.path.first_timeout_s < math.inf:
+        if self.path is None or self.path.instances is None or not 0 < self.path.sender.first_timeout_s < math.inf:
             return 0.0
-        return timeouts * self.path.first_timeout_s / (self.path.instances * self.duration_s)
+        return timeouts * self.path.sender.first_timeout_s / (self.path.instances * self.duration_s)
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,9 @@ def _one_end(evidence: Evidence) -> str:
 
 def _last_ack(evidence: Evidence) -> str:
     told = evidence.way == "predict" and evidence.metric == "completion_time" and evidence.path is not None
-    if not told or evidence.path is None or not 0 < evidence.difference.mean <= evidence.path.round_trip_s:
+    if not told or evidence.path is None or not 0 < evidence.difference.mean <= evidence.path.round_trip.base_s:
         return ""
-    return f"the last ACK takes up to {evidence.path.round_trip_s * 1e3:.4g} ms more than the last byte"
+    return f"the last ACK takes up to {evidence.path.round_trip.base_s * 1e3:.4g} ms more than the last byte"
 
 
 SMOOTHED_ROUND_TRIPS = Cause(

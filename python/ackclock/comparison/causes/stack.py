@@ -3,7 +3,10 @@
 The features, and what each was found to cost on five paths, are in docs/guides/fidelity.md.
 """
 
-from ackclock import units
+from collections.abc import Mapping
+from typing import Any
+
+from ackclock import facts, units
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 
 __all__ = [
@@ -22,14 +25,19 @@ _OF_LOSSES = frozenset(
 )  # fmt: skip
 
 
-def _control(evidence: Evidence) -> dict[str, object]:
-    """The flow's congestion control as the engine has it; empty for UDP."""
-    return dict((evidence.flow or {}).get("transport", {}).get("control", {}))
+def _control(evidence: Evidence) -> facts.Facts:
+    """The facts of the flow's control."""
+    return facts.control((evidence.flow or {}).get("transport", {}))[1]
+
+
+def _in_linux(evidence: Evidence) -> Mapping[str, Any]:
+    """The facts of the same control in Linux; empty if Linux has none."""
+    return _control(evidence)["linux"] or {}
 
 
 def _loses_at_random(evidence: Evidence) -> bool:
     """Then windows stay small, bursts have an end, and CUBIC is below Reno's window; else the queue decides."""
-    return evidence.path is not None and evidence.path.loss > 0
+    return evidence.path is not None and evidence.path.loss.rate > 0
 
 
 def _matters(evidence: Evidence, parameter: str) -> bool:
@@ -39,8 +47,8 @@ def _matters(evidence: Evidence, parameter: str) -> bool:
     if parameter in _OF_LOSSES:
         return any(seen > 0 for seen in evidence.both("retransmissions"))
     if parameter == "idle_restart":
-        return evidence.path is not None and not evidence.path.is_greedy
-    return parameter != "rto_initial" or (evidence.path is not None and evidence.path.has_handshake)
+        return evidence.path is not None and not evidence.path.transfer.is_greedy
+    return parameter != "rto_initial" or (evidence.path is not None and evidence.path.transfer.has_handshake)
 
 
 def _settings(evidence: Evidence) -> str:
@@ -57,8 +65,10 @@ def _settings(evidence: Evidence) -> str:
 
 
 def _friendly_growth(evidence: Evidence) -> str:
-    control = _control(evidence)
-    concerns = control.get("kind") == "cubic" and control.get("friendly_speedup") is True
+    concerns = (
+        _control(evidence)["reno_friendly_speedup"] is True
+        and _in_linux(evidence).get("reno_friendly_speedup") is False
+    )
     smaller = evidence.metric in (*OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay") and not evidence.more
     if not (evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)):
         return ""
@@ -69,7 +79,8 @@ def _hystart(evidence: Evidence) -> str:
     """What a slow start cost that went too far: what was sent again early beyond what a settled flow sends again."""
     early, again = evidence.both("early_retransmissions"), evidence.both("retransmissions")
     ours, engines = (max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True))
-    if not (evidence.is_kernel_beside_engine and _control(evidence).get("kind") == "cubic" and engines - ours > 0):
+    has_hystart = _in_linux(evidence).get("slow_start_ends_on_delay") is True
+    if not (evidence.is_kernel_beside_engine and has_hystart and engines - ours > 0):
         return ""
     if evidence.metric in ("retransmissions", "drops") and not evidence.fits((ours - engines) / again[1]):
         return ""
@@ -89,7 +100,8 @@ def _whole_segments(evidence: Evidence) -> str:
     """Cutting off costs less than a segment of the window."""
     if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.path is None:
         return ""
-    transport, window = evidence.flow["transport"], evidence.reference_saw.get("cwnd", 0.0) / evidence.path.mss_bytes
+    transport = evidence.flow["transport"]
+    window = evidence.reference_saw.get("cwnd", 0.0) / evidence.path.sender.mss_bytes
     reduced = min(evidence.both("retransmissions")) > 0 and transport.get("whole_ssthresh") is False
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
     if not (reduced and fits and evidence.metric in OF_THE_WINDOW):

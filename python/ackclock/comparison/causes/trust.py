@@ -29,10 +29,10 @@ def _untrusted(evidence: Evidence) -> str:
 def _late(evidence: Evidence) -> str:
     """Both ways are longer by what half of the packets were late at most; under random loss a rate falls with that."""
     path, late_s = evidence.path, 2 * evidence.late_s
-    if evidence.way != "emulate" or path is None or not (late_s > 0 and path.round_trip_s > 0):
+    if evidence.way != "emulate" or path is None or not (late_s > 0 and path.round_trip.base_s > 0):
         return ""
     longer = evidence.metric in ("rtt", "rtt_p99") and 0 < evidence.difference.mean <= late_s
-    share = late_s / path.round_trip_s
+    share = late_s / path.round_trip.base_s
     slower = evidence.metric == "goodput" and 0 < -evidence.relative <= share
     if not (longer or slower):
         return ""

@@ -155,13 +155,17 @@ def _evaluate_law(
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    link = path.link_bit_per_s / (path.mss_bytes * 8) if path.mss_bytes > 0 else inf
-    limits = {"window": max(path.receive_window_segments, 2.0), "rate": link, "timeout": path.first_timeout_s}
+    link = path.bottleneck.link_bit_per_s / (path.sender.mss_bytes * 8) if path.sender.mss_bytes > 0 else inf
+    limits = {
+        "window": max(path.sender.receive_window_segments, 2.0),
+        "rate": link,
+        "timeout": path.sender.first_timeout_s,
+    }
     return square_root.inputs_of(path) | limits
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_aimd(path) or unless(path.link_bit_per_s > 0, "the bottleneck sends nothing")
+    return needs_aimd(path) or unless(path.bottleneck.link_bit_per_s > 0, "the bottleneck sends nothing")
 
 
 OUTPUTS = (

@@ -6,7 +6,7 @@ is no answer.
 """
 
 from functools import lru_cache
-from math import sqrt
+from math import inf, isnan, sqrt
 from typing import NamedTuple
 
 from ackclock.models.assumptions import unless
@@ -128,7 +128,7 @@ def _known(path: FlowPath) -> Cell:
 
 def _of_the_path(path: FlowPath) -> dict[str, float]:
     cell = _known(path)
-    return {"rtt": path.round_trip_s, "flows": float(cell.contenders[cell.own].flows)}
+    return {"rtt": path.round_trip.base_s, "flows": float(cell.contenders[cell.own].flows)}
 
 
 def _answers(one: Contender) -> tuple[Answers, ...]:
@@ -210,10 +210,16 @@ def _not_saturated(path: FlowPath) -> str:
 def _empties(one: Contender, rate: float, *, alone: bool) -> str:
     share = rate / one.flows
     for sender in one.senders:
+        if sender.is_busy is None:
+            return f"it is not known whether {sender.flow} always has data to send"
         if not sender.is_busy:
             return f"{sender.flow} has not always data to send"
         if sender.most_per_s < share:
             return f"{sender.flow} sends {sender.most_per_s:.4g} packets/s at the most, it could have {share:.4g}"
+    if one.places == inf:
+        return ""
+    if unclear := next((sender.unclear for sender in one.senders if sender.unclear), ""):
+        return f"it is not known whether the queue of {one.hop} runs empty: {unclear}"
     # How much a queue must hold to last through its flows' reductions, which come one by one.
     dips = [
         sender.instances * sender.round_trip_s * (1 - sender.kept_share) / sender.kept_share for sender in one.senders
@@ -221,6 +227,8 @@ def _empties(one: Contender, rate: float, *, alone: bool) -> str:
     needed = rate * sum(dips) / one.flows / sqrt(one.flows)
     if needed > 0:
         needed = _ENOUGH_ALONE * needed if alone else needed + _FOR_UNEVEN_WAITS
+    if isnan(one.places):
+        return f"it is not known whether the queue of {one.hop} runs empty: its capacity is not stated"
     return unless(
         one.places + 1 >= needed,
         f"the queue of {one.hop} runs empty after losses: about {needed:.0f} packets would do, it holds "

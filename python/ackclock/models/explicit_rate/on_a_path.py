@@ -2,7 +2,17 @@
 
 from math import inf
 
-from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, NO_LOST_ACKS, needs_tcp, unless
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    GREEDY,
+    LONG_RUN,
+    NO_LOST_ACKS,
+    jitter,
+    needs_tcp,
+    no_droptail,
+    not_reno,
+    unless,
+)
 from ackclock.models.model import Assumption
 from ackclock.models.path import FlowPath, LinkStates
 
@@ -12,29 +22,32 @@ _SAME_TIME = 1e-6
 
 def inputs_of(path: FlowPath) -> dict[str, float]:
     """What a path means to the models; asked only where they do not refuse it."""
-    states = path.link_states
+    states = path.bottleneck.link_states
     assert states is not None, "refused without"
     high, low = (states.segments_per_s.index(one(states.segments_per_s)) for one in (max, min))
-    psi = [sojourn / path.propagation_s for sojourn in states.sojourns_s]
-    window = {} if path.receive_window_segments == inf else {"window": path.receive_window_segments}
+    trip = path.round_trip.propagation_s
+    psi = [sojourn / trip for sojourn in states.sojourns_s]
+    window = {} if path.sender.receive_window_segments == inf else {"window": path.sender.receive_window_segments}
     return window | {
-        "rate": states.segments_per_s[high], "low_rate": states.segments_per_s[low], "rtt": path.propagation_s,
-        "buffer": path.buffer_segments, "psi": psi[high], "low_psi": psi[low],
+        "rate": states.segments_per_s[high], "low_rate": states.segments_per_s[low], "rtt": trip,
+        "buffer": path.bottleneck.buffer_segments, "psi": psi[high], "low_psi": psi[low],
     }  # fmt: skip
 
 
 def refusal_alone(path: FlowPath) -> str:
     """Why the model of TCP alone has no answer."""
-    told = unless(path.feedback is None, "the sender's host follows a fed-back rate")
+    told = unless(path.bottleneck.feedback is None, "the sender's host follows a fed-back rate")
     return needs_tcp(path) or told or _refusal(path)
 
 
 def refusal_with_feedback(path: FlowPath) -> str:
     """Why the model of INSTCAP has no answer."""
-    if path.feedback is None:
+    feedback = path.bottleneck.feedback
+    if feedback is None:
         return needs_tcp(path) or "nothing feeds the link's rate back to the sender's host"
-    instant = path.feedback.algorithm == "instcap"
-    return unless(instant, f"the feedback is {path.feedback.algorithm}, not INSTCAP") or _refusal(path)
+    return unless(feedback.algorithm == "instcap", f"the feedback is {feedback.algorithm}, not INSTCAP") or _refusal(
+        path
+    )
 
 
 def refusal_of_constant_source(path: FlowPath) -> str:
@@ -48,47 +61,47 @@ def refusal_of_effective_capacity(path: FlowPath) -> str:
 
 
 def _refusal(path: FlowPath) -> str:
-    states = path.link_states
+    states = path.bottleneck.link_states
     if states is None:
         return needs_tcp(path) or "the bottleneck has no Markov link"
     rates = states.segments_per_s
-    reno = path.is_aimd and path.growth_segments == 1 and path.kept_share == 0.5
     different = len(set(rates))
     count = "one rate" if different == 1 else f"{len(rates)} rates"
     reasons = {
         f"the link has {count}, the analysis takes two": len(rates) != 2 or different == 1,
         "the link sends nothing in its low state": min(rates) == 0,
-        "no propagation delay": path.propagation_s <= 0,
-        f"{path.control} is not AIMD(1, 1/2)": not reno,
-        "several flows share the link": path.competing != 1,
-        "the bottleneck has no drop-tail queue with a limit": path.queue != "droptail" or path.buffer_segments == inf,
-        "random loss comes on top": path.loss > 0,
+        "no propagation delay": path.round_trip.propagation_s <= 0,
+        not_reno(path.control): bool(not_reno(path.control)),
+        "several flows share the link": path.bottleneck.flows != 1,
+        no_droptail(path.bottleneck): bool(no_droptail(path.bottleneck)),
+        "random loss comes on top": path.loss.rate > 0,
     }
     found = needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
     return found or _psi_refusal(path, states)
 
 
 def _psi_refusal(path: FlowPath, states: LinkStates) -> str:
-    psi = min(states.sojourns_s) / path.propagation_s
+    psi = min(states.sojourns_s) / path.round_trip.propagation_s
     return unless(psi >= 1, f"the link changes every {psi:.3g} round trips, the analysis needs 1 at least (psi ≥ 1)")
 
 
 def _other_recovery(path: FlowPath) -> str:
-    return unless(path.recovery == "timeout_only", f"loss recovery is {path.recovery}")
+    return unless(path.sender.recovery == "timeout_only", f"loss recovery is {path.sender.recovery}")
 
 
 def _other_epochs(path: FlowPath) -> str:
-    step = path.link_states.step_s if path.link_states is not None else 0.0
+    step = path.bottleneck.link_states.step_s if path.bottleneck.link_states is not None else 0.0
     when = f"every {step * 1e3:.4g} ms" if step else "at any time"
-    return unless(abs(step - path.propagation_s) < _SAME_TIME, f"it may change {when}")
+    return unless(abs(step - path.round_trip.propagation_s) < _SAME_TIME, f"it may change {when}")
 
 
 def _other_lag(path: FlowPath) -> str:
-    if path.feedback is None:
+    feedback = path.bottleneck.feedback
+    if feedback is None:
         return ""
-    later, trip = path.feedback.lag_s, path.propagation_s
+    later, trip = feedback.lag_s, path.round_trip.propagation_s
     said = f"it follows {later * 1e3:.4g} ms later, a round trip is {trip * 1e3:.4g} ms"
-    alone = unless(path.feedback.share == 1, f"the source gets {path.feedback.share:.4g} of the rate")
+    alone = unless(feedback.share == 1, f"the source gets {feedback.share:.4g} of the rate")
     return "; ".join(filter(None, (unless(abs(later - trip) < _SAME_TIME, said), alone)))
 
 
@@ -110,6 +123,6 @@ OF_THE_LOOP = (
     Assumption(
         "steady_rtt",
         "nothing but the queues varies the round-trip time",
-        lambda path: unless(not path.has_jitter, "jitter is left out"),
+        jitter,
     ),
 )  # fmt: skip

@@ -1,16 +1,23 @@
 """What a scenario's flow under HighSpeed TCP means to the models of a router, and what they take for granted of it."""
 
-from collections.abc import Callable
-from math import floor, inf
+from math import floor, inf, isnan
 
 import numpy as np
 
-from ackclock.models.assumptions import AN_ACK_EACH, GREEDY, LONG_RUN, needs_tcp, unless
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    GREEDY,
+    LONG_RUN,
+    jitter,
+    needs_tcp,
+    no_droptail,
+    not_highspeed,
+    rate_varies,
+    unless,
+)
 from ackclock.models.hstcp_response import loss_rate
 from ackclock.models.model import Assumption
-from ackclock.models.path import FlowPath
-
-CONTROL = "highspeed"
+from ackclock.models.path import Competitor, FlowPath
 
 # How far a round-trip time may be from evenly spread ones, over the mean, before it is said: the difference that the
 # serialisation of segments of other sizes makes is less.
@@ -19,61 +26,73 @@ _SAME_SPREAD = 0.01
 
 def round_trips(path: FlowPath) -> tuple[tuple[float, int], ...]:
     """Of all instances at the bottleneck, ascending, each with how many have it."""
-    return path.competing_round_trips or ((path.round_trip_s, path.competing),)
+    return path.bottleneck.round_trips or ((path.round_trip.base_s, path.bottleneck.flows),)
 
 
 def flows_of(path: FlowPath) -> dict[str, float]:
     """The inputs about link and flows."""
     every = round_trips(path)
     return {
-        "rate": path.capacity_segments_per_s, "rtt": path.round_trip_s, "flows": float(path.competing),
+        "rate": path.bottleneck.segments_per_s, "rtt": path.round_trip.base_s, "flows": float(path.bottleneck.flows),
         "shortest": every[0][0], "longest": every[-1][0],
     }  # fmt: skip
 
 
 def buffer_of(path: FlowPath) -> dict[str, float]:
     """The same, and what may wait."""
-    return flows_of(path) | {"buffer": path.buffer_segments}
+    return flows_of(path) | {"buffer": path.bottleneck.buffer_segments}
 
 
 def places_of(path: FlowPath) -> dict[str, float]:
     """The same, and the places of the router, of which one is the segment's that is being sent."""
-    return flows_of(path) | {"places": float(floor(path.buffer_segments)) + 1}
+    return flows_of(path) | {"places": float(floor(path.bottleneck.buffer_segments)) + 1}
 
 
 def red_of(path: FlowPath) -> dict[str, float]:
     """The same, and the thresholds, which count the segment being sent as well."""
-    if path.red is None:
+    red = path.bottleneck.thresholds
+    if red is None:
         return places_of(path)
-    return places_of(path) | {"min_th": path.red.low + 1, "max_th": path.red.high + 1, "p_max": path.red.p_max}
+    return places_of(path) | {"min_th": red.low + 1, "max_th": red.high + 1, "p_max": red.p_max}
 
 
 def refusal_at_drop_tail(path: FlowPath) -> str:
     """Why the models of a drop-tail queue have no answer."""
-    return _refusal(path, lambda: unless(path.queue == "droptail", "the bottleneck's queue is not drop-tail"))
+    bottleneck = path.bottleneck
+    if bottleneck.queue and bottleneck.drops is None:
+        return _refusal(path, no_droptail(bottleneck))
+    return _refusal(path, unless(bottleneck.is_droptail, "the bottleneck's queue is not drop-tail"))
 
 
 def refusal_at_red(path: FlowPath) -> str:
     """Why the model of RED has none."""
-    return _refusal(
-        path, lambda: unless(path.red is not None, "the bottleneck's queue is no RED with fixed thresholds")
-    )
+    has_thresholds = path.bottleneck.thresholds is not None
+    return _refusal(path, unless(has_thresholds, "the bottleneck's queue is no RED with fixed thresholds"))
 
 
-def _refusal(path: FlowPath, of_queue: Callable[[], str]) -> str:
-    if reason := needs_tcp(path) or unless(path.control == CONTROL, f"{path.control} is not HighSpeed TCP"):
+def _refusal(path: FlowPath, of_queue: str) -> str:
+    """Why a model has no answer; `of_queue` is why it has none for the queue."""
+    bottleneck = path.bottleneck
+    if reason := needs_tcp(path) or not_highspeed(path.control):
         return reason
-    others = [control for control in path.competing_controls if control != CONTROL]
-    if others:
-        return f"the bottleneck is shared with {others[0]}"
-    if path.link_varies or not 0 < path.capacity_segments_per_s < inf:
-        return "the bottleneck has no constant rate"
-    if reason := of_queue() or unless(path.buffer_segments < inf, "the bottleneck's queue has no limit"):
+    if other := next((one.name for one in _others(path)), ""):
+        return f"the bottleneck is shared with {other}"
+    if bottleneck.varies is not False or not 0 < bottleneck.segments_per_s < inf:
+        return "the bottleneck has no constant rate" if bottleneck.varies is not None else rate_varies(bottleneck)
+    if isnan(bottleneck.buffer_segments):
+        of_queue = of_queue or f"{bottleneck.queue} does not state how much it holds"
+    if reason := of_queue or unless(bottleneck.buffer_segments < inf, "the bottleneck's queue has no limit"):
         return reason
     share = max(path.share_segments, 1.0)
-    if path.receive_window_segments <= share + path.buffer_segments / path.competing:
+    if path.sender.receive_window_segments <= share + bottleneck.buffer_segments / bottleneck.flows:
         return "the receiver's window keeps the queue from overflowing"
-    return unless(path.loss < float(loss_rate(share)), "random loss keeps windows below what the link takes")
+    return unless(path.loss.rate < float(loss_rate(share)), "random loss keeps windows below what the link takes")
+
+
+def _others(path: FlowPath) -> list[Competitor]:
+    """Returns who else is at the bottleneck, not known to be HighSpeed TCP all the time, by name."""
+    others = (one for one in path.bottleneck.competitors if not_highspeed(one.control) or one.arrive)
+    return sorted(others, key=lambda one: one.name)
 
 
 def _uneven(path: FlowPath) -> str:
@@ -98,7 +117,7 @@ OF_THE_FLOWS = (
     Assumption(
         "no_random_loss",
         "segments are lost only at the router",
-        lambda path: unless(path.loss == 0, "random loss comes on top"),
+        lambda path: unless(path.loss.rate == 0, "random loss comes on top"),
     ),
     AN_ACK_EACH,
     GREEDY,
@@ -106,7 +125,7 @@ OF_THE_FLOWS = (
     Assumption(
         "steady_rtt",
         "nothing but the router's queue adds to the round-trip time",
-        lambda path: unless(not path.has_jitter, "jitter is left out"),
+        jitter,
     ),
 )
 
@@ -123,7 +142,10 @@ POISSON_BURSTS = Assumption(
 NOT_GENTLE = Assumption(
     "not_gentle",
     "RED drops everything above max_th",
-    lambda path: unless(path.red is None or not path.red.gentle, "above max_th the share dropped rises gently"),
+    lambda path: unless(
+        path.bottleneck.thresholds is None or not path.bottleneck.thresholds.gentle,
+        "above max_th the share dropped rises gently",
+    ),
 )
 NO_AVERAGE = Assumption("no_average", "RED drops by the queue that an arrival finds, not by an average of it")
 
@@ -131,7 +153,7 @@ NO_AVERAGE = Assumption("no_average", "RED drops by the queue that an arrival fi
 def _unlike(path: FlowPath) -> str:
     every = round_trips(path)
     if every[0][0] == every[-1][0]:
-        return unless(path.competing == 1, f"{path.competing} flows need not lose at the same time")
+        return unless(path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows need not lose at the same time")
     return "round-trip times differ: those with short ones get more than an even share"
 
 

@@ -1,7 +1,7 @@
 //! The rules one by one on cells whose backoffs are put where they matter, then cells left to themselves: conservation, and what theory says of saturation.
 
 use super::*;
-use crate::link::contender::Contender;
+use crate::link::edca_queue::EdcaQueue;
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn cell(parameters: &Value, classes: &[Class]) -> EdcaCell {
     let mut cell = EdcaCell::new(&parameters);
     for (number, &(station, aifsn, cw_min, cw_max)) in classes.iter().enumerate() {
         let contender = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": aifsn, "cw_min": cw_min, "cw_max": cw_max });
-        let contender: Contender = serde_json::from_value(contender).unwrap();
+        let contender: EdcaQueue = serde_json::from_value(contender).unwrap();
         let contention = contender.facts().contends.unwrap();
         let stream = Streams::new(3, 0).stream(&format!("contender {number}"));
         assert_eq!(cell.add(station, &contention, stream).unwrap(), number);

@@ -13,7 +13,7 @@ use crate::wire::{
 };
 use ackclock_core::datagram::{Datagram, DatagramParameters, DatagramSender};
 use ackclock_core::rate_control::{RateContext, RateControlKind};
-use ackclock_core::registry::{Chosen, Place};
+use ackclock_core::registry::{Selection, StreamScope};
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use closing::Closing;
 use feedback::Answers;
@@ -111,10 +111,10 @@ fn datagram_sender(
     payload: usize,
     most: BitRate,
     settings: &SenderSettings,
-    control: &Chosen<RateControlKind>,
+    control: &Selection<RateControlKind>,
 ) -> DatagramSender {
     let (streams, mss) = (&settings.streams, Bytes(payload as u64));
-    let place = Place {
+    let place = StreamScope {
         streams,
         name: &format!("{}/control", settings.place),
     };
@@ -139,7 +139,7 @@ impl OpenSession {
         envelope: &Envelope<'_>,
         start: &Start,
         settings: &SenderSettings,
-        control: &Chosen<RateControlKind>,
+        control: &Selection<RateControlKind>,
         source: &Source,
     ) -> Self {
         let payload = (settings.datagrams.mss.0 as usize).clamp(1, wire::LONGEST_PAYLOAD);

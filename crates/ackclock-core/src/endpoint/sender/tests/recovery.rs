@@ -1,7 +1,7 @@
 //! Fast retransmit and recovery.
 
 use super::*;
-use crate::congestion::{AckKind, Phase};
+use crate::congestion::{AckKind, RecoveryPhase};
 use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, DecreaseBase, PartialAck};
 
 /// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or one that does not.
@@ -26,7 +26,7 @@ fn three_duplicates_resend_the_first_segment() {
         assert_eq!(d.duplicates(6, 0), [10, 11, 12, 13]);
         assert_eq!(
             (d.last_ack().phase, d.last_ack().credit),
-            (Phase::Recovery, Bytes(0))
+            (RecoveryPhase::Recovery, Bytes(0))
         );
         // The hole is filled: the inflation goes, the control's window stays.
         assert_eq!(d.ack(10), [14]);
@@ -74,7 +74,7 @@ fn tahoe_sends_again_what_has_arrived() {
     d.wait(100).duplicates(3, 0);
     assert_eq!(d.wait(100).ack(1), [1, 2]);
     assert!(d.segments.last().unwrap().retransmission);
-    assert_eq!(d.last_ack().phase, Phase::Loss);
+    assert_eq!(d.last_ack().phase, RecoveryPhase::Loss);
     assert_eq!(d.last_ack().credit, Bytes(MSS));
 }
 

@@ -1,7 +1,7 @@
 //! The retransmission timer, and what is sent after it went off.
 
 use super::*;
-use crate::congestion::Phase;
+use crate::congestion::RecoveryPhase;
 use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, RepeatedTimeout};
 
 #[test]
@@ -55,7 +55,7 @@ fn go_back_n_with_sack_leaves_what_is_lost_again_to_the_timer() {
     assert_eq!(d.timeout(), [1]);
     // Once all that was outstanding is acknowledged, SACK recovers as ever.
     d.wait(100).ack(8);
-    assert_eq!(d.sender.recovery.phase(), Phase::Open);
+    assert_eq!(d.sender.recovery.phase(), RecoveryPhase::Open);
 }
 
 #[test]

@@ -1,0 +1,66 @@
+"""The facts that elements of a resolved scenario state about themselves.
+
+An element is a control, queue, link, impairment, source of traffic or medium. The engine computes its facts from its
+parameters and writes them beside these, under `facts`. Readers take the facts and never the parameters: a parameter
+has a meaning to its own element only. A fact that is not stated is None, which means unknown.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["Facts", "control", "element", "impairments", "kind", "link", "media", "queue", "traffic"]
+
+Tree = Mapping[str, Any]
+
+
+class Facts(dict[str, Any]):
+    """Facts by name; None for a fact that is not stated."""
+
+    def __missing__(self, _name: str) -> None:
+        """Returns None, for unknown."""
+        return
+
+
+def element(tree: Tree | None) -> Facts:
+    """Returns the facts of an element; all unknown for None."""
+    return Facts((tree or {}).get("facts") or {})
+
+
+def kind(tree: Tree | None) -> str:
+    """Returns the name of an element; empty for None."""
+    return str((tree or {}).get("kind", ""))
+
+
+def control(transport: Tree) -> tuple[str, Facts]:
+    """Returns name and facts of the congestion or rate control of a transport; the name is empty without one."""
+    return _of(transport, "control")
+
+
+def traffic(flow: Tree) -> Facts:
+    """Returns the facts of a flow's traffic."""
+    return _of(flow, "traffic")[1]
+
+
+def link(hop: Tree) -> tuple[str, Facts]:
+    """Returns name and facts of a hop's link."""
+    return _of(hop, "link")
+
+
+def queue(hop: Tree) -> tuple[str, Facts]:
+    """Returns name and facts of a hop's queue."""
+    return _of(hop, "queue")
+
+
+def impairments(hop: Tree) -> list[tuple[str, Facts]]:
+    """Returns name and facts of each impairment of a hop."""
+    return [(kind(one), element(one)) for one in hop.get("impairments", [])]
+
+
+def media(scenario: Tree) -> dict[str, Facts]:
+    """Returns the facts of the shared media of a scenario, by the name of the medium."""
+    return {one["name"]: element(one) for one in scenario.get("media", [])}
+
+
+def _of(owner: Tree, field: str) -> tuple[str, Facts]:
+    tree = owner.get(field)
+    return kind(tree), element(tree)

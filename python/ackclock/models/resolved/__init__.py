@@ -1,0 +1,45 @@
+"""Paths of a resolved scenario's flows: what its hops, elements and flows mean to a model."""
+
+from dataclasses import replace
+from typing import Any
+
+from ackclock.models.path import FlowPath
+from ackclock.models.resolved import hops, senders
+from ackclock.models.resolved.cells import cells
+from ackclock.models.resolved.controls import control
+from ackclock.models.resolved.topology import Crowds, crowds, latest, route_of
+
+__all__ = ["control", "flow_path", "flow_paths"]
+
+
+def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:
+    """Returns the paths of all flows of a resolved scenario without a sweep."""
+    crossing = crowds(scenario)
+    paths = [_flow_path(scenario, flow, crossing) for flow in scenario.get("flows", [])]
+    return [replace(path, cell=cell) for path, cell in zip(paths, cells(scenario, paths), strict=True)]
+
+
+def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
+    """Returns one flow's path.
+
+    Args:
+        scenario: Resolved and without a sweep.
+        flow: One of its flows.
+    """
+    return next(path for path in flow_paths(scenario) if path.flow == flow["name"])
+
+
+def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crossing: Crowds) -> FlowPath:
+    route = route_of(scenario, flow)
+    measured_s = latest(scenario["warmup"]), latest(scenario["duration"])
+    round_trip = hops.round_trip(flow, route)
+    bottleneck = hops.bottleneck(crossing, flow, route)
+    return FlowPath(
+        flow=flow["name"],
+        instances=flow.get("count"),
+        round_trip=round_trip,
+        loss=hops.loss(route, measured_s),
+        sender=senders.sender(flow["transport"], round_trip.base_s, round_trip.base_s + bottleneck.drain_s),
+        transfer=senders.transfer(flow, measured_s[0]),
+        bottleneck=bottleneck,
+    )

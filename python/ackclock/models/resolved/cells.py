@@ -1,0 +1,180 @@
+"""The cells of IEEE 802.11 of a resolved scenario."""
+
+from collections.abc import Iterable
+from math import inf, isnan, nan, sqrt
+from typing import Any
+
+from ackclock import facts, units
+from ackclock.models.cell import Access, Answers, Cell, CellSender, Contender, Timing
+from ackclock.models.hstcp_response import kept_share
+from ackclock.models.path import Control, FlowPath
+from ackclock.models.resolved.queues import waiting_places
+
+__all__ = ["cells"]
+
+Tree = dict[str, Any]
+
+#: Hop and scope of a queue, and the senders behind it with the indices of their flows.
+Gathered = dict[tuple[str, str], tuple[int, list[tuple[int, CellSender]]]]
+
+
+def cells(scenario: Tree, paths: list[FlowPath]) -> list[Cell | None]:
+    """Returns for each flow the cell that its data contend in; None if they contend in none.
+
+    Args:
+        scenario: Resolved and without a sweep.
+        paths: Paths of its flows, without their cells.
+    """
+    found: list[Cell | None] = [None] * len(paths)
+    for name, medium in facts.media(scenario).items():
+        for number, cell in _of_medium(scenario, paths, name, medium["timing"]):
+            found[number] = cell
+    return found
+
+
+def _of_medium(scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree | None) -> Iterable[tuple[int, Cell]]:
+    """Yields the cell of a medium for the index of each flow whose data contend for it."""
+    if timing is None:
+        why = f"{medium} does not state its timing"
+        for number, flow in enumerate(scenario["flows"]):
+            if _contending(scenario, medium, flow["route"]):
+                yield number, Cell(_UNKNOWN, (), 0, why)
+        return
+    unclear, gathered = _gathered(scenario, paths, medium, timing)
+    hops = {hop["name"]: hop for hop in scenario["hops"]}
+    contenders = tuple(
+        _contender(timing, hops[name], whose, queues, [sender for _, sender in senders])
+        for (name, whose), (queues, senders) in gathered.items()
+    )
+    for own, (_, senders) in enumerate(gathered.values()):
+        for number, _ in senders:
+            yield number, Cell(_timing(timing), contenders, own, unclear)
+
+
+def _gathered(scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree) -> tuple[str, Gathered]:
+    """Returns why a medium's queues do not describe the cell, and who sends through each."""
+    unclear = ""
+    gathered: Gathered = {}
+    for number, (flow, path) in enumerate(zip(scenario["flows"], paths, strict=True)):
+        data, acks = (_contending(scenario, medium, flow.get(way, [])) for way in ("route", "return"))
+        if data or acks:
+            unclear = unclear or _unclear(scenario, flow, path, data, acks)
+        if data:
+            apart = data[0].get("scope") == "per_flow"
+            queues, behind = (path.instances or 1, 1) if apart else (1, path.instances or 1)
+            sender = _sender(flow, path, behind, [_answers(timing, flow, hop) for hop in acks])
+            key = data[0]["name"], flow["name"] if apart else ""
+            gathered.setdefault(key, (queues, []))[1].append((number, sender))
+    return unclear, gathered
+
+
+def _contention(hop: Tree) -> Tree:
+    """Returns how a hop's link contends; empty if it does not."""
+    return facts.link(hop)[1]["contends"] or {}
+
+
+def _contending(scenario: Tree, medium: str, names: Iterable[str]) -> list[Tree]:
+    """Returns the hops, of those named, that contend for a medium."""
+    hops = {hop["name"]: hop for hop in scenario["hops"]}
+    return [hops[name] for name in names if _contention(hops[name]).get("medium") == medium]
+
+
+def _unclear(scenario: Tree, flow: Tree, path: FlowPath, data: list[Tree], acks: list[Tree]) -> str:
+    hops = {hop["name"]: hop for hop in scenario["hops"]}
+    contends = sum(bool(_contention(hops[name])) for name in flow["route"])
+    size = facts.traffic(flow)["packet_bytes"]
+    reasons = {
+        "arrives again and again, so that how many contend changes": "arrivals" in flow,
+        "contends with nothing but its ACKs": not data,
+        "contends more than once on its way": contends > 1,
+        "has packets that are not full": size is not None and size != path.sender.mss_bytes,
+        "is answered over the medium, but not by TCP": bool(acks) and path.sender.transport != "tcp",
+        f"has a loss rate that is not known: {path.loss.unknown}": bool(path.loss.unknown),
+    }
+    return next((f"{flow['name']} {reason}" for reason, holds in reasons.items() if holds), "")
+
+
+def _contender(timing: Tree, hop: Tree, whose: str, queues: int, senders: list[CellSender]) -> Contender:
+    station = _contention(hop)["station"]
+    # Of hops of scope `per_flow` those of one instance belong together, and none to the station of a shared hop.
+    named = f"{whose}: {station or hop['name']}" if whose else station or hop["name"]
+    places = waiting_places(facts.queue(hop)[1], inf, senders[0].packet_bytes)
+    return Contender(hop["name"], named, queues, _access(timing, hop), places, tuple(senders))
+
+
+def _sender(flow: Tree, path: FlowPath, instances: int, answers: list[Answers]) -> CellSender:
+    steady, mss, round_trip_s = facts.traffic(flow)["steady_bit_per_s"], path.sender.mss_bytes, path.round_trip.base_s
+    most = min(path.bottleneck.link_bit_per_s, path.window_bit_per_s) / 8 / mss if mss else inf
+    if path.sender.transport == "tcp" and path.loss.rate > 0 and round_trip_s > 0:
+        most = min(most, sqrt(1.5 / path.loss.rate) / round_trip_s)
+    if steady is not None:
+        most = min(most, steady / 8 / mss)
+    kept, unclear = _kept(path.control)
+    return CellSender(
+        flow=path.flow,
+        control=path.control.name,
+        instances=instances,
+        packet_bytes=mss + units.data_bytes(flow["transport"]["header"]),
+        round_trip_s=round_trip_s,
+        kept_share=kept,
+        most_per_s=most,
+        is_busy=path.transfer.is_always_active and (steady is not None or path.transfer.is_greedy),
+        answers=tuple(answers),
+        unclear=unclear,
+    )
+
+
+def _kept(control: Control) -> tuple[float, str]:
+    """Returns the share of the window that a loss leaves at least, and why the window's fall is not known."""
+    if not control.name:
+        return 1.0, ""
+    share = kept_share(control, 1.0)
+    if isnan(share):
+        return share, f"{control.name} does not state what share of the window a loss leaves"
+    if control.reacts_to_delay is None:
+        return share, f"{control.name} does not state whether it reacts to delay"
+    return share, f"{control.name} reacts to delay as well" if control.reacts_to_delay else ""
+
+
+def _answers(timing: Tree, flow: Tree, hop: Tree) -> Answers:
+    transport = flow["transport"]
+    every = units.packets(transport["delayed_ack"]["every"]) if "delayed_ack" in transport else 1.0
+    return Answers(_access(timing, hop), units.data_bytes(transport["header"]), 1 / max(every, 1.0))
+
+
+def _access(timing: Tree, hop: Tree) -> Access:
+    contention = _contention(hop)
+    low, high = (_window(timing, contention[end]) for end in ("cw_min", "cw_max"))
+    return Access(contention["aifsn"], low, high, float(contention["bit_per_s"]))
+
+
+def _window(timing: Tree, window: Tree) -> int:
+    """Returns a contention window in slots."""
+    if window["kind"] == "constant":
+        return int(window["window"])
+    return (int(timing[window["bound"]]) + 1) // int(window["divisor"]) - 1
+
+
+def _timing(timing: Tree) -> Timing:
+    return Timing(
+        slot=timing["slot_s"],
+        sifs=timing["sifs_s"],
+        preamble=timing["preamble_s"],
+        control_preamble=timing["control_preamble_s"],
+        symbol=timing["symbol_s"],
+        more_bits=timing["service_and_tail_bits"],
+        extension=timing["signal_extension_s"],
+        basic_bit_per_s=float(timing["basic_bit_per_s"]),
+        header_bytes=float(timing["header_bytes"]),
+        ack_bytes=float(timing["ack_bytes"]),
+        retries=timing["retries"],
+        eifs=timing["eifs"],
+        rts_bytes=inf if timing["rts_bytes"] is None else float(timing["rts_bytes"]),
+    )
+
+
+#: The timing of a medium that states none. No model is asked about it.
+_UNKNOWN = Timing(
+    slot=nan, sifs=nan, preamble=nan, control_preamble=nan, symbol=nan, more_bits=0, extension=nan,
+    basic_bit_per_s=nan, header_bytes=nan, ack_bytes=nan, retries=0, eifs=False, rts_bytes=nan,
+)  # fmt: skip

@@ -1,0 +1,35 @@
+"""The control of a transport."""
+
+from collections.abc import Mapping
+from math import nan
+from typing import Any
+
+from ackclock import facts
+from ackclock.models.path import Control
+
+__all__ = ["control", "control_of"]
+
+
+def control_of(transport: Mapping[str, Any]) -> Control:
+    """Returns the congestion or rate control of a transport; one without a name for plain UDP."""
+    return control(*facts.control(transport))
+
+
+def control(name: str, stated: facts.Facts) -> Control:
+    """Returns a control by its name and the facts that it states."""
+    kept, equation = stated["kept_after_loss"] or {}, stated["equation"] or {}
+    return Control(
+        name=name,
+        growth=stated["growth"],
+        growth_segments=_number(stated["growth_segments_per_rtt"]),
+        cubic_c=_number(stated["cubic_c"]),
+        kept=kept.get("kind"),
+        kept_share=_number(kept.get("share")),
+        reacts_to_delay=stated["reacts_to_delay"],
+        slow_start_ends_on_delay=stated["slow_start_ends_on_delay"],
+        equation=equation.get("loss"),
+    )
+
+
+def _number(stated: float | None) -> float:
+    return nan if stated is None else float(stated)

@@ -1,0 +1,110 @@
+"""The hops that a flow crosses, its round-trip time without queueing, and who else crosses a hop."""
+
+from collections import Counter
+from collections.abc import Iterable
+from math import inf
+from typing import Any, NamedTuple
+
+from ackclock import facts, units
+from ackclock.models.path import Competitor
+from ackclock.models.resolved.controls import control_of
+
+__all__ = ["Crowds", "Hop", "Route", "base_round_trip", "crowds", "latest", "link_bit_per_s", "propagation", "route_of"]
+
+Hop = dict[str, Any]
+
+#: The competitors at each hop, by its name.
+Crowds = dict[str, tuple[Competitor, ...]]
+
+
+class Route(NamedTuple):
+    """The hops of a flow.
+
+    Attributes:
+        data: Hops towards the receiver.
+        acks: Hops on the way back.
+        mss_bytes: Payload of a full segment.
+        header_bytes: Headers of a segment.
+    """
+
+    data: list[Hop]
+    acks: list[Hop]
+    mss_bytes: float
+    header_bytes: float
+
+    @property
+    def packet_bytes(self) -> float:
+        """Size of a full segment with headers."""
+        return self.mss_bytes + self.header_bytes
+
+
+def route_of(scenario: dict[str, Any], flow: dict[str, Any]) -> Route:
+    """Returns the hops of a flow."""
+    hops = {hop["name"]: hop for hop in scenario["hops"]}
+    transport = flow["transport"]
+    return Route(
+        data=[hops[name] for name in flow["route"]],
+        acks=[hops[name] for name in flow.get("return", [])],
+        mss_bytes=units.data_bytes(transport["mss"]),
+        header_bytes=units.data_bytes(transport["header"]),
+    )
+
+
+def crowds(scenario: dict[str, Any]) -> Crowds:
+    """Returns who crosses each hop, those that are alike together, by round-trip time and control."""
+    found: dict[str, Counter[tuple[str, Competitor]]] = {}
+    for flow in scenario.get("flows", []):
+        transport = flow["transport"]
+        one = Competitor(
+            transport=transport["kind"],
+            control=control_of(transport),
+            instances=0,
+            round_trip_s=base_round_trip(flow, route_of(scenario, flow)),
+            arrive="arrivals" in flow,
+        )
+        alike = repr((transport["kind"], transport.get("control"), flow.get("arrivals")))
+        for name in flow["route"]:
+            found.setdefault(name, Counter())[alike, one] += int(flow.get("count", 1))
+    return {name: _in_order(counts.items()) for name, counts in found.items()}
+
+
+def base_round_trip(flow: dict[str, Any], route: Route) -> float:
+    """Returns a flow's round-trip time without queueing, in seconds."""
+    transport = flow["transport"]
+    answer = units.data_bytes(transport["feedback_size"]) if "feedback_size" in transport else route.header_bytes
+    serialisation = sum(
+        size * 8 / link_bit_per_s(hop)
+        for way, size in ((route.data, route.packet_bytes), (route.acks, answer))
+        for hop in way
+        if link_bit_per_s(hop)
+    )
+    return propagation(flow, route) + serialisation
+
+
+def propagation(flow: dict[str, Any], route: Route) -> float:
+    """Returns the delays of all hops and the flow's own, in seconds."""
+    delays = sum(units.seconds(hop.get("delay", "0 s")) for hop in route.data + route.acks)
+    return delays + _middle(flow.get("extra_delay", "0 s"))
+
+
+def link_bit_per_s(hop: Hop) -> float:
+    """Returns the highest rate of a hop's link; infinite if it states none."""
+    highest = facts.link(hop)[1]["highest_bit_per_s"]
+    return inf if highest is None else float(highest)
+
+
+def latest(written: Any) -> float:
+    """Returns the end of a range in seconds, or the time itself."""
+    return units.seconds(written[-1] if isinstance(written, list) else written)
+
+
+def _middle(written: Any) -> float:
+    """Returns the middle of a range in seconds, or the time itself."""
+    if isinstance(written, list):
+        return (units.seconds(written[0]) + units.seconds(written[-1])) / 2
+    return units.seconds(written)
+
+
+def _in_order(counts: Iterable[tuple[tuple[str, Competitor], int]]) -> tuple[Competitor, ...]:
+    competitors = [one._replace(instances=count) for (_, one), count in counts]
+    return tuple(sorted(competitors, key=lambda one: (one.round_trip_s, one.name)))

@@ -1,0 +1,17 @@
+"""Resolved trees that a test has changed, with the facts that their elements state after that."""
+
+from typing import Any
+
+from ackclock import Scenario
+
+
+def restated(tree: dict[str, Any]) -> dict[str, Any]:
+    """Returns the tree resolved again: facts follow from parameters and are not for a test to write."""
+    return Scenario(without_facts(tree)).resolve().tree
+
+
+def without_facts(tree: Any) -> Any:
+    """Returns a copy of a tree in which no element states anything."""
+    if isinstance(tree, dict):
+        return {name: without_facts(value) for name, value in tree.items() if name != "facts"}
+    return [without_facts(value) for value in tree] if isinstance(tree, list) else tree

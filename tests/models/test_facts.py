@@ -1,0 +1,141 @@
+"""Models know of an element what it states, and of what it does not state they say that they do not know it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.models.restated import without_facts
+
+from ackclock import load, models
+from ackclock.capture import predictions as capture_predictions
+
+Tree = dict[str, Any]
+
+EXAMPLES = sorted(path.name for path in Path("examples").glob("*.toml"))
+OF_ELEMENTS = ("control", "link", "queue", "traffic")
+
+#: A control that measures delay: its beta is a number of segments, and no share of the window.
+VEGAS_LIKE = {"kind": "vegas_like", "alpha": 2.0, "beta": 4.0}
+
+
+def points(example: str) -> list[Tree]:
+    return [point.scenario.resolve().tree for point in load(Path("examples") / example).expand()]
+
+
+def answers(tree: Tree, models_asked: str = "all") -> dict[str, list[Any]]:
+    return models.predictions([tree], models.chosen(models_asked))
+
+
+def bare(tree: Any, *, element: bool = False) -> Any:
+    """Returns a copy of a tree in which elements have their name and their facts alone."""
+    if isinstance(tree, list):
+        return [bare(one, element=element) for one in tree]
+    if not isinstance(tree, dict):
+        return tree
+    if element:
+        return {name: tree[name] for name in ("kind", "name", "facts") if name in tree}
+    return {name: bare(value, element=name in (*OF_ELEMENTS, "impairments", "media")) for name, value in tree.items()}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_models_read_no_parameter_of_an_element(example: str) -> None:
+    for tree in points(example)[:3]:
+        stripped = bare(tree)
+        assert stripped != tree
+        # Nothing else than names and facts is left, and nothing else is missed.
+        assert repr(answers(stripped)) == repr(answers(tree))
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_of_elements_that_state_nothing_models_know_nothing(example: str) -> None:
+    for tree in points(example)[:3]:
+        table = answers(without_facts(tree))
+        assert set(table["verdict"]) == {"does not apply"}
+        assert set(table["goodput_bit_per_s"]) == {None}
+
+
+@pytest.mark.parametrize("name", ["dcf", "edca"])
+def test_what_a_loss_leaves_of_a_window_is_not_guessed_in_a_cell(name: str) -> None:
+    [tree] = points("wifi-cell.toml")[:1]
+    [before] = [note for note, flow in zip(*(answers(tree, name)[key] for key in ("note", "flow")), strict=True)
+                if flow == "download"]  # fmt: skip
+    assert before.startswith("saturated: the queue of ap-data runs empty after losses")
+    for flow in tree["flows"]:
+        flow["transport"]["control"] = VEGAS_LIKE
+    table = answers(tree, name)
+    assert set(table["verdict"]) == {"applies with violated assumptions"}
+    assert set(table["note"]) == {
+        "saturated: it is not known whether the queue of ap-data runs empty: vegas_like does not state what share of "
+        "the window a loss leaves"
+    }
+
+
+def test_vegas_keeps_its_window_by_delay_so_that_losses_do_not_say_how_far_it_falls() -> None:
+    [tree] = points("wifi-cell.toml")[:1]
+    stated = {"growth": "by_delay", "kept_after_loss": {"kind": "constant", "share": 0.5}, "reacts_to_delay": True}
+    for flow in tree["flows"]:
+        flow["transport"]["control"] = VEGAS_LIKE | {"facts": stated}
+    said = "saturated: it is not known whether the queue of ap-data runs empty: vegas_like reacts to delay as well"
+    assert set(answers(tree, "dcf")["note"]) == {said}
+
+
+def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
+    tree = resolved(**{"hops.wireless.impairments": []})
+    flow = tree["flows"][0]["transport"]
+    assert answers(tree, "sawtooth")["verdict"] == ["applies"]
+    flow["control"] = VEGAS_LIKE
+    assert answers(tree, "sawtooth")["note"] == ["vegas_like does not state how its window grows"]
+    flow["control"] = VEGAS_LIKE | {"facts": {"growth": "linear", "growth_segments_per_rtt": 1.0}}
+    assert answers(tree, "sawtooth")["note"] == ["vegas_like does not state what share of the window a loss leaves"]
+    flow["control"]["facts"] |= {"kept_after_loss": {"kind": "constant", "share": 0.5}}
+    assert answers(tree, "sawtooth")["verdict"] == ["applies"]
+    flow["control"]["facts"] |= {"kept_after_loss": {"kind": "by_estimate"}}
+    assert answers(tree, "sawtooth")["note"] == ["vegas_like is no AIMD"]
+
+
+def test_a_buffer_is_known_by_what_the_queue_states(resolved) -> None:
+    tree = resolved(**{"hops.wireless.impairments": []})
+    hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
+    capacity = {"kind": "limit", "limit": "57 packets", "counts_packet_in_service": True}
+    hop["queue"] = {"kind": "fresh", "places": "57 packets", "facts": {"capacity": capacity, "drops": "tail"}}
+    [path] = models.flow_paths(tree)
+    assert (path.bottleneck.buffer_segments, path.bottleneck.is_droptail) == (56, True)
+    assert answers(tree, "sawtooth")["inputs"][0]["buffer"] == 56
+    hop["queue"] = {"kind": "fresh", "places": "57 packets", "facts": {"drops": "tail"}}
+    [path] = models.flow_paths(tree)
+    assert math.isnan(path.bottleneck.buffer_segments)
+    assert answers(tree, "sawtooth,short_transfer")["note"] == [
+        "no transfer of a given size", "fresh does not state how much it holds",
+    ]  # fmt: skip
+    hop["queue"] = {"kind": "fresh", "limit": "57 packets"}
+    assert answers(tree, "sawtooth")["note"] == ["fresh does not state which packets it drops"]
+
+
+def test_a_loss_rate_that_is_not_stated_is_not_zero(resolved) -> None:
+    tree = resolved()
+    hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
+    hop["impairments"] = [{"kind": "fading", "probability": "5 %"}]
+    assert set(answers(tree)["note"]) == {"fading does not state how much it loses"}
+
+
+def test_a_link_without_a_rate_may_be_the_bottleneck(resolved) -> None:
+    tree = resolved(**{"hops.wireless.impairments": []})
+    hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
+    hop["link"] = {"kind": "fresh", "rate": "1 Mbit/s"}
+    [path] = models.flow_paths(tree)
+    assert (path.bottleneck.segments_per_s, path.bottleneck.queue, path.bottleneck.competitors) == (math.inf, "", ())
+    assert answers(tree, "sawtooth")["note"] == ["it is not known whether the bottleneck's rate varies"]
+
+
+def test_a_medium_without_timing_has_no_model() -> None:
+    [tree] = points("wifi-cell.toml")[:1]
+    for medium in tree["media"]:
+        medium["facts"] = {"timing": None}
+    assert set(answers(tree, "dcf,edca")["note"]) == {"cell does not state its timing"}
+
+
+def test_a_captured_connection_may_be_reno_or_cubic_with_the_parameters_of_their_rfcs() -> None:
+    reno, cubic = capture_predictions.possible_controls()
+    assert reno.is_reno
+    assert (cubic.growth, cubic.kept, cubic.kept_share, cubic.cubic_c) == ("cubic", "constant", 0.7, 0.4)
