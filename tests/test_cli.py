@@ -1,15 +1,19 @@
 import errno
 import json
 import os
+import pkgutil
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
+import ackclock.cli as commands
 from ackclock import Result, __version__, engine, predict
 from ackclock.cli import VERBS, cli
 from ackclock.cli.output import print_table
@@ -134,7 +138,7 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
 
 
 def test_whatever_is_registered_can_be_shown() -> None:
-    kinds = {name for name, listed in registry().items() if listed}
+    kinds = {name for name, listed in registry().items() if listed} - {"kinds"}
     assert kinds | {"models", "metrics", "figures", "causes", "experiments", "schema"} == set(shown())
     assert all(kind in ackclock("show", "--help").stdout for kind in shown())
 
@@ -250,6 +254,15 @@ def test_samples_too_far_apart_for_any_time_scale_are_said_to_be_so(scenario_fil
     assert "shorter sample_interval" in refused(ackclock("plot", "run", "--kind", "variation"))
     assert ackclock("plot", "run").exit_code == 0
     assert not Path("run/figures/variation.svg").exists()
+
+
+def test_every_command_of_a_file_is_a_verb_or_belongs_to_one() -> None:
+    modules = [import_module(f"ackclock.cli.{one.name}") for one in pkgutil.iter_modules(commands.__path__)]
+    defined = {one for module in modules for one in vars(module).values() if isinstance(one, click.Command)}
+    verbs = {cli.get_command(click.Context(cli), name) for name in VERBS}
+    subjects = {one for verb in verbs if isinstance(verb, click.Group) for one in verb.commands.values()}
+    assert defined == verbs | subjects
+    assert all(verb.name in VERBS for verb in verbs)
 
 
 def test_every_command_has_help_with_an_example() -> None:

@@ -13,10 +13,10 @@ from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
 from ackclock.engine import CaptureError
 from ackclock.estimators import Estimators, asked, described
+from ackclock.folder import refuse_foreign_folder
 from ackclock.models import Model, chosen
 from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
-from ackclock.result.folder import refuse_foreign_folder
 from ackclock.result.writer import GrowingResult
 
 # What is asked about captured connections: of the usual models those that need not know how a link moves; and the

@@ -40,35 +40,6 @@ def _registries() -> dict[str, Callable[[], Records]]:
     }
 
 
-@click.command()
-@click.argument("kind", type=click.Choice(shown()))
-@click.argument("name", required=False)
-@json_option
-def show(kind: str, name: str | None, as_json: bool) -> None:
-    """List what there is; with a name, what it can be told.
-
-    \b
-    Example:
-      ackclock show controls
-      ackclock show queues droptail
-    """
-    if kind == _SCHEMA:
-        print_json(schema())
-        return
-    listed = records(kind)
-    if name is not None:
-        if name not in listed:
-            raise click.UsageError(f'"{name}" is none of the {kind}; {suggestion(name, listed)}')
-        listed = {name: listed[name]}
-    if as_json:
-        print_json(list(listed.values()))
-    elif name is None:
-        print_table(overview(kind, listed))
-    else:
-        for table in details(listed[name]):
-            print_table(table)
-
-
 def records(kind: str) -> Records:
     """Every record of a kind by name, as plain data."""
     return _registries()[kind]()
@@ -128,6 +99,35 @@ def experiment(record: "Experiment") -> dict[str, Any]:
         "says": record.says,
         "cost_s": record.cost_s,
     }
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(shown()))
+@click.argument("name", required=False)
+@json_option
+def show(kind: str, name: str | None, as_json: bool) -> None:
+    """List what there is; with a name, what it can be told.
+
+    \b
+    Example:
+      ackclock show controls
+      ackclock show queues droptail
+    """
+    if kind == _SCHEMA:
+        print_json(schema())
+        return
+    listed = records(kind)
+    if name is not None:
+        if name not in listed:
+            raise click.UsageError(f'"{name}" is none of the {kind}; {suggestion(name, listed)}')
+        listed = {name: listed[name]}
+    if as_json:
+        print_json(list(listed.values()))
+    elif name is None:
+        print_table(overview(kind, listed))
+    else:
+        for table in details(listed[name]):
+            print_table(table)
 
 
 def overview(kind: str, listed: Records) -> "Table":

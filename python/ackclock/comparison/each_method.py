@@ -21,9 +21,9 @@ import pyarrow.parquet as parquet
 from ackclock import engine
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import chosen
 from ackclock.result import COMPRESSION, Result
-from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.run import address, cache, prediction
 from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError

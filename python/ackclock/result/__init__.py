@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from ackclock.result.folder import refuse_foreign_folder, staged
+from ackclock.folder import refuse_foreign_folder, staged
 
 __all__ = ["SCHEMA", "Result", "Tables", "matching"]
 

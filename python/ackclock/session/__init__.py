@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
+from ackclock.folder import scratch
 from ackclock.registry import controls
 from ackclock.result import SCHEMA, Result
 from ackclock.result.columns import table_of
-from ackclock.result.folder import scratch
 
 __all__ = ["PORT", "Data", "Security", "receive", "send"]
 

@@ -14,9 +14,9 @@ from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rule
 from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, UNDECIDED, Target, finite_flows
 from ackclock.advice.buffer.search import Stretch, crossing, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import InputError
 from ackclock.result import Result
-from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.scenario import Scenario, ScenarioError
 from ackclock.table import json_text
 
