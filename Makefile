@@ -3,9 +3,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Files whose age says whether a step is up to date.
+# Files whose age says whether a step is up to date. Of the last two one exists at a time: it names the profile that
+# the engine in place was built with. `quick` checks the physics as it runs, for tests; `release` is fast, for users.
 TOOLS := $(VENV)/.tools
-BUILT := $(VENV)/.built
+QUICK := $(VENV)/.quick
+RELEASE := $(VENV)/.release
+# For what does not depend on the profile: the one in place.
+EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
+
+# Processes that Python's tests run in.
+WORKERS ?= 2
+IN_PARALLEL := -n $(WORKERS) --dist worksteal
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 DEMO := examples/leaky-pipes.toml
@@ -17,16 +25,16 @@ DEMO_REAL_TIME := 36 s
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench lint docs docs-write clean
+.PHONY: help build demo test test-fast test-rust test-python reproduce-check bench lint docs docs-write clean
 .DELETE_ON_ERROR:
 
 help: ## list these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-build: $(BUILT) ## build everything into .venv (release mode)
+build: $(RELEASE) ## build everything into .venv
 
 # A machine too busy to be trusted (4) has its page all the same.
-demo: $(BUILT) ## answer leaky pipes every way this machine can go, print the table, write one page
+demo: $(RELEASE) ## answer leaky pipes every way this machine can go, print the table, write one page
 	$(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --real-time '$(DEMO_REAL_TIME)' || test $$? = 4
 	$(BIN)/ackclock report $(DEMO_OUT)
 	@echo
@@ -34,19 +42,33 @@ demo: $(BUILT) ## answer leaky pipes every way this machine can go, print the ta
 	@echo "  tables:  $(DEMO_OUT)"
 	@echo "  page:    $(DEMO_OUT)/report.html (one file; open it in a browser)"
 
+test: test-rust test-python ## run all tests, Rust and Python, on an engine that checks the physics as it runs
+	@echo 'The engine in $(VENV) now has debug assertions and is slower; `make build` installs the fast one.'
+
+test-fast: $(QUICK) ## run the tests that take no real time, no other program and not long
+	cargo test --quiet --workspace --exclude ackclock-py --lib
+	$(BIN)/python -m pytest -q $(IN_PARALLEL) -m 'not (slow or real_time or peer)'
+
 # The binding's tests are the Python ones: a test program of its own would have to link libpython, which not every
 # machine has.
-test: $(BUILT) ## build, then run all tests, Rust and Python
+test-rust: ## run the tests of the Rust crates
 	cargo test --workspace --exclude ackclock-py
-	$(BIN)/python -m pytest
 
-bench: $(BUILT) ## run the benchmarks (minutes; BENCHMARKS.md says what they mean)
+# What takes real time has the machine for itself.
+test-python: $(QUICK) ## run the tests of the Python packages
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m 'not real_time'
+	$(BIN)/python -m pytest -m real_time
+
+reproduce-check: $(QUICK) ## run what no longer gives its recorded tables in full; record verdicts that still hold
+	$(BIN)/python -m ackclock.reproduction.check tests/experiments/recorded
+
+bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they mean)
 	$(BIN)/python benches/run.py
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
 	cargo bench --workspace --exclude ackclock-py
 
-lint: $(BUILT) ## check format, lints, types and who imports whom
+lint: $(EITHER) ## check format, lints, types and who imports whom
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check
@@ -54,11 +76,11 @@ lint: $(BUILT) ## check format, lints, types and who imports whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(BUILT) ## check that the generated pages are current, build the Rust documentation
+docs: $(EITHER) ## check that the generated pages are current, build the Rust documentation
 	$(BIN)/python tools/reference.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-docs-write: $(BUILT) ## write the generated pages: docs/reference and schema
+docs-write: $(EITHER) ## write the generated pages: docs/reference and schema
 	$(BIN)/python tools/reference.py --write
 
 clean: ## remove what was built, and the demo's results
@@ -76,7 +98,15 @@ $(TOOLS): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/requirements.txt
 	touch $@
 
-# An editable install: changes to Python files need no build.
-$(BUILT): $(TOOLS) $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+# An editable install: changes to Python files need no build. Going from one profile to the other only installs again.
+$(QUICK): $(TOOLS) $(RUST_SOURCES)
+	$(call install,quick)
+	@rm -f $(RELEASE)
 	touch $@
+
+$(RELEASE): $(TOOLS) $(RUST_SOURCES)
+	$(call install,release)
+	@rm -f $(QUICK)
+	touch $@
+
+install = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --profile $(1) --quiet

@@ -58,6 +58,17 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "
 """
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what emulates for real, and what becomes another user."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if "emulation" in fixtures:
+            item.add_marker(pytest.mark.real_time)
+        if "as_nobody" in fixtures:
+            item.add_marker(pytest.mark.needs_root)
+
+
 @pytest.fixture
 def leaky_pipe_text() -> str:
     return LEAKY_PIPE

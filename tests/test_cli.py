@@ -10,10 +10,14 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from ackclock import Result, __version__, predict
-from ackclock.cli import cli
+from ackclock import Result, __version__, engine, predict
+from ackclock.cli import VERBS, cli
+from ackclock.cli.output import print_table
+from ackclock.cli.show import shown
 from ackclock.models import MODELS
 from ackclock.registry import registry
+from ackclock.report.run_tables import flow_rows, flow_table
+from ackclock.table import table
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -129,23 +133,13 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     assert list(Path().iterdir()) == [scenario_file]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "controls",
-        "rate_controls",
-        "estimators",
-        "queues",
-        "links",
-        "feedback",
-        "impairments",
-        "traffic",
-        "models",
-        "metrics",
-        "experiments",
-        "presets",
-    ],
-)
+def test_whatever_is_registered_can_be_shown() -> None:
+    kinds = {name for name, listed in registry().items() if listed}
+    assert kinds | {"models", "metrics", "figures", "causes", "experiments", "schema"} == set(shown())
+    assert all(kind in ackclock("show", "--help").stdout for kind in shown())
+
+
+@pytest.mark.parametrize("kind", [kind for kind in shown() if kind != "schema"])
 def test_show_lists_and_details(kind: str) -> None:
     records = json.loads(ackclock("show", kind, "--json").stdout)
     assert records
@@ -232,13 +226,15 @@ def test_a_bad_command_is_one_line(scenario_file: Path, arguments: tuple[str, ..
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--metric", "speed"), "goodput"),
+        (("--metric", "speed"), '--metric: unknown metric "speed"; did you mean spread?'),
+        (("--metric", "zzz"), "goodput, throughput"),
         (("--point", "6"), "from 0 to 5"),
         (("--replicate", "2"), "from 0 to 1"),
         (("--kind", "cwnd", "-o", "x.doc"), ".svg"),
         (("-o", "x.svg"), "one file cannot hold all figures"),
-        (("--kind", "pie"), "pie"),
-        (("--kind", "variation", "--from", "1s"), "--kind variation is no figure over time"),
+        (("--kind", "pie"), '--kind: unknown figure "pie"'),
+        (("--kind", "sequence"), "run is a simulation, which does not show it; choose from sweep, cwnd, throughput"),
+        (("--kind", "variation", "--from", "1s"), "--from: does not apply to --kind variation"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_is_one_line(
@@ -257,7 +253,7 @@ def test_samples_too_far_apart_for_any_time_scale_are_said_to_be_so(scenario_fil
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for name in cli.commands:
+    for name in VERBS:
         outcome = ackclock(name, "--help")
         assert outcome.exit_code == 0
         assert "Example:" in outcome.stdout
@@ -265,7 +261,7 @@ def test_every_command_has_help_with_an_example() -> None:
 
 
 def test_what_examples_of_the_help_read_is_there() -> None:
-    commands = [(name,) for name in cli.commands] + [("advise", "feedback")]
+    commands = [(name,) for name in VERBS] + [("advise", "feedback")]
     texts = [ackclock(*command, "--help").stdout for command in commands]
     named = {path for text in texts for path in re.findall(r"\b(?:examples|traces)/[\w.-]+", text)}
     assert {"examples/first.toml", "traces/moving-link.csv"} <= named
@@ -273,7 +269,11 @@ def test_what_examples_of_the_help_read_is_there() -> None:
 
 
 def test_version() -> None:
-    assert ackclock("--version").stdout == f"ackclock, version {__version__}\n"
+    assert ackclock("--version").stdout.startswith(f"ackclock, version {__version__}")
+
+
+def test_the_version_says_whether_the_engine_checks_itself() -> None:
+    assert ("debug assertions" in ackclock("--version").stdout) == engine.is_checking()
 
 
 def test_a_full_disk_is_the_machines_fault(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -438,13 +438,11 @@ def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
 def test_a_comparison_that_is_too_wide_goes_on_below(
     columns: int, parts: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.cli.output import print_table
-
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     head = ["p", *(name for quantity in ("mean", "spread", "atom") for name in (quantity, "ours", "off by"))]
     cells = [["0.01", *(f"{10 * row + column}.12345" for column in range(9))] for row in (1, 2)]
-    print_table("title", head, cells, keys=1, together=3)
+    print_table(table("title", head, cells, keys=1, together=3))
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     lines = text.splitlines()
     assert max(map(len, lines)) <= columns
@@ -456,15 +454,13 @@ def test_a_comparison_that_is_too_wide_goes_on_below(
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ackclock.cli.output import print_table
-    from ackclock.report.run_tables import flow_cells, flow_rows, spare_flow_columns
-
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     result = Result.load("run")
-    head, cells = flow_cells(flow_rows(result, predict(result, "usual")))
-    print_table("title", head, cells, spare_flow_columns(head))
+    shown = flow_table(flow_rows(result, predict(result, "usual")))
+    head, cells = shown.head, shown.texts
+    print_table(shown)
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert max(map(len, text.partition("left out")[0].splitlines())) <= columns
     assert all(row[head.index("goodput Mbit/s")] in text for row in cells)

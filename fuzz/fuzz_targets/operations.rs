@@ -8,7 +8,7 @@ use ackclock_core::endpoint::receiver::Receiver;
 use ackclock_core::endpoint::sender::Sender;
 use ackclock_core::endpoint::{Acknowledgement, Segment, TcpParameters};
 use ackclock_core::packet::SackBlocks;
-use ackclock_core::registry::{Kind, Place, choose};
+use ackclock_core::registry::{Kind, StreamScope, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::Write;
@@ -46,7 +46,7 @@ impl Connection {
         let control = choose::<ControlKind>(control, &NoFiles).expect("valid");
         let mss = parameters.mss;
         let context = ControlContext {
-            place: Place {
+            place: StreamScope {
                 streams: &streams,
                 name: "flow/0/control",
             },

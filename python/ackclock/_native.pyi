@@ -18,6 +18,9 @@ class LackingError(Exception):
 def version() -> str:
     """Version of the engine."""
 
+def is_checking() -> bool:
+    """Whether the engine was built with debug assertions."""
+
 def parse_toml(text: str) -> str:
     """The JSON tree of a scenario's text."""
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CaptureError", "LackingError", "ScenarioError", "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "measure", "parse_assignment",
-    "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry", "replace", "replay", "resolve",
-    "schema", "send", "serve_host", "simulate", "trace_rates", "version",
+    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "measure",
+    "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry", "replace", "replay",
+    "resolve", "schema", "send", "serve_host", "simulate", "trace_rates", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -30,6 +30,11 @@ Columns = dict[str, tuple[Any, ...]]
 def version() -> str:
     """Returns the version of the engine, which is ackclock's."""
     return _native.version()
+
+
+def is_checking() -> bool:
+    """Whether the engine was built with debug assertions: it then checks the physics as it runs, and is slower."""
+    return _native.is_checking()
 
 
 def parse_toml(text: str) -> Tree:

@@ -1,9 +1,16 @@
-"""Tables that people read: how numbers, intervals and swept values are written, for a terminal, a page and JSON."""
+"""Tables that people read, and how numbers, intervals and swept values are written in them.
 
+A `Table` is data: typed cells in named columns. `ackclock.cli.output` prints it on a terminal, the template
+`report/table.html.jinja` writes it into a page, and `to_json` and `to_csv` give it to programs.
+"""
+
+import csv
+import io
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +18,151 @@ from ackclock.metrics import Interval, metric
 from ackclock.result import Result
 
 Rows = list[dict[str, Any]]
+
+Value = str | int | float | Interval | None
+
+
+class Written(NamedTuple):
+    """A value with a text of its own.
+
+    Attributes:
+        value: The value for programs.
+        text: The text for people.
+    """
+
+    value: Value
+    text: str
+
+
+#: None is unknown; numbers and intervals are in the unit of their column.
+Cell = Value | Written
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: The name at its head; empty for none.
+        unit: The unit of its numbers, written after the name.
+        spare: When a terminal is too narrow, columns are left out by ascending `spare`; None for a column that stays.
+    """
+
+    name: str
+    unit: str = ""
+    spare: int | None = None
+
+    @property
+    def head(self) -> str:
+        """Name and unit."""
+        return f"{self.name} {self.unit}".strip()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a title.
+
+    Attributes:
+        title: The words above it.
+        columns: The columns, from the left.
+        rows: One cell for each column.
+        note: What a reader has to know of it, for pages; may be empty.
+        keys: How many columns tell the rows apart. If positive, what is too wide for a terminal goes on below, beside
+            these columns again.
+        together: How many of the other columns then stay side by side.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    keys: int = 0
+    together: int = 1
+
+    @property
+    def head(self) -> list[str]:
+        """Name and unit of each column."""
+        return [column.head for column in self.columns]
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The cells as people read them, row by row."""
+        return [[text(cell) for cell in row] for row in self.rows]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """For each column whether all its cells are numbers, so that they are aligned on the right."""
+        columns = zip(*self.texts, strict=True) if self.rows else [()] * len(self.columns)
+        return [bool(self.rows) and all(cell[:1] in "0123456789–-+∞" for cell in column if cell) for column in columns]
+
+    def select(self, positions: Iterable[int]) -> "Table":
+        """The table with some of its columns, in that order."""
+        chosen = list(positions)
+        rows = tuple(tuple(row[at] for at in chosen) for row in self.rows)
+        return Table(self.title, tuple(self.columns[at] for at in chosen), rows, self.note, self.keys, self.together)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """A record for each row: the head of each column to its value as plain data."""
+        return [
+            {column.head: plain(_value(cell)) for column, cell in zip(self.columns, row, strict=True)}
+            for row in self.rows
+        ]
+
+    def to_csv(self) -> str:
+        """Comma-separated values under a line of heads; an interval takes three columns: mean, low and high."""
+        columns: list[list[Any]] = []
+        for at, head in enumerate(self.head):
+            values = [_value(row[at]) for row in self.rows]
+            if any(isinstance(value, Interval) for value in values):
+                columns.append([head, *(plain(getattr(value, "mean", value)) for value in values)])
+                for end in ("low", "high"):
+                    columns.append([f"{head} {end}", *(plain(getattr(value, end, None)) for value in values)])
+            else:
+                columns.append([head, *map(plain, values)])
+        file = io.StringIO()
+        csv.writer(file, lineterminator="\n").writerows(zip(*columns, strict=True))
+        return file.getvalue()
+
+
+def table(
+    title: str, columns: Iterable[Column | str], rows: Iterable[Iterable[Cell]], note: str = "", *, keys: int = 0,
+    together: int = 1,
+) -> Table:  # fmt: skip
+    """Makes a table; a column that is a text is its name. The other arguments are fields of `Table`."""
+    named = tuple(Column(column) if isinstance(column, str) else column for column in columns)
+    return Table(title, named, tuple(tuple(row) for row in rows), note, keys, together)
+
+
+def text(cell: Cell) -> str:
+    """A cell as people read it: about four digits of a number, two of an interval's half width, a dash for unknown."""
+    match cell:
+        case Written():
+            return cell.text
+        case Interval():
+            return written_interval(cell)
+        case float():
+            return number(cell)
+        case None:
+            return "–"
+        case _:
+            return str(cell)
+
+
+def _value(cell: Cell) -> Value:
+    return cell.value if isinstance(cell, Written) else cell
+
+
+def scaled(value: float | None, scale: float) -> float | None:
+    """A number in another unit; None stays unknown."""
+    return None if value is None else value * scale
+
+
+def in_shown_unit(interval: Interval | None, name: str) -> Interval | None:
+    """An interval of a metric in the unit in which tables show it."""
+    if interval is None:
+        return None
+    scale = metric(name).shown_per_unit
+    return Interval(interval.mean * scale, interval.half_width * scale, interval.replicates)
 
 
 def plain(value: Any) -> Any:
@@ -71,22 +223,17 @@ def short(paths: Iterable[str]) -> list[str]:
     return ended
 
 
-def written(interval: Interval | None, name: str) -> str:
-    """`5.21 ± 0.13` in the metric's shown unit."""
-    return "–" if interval is None else written_interval(interval, metric(name).shown_per_unit)
-
-
-def written_interval(interval: Interval, scale: float = 1) -> str:
+def written_interval(interval: Interval) -> str:
     """`5.21 ± 0.13`, or without what is not known of it."""
     if math.isnan(interval.mean):
         return "–"
     if math.isnan(interval.half_width):
-        return number(interval.mean, scale)
+        return number(interval.mean)
     if interval.half_width == 0:
-        return f"{number(interval.mean, scale)} ± 0"
+        return f"{number(interval.mean)} ± 0"
     # Two digits of what is uncertain, at most four of what is known.
-    digits = min(_digits(interval.mean * scale), _digits(interval.half_width * scale, 2))
-    return f"{interval.mean * scale:.{digits}f} ± {interval.half_width * scale:.{digits}f}"
+    digits = min(_digits(interval.mean), _digits(interval.half_width, 2))
+    return f"{fixed(interval.mean, digits)} ± {interval.half_width:.{digits}f}"
 
 
 def number(value: float | None, scale: float = 1) -> str:
@@ -95,7 +242,13 @@ def number(value: float | None, scale: float = 1) -> str:
         return "–"
     if math.isinf(value):
         return "∞"
-    return f"{value * scale:.{_digits(value * scale)}f}"
+    return fixed(value * scale, _digits(value * scale))
+
+
+def fixed(value: float, digits: int, *, sign: bool = False) -> str:
+    """A number with that many decimal places, with `sign` also a plus; zero has no sign."""
+    words = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    return words.lstrip("+-") if float(words) == 0 else words
 
 
 def _digits(value: float, significant: int = 4) -> int:

@@ -210,7 +210,7 @@ def test_transfers_that_arrive_have_their_own_target() -> None:
     assert advice.answer is not None
     assert advice.answer.found["completion_p95_s"].high <= 2.5
     assert {"utilisation", "completion_p95_s"} == {one.target.measure.name for one in advice.alone}
-    assert "p95 completion s" in words.cells(advice)[0]
+    assert "p95 completion s" in words.buffer_table(advice).head
 
 
 def test_transfers_alone_have_no_default_of_utilisation() -> None:
@@ -277,7 +277,7 @@ def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scen
                                            "counts_packet_in_service": False}  # fmt: skip
     assert advice.alternatives
     assert any("is adaptive_red; drop-tail is tried in its place" in line for line in advice.warnings)
-    assert words.cells(advice)[1][-1 - len(advice.alternatives)][-1] == "as it is (adaptive_red)"
+    assert words.buffer_table(advice).texts[-1 - len(advice.alternatives)][-1] == "as it is (adaptive_red)"
 
 
 def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from ackclock import Result, Scenario, simulate
-from ackclock.comparison import COMPARED, EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, Residual, Row
-from ackclock.comparison import rendering as words
+from ackclock.comparison import COMPARED, EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, Residual, Row, rendering
 from ackclock.comparison.explanation import explanations, tally
 from ackclock.comparison.predicted import best
 from ackclock.comparison.rows import FIELDS, rows
@@ -212,7 +211,8 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
     comparison = compared(two, "square_root", simulate=simulated, emulate=made_up("emulate", two, [OURS, OURS]))
     listed = explanations(comparison)
     assert [one.number for one in listed] == list(range(1, len(listed) + 1))
-    head, cells = words.cells(comparison, "goodput", listed)
+    table = rendering.metric_table(comparison, "goodput", listed)
+    head, cells = table.head, table.texts
     assert head[:4] == ["probability", "flow", "control", "predict"]
     assert head[-4:] == ["predict − simulate", "emulate − simulate", "model", "emulated"]
     assert cells[1][-2:] == ["violated: few_timeouts", "3 of 3 trusted"]
@@ -224,7 +224,7 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
     assert {named[int(number)] for number in low.split("[")[1:] for number in [number.rstrip("]")]} >= {
         "violated_assumption"
     }
-    unexplained = words.unexplained_cells(comparison)[1]
+    unexplained = rendering.unexplained_table(comparison).rows
     assert len(unexplained) == sum(r.is_unexplained for row in comparison.rows for r in row.residuals.values()) > 0
 
 
@@ -243,13 +243,12 @@ def test_a_flow_that_is_called_as_its_control_says_so_once(leaky_pipe: Scenario)
     flow = leaky_pipe.expand()[1].scenario.tree["flows"][0]
     named = leaky_pipe.expand()[1].scenario.replace(flows=[flow | {"name": "reno"}])
     results = compared(named, None, simulate=simulate(named.replace(replicates=2, duration="2 s")))
-    assert words.cells(results, "goodput", [])[0] == ["flow", "simulate"]
-    assert words.place(results, results.rows[0]) == "reno"
+    assert rendering.metric_table(results, "goodput", []).head == ["flow", "simulate"]
+    assert rendering.place(results, results.rows[0]) == "reno"
 
 
 def test_queues_that_hold_nothing_are_left_out(result: Result, leaky_pipe: Scenario) -> None:
     comparison = compared(leaky_pipe, None, simulate=result)
     hops = {row.subject for row in comparison.rows if row.metric == "queueing_delay"}
     assert hops == {"wireless"}
-    head, _ = words.cells(comparison, "queueing_delay", [])
-    assert head[:3] == ["control.kind", "probability", "hop"]
+    assert rendering.metric_table(comparison, "queueing_delay", []).head[:3] == ["control.kind", "probability", "hop"]

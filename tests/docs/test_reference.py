@@ -42,18 +42,19 @@ QUEUE = {
         "required": ["limit"],
         "$defs": {"Limit": LIMIT, "Law": LAW, "Spread": SPREAD, "Share": SHARE},
     },
+    "facts": {"marks": False, "drops": None},
+}
+FACTS = {
+    "properties": {
+        "marks": {"type": ["boolean", "null"], "description": "Whether it marks."},
+        "drops": {"anyOf": [{"$ref": "#/$defs/Law"}, {"type": "null"}], "description": "Which ones."},
+    },
+    "$defs": {"Law": LAW},
 }
 REGISTERED = {
-    "controls": [],
-    "rate_controls": [],
-    "estimators": [],
+    "kinds": [{"name": kind, "facts": FACTS if kind == "queues" else {}} for kind in reference.KINDS],
+    **{kind: [] for kind in reference.KINDS},
     "queues": [QUEUE],
-    "links": [],
-    "media": [],
-    "feedback": [],
-    "impairments": [],
-    "traffic": [],
-    "sizes": [],
     "tables": [
         {"name": "flows", "summary": "A row is a flow.", "columns": [{"name": "rtt_s", "summary": "Round trip."}]}
     ],
@@ -113,6 +114,19 @@ def test_an_element_is_described_in_full(made_up: dict[str, str]) -> None:
         "Reference: RFC 0.",
     ):
         assert line in page.splitlines()
+
+
+def test_known_facts_of_an_element_are_shown_and_all_of_its_kind_explained(made_up: dict[str, str]) -> None:
+    element, _, kind = made_up["docs/reference/queues.md"].partition("## Facts")
+    assert "| `marks` | `false` |" in element.splitlines()
+    assert "| `drops` |" not in element, "it is not known"
+    assert "| `marks` | `true`, `false` | Whether it marks. |" in kind.splitlines()
+    assert '| `drops` | [Law](#law): `"head"`, `"tail"` | Which ones. |' in kind.splitlines()
+    assert "## Facts" not in made_up["docs/reference/sizes.md"]
+
+
+def test_every_kind_of_the_engine_has_a_page() -> None:
+    assert set(reference.KINDS) == {kind["name"] for kind in registry()["kinds"]}
 
 
 def test_an_empty_registry_has_a_page(made_up: dict[str, str]) -> None:

@@ -320,11 +320,11 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (FOLDER / "figures").iterdir()) == ["cwnd.svg", "rtt.svg", "throughput.svg"]
     refused = ackclock("plot", FOLDER, "--kind", "queue")
     assert refused.exit_code == 2
-    assert "is no figure of this comparison; choose from sweep, throughput, cwnd" in refused.stderr
+    assert "is a comparison, which does not show it; choose from sweep, throughput, cwnd" in refused.stderr
     for options in (("--connection", 1), ("--from", "1 s")):
         refused = ackclock("plot", FOLDER, *options)
         assert refused.exit_code == 2
-        assert "of no use, as this is a comparison" in refused.stderr
+        assert f"{options[0]}: does not apply to figures of {FOLDER}" in refused.stderr
     assert ackclock("report", FOLDER).exit_code == 0
     page = FOLDER / "report.html"
     first = page.read_bytes()
@@ -343,7 +343,7 @@ def test_throughput_is_averaged_over_as_long_however_often_there_are_samples(sce
         {"replicates": 2, "duration": "2 s", "sample_interval": "50 ms", "sweep": {}}
     )
     comparison = each_method.compare(scenario, "compared", asked=("simulate",))
-    [line] = plot.figures_of_ways(comparison)["throughput"]().axes[0].lines
+    [line] = plot.figures(comparison)["throughput"]().axes[0].lines
     steps = np.diff(line.get_xdata())
     assert len(steps) > 10
     assert steps.min() >= 0.999 * 2 / 25

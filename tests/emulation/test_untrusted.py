@@ -9,7 +9,7 @@ import pytest
 from ackclock import Result, Scenario, emulate, plot, simulate
 from ackclock.metrics import METRICS, interval, summarise
 from ackclock.report import page
-from ackclock.report.run_tables import fidelity_rows, flow_cells, flow_rows, hop_rows
+from ackclock.report.run_tables import fidelity_rows, flow_rows, flow_table, hop_rows
 from ackclock.table import averaging
 
 from .pretended import LATE, Pretended
@@ -49,7 +49,8 @@ def test_where_all_are_untrusted_nothing_is_known(emulated: Result) -> None:
     [first, second, third] = flow_rows(emulated)
     assert (first["goodput"].replicates, second["goodput"].replicates, third["goodput"].replicates) == (3, 2, 0)
     assert math.isnan(third["goodput"].mean)
-    head, cells = flow_cells([first, second, third])
+    table = flow_table([first, second, third])
+    head, cells = table.head, table.texts
     assert "–" not in cells[0]
     assert set(cells[2][head.index("goodput Mbit/s") :]) == {"–"}
     assert all(math.isnan(row["utilisation"].mean) for row in hop_rows(emulated) if row["point"] == 2)

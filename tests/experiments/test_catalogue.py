@@ -1,5 +1,6 @@
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from ackclock import plot
+from ackclock import Result, plot
 from ackclock.metrics import Interval
 from ackclock.reproduction import (
     Band,
@@ -28,7 +29,10 @@ from ackclock.reproduction import (
     experiments,
     plain,
     runs,
+    stored,
 )
+from ackclock.reproduction import digest as digests
+from ackclock.reproduction.check import Recorded
 from ackclock.table import json_text
 from ackclock_reproductions import tfrcp
 from ackclock_reproductions.own import adaptive_buffers, bursts_at_a_router, psi_map, rate_control, which_formula
@@ -211,13 +215,18 @@ F_TEXT = [
 
 every_record = pytest.mark.parametrize("experiment", experiments(), ids=lambda one: one.name)
 
+# What `make reproduce-check` wrote.
+RECORDED = Recorded(Path(__file__).parent / "recorded")
+#: Of an experiment whose tables are not stored, the seconds up to which tests run it.
+CHEAP_S = 12
+OWNED = list(digests.owned(experiments()))
+
 
 class Concluded:
-    """An experiment that was run."""
+    """An experiment that was concluded."""
 
-    def __init__(self, experiment: Experiment, folder: Path) -> None:
+    def __init__(self, experiment: Experiment, results: Mapping[str, Result]) -> None:
         self.experiment = experiment
-        results = runs.results(experiment.runs(), folder, lambda _share: None)
         self.outcome: Outcome = experiment.conclude(results)
 
     @cached_property
@@ -225,18 +234,35 @@ class Concluded:
         return self.outcome.draw()
 
 
+def concluded_by_tests(experiment: Experiment) -> object:
+    """An experiment as a parameter, by where its results come from: see `concluded`."""
+    marks = []
+    if experiment.name in SIMULATED and experiment.name in RECORDED.large:
+        marks.append(pytest.mark.slow)
+        if experiment.cost_s > CHEAP_S:
+            marks.append(pytest.mark.skip(reason="its tables are too large to be stored: make reproduce-check"))
+    return pytest.param(experiment, marks=marks, id=experiment.name)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of all results: what several experiments run is run once."""
+    """The folder of results: what several experiments run is run once."""
     return tmp_path_factory.mktemp("runs")
 
 
-@pytest.fixture(
-    scope="module", params=[one for one in experiments() if one.name not in EMULATED], ids=lambda one: one.name
-)
+@pytest.fixture(scope="module", params=[concluded_by_tests(one) for one in experiments() if one.name not in EMULATED])
 def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
-    """Each experiment, for all its tests in a row: to draw it all that it has run is kept, which is much."""
-    return Concluded(request.param, folder)
+    """Each experiment, for all its tests in a row: on stored tables, or where these would be large on those of a run.
+
+    `test_runs_give_the_tables_that_are_stored` says that a run would give the same.
+    """
+    experiment = request.param
+    if experiment.name in RECORDED.large:
+        return Concluded(experiment, runs.results(experiment.runs(), folder, lambda _share: None))
+    try:
+        return Concluded(experiment, stored.load(experiment, RECORDED.tables(experiment)))
+    except stored.NotStoredError as missing:
+        pytest.fail(f"{missing}; make reproduce-check stores them", pytrace=False)
 
 
 def test_every_table_and_figure_is_there_once() -> None:
@@ -267,6 +293,19 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
         run.scenario.check()
 
 
+@pytest.mark.parametrize("name", dict.fromkeys(one.experiment for one in OWNED))
+def test_runs_give_the_tables_that_are_stored(name: str) -> None:
+    """Of each run one short replicate: see `ackclock.reproduction.digest`."""
+    for one in OWNED:
+        if one.experiment == name and digests.digest(one.run) != RECORDED.digests.get(digests.key(one.run)):
+            pytest.fail(f'{name}: run "{one.name:.80}" changed or is new; make reproduce-check', pytrace=False)
+
+
+def test_nothing_is_recorded_of_what_is_not_there() -> None:
+    assert RECORDED.digests.keys() == {digests.key(one.run) for one in OWNED}
+    assert set(RECORDED.large) <= SIMULATED
+
+
 def test_the_verdict_is_the_documented_one(concluded: Concluded) -> None:
     experiment, found = concluded.experiment, concluded.outcome
     assert found.failures == []
@@ -278,6 +317,9 @@ def test_the_verdict_is_the_documented_one(concluded: Concluded) -> None:
 
 
 def test_every_number_is_compared_and_agrees_unless_it_is_excepted(concluded: Concluded) -> None:
+    if not concluded.outcome.comparisons:
+        assert concluded.outcome.claims, "it neither compares nor claims anything"
+        pytest.skip("it compares no numbers: its claims are in the verdict's test")
     for comparison in concluded.outcome.comparisons:
         assert comparison.expected, comparison.title
         for cell in comparison.cells:
@@ -303,6 +345,8 @@ def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
 
 
 def test_tables_are_rectangular(concluded: Concluded) -> None:
+    if not concluded.outcome.tables:
+        pytest.skip("it has no tables")
     for table in concluded.outcome.tables:
         assert {len(row) for row in table.rows} == {len(table.head)}
 
@@ -322,11 +366,10 @@ def test_the_figure_can_be_read_without_colour(concluded: Concluded) -> None:
 
 def test_the_figure_shows_what_is_compared(concluded: Concluded) -> None:
     """Of what is compared by the quantity to the right, both numbers are drawn where they belong."""
-    if not concluded.outcome.comparisons:
-        return
-    comparison = concluded.outcome.comparisons[0]
-    if comparison.keys not in (("p",), ("Mbit/s",)):
-        return
+    compared = concluded.outcome.comparisons
+    if not compared or compared[0].keys not in (("p",), ("Mbit/s",)):
+        pytest.skip("it compares nothing by the quantity to the right")
+    comparison = compared[0]
     drawn = [np.column_stack(line.get_data()) for line in concluded.figure.axes[0].get_lines()]
     points = np.concatenate(drawn)
     for cell in comparison.cells:
@@ -337,7 +380,7 @@ def test_the_figure_shows_what_is_compared(concluded: Concluded) -> None:
             assert near.any(), (cell, value)
 
 
-@pytest.mark.parametrize("concluded", [which_formula.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+@pytest.mark.parametrize("concluded", [concluded_by_tests(which_formula.EXPERIMENT)], indirect=True)
 def test_the_guide_to_formulas_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
     assert_drawn_alike(concluded, "which-formula.svg")
     guide = (DOCS / "guides" / "which-formula.md").read_text(encoding="utf-8")
@@ -346,7 +389,7 @@ def test_the_guide_to_formulas_shows_this_figure_and_these_numbers(concluded: Co
             assert f"| {' | '.join((sender, p, *texts))} |" in guide.splitlines()
 
 
-@pytest.mark.parametrize("concluded", [psi_map.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+@pytest.mark.parametrize("concluded", [concluded_by_tests(psi_map.EXPERIMENT)], indirect=True)
 def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
     assert_drawn_alike(concluded, "psi-map.svg")
     guide = (DOCS / "guides" / "rate-feedback.md").read_text(encoding="utf-8")
@@ -355,7 +398,7 @@ def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Co
             assert f"| {' | '.join((sender, psi, *texts))} |" in guide.splitlines()
 
 
-@pytest.mark.parametrize("concluded", [bursts_at_a_router.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+@pytest.mark.parametrize("concluded", [concluded_by_tests(bursts_at_a_router.EXPERIMENT)], indirect=True)
 def test_the_note_on_mm1k_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
     assert_drawn_alike(concluded, "mm1k.svg")
     note = (DOCS / "notes" / "why-mm1k-is-too-good.md").read_text(encoding="utf-8")
@@ -363,7 +406,7 @@ def test_the_note_on_mm1k_shows_this_figure_and_these_numbers(concluded: Conclud
         assert f"| {' | '.join((key, *texts))} |" in note.splitlines()
 
 
-@pytest.mark.parametrize("concluded", [adaptive_buffers.EXPERIMENT], indirect=True, ids=lambda one: one.name)
+@pytest.mark.parametrize("concluded", [concluded_by_tests(adaptive_buffers.EXPERIMENT)], indirect=True)
 def test_the_guide_to_buffers_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
     assert_drawn_alike(concluded, "adaptive-buffers.svg")
     guide = (DOCS / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
@@ -371,7 +414,7 @@ def test_the_guide_to_buffers_shows_this_figure_and_these_numbers(concluded: Con
         assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
 
 
-@pytest.mark.parametrize("concluded", rate_control.experiments(), indirect=True, ids=lambda one: one.name)
+@pytest.mark.parametrize("concluded", map(concluded_by_tests, rate_control.experiments()), indirect=True)
 def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(concluded: Concluded) -> None:
     name, rows = RATES[concluded.experiment.shows]
     if name:
@@ -383,9 +426,12 @@ def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(conclud
 
 @pytest.mark.parametrize(
     "concluded",
-    [one for one in tfrcp.experiments() if one.name in F_TABLE.keys() | {name for name, *_ in F_TEXT}],
+    [
+        concluded_by_tests(one)
+        for one in tfrcp.experiments()
+        if one.name in F_TABLE.keys() | {name for name, *_ in F_TEXT}
+    ],
     indirect=True,
-    ids=lambda one: one.name,
 )
 def test_the_guide_to_rate_control_tells_what_came_of_tfrcp(concluded: Concluded) -> None:
     name, tables = concluded.experiment.name, concluded.outcome.tables

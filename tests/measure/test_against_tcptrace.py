@@ -11,6 +11,8 @@ import pytest
 from ackclock import Scenario, measure, simulate
 from ackclock.capture.connections import largest
 
+pytestmark = pytest.mark.peer
+
 # Its name for what our table `connections` has in a column.
 COUNTS = {
     "total packets": "packets", "actual data pkts": "data_packets", "actual data bytes": "payload_bytes",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import measure, units
-from ackclock.capture.connections import connection_cells, connection_rows
+from ackclock.capture.connections import connection_rows, connection_table
 from ackclock.capture.limiting_factor import LIMITS
 
 from .pretended import Pretended, connection, stretch
@@ -80,8 +80,8 @@ def test_cells_say_what_is_not_known(pretended: Pretended, tmp_path: Path) -> No
     _answer(pretended, tmp_path, **unknown)
     from ackclock import Result
 
-    head, [cells] = connection_cells(connection_rows(Result.load(tmp_path / "m"), 5))
-    shown = dict(zip(head, cells, strict=True))
+    table = connection_table(connection_rows(Result.load(tmp_path / "m"), 5))
+    shown = dict(zip(table.head, *table.texts, strict=True))
     assert (shown["retransmitted %"], shown["losses"], shown["limit"]) == ("–", "–", "–")
     assert (shown["MB"], shown["captured at"]) == ("1.000", "sender")
 

@@ -223,8 +223,8 @@ def test_figures_and_page(pretended: Pretended, width: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--kind", "cwnd"), "choose for example --kind outstanding"),
-        (("--kind", "queue"), "choose for example --kind outstanding"),
+        (("--kind", "cwnd"), "m is a measurement of captures, which does not show it; choose from outstanding, "),
+        (("--kind", "queue"), "which does not show it; choose from outstanding, throughput, rtt"),
         (("--kind", "sweep"), "sweeps no quantity"),
         (("--kind", "sequence"), "measure again with --segments"),
         (("--kind", "outstanding", "--connection", "1"), "there is none; connections go from 0 to 0"),
@@ -233,7 +233,7 @@ def test_figures_and_page(pretended: Pretended, width: int) -> None:
         (("--to", "0 s"), '--to: "0 s" must be positive; write for example "12 s"'),
         (("--from", "-1 s"), '--from: "-1 s" must not be negative'),
         (("--from", "soon"), '--from: "soon" is no time'),
-        (("--kind", "sweep", "--to", "1 s"), "--from and --to: are of no use, as --kind sweep is no figure over time"),
+        (("--metric", "rtt"), "--metric: does not apply to figures of m"),
     ],
 )
 def test_figures_that_there_are_not(arguments: tuple[str, ...], expected: str) -> None:

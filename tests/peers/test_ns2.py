@@ -11,6 +11,8 @@ import pytest
 from . import ns2, ours, same_losses
 from .outcome import Interval, Outcome
 
+pytestmark = pytest.mark.peer
+
 LIVE = ns2.installed()
 
 #: Share of the goodput by which a run without randomness may differ.

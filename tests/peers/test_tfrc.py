@@ -10,6 +10,8 @@ import pytest
 from . import ns2, tfrc
 from .outcome import Interval
 
+pytestmark = pytest.mark.peer
+
 LIVE = ns2.installed()
 WORD = "live" if LIVE else "recorded"
 WITHOUT = "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): compared with what was recorded"

@@ -27,7 +27,10 @@ PATIENCE_S = 90
 KEY = ("--key-file", "key")
 CONTROLS = [entry["name"] for entry in registry()["rate_controls"]]
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sessions on sockets need Linux")
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.skipif(sys.platform != "linux", reason="sessions on sockets need Linux"),
+]
 
 
 class Side:

@@ -83,7 +83,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_side_has_the_figures_of_what_it_knows(way: str, names: list[str]) -> None:
     result = session(way)
     assert list(plot.figures(result)) == names
-    assert set(names) <= set(plot.KINDS)
+    assert set(names) <= set(plot.names())
     result.save("mine")
     outcome = ackclock("plot", "mine")
     assert outcome.stdout.splitlines() == [f"figure: mine/figures/{name}.svg" for name in names]
@@ -210,15 +210,15 @@ def test_several_results_have_one_page(result: Result) -> None:
         (("plot", "sent", "--kind", "cwnd"), "choose from throughput, rtt, loss_event_rate, variation, bursts"),
         (("plot", "received", "--kind", "rtt"), "choose from throughput, variation"),
         (("plot", "received", "--kind", "bursts"), "choose from throughput, variation"),
-        (("plot", "sent", "--kind", "sweep"), "is of a session, which does not show it"),
-        (("plot", "sent", "--metric", "rtt"), "--metric rtt: is of no use, as this is a session"),
+        (("plot", "sent", "--kind", "sweep"), "is a session of ackclock send, which does not show it"),
+        (("plot", "sent", "--metric", "rtt"), "--metric: does not apply to figures of sent"),
         (("plot", "sent", "--models", "pftk"), "--models pftk: is of no use"),
         (("plot", "sent", "--point", "1"), "--point 1: there is none"),
-        (("plot", "sent", "--connection", "1"), "--connection 1: is of no use"),
-        (("plot", "sent", "--kind", "bursts", "--from", "31 s"), "--kind bursts is no figure over time"),
+        (("plot", "sent", "--connection", "1"), "--connection: does not apply to figures of sent"),
+        (("plot", "sent", "--kind", "bursts", "--from", "31 s"), "--from: does not apply to --kind bursts"),
         (("plot", "sent", "--from", "1 s", "--to", "2 s"), "it lasts from 30 s to 42 s"),
         (("report", "sent", "received", "--models", "pftk"), "--models pftk: is of no use"),
-        (("plot", "simulated", "--kind", "bursts"), "is no session of ackclock send"),
+        (("plot", "simulated", "--kind", "bursts"), "simulated is a simulation, which does not show it"),
         (("plot", "simulated", "--kind", "loss_event_rate"), "has no flow under a rate control"),
     ],
 )

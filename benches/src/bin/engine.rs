@@ -7,7 +7,7 @@ use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::{Scenario, files::NoFiles};
 use ackclock_sim::packet_log::PacketLog;
-use ackclock_sim::run::{Outcome, Run, RunStatistics, Unattended};
+use ackclock_sim::run::{Run, RunStatistics, SimulationOutcome, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use std::error::Error;
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn leave<T>(outcome: Outcome<T>) -> (RunStatistics, Vec<(&'static str, Table)>) {
+fn leave<T>(outcome: SimulationOutcome<T>) -> (RunStatistics, Vec<(&'static str, Table)>) {
     (outcome.statistics, outcome.tables)
 }
 

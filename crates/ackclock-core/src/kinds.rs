@@ -1,5 +1,5 @@
-//! All kinds of elements, in one list: what can be chosen in a scenario, on the command line, in the schema, and what tests of
-//! contracts go through.
+//! All kinds of elements, in one list: what can be chosen in a scenario, on the command line, in
+//! the schema, and what tests of contracts go through.
 
 use crate::congestion::ControlKind;
 use crate::estimator::EstimatorKind;

@@ -4,17 +4,19 @@
 use crate::hop::Hop;
 use crate::link::contention::Contention;
 use crate::link::{Link, LinkContext};
-use crate::medium::{Medium, Seat};
-use crate::queue::{Discipline, QueueContext};
-use crate::registry::Place;
-use crate::routes::{Routes, Stop};
-use crate::scenario::quantity::Limit;
+use crate::medium::{ContenderId, Medium};
+use crate::queue::QueueContext;
+use crate::registry::StreamScope;
+use crate::routes::Routes;
 use crate::scenario::{
     FlowDescription, HopDescription, Instances, MediumDescription, Range, Scenario, Scope,
 };
 use crate::streams::{Stream, Streams};
-use crate::units::{BitRate, Bytes, Span, Time};
+use crate::units::{Span, Time};
+use routes::RouteBuilder;
 use std::collections::BTreeMap;
+
+mod routes;
 
 /// What packets travel through.
 #[derive(Debug)]
@@ -42,7 +44,7 @@ pub struct SharedMedium {
     /// The medium.
     pub medium: Box<dyn Medium>,
     /// Its contenders, as it numbers them.
-    pub contenders: Vec<Occupant>,
+    pub contenders: Vec<Contender>,
     /// The stations that have a name: of which flow instance, if of one, and which.
     stations: BTreeMap<(Option<u32>, String), u32>,
     next_station: u32,
@@ -50,7 +52,7 @@ pub struct SharedMedium {
 
 /// A contender for a medium.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Occupant {
+pub struct Contender {
     /// Its hop, as an index into [`Network::hops`].
     pub hop: u32,
     /// That hop's name.
@@ -115,7 +117,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
             let builder = HopBuilder {
                 scenario,
                 description,
-                place: Place {
+                place: StreamScope {
                     streams,
                     name: &place,
                 },
@@ -140,7 +142,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
     }
     if network.hops[network.shared.len()..]
         .iter()
-        .any(|hop| hop.seat().is_some())
+        .any(|hop| hop.contender().is_some())
     {
         network.number_contenders_first();
     }
@@ -151,7 +153,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
 fn media(scenario: &Scenario, streams: &Streams) -> Vec<SharedMedium> {
     let medium = |description: &MediumDescription| SharedMedium {
         name: description.name.clone(),
-        medium: description.medium.build(Place {
+        medium: description.medium.build(StreamScope {
             streams,
             name: &format!("medium/{}", description.name),
         }),
@@ -165,7 +167,8 @@ fn media(scenario: &Scenario, streams: &Streams) -> Vec<SharedMedium> {
 impl Network {
     /// Moves the contending hops of single flows in front of what nobody but a flow can see: who works ahead tells the two apart by their numbers.
     fn number_contenders_first(&mut self) {
-        let private = |(number, hop): &(usize, Hop)| *number >= self.shared.len() && hop.seat().is_none();
+        let private =
+            |(number, hop): &(usize, Hop)| *number >= self.shared.len() && hop.contender().is_none();
         let (last, first): (Vec<_>, Vec<_>) = std::mem::take(&mut self.hops)
             .into_iter()
             .enumerate()
@@ -176,8 +179,8 @@ impl Network {
             self.hops.push(hop);
         }
         self.routes.renumber(&numbers);
-        for occupant in self.media.iter_mut().flat_map(|medium| &mut medium.contenders) {
-            occupant.hop = numbers[occupant.hop as usize];
+        for contender in self.media.iter_mut().flat_map(|medium| &mut medium.contenders) {
+            contender.hop = numbers[contender.hop as usize];
         }
     }
 }
@@ -226,7 +229,7 @@ pub fn build_link(
         .find(|hop| description.link.facts.measures.as_ref() == Some(&hop.name));
     description.link.build(LinkContext {
         measured: measured.map(|hop| build_link(scenario, hop, streams, &place_of_hop(hop))),
-        place: Place {
+        place: StreamScope {
             streams,
             name: &format!("{place}/link"),
         },
@@ -242,7 +245,7 @@ fn place_of_hop(description: &HopDescription) -> String {
 struct HopBuilder<'a> {
     scenario: &'a Scenario,
     description: &'a HopDescription,
-    place: Place<'a>,
+    place: StreamScope<'a>,
 }
 
 impl HopBuilder<'_> {
@@ -256,15 +259,15 @@ impl HopBuilder<'_> {
             delay,
             ..
         } = self.description;
-        let Place { streams, name: place } = self.place;
-        let seat = link
+        let StreamScope { streams, name: place } = self.place;
+        let id = link
             .facts
             .contends
             .as_ref()
-            .map(|contention| self.seat(contention, network, (name, owner)));
+            .map(|contention| self.join_medium(contention, network, (name, owner)));
         let link = build_link(self.scenario, self.description, streams, place);
         let queue = queue.build(QueueContext {
-            place: Place {
+            place: StreamScope {
                 streams,
                 name: &format!("{place}/queue"),
             },
@@ -273,26 +276,26 @@ impl HopBuilder<'_> {
         let impairments = (0..)
             .zip(impairments)
             .map(|(number, one): (u32, _)| {
-                one.build(Place {
+                one.build(StreamScope {
                     streams,
                     name: &format!("{place}/impairment/{number}"),
                 })
             })
             .collect();
         let delay = *delay + extra;
-        network.hops.push(match seat {
-            Some(seat) => Hop::contending(queue, (seat, link), impairments, delay),
+        network.hops.push(match id {
+            Some(id) => Hop::contending(queue, (id, link), impairments, delay),
             None => Hop::new(queue, link, impairments, delay),
         });
     }
 
-    /// Where the hop that is built next contends.
-    fn seat(
+    /// Adds the hop that is built next to the medium that it contends for.
+    fn join_medium(
         &self,
         contention: &Contention,
         network: &mut Network,
         (name, owner): (&String, Option<u32>),
-    ) -> Seat {
+    ) -> ContenderId {
         let hop = network.hops.len() as u32;
         let found = network
             .media
@@ -307,102 +310,16 @@ impl HopBuilder<'_> {
         let Ok(added) = shared.medium.add(station, contention, stream) else {
             unreachable!("the scenario's check adds each contender");
         };
-        shared.contenders.push(Occupant {
+        shared.contenders.push(Contender {
             hop,
             name: name.clone(),
             owner,
             station,
         });
-        Seat {
+        ContenderId {
             medium: number as u32,
             contender: added as u32,
         }
-    }
-}
-
-/// Takes no time to send anything: the link of a flow's extra delay.
-#[derive(Debug)]
-struct Instant;
-
-impl Link for Instant {
-    fn finish(&mut self, start: Time, _size: Bytes) -> Time {
-        start
-    }
-    fn rate(&self, _at: Time) -> BitRate {
-        BitRate::from_bit_per_s(u64::MAX)
-    }
-    fn mean_rate(&self, from: Time, _until: Time) -> BitRate {
-        self.rate(from)
-    }
-}
-
-struct RouteBuilder<'a> {
-    scenario: &'a Scenario,
-    streams: &'a Streams,
-    index_of: &'a [Option<u32>],
-}
-
-impl RouteBuilder<'_> {
-    /// Adds the routes of a flow's instance, and the hops on them that are its own.
-    fn add_routes(&self, description: &FlowDescription, (id, number): (u32, u32), network: &mut Network) {
-        let name = place_of(description, number);
-        let extra = match description.instances {
-            Instances::Count(count) => spread(description.extra_delay, number, count),
-            Instances::Arriving(_) => {
-                let mut stream = self.streams.stream(&format!("{name}/extra_delay"));
-                uniform(description.extra_delay, &mut stream)
-            }
-        };
-        let place = format!("{name}/route");
-        let forward = self.route(&description.route, (id, extra), &place, network);
-        let place = format!("{name}/return");
-        let back = self.route(&description.return_route, (id, Span::ZERO), &place, network);
-        network.routes.push(&forward, &back);
-    }
-
-    /// Where packets stop on the way. A hop of scope `per_flow` is built for each place in the route. An extra delay is a hop of the
-    /// flow's own; before a hop that is its own already, it is as good behind that one's link. Who contends for a medium can be felt by others.
-    fn route(
-        &self,
-        numbers: &[usize],
-        (id, mut extra): (u32, Span),
-        place: &str,
-        network: &mut Network,
-    ) -> Vec<Stop> {
-        let mut stops = Vec::with_capacity(numbers.len() + 1);
-        if extra > Span::ZERO
-            && numbers
-                .first()
-                .is_some_and(|first| self.index_of[*first].is_some())
-        {
-            stops.push(Stop::hop(network.hops.len(), true));
-            network.hops.push(Hop::new(
-                Discipline::DropTail(Limit::Unlimited.into()),
-                Box::new(Instant),
-                Vec::new(),
-                std::mem::take(&mut extra),
-            ));
-        }
-        for &number in numbers {
-            let description = &self.scenario.hops[number];
-            stops.push(match self.index_of[number] {
-                Some(shared) => Stop::hop(shared as usize, false),
-                None => {
-                    let place = format!("{place}/{}/{}", stops.len(), description.name);
-                    let builder = HopBuilder {
-                        scenario: self.scenario,
-                        description,
-                        place: Place {
-                            streams: self.streams,
-                            name: &place,
-                        },
-                    };
-                    builder.add(network, std::mem::take(&mut extra), Some(id));
-                    Stop::hop(network.hops.len() - 1, description.link.facts.contends.is_none())
-                }
-            });
-        }
-        stops
     }
 }
 
@@ -418,190 +335,4 @@ fn uniform(range: Range, stream: &mut Stream) -> Span {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::{files::NoFiles, tree};
-
-    const TWO_GROUPS: &str = r#"
-schema = 1
-name = "two groups"
-duration = "10 s"
-
-[[hops]]
-name = "access"
-scope = "per_flow"
-link = { kind = "constant", rate = "50 Mbit/s" }
-queue = { kind = "droptail", limit = "40 packets" }
-
-[[hops]]
-name = "bottleneck"
-link = { kind = "markov", rates = ["6 Mbit/s", "1 Mbit/s"], mean_sojourn = "200 ms" }
-queue = { kind = "droptail", limit = "25 packets" }
-
-[[flows]]
-name = "near"
-count = 2
-route = ["access", "bottleneck"]
-return = ["bottleneck"]
-transport = { kind = "tcp", control = { kind = "reno" } }
-traffic = { kind = "bulk" }
-start = ["0 s", "1 s"]
-extra_delay = ["4 ms", "8 ms"]
-
-[[flows]]
-name = "far"
-route = ["bottleneck"]
-return = ["bottleneck", "access"]
-transport = { kind = "tcp", control = { kind = "reno" } }
-traffic = { kind = "bulk" }
-start = "3 s"
-extra_delay = "10 ms"
-"#;
-
-    fn network(replicate: u32) -> (Scenario, Network) {
-        let scenario = Scenario::from_tree(&tree::from_toml(TWO_GROUPS).unwrap(), &NoFiles).unwrap();
-        let network = build(&scenario, &Streams::new(scenario.seed, replicate));
-        (scenario, network)
-    }
-
-    #[test]
-    fn instances_are_numbered_as_written_and_own_hops_follow_shared_ones() {
-        let (scenario, network) = network(0);
-        let places: Vec<String> = network.instances.iter().map(|one| one.place(&scenario)).collect();
-        assert_eq!(places, ["flow/near/0", "flow/near/1", "flow/far/0"]);
-        assert_eq!(network.shared, ["bottleneck"]);
-        let way = |flow, forward| -> Vec<usize> {
-            network
-                .routes
-                .way(flow, forward)
-                .filter_map(Stop::as_hop)
-                .collect()
-        };
-        assert_eq!((way(0, true), way(0, false)), (vec![1, 0], vec![0]));
-        assert_eq!((way(1, true), way(1, false)), (vec![2, 0], vec![0]));
-        // An extra delay in front of a shared hop is a hop.
-        assert_eq!((way(2, true), way(2, false)), (vec![3, 0], vec![0, 4]));
-        assert_eq!(network.hops.len(), 5);
-    }
-
-    #[test]
-    fn arrivals_are_the_flows_own_draws_and_end_with_it() {
-        let arriving = TWO_GROUPS.replacen(
-            "count = 2\n",
-            "arrivals = { kind = \"poisson\", mean_interval = \"20 ms\" }\nstop = \"9 s\"\n",
-            1,
-        );
-        let built = |text: &str, replicate| {
-            let scenario = Scenario::from_tree(&tree::from_toml(text).unwrap(), &NoFiles).unwrap();
-            let built = build(&scenario, &Streams::new(scenario.seed, replicate));
-            (scenario, built)
-        };
-        let (scenario, network) = built(&arriving, 0);
-        let (far, near) = network.instances.split_last().unwrap();
-        assert_eq!(far.place(&scenario), "flow/far/0");
-        assert!(near.is_sorted_by_key(|one| one.start));
-        assert!(near.iter().all(|one| one.start < Time::from_seconds(9.0)));
-        // They begin somewhere in the first second: 400 to 450 on average, give or take 4·√450.
-        assert!((310..540).contains(&near.len()), "{}", near.len());
-        assert_eq!(
-            instances(&scenario, &Streams::new(scenario.seed, 0)),
-            network.instances
-        );
-        let (again, other) = (built(&arriving, 0).1, built(&arriving, 1).1);
-        assert_eq!(again.instances, network.instances);
-        assert_ne!(other.instances[..10], network.instances[..10]);
-        // Another flow, or another seed of it, moves no arrival.
-        let alone = arriving.replace("extra_delay = \"10 ms\"", "count = 3");
-        assert_eq!(built(&alone, 0).1.instances[..near.len()], *near);
-        // Each has the hop of its own on its route, and a delay of its own in that.
-        let delays: Vec<Span> = (0..near.len())
-            .filter_map(|flow| network.routes.first(flow, true).as_hop())
-            .map(|hop| network.hops[hop].delay())
-            .collect();
-        assert!(
-            delays
-                .iter()
-                .all(|delay| (Span::from_millis(4)..=Span::from_millis(8)).contains(delay))
-        );
-        assert_ne!(delays[0], delays[1]);
-    }
-
-    #[test]
-    fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
-        let cell = TWO_GROUPS
-            .replace("[[hops]]\nname = \"access\"", "[[media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"")
-            .replace("name = \"bottleneck\"\nlink = { kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }", CONTENDERS)
-            .replace("route = [\"access\", \"bottleneck\"]", "route = [\"access\", \"data\", \"bottleneck\"]")
-            .replace("return = [\"bottleneck\"]", "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]");
-        let scenario = Scenario::from_tree(&tree::from_toml(&cell).unwrap(), &NoFiles).unwrap();
-        let network = build(&scenario, &Streams::new(scenario.seed, 0));
-        // One shared, then of each of two flows one on its way and two on the way back.
-        let contends: Vec<bool> = network.hops.iter().map(|hop| hop.seat().is_some()).collect();
-        assert_eq!(contends.iter().position(|one| !one), Some(7));
-        assert_eq!(network.routes.shared_hops(), 7);
-        let way = |flow, forward| -> Vec<usize> {
-            network
-                .routes
-                .way(flow, forward)
-                .filter_map(Stop::as_hop)
-                .collect()
-        };
-        assert_eq!((way(0, true), way(0, false)), (vec![7, 1, 0], vec![0, 2, 3, 8]));
-        assert_eq!((way(1, true), way(1, false)), (vec![9, 4, 0], vec![0, 5, 6, 10]));
-        let occupants = &network.media[0].contenders;
-        let told: Vec<_> = occupants
-            .iter()
-            .map(|one| (one.hop, &*one.name, one.owner, one.station))
-            .collect();
-        // Hops of an instance that name a station are one; the shared hop of that name is another.
-        let expected = [
-            (0, "bottleneck", None, 0),
-            (1, "data", Some(0), 1),
-            (2, "acks", Some(0), 2),
-            (3, "data", Some(0), 1),
-            (4, "data", Some(1), 3),
-            (5, "acks", Some(1), 4),
-            (6, "data", Some(1), 3),
-        ];
-        assert_eq!(told, expected);
-        for (number, one) in (0..).zip(occupants) {
-            let seat = network.hops[one.hop as usize].seat();
-            assert_eq!(
-                seat,
-                Some(Seat {
-                    medium: 0,
-                    contender: number
-                })
-            );
-        }
-        assert!(network.meters[0].is_none());
-    }
-
-    const CONTENDERS: &str = r#"name = "data"
-scope = "per_flow"
-link = { kind = "contender", medium = "cell", rate = "54 Mbit/s", station = "a" }
-queue = { kind = "droptail", limit = "unlimited" }
-
-[[hops]]
-name = "acks"
-scope = "per_flow"
-link = { kind = "contender", medium = "cell", rate = "54 Mbit/s" }
-queue = { kind = "droptail", limit = "unlimited" }
-
-[[hops]]
-name = "bottleneck"
-link = { kind = "contender", medium = "cell", rate = "54 Mbit/s", station = "a" }"#;
-
-    #[test]
-    fn a_replicate_draws_its_own_numbers_and_always_the_same() {
-        let starts = |replicate| network(replicate).1.instances;
-        assert_eq!(starts(0), starts(0));
-        assert_ne!(starts(0)[..2], starts(1)[..2]);
-        assert!(
-            starts(0)[..2]
-                .iter()
-                .all(|one| one.start <= Time::from_seconds(1.0))
-        );
-        assert_eq!(starts(0)[2].start, Time::from_seconds(3.0));
-    }
-}
+mod tests;

@@ -143,12 +143,12 @@ mod tests {
     use crate::packet::{FlowId, PacketKind};
 
     #[derive(Default)]
-    struct Told {
+    struct Recorder {
         drops: Vec<(u64, DropReason)>,
         marks: Vec<u64>,
         copies: Vec<(PacketId, PacketId)>,
     }
-    impl Observer for Told {
+    impl Observer for Recorder {
         fn dropped(&mut self, _now: Time, packet: &Packet, reason: DropReason) {
             self.drops.push((packet.sequence, reason));
         }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_drop_is_told_once_and_frees_the_packet() {
-        let (mut packets, mut told) = (PacketPool::new(), Told::default());
+        let (mut packets, mut told) = (PacketPool::new(), Recorder::default());
         let id = packets.insert(packet(7, Ecn::NotCapable));
         let mut context = Context {
             packets: &mut packets,
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_copy_is_told_with_its_original() {
-        let (mut packets, mut told) = (PacketPool::new(), Told::default());
+        let (mut packets, mut told) = (PacketPool::new(), Recorder::default());
         let id = packets.insert(packet(7, Ecn::NotCapable));
         let mut context = Context {
             packets: &mut packets,
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn only_what_is_capable_is_marked_and_told_once() {
-        let (mut packets, mut told) = (PacketPool::new(), Told::default());
+        let (mut packets, mut told) = (PacketPool::new(), Recorder::default());
         let fields = [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s, Ecn::Marked];
         for (sequence, ecn) in (0..).zip(fields) {
             let id = packets.insert(packet(sequence, ecn));

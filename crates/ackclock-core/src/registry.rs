@@ -3,8 +3,9 @@
 //! The parameters of an element are one struct. Its serde derive is the parser, its serialisation the resolved
 //! form with all defaults, its JSON schema the reference page. [`Entry::of`] makes the record from the struct.
 //!
-//! An element also states facts about itself: what others may rely on without knowing its parameters. They are computed
-//! from the parameters and stand beside them in the resolved form, under [`FACTS`].
+//! An element also states facts about itself: what others may rely on without knowing its
+//! parameters. They are computed from the parameters and stand beside them in the resolved form,
+//! under [`FACTS`].
 
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
@@ -21,11 +22,13 @@ pub mod samples;
 /// Where the facts stand in the resolved form of an element.
 pub const FACTS: &str = "facts";
 
-/// The record of what elements of one kind state about themselves. Every field of the default is unknown.
+/// The record of what elements of one kind state about themselves. Every field of the default is
+/// unknown.
 pub trait Facts: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static {}
 impl<T: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static> Facts for T {}
 
-/// The facts of a kind whose elements have nothing to state. They are left out of the resolved form.
+/// The facts of a kind whose elements have nothing to state. They are left out of the resolved
+/// form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoFacts {}
 
@@ -48,13 +51,13 @@ pub trait Kind: 'static {
 }
 
 /// The parameters of one element, and how to make it.
-pub trait Recipe<K: Kind>: Debug + Send + Sync {
+pub trait Factory<K: Kind>: Debug + Send + Sync {
     /// Makes one.
     fn build(&self, context: K::Context<'_>) -> K::Product;
 }
 
 /// What a parameter struct says of its element.
-pub trait Element<K: Kind>: Recipe<K> + Serialize + DeserializeOwned + JsonSchema + Clone + 'static {
+pub trait Element<K: Kind>: Factory<K> + Serialize + DeserializeOwned + JsonSchema + Clone + 'static {
     /// As written in a scenario's `kind`.
     const NAME: &'static str;
     /// As written in a figure.
@@ -70,7 +73,8 @@ pub trait Element<K: Kind>: Recipe<K> + Serialize + DeserializeOwned + JsonSchem
         Ok(())
     }
 
-    /// States what is known of the element with these parameters, which have been checked. What is not stated is unknown.
+    /// States what is known of the element with these parameters, which have been checked. What is
+    /// not stated is unknown.
     fn facts(&self) -> K::Facts {
         K::Facts::default()
     }
@@ -88,23 +92,23 @@ pub struct Entry<K: Kind> {
     pub reference: &'static str,
     /// JSON schema of the parameters, without `kind`.
     pub schema: fn() -> Value,
-    parse: fn(Value, &dyn Files) -> Result<Chosen<K>>,
+    parse: fn(Value, &dyn Files) -> Result<Selection<K>>,
 }
 
 /// An element chosen in a scenario, with all its parameters.
-pub struct Chosen<K: Kind> {
+pub struct Selection<K: Kind> {
     /// Its registered name.
     pub name: &'static str,
     /// Its parameters, defaults filled in, `kind` and [`FACTS`] included.
     pub resolved: Value,
     /// What it states about itself.
     pub facts: K::Facts,
-    recipe: Arc<dyn Recipe<K>>,
+    recipe: Arc<dyn Factory<K>>,
 }
 
-impl<K: Kind> Clone for Chosen<K> {
+impl<K: Kind> Clone for Selection<K> {
     fn clone(&self) -> Self {
-        Chosen {
+        Selection {
             name: self.name,
             resolved: self.resolved.clone(),
             facts: self.facts.clone(),
@@ -112,13 +116,13 @@ impl<K: Kind> Clone for Chosen<K> {
         }
     }
 }
-impl<K: Kind> Debug for Chosen<K> {
+impl<K: Kind> Debug for Selection<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.resolved)
     }
 }
 
-impl<K: Kind> Chosen<K> {
+impl<K: Kind> Selection<K> {
     /// Makes one.
     pub fn build(&self, context: K::Context<'_>) -> K::Product {
         self.recipe.build(context)
@@ -126,11 +130,12 @@ impl<K: Kind> Chosen<K> {
 }
 
 impl<K: Kind> Entry<K> {
-    /// Reads the parameters of this element, without `kind` and facts. Errors name fields relative to `parameters`.
+    /// Reads the parameters of this element, without `kind` and facts. Errors name fields relative
+    /// to `parameters`.
     ///
     /// # Errors
     /// The first field that is missing, unknown or does not fit.
-    pub fn read(&self, parameters: Value, files: &dyn Files) -> Result<Chosen<K>> {
+    pub fn read(&self, parameters: Value, files: &dyn Files) -> Result<Selection<K>> {
         (self.parse)(parameters, files)
     }
 
@@ -146,7 +151,7 @@ impl<K: Kind> Entry<K> {
                 let mut parameters: P = parse::from_tree(tree)?;
                 parameters.check(files)?;
                 let facts = parameters.facts();
-                Ok(Chosen {
+                Ok(Selection {
                     name: P::NAME,
                     resolved: resolved(P::NAME, &parameters, &facts),
                     facts,
@@ -171,11 +176,13 @@ fn resolved(name: &str, parameters: &impl Serialize, facts: &impl Serialize) -> 
     resolved.into()
 }
 
-/// Reads `{ kind = "…", … }`. What has been resolved may be read again, with the facts that it then has.
+/// Reads `{ kind = "…", … }`. What has been resolved may be read again, with the facts that it then
+/// has.
 ///
 /// # Errors
-/// The first field that is missing, unknown or does not fit, relative to `tree`; and facts that are not those computed.
-pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
+/// The first field that is missing, unknown or does not fit, relative to `tree`; and facts that are
+/// not those computed.
+pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> {
     let names = || K::entries().iter().map(|entry| entry.name);
     let Value::Object(map) = tree else {
         return Err(Error::new(
@@ -215,21 +222,21 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
 ///
 /// # Errors
 /// Those of [`choose`].
-pub fn choose_within<K: Kind>(field: &str, tree: &Value, files: &dyn Files) -> Result<Chosen<K>> {
+pub fn choose_within<K: Kind>(field: &str, tree: &Value, files: &dyn Files) -> Result<Selection<K>> {
     choose(tree, files).map_err(|error| error.within(field))
 }
 
 /// What the builder of a random element gets: the run's streams and the name of the place it is built for
 /// (`hop/bottleneck/link`), which is also the prefix of its streams' names.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct StreamScope<'a> {
     /// All randomness of the run.
     pub streams: &'a Streams,
     /// Where the element stands.
     pub name: &'a str,
 }
 
-impl Place<'_> {
+impl StreamScope<'_> {
     /// The stream of this place.
     pub fn stream(&self) -> crate::streams::Stream {
         self.streams.stream(self.name)

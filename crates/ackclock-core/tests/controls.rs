@@ -2,8 +2,8 @@
 
 use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, Limit, Phase,
-    Sent,
+    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, RecoveryPhase,
+    SegmentSent, SendLimit,
 };
 use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
@@ -132,7 +132,8 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
     }
 }
 
-/// With a queue at the bottleneck congestion is real: some controls keep the window at a loss without one.
+/// With a queue at the bottleneck congestion is real: some controls keep the window at a loss
+/// without one.
 #[test]
 fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     use CongestionKind::{Loss, Mark, Timeout};
@@ -159,8 +160,8 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     }
 }
 
-/// What a control states about delay is what it does: the window falls while round trips are longer,
-/// or grows until the buffer overflows.
+/// What a control states about delay is what it does: the window falls while round trips are
+/// longer, or grows until the buffer overflows.
 #[test]
 fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
     for tree in entries().flat_map(variants) {
@@ -218,7 +219,8 @@ fn an_application_that_sends_little_does_not_open_the_window() {
             let mut clock = clock(&tree, CongestionKind::Loss);
             clock.application = Bytes(application * MSS);
             (0..500).for_each(|_| clock.round());
-            // The window counts as used up to twice what is sent (RFC 7661), and then grows once more.
+            // The window counts as used up to twice what is sent (RFC 7661), and then grows once
+            // more.
             let most = 10.0_f64.max(3.0 * application as f64);
             assert!(clock.cwnd() <= most, "{tree}: {}", clock.cwnd());
         }
@@ -249,14 +251,14 @@ enum Signal {
     Ack {
         credit: u64,
         rtt: Option<Span>,
-        limited: Limit,
-        phase: Phase,
+        limited: SendLimit,
+        phase: RecoveryPhase,
         kind: AckKind,
         marked: bool,
     },
     Sent {
         in_flight: u64,
-        limited: Limit,
+        limited: SendLimit,
     },
     Congestion {
         kind: CongestionKind,
@@ -287,13 +289,17 @@ fn any_step() -> impl Strategy<Value = u64> {
     prop_oneof![2 => Just(0), 8 => 0..200_000_000_u64, 1 => 0..1_u64 << 57]
 }
 
-fn any_limit() -> impl Strategy<Value = Limit> {
-    use Limit::{Application, CongestionWindow, ReceiveWindow};
+fn any_limit() -> impl Strategy<Value = SendLimit> {
+    use SendLimit::{Application, CongestionWindow, ReceiveWindow};
     prop::sample::select(vec![CongestionWindow, ReceiveWindow, Application])
 }
 
 fn any_ack() -> impl Strategy<Value = Signal> {
-    let phases = prop::sample::select(vec![Phase::Open, Phase::Recovery, Phase::Loss]);
+    let phases = prop::sample::select(vec![
+        RecoveryPhase::Open,
+        RecoveryPhase::Recovery,
+        RecoveryPhase::Loss,
+    ]);
     let kinds = prop::sample::select(vec![AckKind::New, AckKind::Duplicate]);
     (any_size(), any_rtt(), any_limit(), phases, kinds, any::<bool>()).prop_map(
         |(credit, rtt, limited, phase, kind, marked)| Signal::Ack {
@@ -365,7 +371,7 @@ impl Told {
                 control.on_ack(now, &ack);
             }
             Signal::Sent { in_flight, limited } => {
-                let sent = Sent {
+                let sent = SegmentSent {
                     bytes: Bytes(mss),
                     in_flight: Bytes(in_flight),
                     limited,

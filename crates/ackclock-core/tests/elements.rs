@@ -8,9 +8,9 @@ use ackclock_core::observe::{Context, DropReason, Observer};
 use ackclock_core::packet::{Backlog, FlowId, Packet, PacketId, PacketKind, PacketPool};
 use ackclock_core::queue::{Discipline, Occupancy, QueueContext, QueueKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
-use ackclock_core::registry::{Chosen, FACTS, Kind, Place, choose};
+use ackclock_core::registry::{FACTS, Kind, Selection, StreamScope, choose};
 use ackclock_core::streams::Streams;
-use ackclock_core::traffic::{Suits, Traffic, TrafficContext, TrafficKind, Write};
+use ackclock_core::traffic::{Traffic, TrafficContext, TrafficKind, Transports, Write};
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn samples_of(element: &ElementRecord) -> Vec<Value> {
 }
 
 /// Every registered element of a kind with each of its samples.
-fn all<K: Kind>() -> Vec<Chosen<K>> {
+fn all<K: Kind>() -> Vec<Selection<K>> {
     let elements = (KindRecord::of::<K>().elements)();
     let choose = |tree| choose::<K>(&tree, &SampleFiles).unwrap_or_else(|error| panic!("{tree}: {error}"));
     elements.iter().flat_map(samples_of).map(choose).collect()
@@ -104,14 +104,14 @@ fn every_kind_is_complete() {
     }
 }
 
-fn at_place<R>(seed: u64, build: impl FnOnce(Place<'_>) -> R) -> R {
+fn at_place<R>(seed: u64, build: impl FnOnce(StreamScope<'_>) -> R) -> R {
     let streams = Streams::new(seed, 0);
-    build(Place {
+    build(StreamScope {
         streams: &streams,
         name: "hop/test/element",
     })
 }
-fn link(chosen: &Chosen<LinkKind>, seed: u64) -> Box<dyn Link> {
+fn link(chosen: &Selection<LinkKind>, seed: u64) -> Box<dyn Link> {
     let moving =
         json!({ "kind": "markov", "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "80 ms" });
     let moving = choose::<LinkKind>(&moving, &SampleFiles).unwrap();
@@ -124,10 +124,10 @@ fn link(chosen: &Chosen<LinkKind>, seed: u64) -> Box<dyn Link> {
         chosen.build(LinkContext { place, measured })
     })
 }
-fn impairment(chosen: &Chosen<ImpairmentKind>, seed: u64) -> Box<dyn Impairment> {
+fn impairment(chosen: &Selection<ImpairmentKind>, seed: u64) -> Box<dyn Impairment> {
     at_place(seed, |place| chosen.build(place))
 }
-fn traffic(chosen: &Chosen<TrafficKind>, seed: u64, mss: Bytes) -> Box<dyn Traffic> {
+fn traffic(chosen: &Selection<TrafficKind>, seed: u64, mss: Bytes) -> Box<dyn Traffic> {
     at_place(seed, |place| chosen.build(TrafficContext { place, mss }))
 }
 
@@ -156,7 +156,7 @@ struct Station {
 impl Station {
     const RATE: BitRate = BitRate::from_bit_per_s(10_000_000);
 
-    fn new(chosen: &Chosen<QueueKind>, seed: u64) -> Self {
+    fn new(chosen: &Selection<QueueKind>, seed: u64) -> Self {
         let constant = json!({ "kind": "constant", "rate": Self::RATE });
         let link = link(&choose::<LinkKind>(&constant, &SampleFiles).unwrap(), seed);
         Station {
@@ -371,7 +371,7 @@ proptest! {
                 prop_assert_eq!(write.is_none(), at.is_never(), "{}", chosen.name);
                 match write {
                     Some(Write::Bytes(bytes)) => sum += bytes,
-                    Some(Write::Unlimited) => prop_assert_eq!(one.suits(), Suits::Controlled),
+                    Some(Write::Unlimited) => prop_assert_eq!(one.transports(), Transports::Controlled),
                     None => break,
                 }
                 prop_assert_ne!(write, Some(Write::Bytes(Bytes::ZERO)));

@@ -1,5 +1,5 @@
-//! What elements state about themselves: every element states something, nothing that is not so, and nobody has to know the
-//! names of its parameters.
+//! What elements state about themselves: every element states something, nothing that is not so,
+//! and nobody has to know the names of its parameters.
 
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
@@ -10,9 +10,9 @@ use ackclock_core::packet::{FlowId, Packet, PacketKind};
 use ackclock_core::queue::facts::{Capacity, Drops, QueueFacts};
 use ackclock_core::queue::{Discipline, QueueContext, QueueKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
-use ackclock_core::registry::{Chosen, Element, Entry, FACTS, Kind, Place, Recipe, choose};
+use ackclock_core::registry::{Element, Entry, FACTS, Factory, Kind, Selection, StreamScope, choose};
 use ackclock_core::scenario::files::NoFiles;
-use ackclock_core::scenario::quantity::Limit;
+use ackclock_core::scenario::quantity::QueueLimit;
 use ackclock_core::scenario::tree;
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::{TrafficContext, TrafficKind, Write};
@@ -21,15 +21,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-fn at_place<R>(build: impl FnOnce(Place<'_>) -> R) -> R {
-    build(Place {
+fn at_place<R>(build: impl FnOnce(StreamScope<'_>) -> R) -> R {
+    build(StreamScope {
         streams: &Streams::new(1, 0),
         name: "facts",
     })
 }
 
 /// Every sample of every element of a kind.
-fn all<K: Kind>() -> Vec<Chosen<K>> {
+fn all<K: Kind>() -> Vec<Selection<K>> {
     let samples_of = |entry: &'static Entry<K>| {
         let samples = samples(&(entry.schema)()).into_iter();
         samples.map(|sample| entry.read(sample, &SampleFiles).unwrap())
@@ -100,7 +100,8 @@ fn an_assignment_removes_the_facts_that_it_may_change_and_no_others() {
     assert_eq!(again.resolved, resolved("7 packets"));
 }
 
-/// Keeps packets between `alpha` and `beta` of its own in the queue, as Vegas does: `beta` is no share.
+/// Keeps packets between `alpha` and `beta` of its own in the queue, as Vegas does: `beta` is no
+/// share.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct Delayed {
     beta: f64,
@@ -118,7 +119,7 @@ impl Element<ControlKind> for Delayed {
         }
     }
 }
-impl Recipe<ControlKind> for Delayed {
+impl Factory<ControlKind> for Delayed {
     fn build(&self, _: ControlContext<'_>) -> Box<dyn CongestionControl> {
         unreachable!("only its parameters are read")
     }
@@ -127,7 +128,7 @@ impl Recipe<ControlKind> for Delayed {
 /// Drops at the head; its capacity is called as no other's.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct Sized {
-    size: Limit,
+    size: QueueLimit,
 }
 impl Element<QueueKind> for Sized {
     const NAME: &'static str = "sized";
@@ -145,7 +146,7 @@ impl Element<QueueKind> for Sized {
         }
     }
 }
-impl Recipe<QueueKind> for Sized {
+impl Factory<QueueKind> for Sized {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         unreachable!("only its parameters are read")
     }
@@ -174,7 +175,7 @@ fn names_of_parameters_mean_nothing() {
 const MSS: u64 = 1000;
 const WINDOW: u64 = 100;
 
-fn control(chosen: &Chosen<ControlKind>) -> Box<dyn CongestionControl> {
+fn control(chosen: &Selection<ControlKind>) -> Box<dyn CongestionControl> {
     at_place(|place| {
         chosen.build(ControlContext {
             place,
@@ -240,7 +241,7 @@ fn queues_hold_what_they_state() {
                 if let (
                     Some(now),
                     Some(Capacity::Moving {
-                        most: Limit::Packets(most),
+                        most: QueueLimit::Packets(most),
                         ..
                     }),
                 ) = (moves, stated)

@@ -2,15 +2,15 @@
 
 use ackclock_core::link::LinkKind;
 use ackclock_core::link::contention::Contention;
-use ackclock_core::medium::{Medium, MediumKind, Over};
+use ackclock_core::medium::{Completion, Medium, MediumKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
-use ackclock_core::registry::{Chosen, Entry, Kind, Place};
+use ackclock_core::registry::{Entry, Kind, Selection, StreamScope};
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-fn all<K: Kind>() -> Vec<Chosen<K>> {
+fn all<K: Kind>() -> Vec<Selection<K>> {
     let samples_of = |entry: &'static Entry<K>| {
         let samples = samples(&(entry.schema)()).into_iter();
         samples.map(|sample| entry.read(sample, &SampleFiles).unwrap())
@@ -28,14 +28,14 @@ struct Driven {
     medium: Box<dyn Medium>,
     lines: Vec<VecDeque<Bytes>>,
     /// Packets over so far: when, and of whom.
-    over: Vec<(Time, Over)>,
+    over: Vec<(Time, Completion)>,
 }
 
 impl Driven {
     /// Each way of contending twice, every contender a station of its own.
-    fn new(chosen: &Chosen<MediumKind>, seed: u64) -> Self {
+    fn new(chosen: &Selection<MediumKind>, seed: u64) -> Self {
         let streams = Streams::new(seed, 0);
-        let mut medium = chosen.build(Place {
+        let mut medium = chosen.build(StreamScope {
             streams: &streams,
             name: "medium/test",
         });
@@ -85,8 +85,8 @@ fn some_links_contend() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every packet is over once, time is accounted for to the nanosecond, counts agree with what was told, and the same
-    /// randomness gives the same again.
+    /// Every packet is over once, time is accounted for to the nanosecond, counts agree with what
+    /// was told, and the same randomness gives the same again.
     #[test]
     fn media_keep_their_contract(
         seed: u64,
@@ -111,7 +111,7 @@ proptest! {
             for contender in 0..one.lines.len() {
                 let counts = one.medium.counts(contender);
                 let told = |sent: bool| {
-                    let of = |(_, over): &&(Time, Over)| over.contender == contender && over.sent == sent;
+                    let of = |(_, over): &&(Time, Completion)| over.contender == contender && over.sent == sent;
                     one.over.iter().filter(of).count() as u64
                 };
                 prop_assert_eq!((counts.successes, counts.given_up), (told(true), told(false)));

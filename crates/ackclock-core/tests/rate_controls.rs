@@ -1,10 +1,10 @@
 //! What every registered rate control must hold to.
 
 use ackclock_core::rate_control::{
-    Arrived, Feedback, Halves, RateContext, RateControl, RateControlKind, RateReceiver, Received, Report,
-    SHORTEST_RTT, Sent,
+    Arrived, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind, RateReceiver,
+    Received, Report, SHORTEST_RTT,
 };
-use ackclock_core::registry::{Entry, Kind, Place, choose};
+use ackclock_core::registry::{Entry, Kind, StreamScope, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{Bytes, Span, Time};
@@ -21,7 +21,7 @@ fn entries() -> impl Iterator<Item = &'static Entry<RateControlKind>> {
 fn build(tree: &Value, mss: u64) -> Halves {
     let streams = Streams::new(1, 0);
     let context = RateContext {
-        place: Place {
+        place: StreamScope {
             streams: &streams,
             name: "flow/0/control",
         },
@@ -118,7 +118,7 @@ fn any_signal() -> impl Strategy<Value = Signal> {
 }
 
 /// Both halves under a clock that is told, and what has been sent so far.
-struct Told {
+struct DrivenControl {
     sender: Box<dyn RateControl>,
     receiver: Box<dyn RateReceiver>,
     mss: u64,
@@ -126,10 +126,10 @@ struct Told {
     sent: Vec<Time>,
 }
 
-impl Told {
+impl DrivenControl {
     fn new(tree: &Value, mss: u64) -> Self {
         let Halves { sender, receiver } = build(tree, mss);
-        let mut told = Told {
+        let mut told = DrivenControl {
             sender,
             receiver,
             mss,
@@ -148,7 +148,7 @@ impl Told {
     fn tell(&mut self, signal: &Signal) {
         match *signal {
             Signal::Sent { data_limited } => {
-                let sent = Sent {
+                let sent = DatagramSent {
                     sequence: self.sent.len() as u64,
                     length: Bytes(self.mss),
                     data_limited,
@@ -243,7 +243,7 @@ impl Told {
 fn a_round_trip_of_no_time_leaves_timers_that_end() {
     let while_sending = Span::from_millis(1);
     for tree in entries().flat_map(variants) {
-        let mut told = Told::new(&tree, 1000);
+        let mut told = DrivenControl::new(&tree, 1000);
         for _ in 0..20 {
             told.packet_at_once();
             let until = told.now + while_sending;
@@ -260,9 +260,9 @@ fn a_round_trip_of_no_time_leaves_timers_that_end() {
 #[test]
 fn an_answer_to_nothing_changes_nothing() {
     for tree in entries().flat_map(variants) {
-        let mut told = Told::new(&tree, 1000);
+        let mut told = DrivenControl::new(&tree, 1000);
         (0..10).for_each(|_| told.packet_at_once());
-        let shown = |told: &Told| {
+        let shown = |told: &DrivenControl| {
             let sender = &told.sender;
             format!(
                 "{:?} {:?} {:?}",
@@ -297,7 +297,7 @@ fn an_answer_to_nothing_changes_nothing() {
 #[test]
 fn a_receiver_falls_silent_with_its_sender() {
     for tree in entries().flat_map(variants) {
-        let mut told = Told::new(&tree, 1000);
+        let mut told = DrivenControl::new(&tree, 1000);
         (0..10).for_each(|_| told.packet_at_once());
         for _ in 0..10 {
             let next = told.receiver.poll_timeout();
@@ -340,7 +340,7 @@ proptest! {
         mss in 1..=65_000_u64,
     ) {
         for tree in entries().flat_map(variants) {
-            let mut told = Told::new(&tree, mss);
+            let mut told = DrivenControl::new(&tree, mss);
             for (step, signal) in &signals {
                 told.now = told.now + Span::from_nanos(*step);
                 told.tell(signal);
@@ -375,7 +375,7 @@ proptest! {
     fn controls_are_deterministic(signals in prop::collection::vec((any_step(), any_signal()), 1..60)) {
         for tree in entries().flat_map(variants) {
             let shown = || {
-                let mut told = Told::new(&tree, 1000);
+                let mut told = DrivenControl::new(&tree, 1000);
                 let mut shown = Vec::new();
                 for (step, signal) in &signals {
                     told.now = told.now + Span::from_nanos(*step);

@@ -6,7 +6,7 @@ use ackclock_core::units::Time;
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Outcome {
+pub enum Fate {
     /// It left the last hop of its route.
     Departed = 0,
     /// Dropped: the queue was full.
@@ -21,28 +21,28 @@ pub enum Outcome {
     GivenUp = 5,
 }
 
-impl Outcome {
+impl Fate {
     /// The outcome of that number, `None` if there is none.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
-            0 => Some(Outcome::Departed),
-            1 => Some(Outcome::QueueFull),
-            2 => Some(Outcome::Aqm),
-            3 => Some(Outcome::Lost),
-            4 => Some(Outcome::Marked),
-            5 => Some(Outcome::GivenUp),
+            0 => Some(Fate::Departed),
+            1 => Some(Fate::QueueFull),
+            2 => Some(Fate::Aqm),
+            3 => Some(Fate::Lost),
+            4 => Some(Fate::Marked),
+            5 => Some(Fate::GivenUp),
             _ => None,
         }
     }
 }
 
-impl From<DropReason> for Outcome {
+impl From<DropReason> for Fate {
     fn from(reason: DropReason) -> Self {
         match reason {
-            DropReason::QueueFull => Outcome::QueueFull,
-            DropReason::Aqm => Outcome::Aqm,
-            DropReason::Impairment => Outcome::Lost,
-            DropReason::Retries => Outcome::GivenUp,
+            DropReason::QueueFull => Fate::QueueFull,
+            DropReason::Aqm => Fate::Aqm,
+            DropReason::Impairment => Fate::Lost,
+            DropReason::Retries => Fate::GivenUp,
         }
     }
 }
@@ -58,7 +58,7 @@ pub struct Decision {
     /// The number of the packet: the run's arrivals counted from zero. A copy has its original's.
     pub packet: u64,
     /// What.
-    pub outcome: Outcome,
+    pub outcome: Fate,
 }
 
 impl Decision {

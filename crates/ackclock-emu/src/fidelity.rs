@@ -70,6 +70,83 @@ fn milliseconds(span: Span) -> String {
     format!("{} ms", (span.as_seconds() * 1e6).round() / 1e3)
 }
 
+fn of_outside_drops(drops: u64) -> Bound {
+    bound(
+        "outside_drops",
+        drops as f64,
+        0.0,
+        drops == 0,
+        format!("{drops} packets were lost outside the model (none may be)."),
+    )
+}
+
+fn of_lateness(p99: Span, most: Span) -> Bound {
+    bound(
+        "lateness_p99_s",
+        p99.as_seconds(),
+        most.as_seconds(),
+        p99 <= most,
+        format!(
+            "1 packet in 100 was written {} late or more (at most {}).",
+            milliseconds(p99),
+            milliseconds(most)
+        ),
+    )
+}
+
+fn of_gap(longest: Span) -> Bound {
+    bound(
+        "longest_gap_s",
+        longest.as_seconds(),
+        LONGEST_GAP.as_seconds(),
+        longest < LONGEST_GAP,
+        format!(
+            "The emulator was away for {} at the longest (less than {}).",
+            milliseconds(longest),
+            milliseconds(LONGEST_GAP)
+        ),
+    )
+}
+
+fn of_packets(largest: u64, mtu: u64) -> Bound {
+    bound(
+        "largest_packet_bytes",
+        largest as f64,
+        mtu as f64,
+        largest <= mtu,
+        format!("The largest packet had {largest} bytes (at most {mtu})."),
+    )
+}
+
+fn of_cpu(share: f64) -> Bound {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    bound(
+        "cpu_share",
+        share,
+        MOST_CPU,
+        share < MOST_CPU,
+        format!(
+            "The emulator used {} of a processor (less than {}).",
+            percent(share),
+            percent(MOST_CPU)
+        ),
+    )
+}
+
+fn of_probes(extra_p50: Span, most: Span) -> Bound {
+    bound(
+        "probe_extra_p50_s",
+        extra_p50.as_seconds(),
+        most.as_seconds(),
+        extra_p50 <= most,
+        format!(
+            "Half of the probes took {} longer than the scenario says (at most {}).",
+            milliseconds(extra_p50),
+            milliseconds(most)
+        ),
+    )
+}
+
 impl Verdict {
     /// Compares what was measured with the bounds.
     pub fn of(measured: &Measured) -> Self {
@@ -84,69 +161,14 @@ impl Verdict {
             probe_extra,
         } = *measured;
         let late = LATENESS_FLOOR.max(base_rtt / LATENESS_SHARE_OF_RTT);
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let mut bounds = vec![
-            bound(
-                "outside_drops",
-                outside_drops as f64,
-                0.0,
-                outside_drops == 0,
-                format!("{outside_drops} packets were lost outside the model (none may be)."),
-            ),
-            bound(
-                "lateness_p99_s",
-                lateness_p99.as_seconds(),
-                late.as_seconds(),
-                lateness_p99 <= late,
-                format!(
-                    "1 packet in 100 was written {} late or more (at most {}).",
-                    milliseconds(lateness_p99),
-                    milliseconds(late)
-                ),
-            ),
-            bound(
-                "longest_gap_s",
-                longest_gap.as_seconds(),
-                LONGEST_GAP.as_seconds(),
-                longest_gap < LONGEST_GAP,
-                format!(
-                    "The emulator was away for {} at the longest (less than {}).",
-                    milliseconds(longest_gap),
-                    milliseconds(LONGEST_GAP)
-                ),
-            ),
-            bound(
-                "largest_packet_bytes",
-                largest_packet as f64,
-                mtu as f64,
-                largest_packet <= mtu,
-                format!("The largest packet had {largest_packet} bytes (at most {mtu})."),
-            ),
-            bound(
-                "cpu_share",
-                cpu_share,
-                MOST_CPU,
-                cpu_share < MOST_CPU,
-                format!(
-                    "The emulator used {} of a processor (less than {}).",
-                    percent(cpu_share),
-                    percent(MOST_CPU)
-                ),
-            ),
+            of_outside_drops(outside_drops),
+            of_lateness(lateness_p99, late),
+            of_gap(longest_gap),
+            of_packets(largest_packet, mtu),
+            of_cpu(cpu_share),
         ];
-        if let Some(extra) = probe_extra {
-            bounds.push(bound(
-                "probe_extra_p50_s",
-                extra.as_seconds(),
-                late.as_seconds(),
-                extra <= late,
-                format!(
-                    "Half of the probes took {} longer than the scenario says (at most {}).",
-                    milliseconds(extra),
-                    milliseconds(late)
-                ),
-            ));
-        }
+        bounds.extend(probe_extra.map(|extra| of_probes(extra, late)));
         Verdict { bounds }
     }
 

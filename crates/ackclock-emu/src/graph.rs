@@ -4,7 +4,7 @@
 //! Order, as in the engine: of several things at the same nanosecond hops come first, in their order, then arrivals from outside, then the
 //! sampling of the hops.
 
-use crate::decision::{Decision, Outcome};
+use crate::decision::{Decision, Fate};
 use ackclock_core::hop::{Arrival, Hop};
 use ackclock_core::network::Network;
 use ackclock_core::observe::{Context, DropReason, FlowLosses, HopLosses, Observer};
@@ -38,7 +38,7 @@ struct Ledger<L> {
 }
 
 impl<L: Listener> Ledger<L> {
-    fn tell(&mut self, at: Time, packet: &Packet, outcome: Outcome) {
+    fn tell(&mut self, at: Time, packet: &Packet, outcome: Fate) {
         self.listener.decided(Decision {
             at,
             hop: self.hop as u32,
@@ -56,7 +56,7 @@ impl<L: Listener> Observer for Ledger<L> {
     }
     fn marked(&mut self, now: Time, packet: &Packet) {
         self.hops[self.hop].marks += 1;
-        self.tell(now, packet, Outcome::Marked);
+        self.tell(now, packet, Fate::Marked);
     }
     fn duplicated(&mut self, original: PacketId, copy: PacketId) {
         self.listener.duplicated(original, copy);
@@ -220,7 +220,7 @@ impl<L: Listener> Graph<L> {
             at,
             hop: hop.map_or(Decision::NOWHERE, |hop| hop as u32),
             packet: self.packets[id].sequence,
-            outcome: Outcome::Departed,
+            outcome: Fate::Departed,
         });
     }
 

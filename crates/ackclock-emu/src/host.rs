@@ -10,7 +10,7 @@ use crate::protocol::{
     Channel, Configuration, DeviceChoice, DeviceStatistics, HostFacts, Refusal, ReportEntry, Request,
     Response, Step, connected, readable,
 };
-use crate::settings::Outcome;
+use crate::settings::KernelAnswer;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -174,7 +174,10 @@ impl Host {
     ///
     /// # Errors
     /// The host is gone.
-    pub fn congestion_controls(&mut self, names: &[String]) -> Result<Vec<(String, Outcome)>, HostError> {
+    pub fn congestion_controls(
+        &mut self,
+        names: &[String],
+    ) -> Result<Vec<(String, KernelAnswer)>, HostError> {
         match self.ask(&Request::CongestionControls(names.to_vec()), Some(PATIENCE))? {
             Response::CongestionControls(outcomes) => Ok(outcomes),
             response => Err(unexpected(response)),

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`host`] | a host as its supervisor has it: start, configure, ask, end |
 //! | [`program`] | which program becomes a host |
-//! | [`inside`] | what runs in the host |
+//! | [`host_process`] | the process that becomes a host |
 //! | [`protocol`] | what the two say to each other |
 //! | `namespace` | from a fresh process to the first one of its own namespaces |
 //! | [`device`] | the emulator's end of a host's network device: IP packets out and in |
@@ -37,7 +37,7 @@ pub mod graph;
 #[cfg(target_os = "linux")]
 pub mod host;
 #[cfg(target_os = "linux")]
-pub mod inside;
+pub mod host_process;
 pub mod ipv4;
 #[cfg(target_os = "linux")]
 mod namespace;

@@ -2,7 +2,7 @@
 
 use crate::device::DeviceFacts;
 use crate::netlink::{Counters, Route};
-use crate::settings::{Outcome, Setting};
+use crate::settings::{KernelAnswer, Setting};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
@@ -94,13 +94,13 @@ pub struct ReportEntry {
     pub asked: String,
     /// What became of it.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: KernelAnswer,
 }
 
 impl ReportEntry {
     /// Whether the kernel has now what it was asked for.
     pub fn is_as_asked(&self) -> bool {
-        matches!(&self.outcome, Outcome::Accepted { value } if *value == self.asked)
+        matches!(&self.outcome, KernelAnswer::Accepted { value } if *value == self.asked)
     }
 }
 
@@ -159,7 +159,7 @@ pub(crate) enum Response {
     Ready(HostFacts),
     Report(Vec<ReportEntry>),
     Statistics(Vec<DeviceStatistics>),
-    CongestionControls(Vec<(String, Outcome)>),
+    CongestionControls(Vec<(String, KernelAnswer)>),
     Extension(Value),
     Ending,
     /// The host cannot start, and ends.
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_report_reads_as_it_is_written() {
-        let accepted = Outcome::Accepted { value: "1".into() };
+        let accepted = KernelAnswer::Accepted { value: "1".into() };
         let entry = ReportEntry {
             name: "net.ipv4.tcp_sack".into(),
             asked: "1".into(),

@@ -4,7 +4,7 @@
 //! The file is [`MAGIC`], then chunks: the body's length (u32) and its FNV-1a digest (u64), both little-endian, then the body. In the body
 //! every number is a LEB128 varint, times and packet numbers as differences from the row before (zigzag where they may fall).
 
-use crate::decision::{Decision, Outcome};
+use crate::decision::{Decision, Fate};
 use crate::ipv4::Direction;
 use ackclock_core::job::Job;
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
@@ -164,7 +164,7 @@ impl Chunk {
                 at: Time::from_nanos(at),
                 hop,
                 packet,
-                outcome: Outcome::from_number(outcome)?,
+                outcome: Fate::from_number(outcome)?,
             })
         })
     }
@@ -421,7 +421,7 @@ mod tests {
                     });
                 }
                 for (at, hop, packet, outcome) in decisions {
-                    let (at, outcome) = (Time::from_nanos(at), Outcome::from_number(outcome).unwrap());
+                    let (at, outcome) = (Time::from_nanos(at), Fate::from_number(outcome).unwrap());
                     chunk.push_decision(&Decision {
                         at,
                         hop,
@@ -491,7 +491,7 @@ mod tests {
                 at,
                 hop: 2,
                 packet: number,
-                outcome: Outcome::Departed,
+                outcome: Fate::Departed,
             });
         }
         let bytes = written(&[chunk]).len();

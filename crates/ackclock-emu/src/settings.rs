@@ -10,7 +10,7 @@ pub type Setting = (String, String);
 /// What became of something that the kernel was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Outcome {
+pub enum KernelAnswer {
     /// It was taken. The kernel, asked again, says this.
     Accepted {
         /// What the kernel has now; it may have changed what it was given.
@@ -25,13 +25,13 @@ pub enum Outcome {
     NotInThisKernel,
 }
 
-impl Outcome {
+impl KernelAnswer {
     /// Why it is not as asked; for what was taken, what the kernel has.
     pub fn reason(&self) -> &str {
         match self {
-            Outcome::Accepted { value } => value,
-            Outcome::Refused { reason } => reason,
-            Outcome::NotInThisKernel => "there is no such thing",
+            KernelAnswer::Accepted { value } => value,
+            KernelAnswer::Refused { reason } => reason,
+            KernelAnswer::NotInThisKernel => "there is no such thing",
         }
     }
 }
@@ -138,18 +138,18 @@ fn file_of(name: &str) -> Option<PathBuf> {
 }
 
 /// Gives a setting a value in the calling thread's network namespace, and reads it back.
-pub(crate) fn apply((name, value): &Setting) -> Outcome {
+pub(crate) fn apply((name, value): &Setting) -> KernelAnswer {
     let Some(file) = file_of(name) else {
-        return Outcome::Refused {
+        return KernelAnswer::Refused {
             reason: "is no setting of a network namespace".into(),
         };
     };
     match std::fs::write(&file, value).and_then(|()| std::fs::read_to_string(&file)) {
-        Ok(value) => Outcome::Accepted {
+        Ok(value) => KernelAnswer::Accepted {
             value: value.split_whitespace().collect::<Vec<_>>().join(" "),
         },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Outcome::NotInThisKernel,
-        Err(error) => Outcome::Refused {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => KernelAnswer::NotInThisKernel,
+        Err(error) => KernelAnswer::Refused {
             reason: error.to_string(),
         },
     }
@@ -208,9 +208,9 @@ mod tests {
     fn a_setting_that_is_not_there() {
         assert_eq!(
             apply(&("net.ipv4.tcp_no_such".into(), "1".into())),
-            Outcome::NotInThisKernel
+            KernelAnswer::NotInThisKernel
         );
         let outcome = apply(&("kernel.hostname".into(), "x".into()));
-        assert!(matches!(outcome, Outcome::Refused { .. }), "{outcome:?}");
+        assert!(matches!(outcome, KernelAnswer::Refused { .. }), "{outcome:?}");
     }
 }

@@ -71,7 +71,7 @@ pub mod networks {
     use ackclock_core::packet::{Backlog, Fifo, FlowId, PacketId};
     use ackclock_core::queue::{Discipline, Queue, QueueKind};
     use ackclock_core::registry::samples::{SampleFiles, samples};
-    use ackclock_core::registry::{Chosen, Entry, Kind, choose};
+    use ackclock_core::registry::{Entry, Kind, Selection, choose};
     use ackclock_core::scenario::files::Files;
     use ackclock_core::scenario::{Scenario, tree};
     use ackclock_core::streams::Streams;
@@ -114,8 +114,9 @@ pub mod networks {
         }
     }
 
-    /// The samples of every registered element of a kind, and `more` that the few packets of a test make much of.
-    fn every<K: Kind>(more: Value) -> Vec<Chosen<K>> {
+    /// The samples of every registered element of a kind, and `more` that the few packets of a test
+    /// make much of.
+    fn every<K: Kind>(more: Value) -> Vec<Selection<K>> {
         let of_entry = |entry: &'static Entry<K>| {
             let mut found = samples(&(entry.schema)());
             found.iter_mut().for_each(|tree| tree["kind"] = entry.name.into());

@@ -12,7 +12,7 @@ use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
 use ackclock_emu::capture::Point;
-use ackclock_emu::emulation::{self, Failure, Options, Outcome, Watch};
+use ackclock_emu::emulation::{self, EmulationOutcome, Failure, Options, Watch};
 use ackclock_emu::program::HostProgram;
 use ackclock_emu::protocol::DeviceChoice;
 use ackclock_emu::record::{self, Chunks};
@@ -125,7 +125,7 @@ impl Watch for Watched {
 }
 
 struct Ran {
-    outcome: Outcome,
+    outcome: EmulationOutcome,
     tcp_info_rows: usize,
     replay: Replay,
     /// How long each capture is, in bytes.
@@ -184,7 +184,7 @@ fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Optio
     })
 }
 
-fn table<'a>(outcome: &'a Outcome, name: &str) -> &'a Table {
+fn table<'a>(outcome: &'a EmulationOutcome, name: &str) -> &'a Table {
     &outcome.tables.iter().find(|(known, _)| *known == name).unwrap().1
 }
 

@@ -21,7 +21,7 @@ use ackclock_emu::protocol::{Configuration, DeviceChoice, ReportEntry, Step};
 use ackclock_emu::real_time::{Outputs, RealTime};
 use ackclock_emu::record::Chunks;
 use ackclock_emu::replay::replay;
-use ackclock_emu::settings::{Outcome, TcpSettings};
+use ackclock_emu::settings::{KernelAnswer, TcpSettings};
 use ackclock_emu::wait::Stop;
 use common::{program, scenario, skip};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -387,7 +387,7 @@ fn a_connection_through_the_hops_of_a_scenario_replays() {
     }
 }
 
-fn outcome<'a>(report: &'a [ReportEntry], name: &str) -> &'a Outcome {
+fn outcome<'a>(report: &'a [ReportEntry], name: &str) -> &'a KernelAnswer {
     &report
         .iter()
         .find(|entry| entry.name == name)
@@ -435,7 +435,7 @@ fn the_kernel_takes_what_it_knows_and_the_rest_is_reported() {
             routes: vec![route(1, metrics), route(2, unknown)],
         };
         let report = host.configure(configuration).unwrap();
-        let accepted = |value: &str| Outcome::Accepted { value: value.into() };
+        let accepted = |value: &str| KernelAnswer::Accepted { value: value.into() };
         for (name, value) in [
             ("net.ipv4.tcp_sack", "0"),
             ("net.ipv4.tcp_recovery", "0"),
@@ -454,7 +454,7 @@ fn the_kernel_takes_what_it_knows_and_the_rest_is_reported() {
         }
         assert_eq!(
             *outcome(&report, "net.ipv4.tcp_no_such_thing"),
-            Outcome::NotInThisKernel
+            KernelAnswer::NotInThisKernel
         );
         for name in [
             "net.ipv4.tcp_timestamps",
@@ -462,12 +462,12 @@ fn the_kernel_takes_what_it_knows_and_the_rest_is_reported() {
             "route 10.77.0.2/32 congestion_control",
         ] {
             assert!(
-                matches!(outcome(&report, name), Outcome::Refused { .. }),
+                matches!(outcome(&report, name), KernelAnswer::Refused { .. }),
                 "{name}: {:?}",
                 outcome(&report, name)
             );
         }
-        let Outcome::Refused { reason } = &report
+        let KernelAnswer::Refused { reason } = &report
             .iter()
             .filter(|entry| entry.name.starts_with("address"))
             .nth(1)
@@ -512,7 +512,7 @@ fn metrics_of_a_route_reach_its_connections() {
     );
     let controls: Vec<String> = ["reno", "cubic"].map(String::from).into();
     for (name, outcome) in sender.congestion_controls(&controls).unwrap() {
-        if outcome != (Outcome::Accepted { value: name.clone() }) {
+        if outcome != (KernelAnswer::Accepted { value: name.clone() }) {
             skip(&format!("this kernel has no {name}"));
             continue;
         }
@@ -587,8 +587,8 @@ fn a_host_is_alone_in_its_namespaces() {
         let controls = host
             .congestion_controls(&["reno".into(), "nosuchcontrol".into()])
             .unwrap();
-        assert_eq!(controls[0].1, Outcome::Accepted { value: "reno".into() });
-        assert_eq!(controls[1].1, Outcome::NotInThisKernel);
+        assert_eq!(controls[0].1, KernelAnswer::Accepted { value: "reno".into() });
+        assert_eq!(controls[1].1, KernelAnswer::NotInThisKernel);
         let refused = host.call(json!({"do": "magic"}), None).unwrap_err();
         assert!(
             matches!(&refused, HostError::Failed(reason) if reason.contains("magic")),

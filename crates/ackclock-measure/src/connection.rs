@@ -1,6 +1,7 @@
 //! One connection: two directions, how it begins and how it ends.
 
-use crate::direction::{Ack, Direction, Seen};
+use crate::direction::{Ack, Direction};
+use crate::seen::Seen;
 use ackclock_core::units::Span;
 use std::net::SocketAddr;
 
@@ -139,7 +140,7 @@ impl Connection {
             return;
         }
         let echoed = seen.segment.options.timestamps.filter(|_| flags.ack);
-        let echo = echoed.and_then(|(_, value)| other.stamps.echo(value));
+        let echo = echoed.and_then(|(_, value)| other.timestamps.echo(value));
         if flags.syn {
             let again = own.handle_syn(seen);
             if flags.ack {

@@ -2,50 +2,27 @@
 //!
 //! Sequence numbers here do not wrap (`sequence`). What is sent is in `sending`, what ACKs say of it in `acknowledging`.
 
+use crate::acks_in_transit::AcksInTransit;
 use crate::flight::Flight;
 use crate::holes::Holes;
-use crate::over_time::OverTime;
 use crate::ranges::Ranges;
 use crate::rate_estimates::RateEstimates;
 use crate::recent::Recent;
 use crate::resent::Resent;
-use crate::retransmission::{Class, Phase};
+use crate::retransmission::{Class, LossPhase};
 use crate::rounds::{Rounds, State};
 use crate::rtt::{Moments, RoundTrips};
+use crate::seen::Seen;
 use crate::sequence;
-use crate::stamps::Stamps;
-use crate::underway::Underway;
+use crate::time_average::TimeAverage;
+use crate::timestamp_echoes::TimestampEchoes;
 use crate::vantage::Vantage;
-use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
-use ackclock_pcap::packet::Segment;
 
 mod acknowledging;
 mod sending;
 
 pub use acknowledging::Ack;
-
-/// A TCP segment as the capture shows it. Times are nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
-    /// When it passed.
-    pub at: u64,
-    /// Length of the IP packet.
-    pub ip_bytes: u32,
-    /// Identification of IPv4.
-    pub identification: u16,
-    /// Its ECN field.
-    pub ecn: Ecn,
-    /// Its header.
-    pub segment: &'a Segment,
-}
-
-impl Seen<'_> {
-    /// The timestamp, if there is one.
-    pub fn stamp(&self) -> Option<u32> {
-        self.segment.options.timestamps.map(|(value, _)| value)
-    }
-}
 
 /// What is counted of what a side has sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,29 +106,62 @@ pub struct Mark {
     pub high: i64,
 }
 
-/// See the module.
+/// One direction of a connection.
 #[derive(Debug)]
 pub struct Direction {
     pub counts: Counts,
     pub acks: AckCounts,
     pub opening: Option<Opening>,
-    pub first_data_at: Option<u64>,
-    pub last_data_at: Option<u64>,
+    pub milestones: Milestones,
+    /// Whether a packet had a timestamp.
     pub stamped: bool,
-    pub stamps: Stamps,
+    pub timestamps: TimestampEchoes,
     pub trips: RoundTrips,
     pub rounds: Rounds,
-    pub outstanding: OverTime,
-    /// The other side's window, scaled if its scale is known.
-    pub window: OverTime,
+    pub outstanding: TimeAverage,
+    pub window: PeerWindow,
     pub warm: Warm,
-    /// What samples have told of delivery: what had passed before the first ACK, at first, and that may be more than that ACK says.
+    /// The bytes that samples have shown as delivered: at first what had passed before the first ACK,
+    /// and that may be more than that ACK says.
     pub told_delivered: u64,
-    /// What rate estimators say of the ACKs that came back.
+    /// Rate estimators that run along with the ACKs that came back.
     pub rate_estimates: RateEstimates,
+    recent: Recent,
+    numbers: Numbers,
+    scoreboard: Scoreboard,
+    recovery: Recovery,
+    acks_in_transit: AcksInTransit,
+    last_ack_at: Option<u64>,
+    /// The largest segment, by both sides' SYNs.
+    most: Option<u64>,
+    marks: Marks,
+}
+
+/// Moments in the life of a direction, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Milestones {
+    pub first_data_at: Option<u64>,
+    pub last_data_at: Option<u64>,
     /// When all data up to the FIN was acknowledged.
     pub finished_at: Option<u64>,
-    recent: Recent,
+}
+
+/// The window that the other side advertises.
+#[derive(Debug, Default)]
+pub struct PeerWindow {
+    /// In bytes, scaled if its scale is known.
+    pub size: TimeAverage,
+    /// Whether the scale is known.
+    pub is_known: bool,
+    /// The field of the last header.
+    raw: Option<u16>,
+    /// The byte that went into a closed window as a probe.
+    probe: Option<u64>,
+}
+
+/// Sequence numbers, which do not wrap.
+#[derive(Debug, Default)]
+struct Numbers {
     /// Whether `highest` and `acknowledged` mean anything.
     located: bool,
     /// The number of the first byte, of the connection or of the capture of it.
@@ -164,28 +174,37 @@ pub struct Direction {
     acknowledged: u64,
     /// The first number that an ACK has acknowledged.
     first_acknowledged: Option<u64>,
-    holes: Holes,
+}
+
+/// The bytes that have been sent: outstanding, missed by the capture, held by the receiver, sent again.
+#[derive(Debug, Default)]
+struct Scoreboard {
     flight: Flight,
+    holes: Holes,
     sacked: Ranges,
     resent: Resent,
-    underway: Underway,
-    phase: Phase,
-    phase_since: u64,
+}
+
+/// Loss recovery as far as a capture shows it.
+#[derive(Debug)]
+struct Recovery {
+    phase: LossPhase,
+    since: u64,
     /// The phase ends when all before this number is acknowledged.
-    recover: u64,
+    until: u64,
     /// When slow start after the last timeout began and last sent something again.
     slow_start_again: Option<(u64, u64)>,
+    /// Duplicate ACKs in a row.
     duplicates: u32,
+    /// When new data was acknowledged last.
     progress_at: u64,
-    last_ack_at: Option<u64>,
-    raw_window: Option<u16>,
-    window_known: bool,
-    /// The byte that went into a closed window as a probe.
-    probe: Option<u64>,
-    /// The largest segment, by both sides' SYNs.
-    most: Option<u64>,
-    marks: Vec<Mark>,
-    wants_marks: bool,
+}
+
+/// Marks of a time-sequence plot.
+#[derive(Debug)]
+struct Marks {
+    wanted: bool,
+    pending: Vec<Mark>,
 }
 
 impl Direction {
@@ -195,43 +214,34 @@ impl Direction {
             counts: Counts::default(),
             acks: AckCounts::default(),
             opening: None,
-            first_data_at: None,
-            last_data_at: None,
+            milestones: Milestones::default(),
             stamped: false,
-            stamps: Stamps::default(),
+            timestamps: TimestampEchoes::default(),
             trips: RoundTrips::new(rto_minimum),
             rounds: Rounds::default(),
-            outstanding: OverTime::default(),
-            window: OverTime::default(),
+            outstanding: TimeAverage::default(),
+            window: PeerWindow::default(),
             warm: Warm::default(),
             told_delivered: 0,
             rate_estimates,
-            finished_at: None,
             recent: Recent::default(),
-            located: false,
-            origin: None,
-            fin: None,
-            highest: 0,
-            acknowledged: 0,
-            first_acknowledged: None,
-            holes: Holes::default(),
-            flight: Flight::default(),
-            sacked: Ranges::default(),
-            resent: Resent::default(),
-            underway: Underway::default(),
-            phase: Phase::Open,
-            phase_since: 0,
-            recover: 0,
-            slow_start_again: None,
-            duplicates: 0,
-            progress_at: 0,
+            numbers: Numbers::default(),
+            scoreboard: Scoreboard::default(),
+            recovery: Recovery {
+                phase: LossPhase::Open,
+                since: 0,
+                until: 0,
+                slow_start_again: None,
+                duplicates: 0,
+                progress_at: 0,
+            },
+            acks_in_transit: AcksInTransit::default(),
             last_ack_at: None,
-            raw_window: None,
-            window_known: false,
-            probe: None,
             most: None,
-            marks: Vec::new(),
-            wants_marks: marks,
+            marks: Marks {
+                wanted: marks,
+                pending: Vec::new(),
+            },
         }
     }
 
@@ -245,42 +255,44 @@ impl Direction {
 
     /// What is outstanding is remembered for longer.
     fn is_late_copy(&self, seen: &Seen<'_>) -> bool {
-        if !self.located || seen.segment.payload == 0 || seen.identification == 0 {
+        if !self.numbers.located || seen.segment.payload == 0 || seen.identification == 0 {
             return false;
         }
-        let number = sequence::unwrap(seen.segment.sequence, self.highest);
-        if number >= self.highest || !self.recent.identifications_differ() {
+        let number = sequence::unwrap(seen.segment.sequence, self.numbers.highest);
+        if number >= self.numbers.highest || !self.recent.identifications_differ() {
             return false;
         }
-        let original = self.flight.find(number);
+        let original = self.scoreboard.flight.find(number);
         original.is_some_and(|sent| sent.identification == seen.identification && sent.stamp == seen.stamp())
     }
 
     /// Payload acknowledged; `None` if no ACK came.
     pub fn delivered(&self) -> Option<u64> {
-        let from = self.origin.or(self.first_acknowledged)?;
-        self.first_acknowledged?;
-        let to = self
-            .fin
-            .map_or(self.acknowledged, |fin| fin.min(self.acknowledged));
+        let from = self.numbers.origin.or(self.numbers.first_acknowledged)?;
+        self.numbers.first_acknowledged?;
+        let to = self.numbers.fin.map_or(self.numbers.acknowledged, |fin| {
+            fin.min(self.numbers.acknowledged)
+        });
         Some(to.saturating_sub(from))
     }
 
     /// Payload that the capture does not hold: acknowledged, or passed over if no ACK was captured.
     pub fn missed(&self) -> u64 {
-        match self.first_acknowledged {
-            Some(_) => self.holes.missed(self.acknowledged),
-            None => self.holes.missed(u64::MAX),
+        match self.numbers.first_acknowledged {
+            Some(_) => self.scoreboard.holes.missed(self.numbers.acknowledged),
+            None => self.scoreboard.holes.missed(u64::MAX),
         }
     }
 
     /// Whether this side has closed, and the other has acknowledged that.
     pub fn is_finished(&self) -> bool {
-        self.fin.is_some_and(|fin| self.acknowledged > fin)
+        self.numbers
+            .fin
+            .is_some_and(|fin| self.numbers.acknowledged > fin)
     }
     /// Whether this side has closed.
     pub fn has_fin(&self) -> bool {
-        self.fin.is_some()
+        self.numbers.fin.is_some()
     }
 
     /// Payload of a full segment: the largest that fits both sides' MSS options, as far as any came near it.
@@ -306,11 +318,6 @@ impl Direction {
         self.most = most;
     }
 
-    /// Whether the windows of the other side are known and not only their fields.
-    pub const fn window_is_known(&self) -> bool {
-        self.window_known
-    }
-
     /// Where the capture was taken.
     pub fn vantage(&self) -> Vantage {
         self.trips.vantage()
@@ -333,7 +340,7 @@ impl Direction {
 
     /// How many bytes are outstanding between this point and the receiver.
     fn beyond(&self) -> u64 {
-        self.highest.saturating_sub(self.acknowledged)
+        self.numbers.highest.saturating_sub(self.numbers.acknowledged)
     }
 
     /// The handshake tells both sides of the round trip.
@@ -363,10 +370,13 @@ impl Direction {
     /// What was outstanding for the sender when it sent what passes now: it had not seen all ACKs that have passed here.
     fn outstanding_for_sender(&mut self, at: u64) -> u64 {
         let acknowledged = match self.way_to_sender() {
-            Some(way) => self.underway.known(at, way).max(self.origin.unwrap_or(0)),
-            None => self.acknowledged,
+            Some(way) => self
+                .acks_in_transit
+                .known(at, way)
+                .max(self.numbers.origin.unwrap_or(0)),
+            None => self.numbers.acknowledged,
         };
-        self.highest.saturating_sub(acknowledged)
+        self.numbers.highest.saturating_sub(acknowledged)
     }
 
     /// It is `at`: whatever an ACK of everything could have released would have passed by some time before, and nothing has. From then on
@@ -388,24 +398,28 @@ impl Direction {
 
     fn set_outstanding(&mut self, at: u64, bytes: u64) {
         // Before there was data, the outstanding SYN is nothing to speak of.
-        if self.first_data_at.is_none() {
+        if self.milestones.first_data_at.is_none() {
             return;
         }
         self.outstanding.set(at, bytes);
         let state = State {
             outstanding: bytes,
-            window: if self.window_known { self.window.value() } else { 0 },
-            zero_window: self.raw_window == Some(0),
-            recovering: self.phase != Phase::Open,
+            window: if self.window.is_known {
+                self.window.size.value()
+            } else {
+                0
+            },
+            zero_window: self.window.raw == Some(0),
+            recovering: self.recovery.phase != LossPhase::Open,
             mss: self.mss_or_guess(),
         };
         self.rounds.set(&state);
     }
 
-    fn begin_phase(&mut self, phase: Phase, at: u64) {
-        self.phase = phase;
-        self.phase_since = at;
-        self.recover = self.highest;
+    fn begin_phase(&mut self, phase: LossPhase, at: u64) {
+        self.recovery.phase = phase;
+        self.recovery.since = at;
+        self.recovery.until = self.numbers.highest;
     }
 
     /// Packets sent again of a class.
@@ -419,12 +433,16 @@ impl Direction {
     }
 
     fn mark(&mut self, at: u64, kind: &'static str, low: u64, high: u64) {
-        if !self.wants_marks {
+        if !self.marks.wanted {
             return;
         }
-        let origin = self.origin.or(self.first_acknowledged).unwrap_or(low);
+        let origin = self
+            .numbers
+            .origin
+            .or(self.numbers.first_acknowledged)
+            .unwrap_or(low);
         let relative = |number: u64| number.wrapping_sub(origin).cast_signed();
-        self.marks.push(Mark {
+        self.marks.pending.push(Mark {
             at,
             kind,
             low: relative(low),
@@ -434,21 +452,21 @@ impl Direction {
 
     /// Takes out the marks since last asked.
     pub fn take_marks(&mut self) -> std::vec::Drain<'_, Mark> {
-        self.marks.drain(..)
+        self.marks.pending.drain(..)
     }
     /// Whether there are some.
     pub fn has_marks(&self) -> bool {
-        !self.marks.is_empty()
+        !self.marks.pending.is_empty()
     }
 
     /// Nothing more will come.
     pub fn finish(&mut self, at: u64) {
         let smoothed = self.trips.estimator().smoothed();
         self.rounds.finish(at, smoothed);
-        if let Some(last) = self.last_data_at {
+        if let Some(last) = self.milestones.last_data_at {
             self.outstanding.advance(last);
         }
-        self.window.advance(at);
+        self.window.size.advance(at);
     }
 
     /// The warm-up is over.

@@ -10,7 +10,7 @@ const MOST_WITHOUT_ACKS: usize = 256;
 
 /// A packet's part of the sequence space. A SYN and a FIN have one number each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct FlightSegment {
     /// The first number.
     pub low: u64,
     /// The number after the last.
@@ -31,9 +31,9 @@ pub struct Sent {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Covered {
     /// The first of the packets, as far as it was not acknowledged before.
-    pub oldest: Option<Sent>,
+    pub oldest: Option<FlightSegment>,
     /// The last one that is now acknowledged in whole.
-    pub newest: Option<Sent>,
+    pub newest: Option<FlightSegment>,
     /// Whether any was sent again.
     pub resent: bool,
     /// When any of them was sent again last.
@@ -43,13 +43,13 @@ pub struct Covered {
 /// Packets in the order of their numbers, without overlap.
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
-    packets: VecDeque<Sent>,
+    packets: VecDeque<FlightSegment>,
     acknowledged: bool,
 }
 
 impl Flight {
     /// A packet has passed that covers what no other does. Most are the last in order.
-    pub fn push(&mut self, sent: Sent) {
+    pub fn push(&mut self, sent: FlightSegment) {
         let most = if self.acknowledged {
             MOST
         } else {
@@ -68,7 +68,7 @@ impl Flight {
     }
 
     /// The packet that covers `number`.
-    pub fn find(&self, number: u64) -> Option<&Sent> {
+    pub fn find(&self, number: u64) -> Option<&FlightSegment> {
         let at = self.packets.partition_point(|packet| packet.high <= number);
         self.packets.get(at).filter(|packet| packet.low <= number)
     }
@@ -96,7 +96,7 @@ impl Flight {
         if let Some(packet) = self.packets.get_mut(at)
             && packet.low < number
         {
-            let rest = Sent {
+            let rest = FlightSegment {
                 low: number,
                 ..*packet
             };
@@ -106,7 +106,7 @@ impl Flight {
     }
 
     /// All below `number` is acknowledged; `each` is told of the packets that were sent again.
-    pub fn acknowledge(&mut self, number: u64, mut each: impl FnMut(&Sent)) -> Covered {
+    pub fn acknowledge(&mut self, number: u64, mut each: impl FnMut(&FlightSegment)) -> Covered {
         self.acknowledged = true;
         let mut covered = Covered::default();
         while let Some(&packet) = self.packets.front()
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sent(low: u64, high: u64, at: u64) -> Sent {
-        Sent {
+    fn sent(low: u64, high: u64, at: u64) -> FlightSegment {
+        FlightSegment {
             low,
             high,
             first_at: at,
@@ -171,7 +171,7 @@ mod tests {
     fn what_is_sent_again_in_part_is_cut() {
         let mut flight = flight(&[(0, 100), (100, 200)]);
         flight.resend(50, 120, 9, Some(7), 3);
-        let again = Sent {
+        let again = FlightSegment {
             last_at: 9,
             stamp: Some(7),
             identification: 3,
@@ -213,7 +213,7 @@ mod tests {
             for (at, (low, length)) in (10..).zip(again) {
                 flight.resend(low, low + length, at, None, 0);
                 let mut sent_again = flight.packets.iter().filter(|packet| packet.last_at == at);
-                let within = |packet: &Sent| packet.resent && low <= packet.low && packet.high <= low + length;
+                let within = |packet: &FlightSegment| packet.resent && low <= packet.low && packet.high <= low + length;
                 prop_assert!(sent_again.all(within));
             }
             let mut first = 0;

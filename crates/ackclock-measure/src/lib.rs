@@ -11,18 +11,18 @@
 //! | [`vantage`] | where on the way a capture was taken |
 //!
 //! Within: a `connection` is two `direction`s. What a direction has sent is `sending`, which keeps `flight`, `holes` and `recent`; what came back is
-//! `acknowledging`, which keeps `ranges`, `resent` and `underway`; `rtt` and `stamps` measure, `rounds` cuts the time into round trips, `rows` writes.
+//! `acknowledging`, which keeps `ranges`, `resent` and `acks_in_transit`; `rtt` and `timestamp_echoes` measure, `rounds` cuts the time into round trips, `rows` writes.
 //!
 //! Nothing here reads a file or a clock. Memory grows with the connections that live at a time, not with the capture; of those that are over, twelve bytes
 //! for each pair of addresses remain, by which later ones are numbered.
 
+mod acks_in_transit;
 mod connection;
 mod direction;
 mod flight;
 mod holes;
 pub mod limits;
 pub mod measurement;
-mod over_time;
 pub mod parameters;
 mod ranges;
 pub mod rate_estimates;
@@ -32,9 +32,10 @@ pub mod retransmission;
 mod rounds;
 mod rows;
 mod rtt;
+mod seen;
 mod sequence;
-mod stamps;
-mod underway;
+mod time_average;
+mod timestamp_echoes;
 pub mod vantage;
 
 pub use measurement::Measurement;

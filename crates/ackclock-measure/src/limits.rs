@@ -8,7 +8,7 @@
 
 /// What limits a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum LimitingFactor {
     /// The application has nothing to send.
     Application,
     /// The receiver's window is full.
@@ -27,30 +27,30 @@ pub enum Limit {
     Unknown,
 }
 
-impl Limit {
+impl LimitingFactor {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Limit; 8] = [
-        Limit::Application,
-        Limit::ReceiveWindow,
-        Limit::SenderBuffer,
-        Limit::CongestionWindow,
-        Limit::BottleneckRate,
-        Limit::SlowStart,
-        Limit::Recovery,
-        Limit::Unknown,
+    pub const ALL: [LimitingFactor; 8] = [
+        LimitingFactor::Application,
+        LimitingFactor::ReceiveWindow,
+        LimitingFactor::SenderBuffer,
+        LimitingFactor::CongestionWindow,
+        LimitingFactor::BottleneckRate,
+        LimitingFactor::SlowStart,
+        LimitingFactor::Recovery,
+        LimitingFactor::Unknown,
     ];
 
     /// As written in tables.
     pub const fn name(self) -> &'static str {
         match self {
-            Limit::Application => "application",
-            Limit::ReceiveWindow => "receive_window",
-            Limit::SenderBuffer => "sender_buffer",
-            Limit::CongestionWindow => "congestion_window",
-            Limit::BottleneckRate => "bottleneck_rate",
-            Limit::SlowStart => "slow_start",
-            Limit::Recovery => "recovery",
-            Limit::Unknown => "unknown",
+            LimitingFactor::Application => "application",
+            LimitingFactor::ReceiveWindow => "receive_window",
+            LimitingFactor::SenderBuffer => "sender_buffer",
+            LimitingFactor::CongestionWindow => "congestion_window",
+            LimitingFactor::BottleneckRate => "bottleneck_rate",
+            LimitingFactor::SlowStart => "slow_start",
+            LimitingFactor::Recovery => "recovery",
+            LimitingFactor::Unknown => "unknown",
         }
     }
 }
@@ -111,24 +111,24 @@ pub const fn window_is_full(outstanding: u64, window: u64, mss: u64) -> bool {
 }
 
 /// What limited the sender; `None` if the round trip says nothing, so that what was before goes on.
-pub fn judge(evidence: &Evidence) -> Option<Limit> {
-    let rules: [(bool, Limit); 10] = [
-        (evidence.recovering, Limit::Recovery),
-        (receiver_has_no_room(evidence), Limit::ReceiveWindow),
-        (evidence.silent, Limit::Recovery),
-        (evidence.idle >= IDLE, Limit::Application),
-        (grows_by_leaps(evidence), Limit::SlowStart),
-        (leaves_at_will(evidence), Limit::Application),
-        (queue_stands(evidence), Limit::BottleneckRate),
-        (comes_in_pieces(evidence), Limit::Application),
+pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
+    let rules: [(bool, LimitingFactor); 10] = [
+        (evidence.recovering, LimitingFactor::Recovery),
+        (receiver_has_no_room(evidence), LimitingFactor::ReceiveWindow),
+        (evidence.silent, LimitingFactor::Recovery),
+        (evidence.idle >= IDLE, LimitingFactor::Application),
+        (grows_by_leaps(evidence), LimitingFactor::SlowStart),
+        (leaves_at_will(evidence), LimitingFactor::Application),
+        (queue_stands(evidence), LimitingFactor::BottleneckRate),
+        (comes_in_pieces(evidence), LimitingFactor::Application),
         (
             stands_still(evidence) && always_has_data(evidence),
-            Limit::SenderBuffer,
+            LimitingFactor::SenderBuffer,
         ),
-        (stands_still(evidence), Limit::Application),
+        (stands_still(evidence), LimitingFactor::Application),
     ];
     let first = rules.iter().find(|(holds, _)| *holds).map(|(_, limit)| *limit);
-    first.or((evidence.sent > 0).then_some(Limit::CongestionWindow))
+    first.or((evidence.sent > 0).then_some(LimitingFactor::CongestionWindow))
 }
 
 /// After most packets there was no room for another, or the window was closed.
@@ -200,7 +200,7 @@ mod tests {
     fn when(change: impl FnOnce(&mut Evidence)) -> &'static str {
         let mut evidence = AVOIDANCE;
         change(&mut evidence);
-        judge(&evidence).map_or("none", Limit::name)
+        judge(&evidence).map_or("none", LimitingFactor::name)
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn numbers_and_names_are_in_order() {
-        for (number, limit) in Limit::ALL.into_iter().enumerate() {
+        for (number, limit) in LimitingFactor::ALL.into_iter().enumerate() {
             assert_eq!(limit as usize, number);
         }
     }

@@ -1,10 +1,11 @@
 //! The connections of a capture: packets in, tables out.
 
 use crate::connection::{Connection, FlowName, Side};
-use crate::direction::{Direction, Seen};
+use crate::direction::Direction;
 use crate::parameters::Parameters;
 use crate::rate_estimates::{AskedEstimator, RateEstimates};
 use crate::rows::{Rows, Scale};
+use crate::seen::Seen;
 use ackclock_core::result::Table;
 use ackclock_core::units::Span;
 use ackclock_pcap::CapturedPacket;

@@ -2,7 +2,7 @@
 //! sender shows.
 
 use ackclock_core::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use ackclock_core::registry::Chosen;
+use ackclock_core::registry::Selection;
 use ackclock_core::units::{Bytes, Time};
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub struct AskedEstimator {
     /// As it is called in the table.
     pub name: String,
     /// Which.
-    pub chosen: Chosen<EstimatorKind>,
+    pub chosen: Selection<EstimatorKind>,
 }
 
 /// See the module.

@@ -1,6 +1,6 @@
 //! The last packets of a direction, to know a packet again that was captured twice or duplicated on the way; and what IP identifications say.
 
-use crate::direction::Seen;
+use crate::seen::Seen;
 use ackclock_core::units::Span;
 
 /// How many are remembered: a copy follows its original closely.

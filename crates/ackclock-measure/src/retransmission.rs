@@ -29,7 +29,7 @@ pub enum Class {
 
 /// What the sender is busy with, as far as can be seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phase {
+pub enum LossPhase {
     /// Nothing was sent again of what is outstanding.
     #[default]
     Open,
@@ -43,7 +43,7 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
     /// What the sender is busy with.
-    pub phase: Phase,
+    pub phase: LossPhase,
     /// The packet begins with the first number that is not acknowledged, or before it.
     pub first: bool,
     /// It ends with the last number sent.
@@ -76,7 +76,7 @@ pub fn classify(situation: &Situation) -> Class {
     if situation.first && timer_went_off(situation, evidence) {
         return Class::Timeout;
     }
-    if situation.phase == Phase::Loss {
+    if situation.phase == LossPhase::Loss {
         // Senders that are not careful (RFC 6582 section 6.1) react to duplicates of what they have sent needlessly.
         return if situation.again && evidence {
             Class::Fast
@@ -84,7 +84,7 @@ pub fn classify(situation: &Situation) -> Class {
             Class::AfterTimeout
         };
     }
-    if evidence || situation.phase == Phase::Recovery {
+    if evidence || situation.phase == LossPhase::Recovery {
         return Class::Fast;
     }
     let probes = |smoothed| waits(situation.waited, PROBE_ROUND_TRIPS, smoothed);
@@ -100,13 +100,13 @@ fn timer_went_off(situation: &Situation, evidence: bool) -> bool {
     let answers_an_ack = situation.quiet <= situation.reaction;
     match (situation.phase, situation.again) {
         // What duplicates and partial ACKs can cause has not been sent before, and comes with them.
-        (Phase::Open, false) => is_due(situation.waited) && !(answers_an_ack && evidence),
+        (LossPhase::Open, false) => is_due(situation.waited) && !(answers_an_ack && evidence),
         (_, false) => is_due(situation.waited) && !answers_an_ack,
         // Without SACK nothing but the timer sends the same twice in one recovery. It may be one that partial ACKs do not restart (RFC 6582
         // section 4, "impatient").
-        (Phase::Recovery, true) if !situation.sack => true,
+        (LossPhase::Recovery, true) if !situation.sack => true,
         // A fast retransmission does not restart the timer (RFC 6298 section 5). That it was lost is seen from SACK within a round trip or so (RFC 8985).
-        (Phase::Recovery, true) if is_due(situation.since_progress) && !is_due(situation.waited) => {
+        (LossPhase::Recovery, true) if is_due(situation.since_progress) && !is_due(situation.waited) => {
             let long_ago = |smoothed| waits(situation.waited, 2.0, smoothed);
             !answers_an_ack || situation.smoothed.is_some_and(long_ago)
         }
@@ -155,7 +155,7 @@ mod tests {
 
     /// A sender with round trips of 100 ms and a timeout of 300 ms, at whose side we are.
     const CALM: Situation = Situation {
-        phase: Phase::Open,
+        phase: LossPhase::Open,
         first: true,
         last: false,
         again: false,
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_partial_ack_makes_it_fast() {
         let partial = Situation {
-            phase: Phase::Recovery,
+            phase: LossPhase::Recovery,
             waited: Span::ZERO,
             ..CALM
         };
@@ -214,7 +214,7 @@ mod tests {
             ..CALM
         };
         assert_eq!(classify(&silent), Class::Timeout);
-        for phase in [Phase::Recovery, Phase::Loss] {
+        for phase in [LossPhase::Recovery, LossPhase::Loss] {
             assert_eq!(classify(&Situation { phase, ..silent }), Class::Timeout);
         }
         let two_duplicates = Situation {
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_lost_retransmission_waits_for_the_timer_while_duplicates_come() {
         let lost = Situation {
-            phase: Phase::Recovery,
+            phase: LossPhase::Recovery,
             again: true,
             duplicates: 40,
             waited: MS * 400,
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn what_follows_a_timeout_is_of_its_own() {
         let after = Situation {
-            phase: Phase::Loss,
+            phase: LossPhase::Loss,
             waited: Span::ZERO,
             ..CALM
         };

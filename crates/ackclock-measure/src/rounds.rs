@@ -1,6 +1,6 @@
 //! The time of a direction cut into round trips, each with its verdict, and round trips with the same verdict put together.
 
-use crate::limits::{Evidence, Limit, judge};
+use crate::limits::{Evidence, LimitingFactor, judge};
 use ackclock_core::units::Span;
 
 /// Round trips are not cut shorter: of a hundred microseconds they would make more rows than packets.
@@ -17,7 +17,7 @@ pub struct Stretch {
     /// When it ends.
     pub end: u64,
     /// What limited.
-    pub limit: Limit,
+    pub limit: LimitingFactor,
     /// What happened meanwhile.
     pub sums: Sums,
 }
@@ -110,7 +110,7 @@ pub struct Rounds {
     stretch: Option<Stretch>,
     finished: Vec<Stretch>,
     /// Time with each limit, in nanoseconds.
-    totals: [u64; Limit::ALL.len()],
+    totals: [u64; LimitingFactor::ALL.len()],
 }
 
 impl Rounds {
@@ -253,7 +253,7 @@ impl Rounds {
         }
         evidence.flat_rounds = self.flat_rounds;
         let limit = judge(&evidence).or(self.stretch.map(|stretch| stretch.limit));
-        self.extend(&round, end, limit.unwrap_or(Limit::Unknown));
+        self.extend(&round, end, limit.unwrap_or(LimitingFactor::Unknown));
     }
 
     fn note_peak(&mut self, peak: u64, mss: u64) {
@@ -268,7 +268,7 @@ impl Rounds {
         }
     }
 
-    fn extend(&mut self, round: &Round, end: u64, limit: Limit) {
+    fn extend(&mut self, round: &Round, end: u64, limit: LimitingFactor) {
         self.totals[limit as usize] += end - round.start;
         match &mut self.stretch {
             Some(stretch) if stretch.limit == limit => {
@@ -304,9 +304,9 @@ impl Rounds {
     }
 
     /// What limited for the longest time, and for which share of it.
-    pub fn dominant(&self) -> Option<(Limit, f64)> {
+    pub fn dominant(&self) -> Option<(LimitingFactor, f64)> {
         let all: u64 = self.totals.iter().sum();
-        let longest = Limit::ALL
+        let longest = LimitingFactor::ALL
             .into_iter()
             .max_by_key(|limit| self.totals[*limit as usize])?;
         (all > 0).then(|| (longest, self.totals[longest as usize] as f64 / all as f64))

@@ -129,7 +129,7 @@ impl Rows {
 
     fn sample(&mut self, connection: &mut Connection, side: Side, at: u64, scale: &Scale) {
         let direction = &mut connection.directions[side as usize];
-        if direction.first_data_at.is_none() {
+        if direction.milestones.first_data_at.is_none() {
             return;
         }
         direction.told_delivered = direction.told_delivered.max(delivered(direction));
@@ -199,7 +199,7 @@ impl Rows {
     fn take_stretches(&mut self, connection: &mut Connection, side: Side, scale: &Scale) {
         let name = &connection.names[side as usize];
         let direction = &mut connection.directions[side as usize];
-        let window_known = direction.window_is_known();
+        let window_known = direction.window.is_known;
         for stretch in direction.rounds.take_finished() {
             let row = stretch_row(&stretch, window_known, scale);
             StretchRow {
@@ -246,7 +246,7 @@ impl Rows {
             }
             connections::row(connection, side, scale).push(&mut self.connections);
             self.count += 1;
-            if direction.first_data_at.is_some() {
+            if direction.milestones.first_data_at.is_some() {
                 flow_row(connection, side, scale).push(&mut self.flows);
                 self.count += 1;
             }
@@ -316,7 +316,7 @@ fn flow_row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> FlowRo
     let activity = Activity {
         start: Time::from_nanos(connection.start),
         stop: Time::NEVER,
-        completed: direction.finished_at.map(Time::from_nanos),
+        completed: direction.milestones.finished_at.map(Time::from_nanos),
     };
     let warmup = Time::from_nanos(scale.origin) + scale.warmup;
     let measured = activity.measured(warmup, Time::from_nanos(connection.last));
@@ -332,7 +332,7 @@ fn flow_row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> FlowRo
         flow: &name.flow,
         instance: name.instance,
         start_s: scale.seconds(connection.start),
-        end_s: scale.maybe_seconds(direction.finished_at),
+        end_s: scale.maybe_seconds(direction.milestones.finished_at),
         completion_time_s: span_seconds(activity.completion_time()),
         measured_s: measured.as_seconds(),
         goodput_bit_per_s: rate(delivered(direction).saturating_sub(warm.delivered)),

@@ -19,7 +19,7 @@ pub struct Label {
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct LabelledPacket {
     sequence: u64,
     stamp: Time,
     label: Label,
@@ -29,9 +29,9 @@ struct Sent {
 #[derive(Clone, Debug, Default)]
 struct Way {
     sent: u16,
-    underway: VecDeque<Sent>,
+    underway: VecDeque<LabelledPacket>,
     /// What arrived or was dropped last: a copy of it may still come.
-    gone: VecDeque<Sent>,
+    gone: VecDeque<LabelledPacket>,
 }
 
 /// After a packet so many others of its way are remembered for a copy of it. Copies come right behind the original; chosen here for those that jitter parts.
@@ -39,7 +39,7 @@ const BEFORE_COPY: usize = 128;
 
 impl Way {
     fn send(&mut self, packet: &Packet, label: Label) {
-        self.underway.push_back(Sent {
+        self.underway.push_back(LabelledPacket {
             sequence: packet.sequence,
             stamp: packet.stamp,
             label,
@@ -75,7 +75,7 @@ impl Way {
     }
 }
 
-impl Sent {
+impl LabelledPacket {
     /// ACKs of the same number and echo are one like the other.
     fn is(&self, packet: &Packet) -> bool {
         (self.sequence, self.stamp) == (packet.sequence, packet.stamp)

@@ -72,6 +72,11 @@ fn version() -> &'static str {
 }
 
 #[pyfunction]
+fn is_checking() -> bool {
+    cfg!(debug_assertions)
+}
+
+#[pyfunction]
 fn parse_toml(text: &str) -> PyResult<String> {
     tree::from_toml(text).map(|tree| tree.to_string()).map_err(refuse)
 }
@@ -129,6 +134,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LackingError", module.py().get_type::<LackingError>())?;
     module.add("CaptureError", module.py().get_type::<CaptureError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(is_checking, module)?)?;
     module.add_function(wrap_pyfunction!(parse_toml, module)?)?;
     module.add_function(wrap_pyfunction!(parse_assignment, module)?)?;
     module.add_function(wrap_pyfunction!(set, module)?)?;

@@ -7,8 +7,8 @@ use crate::watch::watch;
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
-use ackclock_sim::batch::{Progress, run_all};
-use ackclock_sim::run::Outcome;
+use ackclock_sim::batch::{BatchProgress, run_all};
+use ackclock_sim::run::SimulationOutcome;
 use ackclock_sim::trace::NoTrace;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ pub fn simulate<'py>(
         .map(|tree| scenario_of(tree, folder))
         .collect::<PyResult<Vec<Scenario>>>()?;
     let jobs = jobs(&scenarios);
-    let state = Progress::default();
+    let state = BatchProgress::default();
     let pcap_folder = pcap_folder.as_deref().map(Path::new);
     let work = || {
         if packets || pcap_folder.is_some() {
@@ -65,7 +65,7 @@ pub fn simulate<'py>(
 
 /// The rows of all runs, one below the other, and those of what listened.
 fn merge<T>(
-    outcomes: Vec<Outcome<T>>,
+    outcomes: Vec<SimulationOutcome<T>>,
     expected: usize,
     mut packets: impl FnMut(T) -> io::Result<Option<Table>>,
 ) -> io::Result<(Tables, bool)> {

@@ -4,7 +4,9 @@ use crate::tables::{Tables, by_name};
 use crate::watch::watch;
 use crate::{LackingError, ScenarioError, refuse, tree_of};
 use ackclock_core::units::Span;
-use ackclock_transport::driver::{self, Live, Outcome, Port, Told, receiver_tables, sender_tables};
+use ackclock_transport::driver::{
+    self, Live, Port, SessionOutcome, SessionStatus, receiver_tables, sender_tables,
+};
 use ackclock_transport::keys::SharedKey;
 use ackclock_transport::options::{ReceiveOptions, SendOptions};
 use ackclock_transport::session::Ending;
@@ -161,7 +163,7 @@ fn named(error: &io::Error, name: &str) -> PyErr {
 /// Tells how things stand: the own address, and what there is to be said of the session.
 fn tell(progress: &Bound<'_, PyAny>, local: SocketAddr, live: &Live) -> PyResult<()> {
     let told = live.latest().map(|told| {
-        let Told {
+        let SessionStatus {
             at,
             rate_bit_per_s,
             allowed_bit_per_s,
@@ -178,7 +180,7 @@ fn tell(progress: &Bound<'_, PyAny>, local: SocketAddr, live: &Live) -> PyResult
     Ok(())
 }
 
-fn describe<R>(outcome: &Outcome<R>) -> Value {
+fn describe<R>(outcome: &SessionOutcome<R>) -> Value {
     let (ending, seconds) = match outcome.ending {
         Ending::Finished { confirmed: true } => ("finished", None),
         Ending::Finished { confirmed: false } => ("unconfirmed", None),

@@ -1,6 +1,6 @@
 //! Many runs on all cores. A run is a value and shares nothing with another, so the rows do not depend on the number of threads.
 
-use crate::run::{Outcome, Run, Supervisor};
+use crate::run::{Run, SimulationOutcome, Supervisor};
 use crate::topology;
 use crate::trace::Trace;
 use ackclock_core::job::Job;
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How far a batch is, and whether it should stop. Shared by all its runs and whoever watches.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct BatchProgress {
     done: AtomicU64,
     total: AtomicU64,
     stop: AtomicBool,
 }
 
-impl Progress {
+impl BatchProgress {
     /// The share of virtual time that is done, 0 to 1.
     pub fn fraction(&self) -> f64 {
         let total = self.total.load(Ordering::Relaxed).max(1);
@@ -34,7 +34,7 @@ impl Progress {
 
 /// One run's part of the progress, in microseconds of virtual time (a century of runs of a century each fits).
 struct Part<'a> {
-    progress: &'a Progress,
+    progress: &'a BatchProgress,
     told: AtomicU64,
 }
 
@@ -54,9 +54,9 @@ impl Supervisor for Part<'_> {
 pub fn run_all<T: Trace>(
     jobs: &[Job<'_>],
     threads: usize,
-    progress: &Progress,
+    progress: &BatchProgress,
     trace: impl Fn(&Job<'_>, &topology::Topology) -> T + Sync,
-) -> Vec<Outcome<T>> {
+) -> Vec<SimulationOutcome<T>> {
     let micros = |job: &Job<'_>| job.scenario.duration.as_nanos() / 1_000;
     progress.total.store(
         jobs.iter().map(micros).fold(0, u64::saturating_add),

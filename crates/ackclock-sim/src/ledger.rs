@@ -8,22 +8,31 @@ use ackclock_core::units::Time;
 /// The observer of all hops of a run.
 #[derive(Debug)]
 pub struct Ledger<T> {
+    /// The counts.
+    pub losses: Losses,
+    /// The hop at work.
+    pub hop: usize,
+    /// Records each drop and mark.
+    pub trace: T,
+}
+
+/// Counts of drops and marks.
+#[derive(Debug)]
+pub struct Losses {
     /// By hop.
     pub hops: Vec<HopLosses>,
     /// By flow.
     pub flows: Vec<FlowLosses>,
-    /// The hop at work.
-    pub hop: usize,
-    /// Told of each.
-    pub trace: T,
 }
 
 impl<T: Trace> Ledger<T> {
     /// Nothing lost yet.
     pub fn new(hops: usize, flows: usize, trace: T) -> Self {
         Ledger {
-            hops: vec![HopLosses::default(); hops],
-            flows: vec![FlowLosses::default(); flows],
+            losses: Losses {
+                hops: vec![HopLosses::default(); hops],
+                flows: vec![FlowLosses::default(); flows],
+            },
             hop: 0,
             trace,
         }
@@ -32,12 +41,12 @@ impl<T: Trace> Ledger<T> {
 
 impl<T: Trace> Observer for Ledger<T> {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
-        self.hops[self.hop].count(reason);
-        self.flows[packet.flow.0 as usize].count(packet);
+        self.losses.hops[self.hop].count(reason);
+        self.losses.flows[packet.flow.0 as usize].count(packet);
         self.trace.record(now, Step::Drop, Some(self.hop), packet, &[]);
     }
     fn marked(&mut self, now: Time, packet: &Packet) {
-        self.hops[self.hop].marks += 1;
+        self.losses.hops[self.hop].marks += 1;
         self.trace.record(now, Step::Mark, Some(self.hop), packet, &[]);
     }
 }

@@ -4,16 +4,16 @@
 //! writes the tables, [`batch`] does many runs on all cores. A run is a function of (scenario, replicate): same input, same bytes.
 
 pub mod batch;
-mod distribution;
+mod counting_sort;
 pub mod events;
 pub mod flow;
+pub mod hop_slot;
 pub mod ledger;
-mod lookahead;
 pub mod media;
 pub mod packet_log;
 mod prefetch;
+mod prefetch_pipeline;
 pub mod run;
 pub mod samples;
-mod station;
 pub mod topology;
 pub mod trace;

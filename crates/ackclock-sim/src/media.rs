@@ -2,7 +2,7 @@
 
 use crate::events::Wake;
 use crate::flow::Flow;
-use ackclock_core::medium::{ContenderCounts, Over, ServiceTimes};
+use ackclock_core::medium::{Completion, ContenderCounts, ServiceTimes};
 use ackclock_core::network::SharedMedium;
 use ackclock_core::result::{ContenderRow, MediumRow, Table};
 use ackclock_core::units::{Span, Time};
@@ -36,8 +36,8 @@ impl Channel {
 pub struct Media {
     /// In the scenario's order.
     pub channels: Vec<Channel>,
-    /// Room for what is over at a moment.
-    pub over: Vec<Over>,
+    /// Room for the exchanges that are complete at a moment.
+    pub completions: Vec<Completion>,
 }
 
 impl Media {
@@ -45,7 +45,7 @@ impl Media {
     pub fn new(media: Vec<SharedMedium>) -> Self {
         Media {
             channels: media.into_iter().map(Channel::new).collect(),
-            over: Vec::new(),
+            completions: Vec::new(),
         }
     }
 }
@@ -119,17 +119,17 @@ impl MediaSeries {
         let mut contenders = ContenderRow::table();
         for (channel, warm) in media.channels.iter().zip(&self.warm) {
             let all = channel.shared.contenders.iter().zip(channel.counts()).zip(warm);
-            for ((occupant, counts), warm) in all {
-                let owner = occupant.owner.map(|flow| &flows[flow as usize]);
+            for ((contender, counts), warm) in all {
+                let owner = contender.owner.map(|flow| &flows[flow as usize]);
                 let service = counts.service.since(warm);
                 ContenderRow {
                     point: self.point,
                     replicate: self.replicate,
                     medium: &channel.shared.name,
-                    hop: &occupant.name,
+                    hop: &contender.name,
                     flow: owner.map_or("", |flow| &groups[flow.group as usize].0),
                     instance: owner.map_or(0, |flow| flow.instance.into()),
-                    station: occupant.station.into(),
+                    station: contender.station.into(),
                     attempts: counts.attempts() as i64,
                     successes: counts.successes as i64,
                     collisions: counts.collisions as i64,

@@ -1,10 +1,11 @@
-//! What is written down: time series at the sampling times, reactions to congestion, and one row per flow at the end.
+//! The tables of a run: time series at the sampling times, reactions to congestion, and one row per
+//! flow at the end.
 
 use crate::flow::{Flow, Protocol};
-use crate::media::MediaSeries;
-use crate::run::Run;
+use crate::hop_slot::HopSlot;
+use crate::ledger::Losses;
+use crate::media::{Media, MediaSeries};
 use crate::topology::Topology;
-use crate::trace::Trace;
 use ackclock_core::activity::bit_per_s;
 use ackclock_core::datagram::DatagramSender;
 use ackclock_core::endpoint::{Sender, SenderEvent};
@@ -15,7 +16,20 @@ use ackclock_core::sampling::HopSeries;
 use ackclock_core::scenario::Instances;
 use ackclock_core::units::{Bytes, Span, Time};
 
-/// See the module.
+/// A run at a moment up to which every hop has caught up.
+#[derive(Debug)]
+pub struct Snapshot<'a> {
+    /// The hops.
+    pub hops: &'a [HopSlot],
+    /// The flows, to be asked for their events.
+    pub flows: &'a mut [Flow],
+    /// Drops and marks.
+    pub losses: &'a Losses,
+    /// The media.
+    pub media: &'a Media,
+}
+
+/// Fills the tables of a run.
 #[derive(Debug)]
 pub struct Sampler {
     point: i64,
@@ -80,18 +94,17 @@ impl Sampler {
     }
 
     /// Takes what is due at `now`: a sample, or the counts at the end of the warm-up. Returns when to come again.
-    pub fn sample<T: Trace>(&mut self, now: Time, run: &mut Run<T>) -> Time {
-        run.catch_up(now);
+    pub fn sample(&mut self, now: Time, mut run: Snapshot<'_>) -> Time {
         if !self.warm && now >= self.warmup {
             self.warm = true;
-            for flow in run.flows_mut() {
-                flow.warm = flow.progress();
+            for flow in &mut *run.flows {
+                flow.warm = flow.counts();
             }
-            self.media.note_warm(run.media());
+            self.media.note_warm(run.media);
         }
         if now >= self.next {
             self.next = now + self.interval;
-            self.write_samples(now, run);
+            self.write_samples(now, &mut run);
         }
         if self.warm {
             self.next
@@ -101,14 +114,13 @@ impl Sampler {
     }
 
     /// The last sample and the tables.
-    pub fn finish<T: Trace>(mut self, end: Time, run: &mut Run<T>) -> Vec<(&'static str, Table)> {
-        run.catch_up(end);
+    pub fn finish(mut self, end: Time, mut run: Snapshot<'_>) -> Vec<(&'static str, Table)> {
         if self.last != Some(end) {
-            self.write_samples(end, run);
+            self.write_samples(end, &mut run);
         }
         let mut flows = FlowRow::table();
-        for flow in run.flows() {
-            self.flow_row(flow, end, run.ledger().flows[flow.id.0 as usize])
+        for flow in &*run.flows {
+            self.flow_row(flow, end, run.losses.flows[flow.id.0 as usize])
                 .push(&mut flows);
         }
         let mut tables = vec![
@@ -117,13 +129,13 @@ impl Sampler {
             ("hops", self.hops.take_table()),
             ("events", self.events),
         ];
-        tables.extend(self.media.finish(run.media(), run.flows(), &self.groups));
+        tables.extend(self.media.finish(run.media, run.flows, &self.groups));
         tables
     }
 
-    fn write_samples<T: Trace>(&mut self, now: Time, run: &mut Run<T>) {
+    fn write_samples(&mut self, now: Time, run: &mut Snapshot<'_>) {
         let (before, next) = (self.last.replace(now), now + self.interval);
-        for flow in run.flows_mut() {
+        for flow in &mut *run.flows {
             self.write_events(flow);
             let over = before.is_some_and(|before| flow.activity.last() <= before);
             if !self.arriving[flow.group as usize] || (flow.activity.start < next && !over) {
@@ -132,9 +144,9 @@ impl Sampler {
         }
         for number in 0..self.hops.hops() {
             self.hops
-                .write(now, number, run.hop(number), &run.ledger().hops[number]);
+                .write(now, number, &run.hops[number].hop, &run.losses.hops[number]);
         }
-        self.media.write(now, run.media());
+        self.media.write(now, run.media);
     }
 
     fn write_flow(&mut self, now: Time, flow: &mut Flow) {
@@ -205,7 +217,7 @@ impl Sampler {
         let (name, control) = &self.groups[flow.group as usize];
         let activity = flow.activity;
         let measured = activity.measured(self.warmup, end);
-        let (total, warm) = (flow.progress(), flow.warm);
+        let (total, warm) = (flow.counts(), flow.warm);
         let rate = |now: Bytes, then: Bytes| bit_per_s(now.saturating_sub(then), measured);
         let mut row = FlowRow {
             point: self.point,

@@ -11,7 +11,7 @@ use ackclock_core::link::Link;
 use ackclock_core::network::{Instance, Network, SharedMedium};
 use ackclock_core::packet::FlowId;
 use ackclock_core::rate_control::RateContext;
-use ackclock_core::registry::Place;
+use ackclock_core::registry::StreamScope;
 use ackclock_core::routes::Routes;
 use ackclock_core::scenario::{FlowDescription, Transport};
 use ackclock_core::streams::Streams;
@@ -76,7 +76,7 @@ impl FlowBuilder<'_> {
         let (protocol, mss) = self.protocol(name);
         let traffic_name = format!("{name}/traffic");
         let traffic = self.description.traffic.build(TrafficContext {
-            place: Place {
+            place: StreamScope {
                 streams: self.streams,
                 name: &traffic_name,
             },
@@ -96,7 +96,7 @@ impl FlowBuilder<'_> {
             Transport::Tcp { control, parameters } => {
                 let place = format!("{name}/control");
                 let control = control.build(ControlContext {
-                    place: Place {
+                    place: StreamScope {
                         streams: self.streams,
                         name: &place,
                     },
@@ -115,7 +115,7 @@ impl FlowBuilder<'_> {
             Transport::Udp { mss, header } => (Protocol::udp(*header), *mss),
             Transport::Controlled { control, parameters } => {
                 let halves = control.build(RateContext {
-                    place: Place {
+                    place: StreamScope {
                         streams: self.streams,
                         name: &format!("{name}/control"),
                     },

@@ -5,12 +5,12 @@ mod common;
 use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::Scenario;
-use ackclock_sim::run::{Outcome, Run, Unattended};
+use ackclock_sim::run::{Run, SimulationOutcome, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use common::{CELL, DUMBBELL, cells, scenario};
 
-fn simulate(scenario: &Scenario, replicate: u32) -> Outcome<NoTrace> {
+fn simulate(scenario: &Scenario, replicate: u32) -> SimulationOutcome<NoTrace> {
     let job = Job {
         scenario,
         point: 0,
@@ -19,23 +19,23 @@ fn simulate(scenario: &Scenario, replicate: u32) -> Outcome<NoTrace> {
     Run::simulate(&job, topology::build(&job), NoTrace, &Unattended)
 }
 
-fn column<'a>(outcome: &'a Outcome<NoTrace>, table: &str, name: &str) -> &'a Column {
+fn column<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -> &'a Column {
     let (_, Table(columns)) = outcome.tables.iter().find(|one| one.0 == table).unwrap();
     &columns.iter().find(|one| one.0 == name).unwrap().1
 }
-fn numbers<'a>(outcome: &'a Outcome<NoTrace>, table: &str, name: &str) -> &'a [f64] {
+fn numbers<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -> &'a [f64] {
     match column(outcome, table, name) {
         Column::Number(rows) => rows,
         other => panic!("{name}: {other:?}"),
     }
 }
-fn integers<'a>(outcome: &'a Outcome<NoTrace>, table: &str, name: &str) -> &'a [i64] {
+fn integers<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -> &'a [i64] {
     match column(outcome, table, name) {
         Column::Integer(rows) => rows,
         other => panic!("{name}: {other:?}"),
     }
 }
-fn words<'a>(outcome: &'a Outcome<NoTrace>, table: &str, name: &str) -> Vec<&'a str> {
+fn words<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -> Vec<&'a str> {
     match column(outcome, table, name) {
         Column::Text(words) => words
             .indices
@@ -142,7 +142,8 @@ fn the_same_run_gives_the_same_bytes_and_another_replicate_others() {
 
 #[test]
 fn a_run_without_media_has_no_tables_of_them() {
-    let names = |outcome: &Outcome<NoTrace>| outcome.tables.iter().map(|one| one.0).collect::<Vec<_>>();
+    let names =
+        |outcome: &SimulationOutcome<NoTrace>| outcome.tables.iter().map(|one| one.0).collect::<Vec<_>>();
     let without = simulate(&scenario(DUMBBELL, &["duration=\"2 s\""]), 0);
     assert_eq!(names(&without), ["flows", "samples", "hops", "events"]);
     let with = simulate(&scenario(CELL, &["duration=\"2 s\""]), 0);

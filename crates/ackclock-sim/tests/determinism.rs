@@ -5,7 +5,7 @@ mod common;
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::Scenario;
-use ackclock_sim::batch::{Progress, run_all};
+use ackclock_sim::batch::{BatchProgress, run_all};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
@@ -39,7 +39,7 @@ fn the_number_of_threads_changes_nothing() {
     let cell = scenario(CELL, &["replicates=2", "duration=\"3 s\""]);
     let points = [lossy.clone(), lossy, cell];
     let run = |threads| -> Vec<_> {
-        let outcomes = run_all(&jobs(&points), threads, &Progress::default(), |_, _| NoTrace);
+        let outcomes = run_all(&jobs(&points), threads, &BatchProgress::default(), |_, _| NoTrace);
         outcomes.iter().map(|outcome| cells(&outcome.tables)).collect()
     };
     let one = run(1);
@@ -55,7 +55,7 @@ fn a_replicate_does_not_depend_on_which_others_are_run() {
     assert_eq!(cells(&replicate(&few, 1)), cells(&replicate(&many, 1)));
     let alone = replicate(&many, 1);
     let points = [many];
-    let batch = run_all(&jobs(&points), 2, &Progress::default(), |_, _| NoTrace);
+    let batch = run_all(&jobs(&points), 2, &BatchProgress::default(), |_, _| NoTrace);
     assert_eq!(cells(&batch[1].tables), cells(&alone));
     assert_ne!(cells(&batch[1].tables), cells(&batch[2].tables));
 }

@@ -3,7 +3,7 @@
 
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{Chosen, Kind, choose};
+use ackclock_core::registry::{Kind, Selection, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 const PACKETS: u64 = 10_000;
 const RATE: f64 = 1000.0; // Mbit/s
 
-fn control(name: &str) -> Chosen<RateControlKind> {
+fn control(name: &str) -> Selection<RateControlKind> {
     choose(&serde_json::json!({ "kind": name }), &NoFiles).expect("its defaults are good")
 }
 

@@ -15,7 +15,7 @@ fn main() {}
 mod linux {
     use ackclock_core::units::Span;
     use ackclock_transport::clock::{Clock, thread_time};
-    use ackclock_transport::driver::{self, Live, Outcome, Port};
+    use ackclock_transport::driver::{self, Live, Port, SessionOutcome};
     use ackclock_transport::keys::SharedKey;
     use ackclock_transport::options::{ReceiveOptions, SendOptions};
     use ackclock_transport::session::{ReceiverReport, SenderReport};
@@ -170,13 +170,15 @@ mod linux {
             .map_err(told)?
             .settings(SharedKey::public())
             .map_err(told)?;
-        let sender = thread::spawn(move || -> io::Result<(Outcome<Option<SenderReport>>, f64)> {
-            pin(1);
-            let live = Live::new(Some(Span::from_seconds(SECONDS)))?;
-            let outcome = driver::send(port, settings, source, None, &[1; 32], &live)?;
-            Ok((outcome, thread_time().as_seconds()))
-        });
-        let receiver = thread::spawn(move || -> io::Result<(Outcome<ReceiverReport>, f64)> {
+        let sender = thread::spawn(
+            move || -> io::Result<(SessionOutcome<Option<SenderReport>>, f64)> {
+                pin(1);
+                let live = Live::new(Some(Span::from_seconds(SECONDS)))?;
+                let outcome = driver::send(port, settings, source, None, &[1; 32], &live)?;
+                Ok((outcome, thread_time().as_seconds()))
+            },
+        );
+        let receiver = thread::spawn(move || -> io::Result<(SessionOutcome<ReceiverReport>, f64)> {
             pin(0);
             let port = Port::bind(address, None)?;
             let outcome = driver::receive(port, asked, None, [2; 16], &Live::new(None)?)?;

@@ -1,6 +1,6 @@
 //! A rate control that is never faster than somebody has allowed.
 
-use ackclock_core::rate_control::{Clocking, Feedback, RateControl, RateState, Sent};
+use ackclock_core::rate_control::{Clocking, DatagramSent, Feedback, RateControl, RateState};
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 
 /// Keeps a control below a rate. The control is not told: to it the application has no more.
@@ -24,9 +24,9 @@ impl RateControl for Capped {
     fn start(&mut self, now: Time) {
         self.control.start(now);
     }
-    fn on_sent(&mut self, now: Time, sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &DatagramSent) {
         let data_limited = sent.data_limited || self.control.clocking().packets_per_s > self.packets_per_s;
-        let sent = Sent {
+        let sent = DatagramSent {
             data_limited,
             ..*sent
         };

@@ -22,7 +22,7 @@ mod tables;
 
 pub use port::Port;
 use tables::Samples;
-pub use tables::{Told, receiver_tables, sender_tables};
+pub use tables::{SessionStatus, receiver_tables, sender_tables};
 
 /// What another thread sees of a session, and how it ends it.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Live {
     pub stop: Stop,
     /// Ends it likewise so long after it was opened.
     pub duration: Span,
-    latest: Mutex<Option<Told>>,
+    latest: Mutex<Option<SessionStatus>>,
 }
 
 impl Live {
@@ -48,11 +48,11 @@ impl Live {
     }
 
     /// How things stand; `None` while there is no session.
-    pub fn latest(&self) -> Option<Told> {
+    pub fn latest(&self) -> Option<SessionStatus> {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, told: Option<Told>) {
+    fn tell(&self, told: Option<SessionStatus>) {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = told;
     }
 
@@ -68,7 +68,7 @@ impl Live {
 
 /// What came of a session on this side.
 #[derive(Debug)]
-pub struct Outcome<R> {
+pub struct SessionOutcome<R> {
     /// How it ended.
     pub ending: Ending,
     /// What it came to.
@@ -95,7 +95,7 @@ pub fn send(
     data: Option<File>,
     secret: &[u8; 32],
     live: &Live,
-) -> io::Result<Outcome<Option<SenderReport>>> {
+) -> io::Result<SessionOutcome<Option<SenderReport>>> {
     let clock = Clock::start();
     let mut sender = Sender::new(settings, source, secret);
     let mut input = Input::new(data);
@@ -116,7 +116,7 @@ pub fn send(
         if let Some(ending) = sender.ending() {
             // A refusal may still be to be sent.
             port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
-            return Ok(Outcome {
+            return Ok(SessionOutcome {
                 ending,
                 report: sender.report(),
                 ignored: *sender.ignored(),
@@ -161,7 +161,7 @@ pub fn receive(
     data: Option<File>,
     client: Nonce,
     live: &Live,
-) -> io::Result<Outcome<ReceiverReport>> {
+) -> io::Result<SessionOutcome<ReceiverReport>> {
     let clock = Clock::start();
     let mut receiver = Receiver::new(clock.now(), settings, client);
     let mut samples = Samples::default();
@@ -180,7 +180,7 @@ pub fn receive(
             live.tell(samples.take_receiver(now, &receiver));
         }
         if let Some(ending) = receiver.ending() {
-            return Ok(Outcome {
+            return Ok(SessionOutcome {
                 ending,
                 report: receiver.report(),
                 ignored: *receiver.ignored(),

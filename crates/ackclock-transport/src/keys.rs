@@ -1,6 +1,6 @@
 //! Who may speak: a key both sides have from elsewhere, the keys of a session made of it, and the tags of datagrams.
 
-use crate::wire::{Nonce, TAG};
+use crate::wire::format::{Nonce, TAG};
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;

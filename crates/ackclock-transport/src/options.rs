@@ -5,7 +5,7 @@ use crate::session::{ReceiverSettings, SILENCE, SenderSettings, Source, Written,
 use crate::wire::LONGEST_PAYLOAD;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{Chosen, Kind, choose};
+use ackclock_core::registry::{Kind, Selection, choose};
 use ackclock_core::scenario::error::{Error, Result};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::parse::from_tree;
@@ -180,7 +180,7 @@ impl ReceiveOptions {
     }
 }
 
-fn chosen(control: &Value) -> Result<Chosen<RateControlKind>> {
+fn chosen(control: &Value) -> Result<Selection<RateControlKind>> {
     choose(control, &NoFiles).map_err(|error| error.within("--control"))
 }
 

@@ -14,33 +14,22 @@
 
 use crate::keys::TagKey;
 
+pub mod format;
 mod message;
 #[cfg(test)]
 mod tests;
 
+pub use format::{LONGEST, MAGIC, Nonce, PREFIX, TAG, VERSION};
 pub use message::{
     Acknowledgement, Challenge, ControlName, Cookie, Data, Hello, Message, Report, Start, Stop,
 };
 
-/// Of every datagram.
-pub const MAGIC: [u8; 2] = *b"AC";
-/// The version spoken here.
-pub const VERSION: u8 = 1;
-/// Length of what every datagram begins with.
-pub const PREFIX: usize = 24;
-/// Length of what every datagram ends with.
-pub const TAG: usize = 16;
-/// The longest datagram, UDP payload: with 48 bytes of IPv6 and UDP it passes wherever IPv6 does (RFC 8200 section 5: 1280 bytes).
-pub const LONGEST: usize = 1200;
 /// The shortest DATA: as long as the longest answer to it, so that nobody gets more than he sends.
 pub const SHORTEST_DATA: usize = message::REPORT_HEADER + TAG;
 /// The longest payload of DATA.
 pub const LONGEST_PAYLOAD: usize = LONGEST - message::DATA_HEADER - TAG;
 /// Numbers of DATA, ACK and REPORT are below, those of all other types from here on: the numbers of DATA have no holes.
 pub const FIRST_OF_OTHERS: u64 = 1 << 63;
-
-/// Bytes that only a party of the handshake knows.
-pub type Nonce = [u8; 16];
 
 /// What a datagram is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ from ackclock import facts
 from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice
 from ackclock.advice.outcomes import QUANTILE, Outcome
 from ackclock.advice.time_scale import Estimate
+from ackclock.table import Cell, Column, Table, Written, fixed, table
 from ackclock.units import shown
 
 _QUANTILE = f"{QUANTILE * 100:g} %"
@@ -89,18 +90,20 @@ def models_words(advice: FeedbackAdvice) -> str:
     )
 
 
-def cells(advice: FeedbackAdvice) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table of what was run."""
-    head = ["fed back", "delivered %", "more than none", "wait at link ms", "longer than none", ""]
-    rows = [
+def outcome_table(advice: FeedbackAdvice) -> Table:
+    """The table of the schemes that were run."""
+    columns = (
+        "fed back", Column("delivered", "%"), "more than none", Column("wait at link", "ms"), "longer than none", "",
+    )  # fmt: skip
+    cells = (
         [
-            one.scheme.label, _scaled(one.efficiency, 100), "" if first else _scaled(one.gain, 100, sign=True),
-            _scaled(one.delay_s, 1e3), "" if first else _scaled(one.delay_gain_s, 1e3, sign=True),
+            one.scheme.label, _cell(one.efficiency, 100), "" if first else _cell(one.gain, 100, sign=True),
+            _cell(one.delay_s, 1e3), "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
             "advised" if one is advice.chosen else "",
         ]
         for one, first in ((one, one.scheme.algorithm is None) for one in advice.outcomes.each)
-    ]  # fmt: skip
-    return head, rows
+    )  # fmt: skip
+    return table(title(advice), columns, cells)
 
 
 def title(advice: FeedbackAdvice) -> str:
@@ -207,15 +210,17 @@ def _number(estimate: Estimate) -> str:
     return f"{value} ({low} to {high})"
 
 
+def _cell(estimate: Estimate, factor: float, *, sign: bool = False) -> Cell:
+    return Written(estimate.value * factor, _scaled(estimate, factor, sign=sign))
+
+
 def _scaled(estimate: Estimate, factor: float, *, sign: bool = False) -> str:
-    plus = "+" if sign else ""
-    value = f"{estimate.value * factor:{plus}.1f}"
+    value = fixed(estimate.value * factor, 1, sign=sign)
     return value if isnan(estimate.low) else f"{value} ({_ends(estimate, factor, sign=sign)})"
 
 
 def _ends(estimate: Estimate, factor: float, *, sign: bool = True) -> str:
-    plus = "+" if sign else ""
-    return f"{estimate.low * factor:{plus}.1f} to {estimate.high * factor:{plus}.1f}"
+    return f"{fixed(estimate.low * factor, 1, sign=sign)} to {fixed(estimate.high * factor, 1, sign=sign)}"
 
 
 def _plain_outcome(advice: FeedbackAdvice, one: Outcome) -> dict[str, Any]:

@@ -12,19 +12,39 @@ from ackclock.capture import limiting_factor
 from ackclock.capture.estimates import KEYS
 from ackclock.metrics.tables import column, grouped
 from ackclock.result import Result
-from ackclock.table import number
+from ackclock.table import Cell, Column, Table, Written, number, scaled, table
 
 __all__ = [
-    "SPARE_COLUMNS", "SPARE_PREDICTION_COLUMNS", "apart", "connection_cells", "connection_rows", "largest", "others",
-    "passed_over", "prediction_cells", "reservations",
+    "apart", "connection_rows", "connection_table", "largest", "others", "passed_over", "prediction_table",
+    "reservations",
 ]  # fmt: skip
 
 Rows = list[dict[str, Any]]
 
-#: What a narrow terminal goes without, the first of them first.
-SPARE_COLUMNS = ("captured at", "losses", "window kB", "RTT p99 ms", "RTT min ms", "time s", "retransmitted %")
-
-SPARE_PREDICTION_COLUMNS = ("verdict", "RTT ms", "loss %")
+_COLUMNS = (
+    Column("connection"),
+    Column("MB"),
+    Column("time", "s", 5),
+    Column("goodput", "Mbit/s"),
+    Column("retransmitted", "%", 6),
+    Column("losses", spare=1),
+    Column("RTT min", "ms", 4),
+    Column("RTT mean", "ms"),
+    Column("RTT p99", "ms", 3),
+    Column("window", "kB", 2),
+    Column("limit"),
+    Column("captured at", spare=0),
+)
+_PREDICTION_COLUMNS = (
+    Column("connection"),
+    Column("measured", "Mbit/s"),
+    Column("model"),
+    Column("predicted", "Mbit/s"),
+    Column("loss", "%", 2),
+    Column("RTT", "ms", 1),
+    Column("verdict", spare=0),
+    Column("note"),
+)
 
 # Why packets of a capture are no TCP or UDP packets, in words that go on after their number.
 _SKIPPED = {
@@ -113,65 +133,62 @@ def _quantile(law: pa.Table, share: float) -> float | None:
     return float(np.quantile(ends, share, weights=samples, method="inverted_cdf"))
 
 
-def connection_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Head and cells of `connection_rows` as text."""
-    head = ["connection", "MB", "time s", "goodput Mbit/s"]
-    head += ["retransmitted %", "losses", "RTT min ms", "RTT mean ms", "RTT p99 ms", "window kB", "limit"]
-    head += ["captured at"]
-    return head, [_cells(row) for row in rows]
+def connection_table(rows: Rows, note: str = "") -> Table:
+    """The table of `connection_rows`."""
+    return table("Connections", _COLUMNS, map(_cells, rows), note)
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(row: dict[str, Any]) -> list[Cell]:
     share = f"{100 * row['limit_share']:.0f} %" if row["limit_share"] is not None else ""
     sent_again, sent = row["retransmitted_packets"], row["data_packets"]
     return [
         row["heading"],
-        number(row["unique_bytes"], 1e-6),
-        number(row["end_s"] - row["start_s"]),
-        number(row["goodput_bit_per_s"], 1e-6),
-        number(None if sent_again is None or sent == 0 else sent_again / sent, 100),
+        scaled(row["unique_bytes"], 1e-6),
+        row["end_s"] - row["start_s"],
+        scaled(row["goodput_bit_per_s"], 1e-6),
+        None if sent_again is None or sent == 0 else sent_again / sent * 100,
         _losses(row),
-        number(row["rtt_min_s"], 1e3),
-        number(row["rtt_mean_s"], 1e3),
-        number(row["rtt_p99_s"], 1e3),
-        number(row["outstanding_mean_bytes"], 1e-3),
-        f"{limiting_factor.LIMITS[row['limit']].removeprefix('the ')} {share}".strip() if row["limit"] else "–",
+        scaled(row["rtt_min_s"], 1e3),
+        scaled(row["rtt_mean_s"], 1e3),
+        scaled(row["rtt_p99_s"], 1e3),
+        scaled(row["outstanding_mean_bytes"], 1e-3),
+        f"{limiting_factor.LIMITS[row['limit']].removeprefix('the ')} {share}".strip() if row["limit"] else None,
         row["vantage"],
     ]
 
 
-def _losses(row: dict[str, Any]) -> str:
-    """Estimate, and between which bounds it lies."""
+def _losses(row: dict[str, Any]) -> Cell:
+    """The estimate, and the bounds that it lies between."""
     low, estimate, high = (row[f"losses_{name}"] for name in ("lower", "estimate", "upper"))
     if estimate is None:
-        return "–"
+        return None
     bounds = "" if low is None or high is None or low == high else f" ({low:.0f} to {high:.0f})"
-    return f"{estimate:.0f}{bounds}"
+    return Written(estimate, f"{estimate:.0f}{bounds}")
 
 
-def prediction_cells(result: Result, rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Head and cells of the table `predictions` as text."""
-    head = ["connection", "measured Mbit/s", "model", "predicted Mbit/s", "loss %", "RTT ms", "verdict", "note"]
-    return head, [
+def prediction_table(result: Result, rows: Rows, title: str = "What models say", note: str = "") -> Table:
+    """The table of the rows of `predictions`."""
+    cells = (
         [
             limiting_factor.heading(result, row),
             _between(row, "measured"),
             row["label"],
             _between(row, "goodput"),
-            number((row["inputs"] or {}).get("loss"), 100),
-            number((row["inputs"] or {}).get("rtt"), 1e3),
+            scaled((row["inputs"] or {}).get("loss"), 100),
+            scaled((row["inputs"] or {}).get("rtt"), 1e3),
             row["verdict"],
             row["note"],
         ]
         for row in rows
-    ]
+    )
+    return table(title, _PREDICTION_COLUMNS, cells, note)
 
 
-def _between(row: dict[str, Any], name: str) -> str:
-    value, low, high = (row[f"{name}{end}_bit_per_s"] for end in ("", "_low", "_high"))
+def _between(row: dict[str, Any], name: str) -> Cell:
+    value, low, high = (scaled(row[f"{name}{end}_bit_per_s"], 1e-6) for end in ("", "_low", "_high"))
     if value is None or (low is None and high is None):
-        return number(value, 1e-6)
-    return f"{number(value, 1e-6)} ({number(low, 1e-6)} to {'∞' if high is None else number(high, 1e-6)})"
+        return value
+    return Written(value, f"{number(value)} ({number(low)} to {'∞' if high is None else number(high)})")
 
 
 def reservations(result: Result) -> list[str]:

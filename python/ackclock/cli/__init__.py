@@ -10,7 +10,7 @@ from importlib import import_module
 
 import click
 
-from ackclock import __version__
+from ackclock import __version__, engine
 from ackclock.cli.errors import Commands
 
 #: Every verb, in the order of `ackclock --help`. A verb's file is imported when it is called: what is heavy (pyarrow,
@@ -20,6 +20,10 @@ VERBS = (
     "predict", "simulate", "emulate", "replay", "send", "receive",
     "measure", "compare", "plot", "report", "advise", "reproduce",
 )  # fmt: skip
+
+#: What `--version` adds after `make test`, whose engine is not the one to measure with.
+_CHECKING = " (engine built with debug assertions: slower; `make build` installs the fast one)"
+_VERSION = f"%(prog)s, version %(version)s{_CHECKING if engine.is_checking() else ''}"
 
 
 class Verbs(Commands):
@@ -38,7 +42,7 @@ class Verbs(Commands):
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="ackclock")
+@click.version_option(__version__, prog_name="ackclock", message=_VERSION)
 def cli() -> None:
     """A congestion-control laboratory.
 

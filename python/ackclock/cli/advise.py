@@ -130,7 +130,7 @@ def _print(advice: "FeedbackAdvice", output: Path | None, *, as_json: bool) -> N
     if as_json:
         print_json(told)
         return
-    print_table(words.title(advice), *words.cells(advice))
+    print_table(words.outcome_table(advice))
     for paragraph in (
         words.sentence(advice), *words.further(advice), words.psi_words(advice), words.method_words(advice),
         words.models_words(advice),
@@ -227,7 +227,7 @@ def _print_buffer(
     if as_json:
         print_json(told)
         return
-    print_table(words.title(advice), *words.cells(advice))
+    print_table(words.buffer_table(advice))
     for paragraph in words.paragraphs(advice, confirmation):
         click.echo()
         click.echo(paragraph)

@@ -163,9 +163,8 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
     click.echo(f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below")
     printed = [name for name in comparison.metrics if name in metrics]
     for name in printed:
-        head, cells = rendering.cells(comparison, name, listed)
         click.echo()
-        print_table(rendering.title(name), head, cells, spare=rendering.spare_columns(head))
+        print_table(rendering.metric_table(comparison, name, listed))
     click.echo()
     click.echo(tally(comparison))
     for one in listed:

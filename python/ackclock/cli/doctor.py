@@ -24,7 +24,7 @@ def doctor(as_json: bool) -> int:
     if as_json:
         print_json(examination)
     else:
-        print_table(*doctor.table(examination))
+        print_table(doctor.findings_table(examination))
     if examination["emulation"]:
         return 0
     return complain(doctor.complaint(examination), LACKING)

@@ -97,10 +97,9 @@ def _print(result: "Result", folder: Path, top: int, as_json: bool) -> None:
     if left:
         click.echo(f"and {left} more with less payload; --top {len(rows) + left} shows all")
     click.echo()
-    print_table("Connections", *connections.connection_cells(rows), spare=connections.SPARE_COLUMNS)
+    print_table(connections.connection_table(rows))
     applying = [row for row in predicted if row["goodput_bit_per_s"] is not None]
     if applying:
         click.echo()
-        cells = connections.prediction_cells(result, applying)
-        print_table("What models say of them", *cells, spare=connections.SPARE_PREDICTION_COLUMNS)
+        print_table(connections.prediction_table(result, applying, "What models say of them"))
     click.echo(f"result: {folder}")

@@ -1,13 +1,14 @@
 """What commands print on standard output: tables for people, JSON for machines."""
 
 import sys
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Table as RichTable
+
+    from ackclock.table import Table
 
 
 def print_json(value: Any) -> None:
@@ -17,62 +18,46 @@ def print_json(value: Any) -> None:
     click.echo(json_text(value), nl=False)
 
 
-def print_table(
-    title: str, head: list[str], cells: list[list[str]], spare: Sequence[str] = (), *, keys: int = 0, together: int = 1
-) -> None:
-    """Prints a table, on a terminal too narrow for it in one of two ways.
+def print_table(table: "Table") -> None:
+    """Prints a table.
 
-    Args:
-        title: Above it.
-        head: The columns' names.
-        cells: Row by row.
-        spare: Columns that it goes without, the first of them first.
-        keys: If positive, so many columns tell the rows apart, and what does not fit follows below, beside them again.
-        together: So many columns then stay together.
+    On a terminal that is too narrow spare columns are left out; a table with keys goes on below, beside its keys again.
     """
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
     # Where nobody looks, a row is a line however long it is.
     console = Console(width=None if terminal else 10_000, highlight=False, emoji=False, markup=False)
-    numeric = {name for name, column in zip(head, zip(*cells, strict=True), strict=False) if _is_numeric(column)}
-    left_out: list[str] = []
-    if terminal:
-        head, cells, left_out = _fitting(head, cells, numeric, spare, console.width)
+    shown = _fitting(table, console.width) if terminal else table
     # Apart from the table, which would break it at its own width.
-    console.print(title, style="bold", soft_wrap=True)
-    if terminal and keys:
-        for part in _parts(head, cells, numeric, keys, together, console.width):
-            console.print(
-                _table([head[at] for at in part], [[row[at] for at in part] for row in cells], numeric, stack=True)
-            )
+    console.print(table.title, style="bold", soft_wrap=True)
+    if terminal and table.keys:
+        for part in _parts(shown, console.width):
+            console.print(_drawn(shown.select(part), stack=True))
     else:
-        console.print(_table(head, cells, numeric, stack=terminal))
+        console.print(_drawn(shown, stack=terminal))
+    left_out = [column.head for column in table.columns if column not in shown.columns]
     if left_out:
         click.echo(f"left out, the terminal being narrow: {', '.join(left_out)}; --json has all")
 
 
-def _table(head: list[str], cells: list[list[str]], numeric: set[str], *, stack: bool) -> "Table":
+def _drawn(table: "Table", *, stack: bool) -> "RichTable":
     from rich import box
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-    table = Table(
+    drawn = RichTable(
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
-        show_header=any(head),
+        show_header=any(table.head),
     )
-    for name in head:
-        shown = _stacked(name) if stack and name in numeric else name
-        table.add_column(shown, justify="right" if name in numeric else "left", vertical="top")
-    for row in cells:
-        table.add_row(*row)
-    return table
-
-
-def _is_numeric(column: Iterable[str]) -> bool:
-    return all(cell[:1] in "0123456789–-+" for cell in column if cell)
+    for name, is_numeric in zip(table.head, table.numeric, strict=True):
+        head = _stacked(name) if stack and is_numeric else name
+        drawn.add_column(head, justify="right" if is_numeric else "left", vertical="top")
+    for row in table.texts:
+        drawn.add_row(*row)
+    return drawn
 
 
 def _stacked(name: str) -> str:
@@ -80,43 +65,40 @@ def _stacked(name: str) -> str:
     return name.replace(" ", "\n")
 
 
-def _fitting(
-    head: list[str], cells: list[list[str]], numeric: set[str], spare: Sequence[str], width: int
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Head and cells without as many of the columns `spare` as do not fit, and which these are."""
-    wide = _widths(head, cells, numeric)
-    kept = list(range(len(head)))
-    for name in spare:
+def _fitting(table: "Table", width: int) -> "Table":
+    """The table without as many of its spare columns as do not fit."""
+    wide = _widths(table)
+    kept = list(range(len(table.columns)))
+    spare = {at: column.spare for at, column in enumerate(table.columns) if column.spare is not None}
+    for at in sorted(spare, key=lambda position: spare[position]):
         if _total(wide, kept) <= width:
             break
-        kept = [position for position in kept if head[position] != name]
-    left_out = [name for position, name in enumerate(head) if position not in kept]
-    return [head[position] for position in kept], [[row[position] for position in kept] for row in cells], left_out
+        kept.remove(at)
+    return table.select(kept)
 
 
-def _parts(
-    head: list[str], cells: list[list[str]], numeric: set[str], keys: int, together: int, width: int
-) -> list[list[int]]:
+def _parts(table: "Table", width: int) -> list[list[int]]:
     """The columns of the tables, one below the other, into which a table is cut; each begins with the keys."""
-    wide = _widths(head, cells, numeric)
-    parts = [list(range(keys))]
-    for first in range(keys, len(head), together):
-        group = list(range(first, min(first + together, len(head))))
-        if len(parts[-1]) > keys and _total(wide, parts[-1] + group) > width:
-            parts.append(list(range(keys)))
+    wide, keys = _widths(table), list(range(table.keys))
+    parts = [keys.copy()]
+    for first in range(table.keys, len(table.columns), table.together):
+        group = list(range(first, min(first + table.together, len(table.columns))))
+        if len(parts[-1]) > len(keys) and _total(wide, parts[-1] + group) > width:
+            parts.append(keys.copy())
         parts[-1] += group
     return parts
 
 
-def _widths(head: list[str], cells: list[list[str]], numeric: set[str]) -> list[int]:
-    """Of each column, in characters."""
-    names = [_stacked(name) if name in numeric else name for name in head]
+def _widths(table: "Table") -> list[int]:
+    """The width of each column, in characters."""
+    names = [_stacked(name) if numeric else name for name, numeric in zip(table.head, table.numeric, strict=True)]
+    texts = table.texts
     return [
-        max(len(line) for line in [*name.split("\n"), *(row[position] for row in cells)])
+        max(len(line) for line in [*name.split("\n"), *(row[position] for row in texts)])
         for position, name in enumerate(names)
     ]
 
 
 def _total(wide: list[int], columns: list[int]) -> int:
-    """Of these columns side by side."""
+    """The width of these columns side by side."""
     return sum(wide[position] for position in columns) + 2 * (len(columns) - 1)

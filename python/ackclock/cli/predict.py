@@ -75,7 +75,7 @@ def predict(
         print_json(rows)
     else:
         title = f"{predicted.run['name']}: predicted goodput"
-        print_table(title, *run_tables.prediction_cells(rows), spare=run_tables.SPARE_PREDICTION_COLUMNS)
+        print_table(run_tables.prediction_table(rows, title))
 
 
 def _command(model: "Model") -> click.Command:
@@ -210,6 +210,8 @@ def _combinations(values: dict[str, list[float]]) -> list[dict[str, float]]:
 
 
 def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_json: bool) -> None:
+    from ackclock.table import table
+
     asked = _combinations(values)
     known = [{name: float(value) for name, value in model.completed(**one).items()} for one in asked]
     answers = [{name: float(value) for name, value in model.answer(**one).items()} for one in known]
@@ -222,7 +224,7 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
             [one.name, units.words(one, answers[0][one.name]), _in_segments(one, answers[0][one.name]), one.meaning]
             for one in model.outputs
         ]
-        print_table(_title(model, known[0], units), ["output", "value", "in segments", "meaning"], cells)
+        print_table(table(_title(model, known[0], units), ["output", "value", "in segments", "meaning"], cells))
     else:
         varied = [name for name, several in values.items() if len(several) > 1]
         cells = [
@@ -232,7 +234,7 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
         ]
         fixed = {name: value for name, value in known[0].items() if all(one[name] == value for one in known)}
         head = varied + [one.name for one in model.outputs]
-        print_table(_title(model, fixed, units), head, cells, keys=len(varied))
+        print_table(table(_title(model, fixed, units), head, cells, keys=len(varied)))
 
 
 def _in_segments(one: "Input | Output", value: float) -> str:
@@ -249,6 +251,7 @@ def _solve(
     written: dict[str, str], units: _Units, as_json: bool,
 ) -> None:  # fmt: skip
     from ackclock.models import NoSolutionError, solve
+    from ackclock.table import table
 
     if len(targets) != 1:
         names = ", ".join(_option(one.name) for one in model.outputs)
@@ -279,7 +282,7 @@ def _solve(
         for row in rows
     ]
     fixed = {name: several[0] for name, several in values.items() if name not in varied}
-    print_table(_title(model, fixed, units), [*varied, target.name, unknown], cells)
+    print_table(table(_title(model, fixed, units), [*varied, target.name, unknown], cells))
 
 
 def _names(records: "Iterable[Input]") -> list[str]:

@@ -31,19 +31,21 @@ def replay(run: Path, as_json: bool) -> int:
     if as_json:
         print_json(runs)
     else:
-        cells = [
+        from ackclock.table import table
+
+        head = ["point", "replicate", "packets", "same decisions", "record", "differs"]
+        cells = (
             [
-                str(one["point"]),
-                str(one["replicate"]),
-                str(one["arrivals"]),
-                str(one["decisions"]),
+                one["point"],
+                one["replicate"],
+                one["arrivals"],
+                one["decisions"],
                 "whole" if one["complete"] else "cut off",
                 "no" if one["difference"] is None else "yes",
             ]
             for one in runs
-        ]
-        head = ["point", "replicate", "packets", "same decisions", "record", "differs"]
-        print_table(f"{run}: recorded packets through the hops again", head, cells)
+        )
+        print_table(table(f"{run}: recorded packets through the hops again", head, cells))
     different = [one for one in runs if one["difference"] is not None]
     if not different:
         return 0

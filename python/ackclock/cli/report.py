@@ -40,10 +40,10 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: 
         raise click.UsageError(f"{compared[0]}: is a comparison, which has a page of its own; give it alone")
     if compared:
         comparison = read(compared[0], untrusted=untrusted)
-        from ackclock.report.ways import page_of_ways
+        from ackclock.report.comparison import page_of_comparison
 
         with progress("report") as tell:
-            text = page_of_ways(comparison, tell)
+            text = page_of_comparison(comparison, tell)
     else:
         results = [read_result(run, untrusted=untrusted) for run in runs]
         check_models(results, models)

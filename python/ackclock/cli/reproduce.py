@@ -13,6 +13,7 @@ from ackclock.cli.output import print_json, print_table
 from ackclock.cli.progress import progress
 from ackclock.cli.show import experiment
 from ackclock.reproduction import Experiment, Kind, chosen, experiments, runner, tables
+from ackclock.table import table
 
 if TYPE_CHECKING:
     from ackclock.reproduction.runner import Record
@@ -82,8 +83,7 @@ def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
         return
     head = ["name", "shows", "seconds", "question"]
     for source, group in groupby(experiments, key=lambda one: one.source):
-        rows = [[one.name, one.shows, f"{one.cost_s:g}", one.question] for one in group]
-        print_table(source, head, rows)
+        print_table(table(source, head, ([one.name, one.shows, f"{one.cost_s:g}", one.question] for one in group)))
 
 
 def _print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
@@ -93,11 +93,12 @@ def _print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
         return
     for record in records:
         click.echo(f"{record['name']}: {record['shows']}. {record['question']}\n")
-        for table in tables.tables(record):
-            print_table(table.title, table.head, table.cells, keys=table.keys, together=tables.TOGETHER)
-            click.echo(f"{table.note}\n" if table.note else "")
+        for shown in tables.tables(record):
+            print_table(shown)
+            click.echo(f"{shown.note}\n" if shown.note else "")
         for note in tables.notes(record):
             click.echo(note)
         click.echo(f"verdict: {record['verdict']['text']}\n")
-    print_table("verdicts", ["experiment", "verdict"], [[one["name"], one["verdict"]["kind"]] for one in records])
+    verdicts = ([one["name"], one["verdict"]["kind"]] for one in records)
+    print_table(table("verdicts", ["experiment", "verdict"], verdicts))
     click.echo(f"gallery: {page}")

@@ -114,7 +114,7 @@ def conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> i
         if flows:
             way = "to" if result.run["way"] == "send" else "from"
             title = f"{way} {session['peer']}, {session['control']}: {tables.ended(session)}"
-            print_table(title, *tables.flow_cells(result))
+            print_table(tables.flow_table(result, title))
         click.echo(f"result: {folder}")
     else:
         click.echo(f"result: {folder}", err=True)

@@ -1,5 +1,7 @@
-"""What `ackclock show` shows: the registries of the engine, the models, the metrics and the causes, as tables."""
+"""The command `show`: every registry as tables, the engine's and those of this package."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,16 +13,35 @@ from ackclock.suggestion import suggestion
 
 if TYPE_CHECKING:
     from ackclock.reproduction import Experiment
+    from ackclock.table import Table
 
-Table = tuple[str, list[str], list[list[str]]]
+__all__ = ["experiment", "records", "show", "shown"]
+
+#: Plain data, by name.
+Records = dict[str, dict[str, Any]]
+
+_SCHEMA = "schema"
 
 
-#: What is listed besides the kinds of elements that the engine has.
-_OTHERS = ("models", "metrics", "causes", "experiments", "presets", "schema")
+def shown() -> list[str]:
+    """Everything that can be shown: the kinds of elements, the other registries, the schema."""
+    return [*_registries(), _SCHEMA]
+
+
+def _registries() -> dict[str, Callable[[], Records]]:
+    return {kind: partial(_elements, kind) for kind in kinds()} | {
+        "presets": _presets,
+        "models": _models,
+        "metrics": _metrics,
+        "figures": _figures,
+        "tables": partial(_elements, "tables"),
+        "causes": _causes,
+        "experiments": _experiments,
+    }
 
 
 @click.command()
-@click.argument("kind", type=click.Choice([*kinds(), *_OTHERS]))
+@click.argument("kind", type=click.Choice(shown()))
 @click.argument("name", required=False)
 @json_option
 def show(kind: str, name: str | None, as_json: bool) -> None:
@@ -31,7 +52,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
       ackclock show controls
       ackclock show queues droptail
     """
-    if kind == "schema":
+    if kind == _SCHEMA:
         print_json(schema())
         return
     listed = records(kind)
@@ -42,41 +63,58 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     if as_json:
         print_json(list(listed.values()))
     elif name is None:
-        print_table(kind, *overview(listed))
+        print_table(overview(kind, listed))
     else:
-        for title, head, cells in details(listed[name]):
-            print_table(title, head, cells)
+        for table in details(listed[name]):
+            print_table(table)
 
 
-def records(kind: str) -> dict[str, dict[str, Any]]:
+def records(kind: str) -> Records:
     """Every record of a kind by name, as plain data."""
-    if kind == "models":
-        from ackclock.models import MODELS
+    return _registries()[kind]()
 
-        return {model.name: model.described() for model in MODELS}
-    if kind == "metrics":
-        from ackclock.metrics import METRICS
 
-        return {
-            one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary}
-            for one in METRICS
-        }
-    if kind == "causes":
-        from ackclock.comparison import CAUSES
-
-        return {one.name: {"name": one.name, "summary": one.sentence} for one in CAUSES}
-    if kind == "experiments":
-        from ackclock.reproduction import experiments
-
-        return {one.name: experiment(one) for one in experiments()}
-    if kind == "presets":
-        described = schema()["$defs"]["Preset"]["oneOf"]
-        summaries = {one["const"]: one.get("description", "") for one in described}
-        return {
-            name: {"name": name, "summary": summaries[name], "values": values}
-            for name, values in registry()["presets"].items()
-        }
+def _elements(kind: str) -> Records:
     return {entry["name"]: entry for entry in registry()[kind]}
+
+
+def _presets() -> Records:
+    described = schema()["$defs"]["Preset"]["oneOf"]
+    summaries = {one["const"]: one.get("description", "") for one in described}
+    presets = registry()["presets"]
+    return {name: {"name": name, "summary": summaries[name], "values": values} for name, values in presets.items()}
+
+
+def _models() -> Records:
+    from ackclock.models import MODELS
+
+    return {model.name: model.described() for model in MODELS}
+
+
+def _metrics() -> Records:
+    from ackclock.metrics import METRICS
+
+    return {
+        one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary} for one in METRICS
+    }
+
+
+def _figures() -> Records:
+    from ackclock.plot import catalogue
+
+    return catalogue()
+
+
+def _causes() -> Records:
+    from ackclock.comparison import CAUSES
+
+    return {one.name: {"name": one.name, "summary": one.sentence} for one in CAUSES}
+
+
+def _experiments() -> Records:
+    from ackclock.reproduction import experiments
+
+    return {one.name: experiment(one) for one in experiments()}
 
 
 def experiment(record: "Experiment") -> dict[str, Any]:
@@ -92,41 +130,50 @@ def experiment(record: "Experiment") -> dict[str, Any]:
     }
 
 
-def overview(listed: dict[str, dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Head and cells: one row for each record."""
-    columns = [
-        name
-        for name in ("name", "label", "unit", "summary", "reference")
-        if any(name in one for one in listed.values())
-    ]
-    return columns, [[str(one.get(name, "")) for name in columns] for one in listed.values()]
+def overview(kind: str, listed: Records) -> "Table":
+    """The table of all records of a kind."""
+    from ackclock.table import table
+
+    told = ("name", "label", "unit", "summary", "reference")
+    columns = [name for name in told if any(name in one for one in listed.values())]
+    return table(kind, columns, ([str(one.get(name, "")) for name in columns] for one in listed.values()))
 
 
-def details(record: dict[str, Any]) -> list[Table]:
+def details(record: dict[str, Any]) -> "list[Table]":
     """The tables about one record."""
-    tables: list[Table] = []
-    told = ("label", "summary", "says", "reference", "unit", "group", "cost_s")
-    words = [[name, str(record[name])] for name in told if record.get(name)]
+    from ackclock.table import table
+
+    tables = []
+    words = [
+        [name, _text(record[name])]
+        for name in ("label", "summary", "says", "reference", "unit", "group", "cost_s", "methods", "options")
+        if record.get(name)
+    ]
     if words:
-        tables.append((record["name"], ["", ""], words))
+        tables.append(table(record["name"], ["", ""], words))
     if "parameters" in record:
         rows = parameters(record["parameters"])
-        tables.append(
-            ("parameters" if rows else "no parameters", ["parameter", "default", "choices or example", "meaning"], rows)
-        )
+        title = "parameters" if rows else "no parameters"
+        tables.append(table(title, ["parameter", "default", "choices or example", "meaning"], rows))
     if record.get("facts"):
         known = {name: fact for name, fact in record["facts"].items() if fact is not None}
-        tables.append(("facts, of the example or the defaults", ["fact", "value"], _flat(known)))
+        tables.append(table("facts, of the example or the defaults", ["fact", "value"], _flat(known)))
     if "values" in record:
-        tables.append((record["name"], ["parameter", "value"], _flat(record["values"])))
+        tables.append(table(record["name"], ["parameter", "value"], _flat(record["values"])))
+    if "columns" in record:
+        tables.append(_members("columns", record["columns"], ("name", "summary")))
     if "formula" in record:
-        tables.append(("formula", [""], [[line] for line in record["formula"].splitlines()]))
-        columns = ["name", "letter", "unit", "default", "domain", "meaning"]
-        tables.append(("inputs", columns, [[one[name] for name in columns] for one in record["inputs"]]))
-        columns = ["name", "letter", "unit", "meaning"]
-        tables.append(("outputs", columns, [[one[name] for name in columns] for one in record["outputs"]]))
-        tables.append(("assumptions", ["", ""], [[one["name"], one["sentence"]] for one in record["assumptions"]]))
+        tables.append(table("formula", [""], ([line] for line in record["formula"].splitlines())))
+        tables.append(_members("inputs", record["inputs"], ("name", "letter", "unit", "default", "domain", "meaning")))
+        tables.append(_members("outputs", record["outputs"], ("name", "letter", "unit", "meaning")))
+        tables.append(table("assumptions", ["", ""], ([one["name"], one["sentence"]] for one in record["assumptions"])))
     return tables
+
+
+def _members(title: str, members: list[dict[str, Any]], columns: tuple[str, ...]) -> "Table":
+    from ackclock.table import table
+
+    return table(title, columns, ([one[name] for name in columns] for one in members))
 
 
 def parameters(schema: dict[str, Any]) -> list[list[str]]:
@@ -164,4 +211,6 @@ def _flat(values: dict[str, Any], prefix: str = "") -> list[list[str]]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)

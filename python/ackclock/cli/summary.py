@@ -39,7 +39,5 @@ def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> Non
             answer["fidelity"] = run_tables.fidelity_rows(result)
         print_json(answer)
         return
-    title = f"{result.run['name']}: {averaging(result)}"
-    head, cells = run_tables.flow_cells(rows)
-    print_table(title, head, cells, spare=run_tables.spare_flow_columns(head))
+    print_table(run_tables.flow_table(rows, f"{result.run['name']}: {averaging(result)}"))
     click.echo(f"result: {folder}")

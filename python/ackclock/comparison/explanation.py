@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ackclock.comparison.causes import Cause, cause
 from ackclock.comparison.table import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, Residual, Row
 from ackclock.metrics import Interval
+from ackclock.table import fixed
 
 __all__ = ["Case", "Explanation", "explanations", "tally"]
 
@@ -89,6 +90,5 @@ def written_residual(residual: Residual, shown_per_unit: float) -> str:
 def _signed(gap: Interval, scale: float, unit: str = "") -> str:
     half = gap.half_width * scale
     digits = 0 if not half < 10 or abs(gap.mean * scale) >= 100 else 1
-    nothing = round(gap.mean * scale, digits) == 0
-    words = f"{0:.{digits}f}{unit}" if nothing else f"{gap.mean * scale:+.{digits}f}{unit}"
+    words = f"{fixed(gap.mean * scale, digits, sign=True)}{unit}"
     return words if math.isnan(half) else f"{words} ± {half:.{digits}f}"

@@ -2,59 +2,61 @@
 
 from collections.abc import Sequence
 
+from ackclock.comparison.column import COLUMNS
 from ackclock.comparison.explanation import Explanation, numbers_of, written_residual
 from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import metric
-from ackclock.table import number, short, written
+from ackclock.table import Cell as Shown
+from ackclock.table import Column, Table, Written, in_shown_unit, number, short, table
 
-__all__ = [
-    "answer_cells", "cells", "explanation_cells", "note", "place", "spare_columns", "title", "unexplained_cells",
-]  # fmt: skip
+__all__ = ["answer_table", "explanation_table", "metric_table", "place", "title", "unexplained_table"]
 
-Shown = tuple[list[str], list[list[str]]]
+_Columns = list[tuple[Column, list[Shown]]]
 
 #: In the place of an explanation's number.
 UNEXPLAINED = "[?]"
 
 
-def cells(comparison: Comparison, name: str, listed: Sequence[Explanation]) -> Shown:
-    """Head and cells of the table of one metric.
+def metric_table(comparison: Comparison, name: str, listed: Sequence[Explanation]) -> Table:
+    """The table of one metric: each method's number, each residual.
 
     Args:
-        comparison: Whose.
-        name: The metric's.
+        comparison: The comparison.
+        name: The metric's name.
         listed: The explanations to which residuals refer by number.
     """
-    what = metric(name)
     rows = [row for row in comparison.rows if row.metric == name]
-    swept = _swept(comparison, rows)
-    held = {column: comparison.reference_for(column) for column in comparison.columns}
-    held = {column: against for column, against in held.items() if any(column in row.residuals for row in rows)}
-    shown = [column for column in comparison.columns if any(row.cells[column].is_known for row in rows)]
-    subject = "hop" if rows and not rows[0].control and name != "fairness" else "flow"
-    controls = any(row.control not in ("", row.subject) for row in rows)  # a flow may be called as its control
-    labels = {column: comparison.columns[column].label for column in comparison.columns}
-    head = [*short(swept), subject, *(["control"] if controls else []), *(labels[column] for column in shown)]
-    head += [f"{labels[column]} − {labels[str(against)]}" for column, against in held.items()]
-    table = []
-    for row in rows:
-        line = [str(comparison.points[row.point]["assignments"][path]) for path in swept] + [row.subject]
-        line += [row.control] if controls else []
-        line += [_number(row.cells[column], name) for column in shown]
-        line += [_residual(row, column, listed, what.shown_per_unit) for column in held]
-        table.append(line)
-    for name, told in _FIDELITY.items():
+    columns = _of_rows(comparison, name, rows)
+    for column, of in comparison.columns.items():
+        if any(row.cells[column].is_known for row in rows):
+            spare = _SPARE_MEASURED if COLUMNS[column][1] else None
+            columns.append((Column(of.label, spare=spare), [_number(row.cells[column], name) for row in rows]))
+    for column, of in comparison.columns.items():
+        if any(column in row.residuals for row in rows):
+            label = f"{of.label} − {comparison.columns[str(comparison.reference_for(column))].label}"
+            spare = _SPARE_RESIDUAL if COLUMNS[column][1] else None
+            columns.append((Column(label, spare=spare), [_residual(row, column, listed) for row in rows]))
+    for doubt, told in _FIDELITY:
         words = [told(comparison, row) for row in rows]
         if any(words):
-            head.append(name)
-            table = [[*line, word or "–"] for line, word in zip(table, words, strict=True)]
-    return head, table
+            columns.append((doubt, [word or None for word in words]))
+    cells = zip(*(cells for _, cells in columns), strict=True)
+    return table(title(name), (column for column, _ in columns), cells, note(comparison, name))
 
 
-def spare_columns(head: Sequence[str]) -> list[str]:
-    """What of the head of `cells` a narrow terminal goes without, the first of them first."""
-    measured = [name for name in head if name.startswith("measure of")]
-    return [*reversed(_FIDELITY), "control", *sorted(measured, key=lambda name: "−" not in name)]
+def _of_rows(comparison: Comparison, name: str, rows: Sequence[Row]) -> _Columns:
+    """The columns that say what each row is of: swept values, flow or hop, control."""
+    points = comparison.points
+    swept = _swept(comparison, rows)
+    columns: _Columns = [
+        (Column(ending), [str(points[row.point]["assignments"][path]) for row in rows])
+        for ending, path in zip(short(swept), swept, strict=True)
+    ]
+    subject = "hop" if rows and not rows[0].control and name != "fairness" else "flow"
+    columns.append((Column(subject), [row.subject for row in rows]))
+    if any(row.control not in ("", row.subject) for row in rows):  # a flow may be called as its control
+        columns.append((Column("control", spare=_SPARE_CONTROL), [row.control for row in rows]))
+    return columns
 
 
 def title(name: str) -> str:
@@ -65,7 +67,7 @@ def title(name: str) -> str:
 
 
 def note(comparison: Comparison, name: str) -> str:
-    """What the metric is, and why ways that answered do not know it."""
+    """What the metric is, and why methods that answered do not know it."""
     why = dict.fromkeys(
         f"{comparison.columns[column].label} ({cell.why})"
         for row in comparison.rows
@@ -76,33 +78,35 @@ def note(comparison: Comparison, name: str) -> str:
     return f"{metric(name).summary}{unknown}"
 
 
-def answer_cells(comparison: Comparison) -> Shown:
-    """Head and cells of how each way answered, or why it did not."""
+def answer_table(comparison: Comparison) -> Table:
+    """The table of how each method answered, or why it did not."""
     rows = []
     for name, column in comparison.columns.items():
         against = comparison.reference_for(name)
         if column.result is None:
-            rows.append([column.label, "no answer", "–", column.why])
+            rows.append([column.label, "no answer", None, column.why])
             continue
         held = comparison.columns[against].label if against is not None else "– (the reference)"
         partial = "cut off; " if column.result.partial else ""
         rows.append([column.label, _size(comparison, name), held, partial + column.why])
-    return ["way", "answered", "held against", "note"], rows
+    note = "Each is a result folder of its own beside this page."
+    return table("How each way answered", ["way", "answered", "held against", "note"], rows, note)
 
 
-def explanation_cells(comparison: Comparison, listed: Sequence[Explanation]) -> Shown:
-    """Head and cells of all explanations, case by case."""
+def explanation_table(comparison: Comparison, listed: Sequence[Explanation]) -> Table:
+    """The table of all explanations, case by case."""
     rows = []
     for one in listed:
         labels = [comparison.columns[name].label for name in (one.column, one.reference)]
         for case in one.cases:
             where = f"{metric(case.row.metric).label}, {place(comparison, case.row)}"
             rows.append([f"[{one.number}]", " − ".join(labels), one.cause.name, where, case.words])
-    return ["", "residual", "cause", "of", "how it shows"], rows
+    head = ["", "residual", "cause", "of", "how it shows"]
+    return table("Case by case", head, rows, "How each cause shows, residual by residual.")
 
 
-def unexplained_cells(comparison: Comparison) -> Shown:
-    """Head and cells of the residuals that exceed their interval and have no known cause."""
+def unexplained_table(comparison: Comparison) -> Table:
+    """The table of the residuals that exceed their interval and have no known cause."""
     rows = []
     for row in comparison.rows:
         for column, residual in row.residuals.items():
@@ -110,7 +114,8 @@ def unexplained_cells(comparison: Comparison) -> Shown:
                 labels = [comparison.columns[name].label for name in (column, residual.reference)]
                 size = written_residual(residual, metric(row.metric).shown_per_unit)
                 rows.append([" − ".join(labels), metric(row.metric).label, place(comparison, row), size])
-    return ["residual", "metric", "of", "size"], rows
+    note = "They exceed their interval, and no known cause shows."
+    return table("Unexplained", ["residual", "metric", "of", "size"], rows, note)
 
 
 def place(comparison: Comparison, row: Row) -> str:
@@ -128,20 +133,22 @@ def _swept(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     return [path for path in paths if not all(points[row.point]["assignments"][path] == row.control for row in rows)]
 
 
-def _number(cell: Cell, name: str) -> str:
-    if cell.prediction is not None:
-        return f"{number(cell.interval.mean, metric(name).shown_per_unit)} {cell.prediction.model.label}"
-    return written(cell.interval, name)
+def _number(cell: Cell, name: str) -> Shown:
+    interval = in_shown_unit(cell.interval, name)
+    if cell.prediction is None or interval is None:
+        return interval
+    return Written(interval, f"{number(interval.mean)} {cell.prediction.model.label}")
 
 
-def _residual(row: Row, column: str, listed: Sequence[Explanation], shown_per_unit: float) -> str:
+def _residual(row: Row, column: str, listed: Sequence[Explanation]) -> Shown:
     residual = row.residuals.get(column)
     if residual is None:
-        return "–"
+        return None
     marks = "".join(f"[{one}]" for one in numbers_of(listed, column, residual))
     if residual.is_unexplained:
         marks = UNEXPLAINED
-    return f"{written_residual(residual, shown_per_unit)} {marks}".rstrip()
+    shown_per_unit = metric(row.metric).shown_per_unit
+    return Written(residual.relative, f"{written_residual(residual, shown_per_unit)} {marks}".rstrip())
 
 
 def _verdict(_comparison: Comparison, row: Row) -> str:
@@ -157,11 +164,14 @@ def _trusted(comparison: Comparison, row: Row) -> str:
 
 
 # How far a row can be trusted, in columns of their own.
-_FIDELITY = {"model": _verdict, "emulated": _trusted}
+_FIDELITY = ((Column("model", spare=1), _verdict), (Column("emulated", spare=0), _trusted))
+
+# The order in which a narrow terminal leaves out the other columns.
+_SPARE_CONTROL, _SPARE_RESIDUAL, _SPARE_MEASURED = 2, 3, 4
 
 
 def _size(comparison: Comparison, name: str) -> str:
-    """How much a way answered."""
+    """How much a method answered."""
     result = comparison.columns[name].result
     if result is None:
         return "–"

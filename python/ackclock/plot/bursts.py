@@ -1,28 +1,29 @@
-"""A figure of how many packets left together."""
+"""The figure `bursts`."""
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from ackclock.metrics.tables import column
 from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.figure import FigureKind
 from ackclock.plot.flows import described
 from ackclock.plot.style import control_label, line_styles
 from ackclock.result import Result
 
-__all__ = ["bursts"]
+__all__ = ["BURSTS", "bursts"]
 
 # Where the least and the most frequent are further apart than this, bars stand on a logarithmic axis.
 _FAR = 30
 
 
 def bursts(result: Result) -> Figure:
-    """How many packets left between two looks at the clock, and how often so many.
+    """Draws how many packets left between two readings of the clock, and how often that many did.
 
     Args:
-        result: Of `ackclock send`.
+        result: The result of `ackclock send`.
 
     Raises:
-        ValueError: It is of something else.
+        ValueError: The result is of another method.
     """
     if "bursts" not in result.tables:
         raise ValueError('this result has no table "bursts"; a session of ackclock send has')
@@ -49,3 +50,9 @@ def bursts(result: Result) -> Figure:
         axes.set_ylabel("how often")
         entitle(axes, f"Bursts: {shown.name}" + (" (interrupted run)" if result.partial else ""))
     return figure
+
+
+BURSTS = FigureKind(
+    "bursts", "How many packets a sender's session sent between two readings of the clock, and how often.",
+    ("send",), bursts, (), ("bursts", "flows"),
+)  # fmt: skip

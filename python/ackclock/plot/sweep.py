@@ -8,13 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ackclock import units
-from ackclock.metrics import Metric, Summary, metric, summarise
+from ackclock import metrics, units
+from ackclock.metrics import Metric, Summary, summarise
 from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import Style, control_label, line_styles, reference_style
 from ackclock.result import Result
 from ackclock.result.flows import control_of
 from ackclock.table import averaging
+
+__all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "set_scales", "sweep", "swept_axis"]
+
+#: Why a result without a sweep lacks the figure.
+NOTHING_SWEPT = "sweeps no quantity; choose a figure over time, for example --kind throughput"
 
 # Where a model applies to one of the swept values only, which gives no line.
 _LONE_POINTS = "dhp*"
@@ -68,26 +74,27 @@ def _settled(points: list[dict[str, Any]], path: str) -> frozenset[str]:
     )
 
 
-def sweep(result: Result, predicted: Result | None = None, *, of: str = "goodput") -> Figure:
-    """A metric's means over replicates and their 95 % confidence intervals against the swept parameter.
+def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goodput") -> Figure:
+    """Draws a metric's means over replicates and their 95 % confidence intervals against the swept parameter.
 
     Args:
-        result: Of a scenario with a sweep.
-        predicted: What models say of the same scenario (`predict`), drawn beside the goodput.
-        of: The metric's name.
+        result: The result of a scenario with a sweep.
+        predicted: The answers of models to the same scenario (`predict`), drawn beside the goodput. Not drawn beside
+            a measurement: models answer there for single connections.
+        metric: The metric's name.
 
     Raises:
         ValueError: Nothing numeric is swept.
-        KeyError: There is no such metric.
+        KeyError: The metric is unknown.
     """
-    axis, what = swept_axis(result.points), metric(of)
+    axis, what = swept_axis(result.points), metrics.metric(metric)
     if axis is None:
-        raise ValueError("sweeps no quantity; choose a figure over time")
+        raise ValueError(NOTHING_SWEPT)
     with looks():
         figure, [axes] = new(height=3.8)
         series = _series(result, axis, what)
         drawn = [_draw_series(axes, axis, what, *entry) for entry in series]
-        if predicted is not None and of == "goodput":
+        if predicted is not None and metric == "goodput" and result.run["way"] != "measure":
             drawn += _draw_predictions(axes, axis, what, predicted, {entry.label for entry in series})
         axes.set_xlabel(axis.label)
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
@@ -222,3 +229,13 @@ def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
 def _plain(value: float, _position: float) -> str:
     """0.1 rather than a power of ten."""
     return f"{value:g}"
+
+
+def _lacks(result: Result, _view: View) -> str | None:
+    return NOTHING_SWEPT if swept_axis(result.points) is None else None
+
+
+SWEEP = FigureKind(
+    "sweep", "A metric's means over replicates against the swept parameter, with 95 % intervals and usual models.",
+    ("simulate", "emulate", "measure"), sweep, ("predicted", "metric"), ("flows",), _lacks,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""A figure of how smooth rates are: their coefficient of variation over the time scale."""
+"""The figure `variation`: how smooth rates are."""
 
 import math
 from collections.abc import Sequence
@@ -9,39 +9,46 @@ from matplotlib.figure import Figure
 
 from ackclock.metrics import Summary, rate_variation, shown_time_scales, summarise
 from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.flows import described
 from ackclock.plot.style import control_label, line_styles
 from ackclock.plot.sweep import set_scales
 from ackclock.result import Result
 from ackclock.table import assigned, averaging, named
 
-#: More lines than this hide each other.
+__all__ = ["VARIATION", "variation"]
+
+# More lines than this hide each other.
 _MOST_LINES = 8
+
+_NO_TIME_SCALE = (
+    "has no time scale of 0.2 s to 10 s that its samples show and that fits five times into its measured time; run it "
+    "longer, or with a shorter sample_interval"
+)
 
 
 def variation(
-    result: Result, *, point: int = 0, time_scales_s: Sequence[float] | None = None, of: str = "sent"
+    result: Result, *, point: int = 0, time_scales_s: Sequence[float] | None = None, of: str | None = None
 ) -> Figure:
-    """Standard deviation of a flow instance's rate over its mean, against the time over which rates are taken.
+    """Draws the coefficient of variation of a flow instance's rate against the time over which rates are taken.
 
     Means over the instances and replicates of each flow, with 95 % confidence intervals over replicates. The smoother a
     flow the lower its line; of independent increments it falls as one over the square root of the time scale.
 
     Args:
-        result: Of `simulate` or `emulate`, or of a session.
-        point: Which point.
+        result: The result of `simulate` or `emulate`, or of a session.
+        point: Index of the point.
         time_scales_s: In seconds; by default those of `metrics.TIME_SCALES_S` that the samples show.
-        of: Which rate: `sent`, `delivered` or `allowed`.
+        of: The rate: `sent`, `delivered` or `allowed`. By default `sent`; of a receiver, which knows only arrivals,
+            `delivered`.
 
     Raises:
         ValueError: The samples do not show a time scale, or none of the usual ones; one line.
     """
+    of = of or ("delivered" if result.run["way"] == "receive" else "sent")
     scales = list(time_scales_s or shown_time_scales(result, point))
     if not scales:
-        raise ValueError(
-            "no time scale of 0.2 s to 10 s is shown by the samples and fits five times into the measured time; run it "
-            "longer, or with a shorter sample_interval"
-        )
+        raise ValueError(_NO_TIME_SCALE)
     of_point = _only(result, point)
     lines: dict[str, list[Summary]] = {}
     for scale in scales:
@@ -73,6 +80,16 @@ def variation(
 
 
 def _only(result: Result, point: int) -> Result:
-    """Of a result what a point's rates are taken from: each time scale reads it."""
+    """A result with the rows of one point that rates are computed from: each time scale reads them."""
     names = [name for name in ("flows", "samples", "fidelity") if name in result.tables]
     return replace(result, tables={name: result.rows(name, point=point) for name in names})
+
+
+def _lacks(result: Result, view: View) -> str | None:
+    return None if shown_time_scales(result, view.point) else _NO_TIME_SCALE
+
+
+VARIATION = FigureKind(
+    "variation", "Coefficient of variation of each flow's rate against the time scale, with 95 % intervals.",
+    ("simulate", "emulate", "send", "receive"), variation, ("point",), ("flows", "samples"), _lacks,
+)  # fmt: skip

@@ -71,12 +71,12 @@ def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
         f"{words}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared hop on its route) "
         "and RTT are of the time after the warm-up; what was retransmitted and dropped, and timeouts, of the whole run."
     )
-    flows = ("Flows", note, *run_tables.flow_cells(run_tables.flow_rows(result, predicted)))
-    hops = ("Hops", f"{words}. After the warm-up.", *run_tables.hop_cells(run_tables.hop_rows(result)))
-    tables = [hops, *_emulation_tables(result)]
+    flows = run_tables.flow_table(run_tables.flow_rows(result, predicted), note=note)
+    hops = run_tables.hop_table(run_tables.hop_rows(result), note=f"{words}. After the warm-up.")
+    tables = [hops, *run_tables.emulation_tables(result)]
     if predicted is not None:
         note = "Goodput: the smaller of the model's and of what the path allows."
-        tables.append(("What models say", note, *run_tables.prediction_cells(run_tables.prediction_rows(predicted))))
+        tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
     return {"answers": [], "flows": flows, "tables": tables}
 
 
@@ -95,18 +95,6 @@ def _facts(result: Result) -> dict[str, Any]:
         }  # fmt: skip
     facts.update(run["versions"], **run.get("machine", {}))
     return facts
-
-
-def _emulation_tables(result: Result) -> list[tuple[str, str, list[str], list[list[str]]]]:
-    """How far each emulated run can be trusted, and what the kernel did in its own way; nothing of other ways."""
-    fidelity, refused = run_tables.fidelity_rows(result), run_tables.refused_setting_cells(result)
-    tables = []
-    if fidelity:
-        note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
-        tables.append(("Fidelity", note, *run_tables.fidelity_cells(fidelity)))
-    if refused[1]:
-        tables.append(("Settings", "What the kernel does in another way than the scenario asks.", *refused))
-    return tables
 
 
 def _brief(element: dict[str, Any]) -> str:

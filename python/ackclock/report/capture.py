@@ -6,6 +6,7 @@ from typing import Any
 from ackclock.capture import connections
 from ackclock.report import run_tables
 from ackclock.result import Result
+from ackclock.table import Cell, Rows, Table, Written, table
 
 # So many connections are listed: a page is read, and the folder has the others.
 _LISTED = 20
@@ -21,15 +22,15 @@ def section(result: Result, predicted: Result | None) -> dict[str, Any]:
         "mean over time. Captured at: the place on the way from sender to receiver that the times tell."
     )
     note += f" {left} more connections carried payload." if left else ""
-    tables = [("Retransmissions", _RETRANSMISSIONS, *_retransmission_cells(rows))]
+    tables = [_retransmissions(rows)]
     if predicted is not None:
         note_of_models = (
             "Measured and predicted goodput with 95 % intervals from resampled blocks of the connection's time. Loss "
             "is the rate of loss indications; RTT is the mean. A model that does not apply says why."
         )
-        cells = connections.prediction_cells(result, run_tables.prediction_rows(predicted))
-        tables.append(("What models say", note_of_models, *cells))
-    return {"answers": answers, "flows": ("Connections", note, *connections.connection_cells(rows)), "tables": tables}
+        told = run_tables.prediction_rows(predicted)
+        tables.append(connections.prediction_table(result, told, note=note_of_models))
+    return {"answers": answers, "flows": connections.connection_table(rows, note), "tables": tables}
 
 
 def facts(result: Result) -> dict[str, Any]:
@@ -42,8 +43,6 @@ def facts(result: Result) -> dict[str, Any]:
     return found
 
 
-_RETRANSMISSIONS = "Packets sent again by what made the sender do so, and those of any kind that were not needed."
-
 _CLASSES = {
     "fast": "fast",
     "timeout": "on a timeout",
@@ -54,10 +53,11 @@ _CLASSES = {
 }
 
 
-def _retransmission_cells(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    cells = [[row["heading"], *(_count(row[f"retransmissions_{name}"]) for name in _CLASSES)] for row in rows]
-    return ["connection", *_CLASSES.values()], cells
+def _retransmissions(rows: Rows) -> Table:
+    note = "Packets sent again by what made the sender do so, and those of any kind that were not needed."
+    cells = ([row["heading"], *(_count(row[f"retransmissions_{name}"]) for name in _CLASSES)] for row in rows)
+    return table("Retransmissions", ["connection", *_CLASSES.values()], cells, note)
 
 
-def _count(number: float | None) -> str:
-    return "–" if number is None else f"{number:.0f}"
+def _count(number: float | None) -> Cell:
+    return None if number is None else Written(number, f"{number:.0f}")

@@ -2,19 +2,42 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from ackclock.metrics import Interval, metric, summarise
 from ackclock.result import Result
 from ackclock.result.flows import control_of, rivals
-from ackclock.table import Rows, named, number, short, swept_paths, written
+from ackclock.table import Column, Rows, Table, in_shown_unit, named, scaled, short, swept_paths, table
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "drops", "timeouts")
 ARRIVAL_METRICS = ("active", "completion_time")
 HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
-# What a narrow terminal goes without, the first of them first; then what models say, the last of them first.
-_SPARE_FLOW_COLUMNS = ("dropped %", "timeouts", "retransmitted %", "Jain's index", "utilisation %", "RTT ms")
-SPARE_PREDICTION_COLUMNS = ("says", "model alone Mbit/s")
+# The columns of metrics in the table of flows: name, unit, and when a narrow terminal leaves them out.
+_FLOW_COLUMNS = {
+    "utilisation": Column("utilisation", "%", 4),
+    "rtt": Column("RTT", "ms", 5),
+    "retransmissions": Column("retransmitted", "%", 2),
+    "drops": Column("dropped", "%", 0),
+    "timeouts": Column("timeouts", spare=1),
+    "fairness": Column("Jain's index", spare=3),
+    "active": Column("active"),
+    "completion_time": Column("completion", "s"),
+}
+_HOP_COLUMNS = {
+    "utilisation": Column("utilisation", "%"),
+    "hop_drops": Column("dropped", "%"),
+    "backlog": Column("backlog", "packets"),
+    "queueing_delay": Column("queueing delay", "ms"),
+}
+# The columns of numbers in the table of fidelity, each with its scale.
+_FIDELITY_COLUMNS = {
+    "lateness_p99_s": (Column("p99 lateness", "ms"), 1e3),
+    "lateness_max_s": (Column("largest lateness", "ms"), 1e3),
+    "longest_gap_s": (Column("longest gap", "ms"), 1e3),
+    "cpu_share": (Column("CPU", "%"), 100),
+    "probe_extra_p50_s": (Column("median probe extra", "ms"), 1e3),
+}
 
 
 def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
@@ -83,120 +106,104 @@ def _by_name(pairs: Iterable[tuple[str, float]] | None) -> dict[str, float | str
     return {name: "unlimited" if value == math.inf else value for name, value in pairs}
 
 
-def flow_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Head and cells of `flow_rows` as text."""
+def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
+    """The table of `flow_rows`."""
     swept = swept_paths(rows)
     models = list(dict.fromkeys(model for row in rows for model in row["predicted"]))
-    head = [*short(swept), "flow", "control", "goodput Mbit/s"]
-    head += [f"{model} Mbit/s" for model in models]
-    names = {
-        "utilisation": "utilisation %",
-        "rtt": "RTT ms",
-        "retransmissions": "retransmitted %",
-        "drops": "dropped %",
-    }
-    names |= {"timeouts": "timeouts"}
-    if any(row["fairness"] is not None for row in rows):
-        names["fairness"] = "Jain's index"
-    if any(row["active"] is not None for row in rows):
-        names |= {"active": "active", "completion_time": "completion s"}
-    head += names.values()
-    cells = [
-        [
-            *(str(row["assignments"][path]) for path in swept),
-            named(row["flow"], row["count"]),
-            row["control"],
-            written(row["goodput"], "goodput"),
-            *(number(row["predicted"].get(model), 1e-6) for model in models),
-            *(written(row[name], name) for name in names),
-        ]
-        for row in rows
-    ]
-    return head, cells
-
-
-def spare_flow_columns(head: list[str]) -> list[str]:
-    """What of the head of `flow_cells` a narrow terminal goes without, the first of them first."""
-    of_models = [name for name in head if name.endswith(" Mbit/s") and name != "goodput Mbit/s"]
-    return [*_SPARE_FLOW_COLUMNS, *reversed(of_models)]
-
-
-def hop_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Head and cells of `hop_rows` as text."""
-    swept = swept_paths(rows)
-    head = [*short(swept), "hop", "utilisation %", "dropped %", "backlog packets", "queueing delay ms"]
-    cells = [
-        [
-            *(str(row["assignments"][path]) for path in swept),
-            row["hop"],
-            *(written(row[name], name) for name in HOP_METRICS),
-        ]
-        for row in rows
-    ]
-    return head, cells
-
-
-def fidelity_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Head and cells of `fidelity_rows` as text."""
-    swept = swept_paths(rows)
-    names = {
-        "lateness_p99_s": ("p99 lateness ms", 1e3),
-        "lateness_max_s": ("largest lateness ms", 1e3),
-        "longest_gap_s": ("longest gap ms", 1e3),
-        "cpu_share": ("CPU %", 100),
-        "probe_extra_p50_s": ("median probe extra ms", 1e3),
-    }
-    head = [*short(swept), "replicate", "verdict", "lost outside", *(shown for shown, _ in names.values())]
-    cells = [
-        [
-            *(str(row["assignments"][path]) for path in swept),
-            str(row["replicate"]),
-            row["verdict"],
-            str(row["outside_drops"]),
-            *(number(row[name], scale) for name, (_, scale) in names.items()),
-        ]
-        for row in rows
-    ]
-    return head, cells
-
-
-def refused_setting_cells(result: Result) -> tuple[list[str], list[list[str]]]:
-    """Head and cells of what the kernel does otherwise than it was asked, each once."""
-    names = ["host", "name", "asked", "has", "refusal"]
-    rows = result.tables["settings"].select(names).to_pylist() if "settings" in result.tables else []
-    found = dict.fromkeys(tuple(row[name] for name in names) for row in rows if row["refusal"])
-    return ["host", "setting", "asked", "is", "why"], [[cell or "–" for cell in row] for row in found]
-
-
-def prediction_cells(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Head and cells of `prediction_rows` as text."""
-    swept = swept_paths(rows)
-    head = [
+    absent = {name for name in ("fairness", "active") if all(row[name] is None for row in rows)}
+    absent |= {"completion_time"} if "active" in absent else set()
+    metrics = [name for name in _FLOW_COLUMNS if name not in absent]
+    columns: list[Column | str] = [
         *short(swept),
         "flow",
         "control",
-        "model",
-        "goodput Mbit/s",
-        "model alone Mbit/s",
-        "says",
-        "verdict",
-        "note",
+        Column("goodput", "Mbit/s"),
+        # The last model is left out first, after all metrics.
+        *(Column(model, "Mbit/s", len(_FLOW_COLUMNS) + len(models) - at) for at, model in enumerate(models)),
+        *(_FLOW_COLUMNS[name] for name in metrics),
     ]
-    cells = [
+    cells = (
         [
-            *(str(row["assignments"][path]) for path in swept),
+            *_assigned(row, swept),
+            named(row["flow"], row["count"]),
+            row["control"],
+            in_shown_unit(row["goodput"], "goodput"),
+            *(scaled(row["predicted"].get(model), 1e-6) for model in models),
+            *(in_shown_unit(row[name], name) for name in metrics),
+        ]
+        for row in rows
+    )
+    return table(title, columns, cells, note)
+
+
+def hop_table(rows: Rows, title: str = "Hops", note: str = "") -> Table:
+    """The table of `hop_rows`."""
+    swept = swept_paths(rows)
+    cells = (
+        [*_assigned(row, swept), row["hop"], *(in_shown_unit(row[name], name) for name in _HOP_COLUMNS)] for row in rows
+    )
+    return table(title, [*short(swept), "hop", *_HOP_COLUMNS.values()], cells, note)
+
+
+def fidelity_table(rows: Rows) -> Table:
+    """The table of `fidelity_rows`."""
+    swept = swept_paths(rows)
+    columns = [*short(swept), "replicate", "verdict", "lost outside"]
+    cells = (
+        [
+            *_assigned(row, swept),
+            row["replicate"],
+            row["verdict"],
+            row["outside_drops"],
+            *(scaled(row[name], scale) for name, (_, scale) in _FIDELITY_COLUMNS.items()),
+        ]
+        for row in rows
+    )
+    note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
+    return table("Fidelity", [*columns, *(column for column, _ in _FIDELITY_COLUMNS.values())], cells, note)
+
+
+def emulation_tables(result: Result) -> list[Table]:
+    """How far each emulated run can be trusted, and what the kernel did in its own way; nothing of other methods."""
+    return [table for table in (fidelity_table(fidelity_rows(result)), refused_settings(result)) if table.rows]
+
+
+def refused_settings(result: Result) -> Table:
+    """The settings that the kernel has otherwise than it was asked, each once."""
+    names = ["host", "name", "asked", "has", "refusal"]
+    rows = result.tables["settings"].select(names).to_pylist() if "settings" in result.tables else []
+    found = dict.fromkeys(tuple(row[name] or None for name in names) for row in rows if row["refusal"])
+    note = "What the kernel does in another way than the scenario asks."
+    return table("Settings", ["host", "setting", "asked", "is", "why"], found, note)
+
+
+def prediction_table(rows: Rows, title: str = "What models say", note: str = "") -> Table:
+    """The table of `prediction_rows`."""
+    swept = swept_paths(rows)
+    columns: list[Column | str] = [
+        *short(swept), "flow", "control", "model", Column("goodput", "Mbit/s"),
+        Column("model alone", "Mbit/s", 1), Column("says", spare=0), "verdict", "note",
+    ]  # fmt: skip
+    cells = (
+        [
+            *_assigned(row, swept),
             named(row["flow"], row["instances"]),
             row["control"],
             row["label"],
-            number(row["goodput_bit_per_s"], 1e-6),
-            number(row["model_bit_per_s"], 1e-6),
-            row["says"] or "–",
+            scaled(row["goodput_bit_per_s"], 1e-6),
+            scaled(row["model_bit_per_s"], 1e-6),
+            row["says"] or None,
             row["verdict"],
             row["note"],
         ]
         for row in rows
-    ]
-    return head, cells
+    )
+    return table(title, columns, cells, note)
+
+
+def _assigned(row: dict[str, Any], swept: Iterable[str]) -> list[str]:
+    """The swept values of a row, as they were written."""
+    return [str(row["assignments"][path]) for path in swept]
 
 
 def _by_subject(result: Result, name: str) -> dict[tuple[int, str], Interval]:

@@ -21,7 +21,7 @@ def section(result: Result) -> dict[str, Any]:
     note = _OF_SENDER if result.run["way"] == "send" else _OF_RECEIVER
     if not result.tables["flows"].num_rows:
         note = "None: there was no session."
-    return {"answers": [], "flows": ("Flows", note, *tables.flow_cells(result)), "tables": []}
+    return {"answers": [], "flows": tables.flow_table(result, note=note), "tables": []}
 
 
 def facts(result: Result) -> dict[str, Any]:

@@ -1,38 +1,24 @@
-"""The tables that people read of a reproduced experiment: head and cells as text, for a terminal or a page."""
+"""The tables that people read of a reproduced experiment."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
-#: Theirs, ours, the difference.
-TOGETHER = 3
+from ackclock.table import Table, table
 
+__all__ = ["notes", "tables"]
 
-class Shown(NamedTuple):
-    """A table of text.
-
-    Attributes:
-        title: What it is.
-        note: What is to be known of it; may be empty.
-        head: The columns' names.
-        cells: Row by row.
-        keys: How many columns tell the rows of a comparison apart; `TOGETHER` more for each quantity follow.
-    """
-
-    title: str
-    note: str
-    head: list[str]
-    cells: list[list[str]]
-    keys: int = 0
+# The columns of each quantity: to be met, computed, the difference.
+_TOGETHER = 3
 
 
-def tables(record: dict[str, Any]) -> list[Shown]:
-    """Title, head and cells of every table of an experiment's record."""
+def tables(record: dict[str, Any]) -> list[Table]:
+    """Every table of an experiment's record."""
     listed = [_comparison(one) for one in record["comparisons"]]
     if record["claims"]:
         listed.append(_claims(record["claims"]))
-    listed += [Shown(one["title"], "", one["head"], one["rows"]) for one in record["tables"]]
+    listed += [table(one["title"], one["head"], one["rows"]) for one in record["tables"]]
     if record["settings"]:
         rows = [[one["name"], one["value"], one["origin"]] for one in record["settings"]]
-        listed.append(Shown("What went in", "", ["", "value", "origin"], rows))
+        listed.append(table("What went in", ["", "value", "origin"], rows))
     return listed
 
 
@@ -47,16 +33,16 @@ def notes(record: dict[str, Any]) -> list[str]:
     return [f"* {'; '.join(cells)}: {reason}" for reason, cells in reasons.items()]
 
 
-def _claims(claims: list[dict[str, Any]]) -> Shown:
+def _claims(claims: list[dict[str, Any]]) -> Table:
     """What counts as being so has a column if anything has such a bound."""
     bounded = any(one["accepted"] for one in claims)
     head = ["said", *(["accepted"] if bounded else []), "found", ""]
     rows = [[one["said"], *([one["accepted"]] if bounded else []), one["found"], _standing(one)] for one in claims]
-    return Shown("What is said, and what is found", "", head, rows)
+    return table("What is said, and what is found", head, rows)
 
 
-def _comparison(comparison: dict[str, Any]) -> Shown:
-    """Each quantity takes `TOGETHER` columns."""
+def _comparison(comparison: dict[str, Any]) -> Table:
+    """Each quantity takes `_TOGETHER` columns."""
     theirs = comparison["origin"]
     quantities = list(dict.fromkeys(cell["quantity"] for cell in comparison["cells"]))
     by_row: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
@@ -74,7 +60,7 @@ def _comparison(comparison: dict[str, Any]) -> Shown:
     title = comparison["title"]
     if len(quantities) == 1 and quantities[0] != "value":
         title = f"{title}: {quantities[0]}"
-    return Shown(title, _note(comparison), head, rows, len(comparison["keys"]))
+    return table(title, head, rows, _note(comparison), keys=len(comparison["keys"]), together=_TOGETHER)
 
 
 def _note(comparison: dict[str, Any]) -> str:

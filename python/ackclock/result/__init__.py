@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 
 from ackclock.result.folder import refuse_foreign_folder, staged
 
-__all__ = ["SCHEMA", "Result"]
+__all__ = ["SCHEMA", "Result", "Tables", "matching"]
 
 # Of tables.
 COMPRESSION = "zstd"
@@ -100,9 +100,9 @@ class Result:
         Raises:
             KeyError: There is no such table.
         """
-        if isinstance(self.tables, _Tables):
+        if isinstance(self.tables, Tables):
             return self.tables.rows(name, wanted)
-        return _matching(self.tables[name], wanted)
+        return matching(self.tables[name], wanted)
 
     @property
     def left_out(self) -> frozenset[tuple[int, int]]:
@@ -195,10 +195,11 @@ def _again(run: dict[str, Any]) -> str:
 
 def tables_in(folder: Path) -> Mapping[str, pa.Table]:
     """The tables in a folder, each read when it is first asked for."""
-    return _Tables(folder)
+    return _TablesInFolder(folder)
 
 
-def _matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
+def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
+    """Returns the rows in which columns have the wanted values; see `Result.rows`."""
     for name, value in wanted.items():
         column = table[name]
         if isinstance(value, list):
@@ -209,7 +210,15 @@ def _matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
     return table
 
 
-class _Tables(Mapping[str, pa.Table]):
+class Tables(Mapping[str, pa.Table]):
+    """Tables that find rows themselves, which may be cheaper than reading a whole table."""
+
+    def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
+        """Returns rows of a table; see `Result.rows`."""
+        return matching(self[name], wanted)
+
+
+class _TablesInFolder(Tables):
     """The tables in a folder, each read when it is first asked for."""
 
     def __init__(self, folder: Path) -> None:
@@ -224,9 +233,9 @@ class _Tables(Mapping[str, pa.Table]):
     def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
         """Of a table that has not been read, one piece after the other."""
         if name in self._read or not wanted:
-            return _matching(self[name], wanted)
+            return matching(self[name], wanted)
         with parquet.ParquetFile(self._paths[name]) as file:
-            pieces = [_matching(file.read_row_group(number), wanted) for number in range(file.num_row_groups)]
+            pieces = [matching(file.read_row_group(number), wanted) for number in range(file.num_row_groups)]
             return pa.concat_tables(pieces).unify_dictionaries() if pieces else file.schema_arrow.empty_table()
 
     def __contains__(self, name: object) -> bool:

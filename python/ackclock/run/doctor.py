@@ -4,6 +4,7 @@ from typing import Any
 
 from ackclock import engine
 from ackclock.run.host import HOST_COMMAND
+from ackclock.table import Table, table
 
 
 def examine() -> dict[str, Any]:
@@ -16,14 +17,14 @@ def examine() -> dict[str, Any]:
     return engine.doctor(HOST_COMMAND)
 
 
-def table(examination: dict[str, Any]) -> tuple[str, list[str], list[list[str]]]:
-    """Title, head and cells of an examination, for people."""
+def findings_table(examination: dict[str, Any]) -> Table:
+    """The table of the findings of an examination."""
     title = f"emulation on this machine: {'possible' if examination['emulation'] else 'not possible'}"
-    cells = [
+    cells = (
         [finding["label"], finding["state"], finding["found"], finding["remedy"] or ""]
         for finding in examination["findings"]
-    ]
-    return title, ["what", "there", "found", "remedy"], cells
+    )
+    return table(title, ["what", "there", "found", "remedy"], cells)
 
 
 def complaint(examination: dict[str, Any]) -> str:

@@ -1,10 +1,11 @@
-"""What people read of a session: how it ended, and what came of it; the same for a terminal and a report."""
+"""The words and the table about a session: how it ended, and what came of it."""
 
 from typing import Any
 
 from ackclock.result import Result
+from ackclock.table import Cell, Column, Table, Written, scaled, table
 
-__all__ = ["broken_off", "ended", "flow_cells"]
+__all__ = ["broken_off", "ended", "flow_table"]
 
 # Of each ending that is none in good order, why, in words of the side it is told on.
 _BROKEN_OFF = {
@@ -33,27 +34,28 @@ def ended(session: dict[str, Any]) -> str:
     return _IN_GOOD_ORDER.get(session["ending"], "broken off")
 
 
-def flow_cells(result: Result) -> tuple[list[str], list[list[str]]]:
-    """Head and cells of the only flow as text, without what this side does not know; nothing if it never began."""
+def flow_table(result: Result, title: str = "Flows", note: str = "") -> Table:
+    """The table of the only flow, without the columns that this side does not know; empty if it never began."""
     flows = result.tables["flows"].to_pylist()
-    bursts = result.tables["bursts"].to_pylist() if "bursts" in result.tables else []
-
-    def number(value: float | None, scale: float = 1.0) -> str:
-        return "" if value is None else f"{value * scale:.4g}"
-
     if not flows:
-        return [], []
+        return table(title, (), (), note)
     flow = flows[0]
-    sent = flow["sent_packets"]
-    lost = flow["lost_packets"]
+    bursts = result.tables["bursts"].to_pylist() if "bursts" in result.tables else []
+    sent, lost = flow["sent_packets"], flow["lost_packets"]
     cells = {
-        "goodput Mbit/s": number(flow["goodput_bit_per_s"], 1e-6),
-        "seconds": number(flow["measured_s"]),
-        "MB arrived": number(flow["delivered_bytes"], 1e-6),
-        "packets": f"{sent:,}",
-        "lost %": "" if lost is None or not sent else number(100 * lost / sent),
-        "RTT ms": number(flow["rtt_mean_s"], 1e3),
-        "largest burst": str(max((row["packets"] for row in bursts), default="")),
+        Column("goodput", "Mbit/s"): _number(flow["goodput_bit_per_s"], 1e-6),
+        Column("seconds"): _number(flow["measured_s"]),
+        Column("MB arrived"): _number(flow["delivered_bytes"], 1e-6),
+        Column("packets"): Written(sent, f"{sent:,}"),
+        Column("lost", "%"): None if not sent else _number(lost, 100 / sent),
+        Column("RTT", "ms"): _number(flow["rtt_mean_s"], 1e3),
+        Column("largest burst"): max((row["packets"] for row in bursts), default=None),
     }
-    kept = {name: value for name, value in cells.items() if value != ""}
-    return list(kept), [list(kept.values())]
+    known = {column: cell for column, cell in cells.items() if cell is not None}
+    return table(title, known, [known.values()], note)
+
+
+def _number(value: float | None, scale: float = 1.0) -> Cell:
+    """A number with four digits; None if it is unknown."""
+    shown = scaled(value, scale)
+    return None if shown is None else Written(shown, f"{shown:.4g}")

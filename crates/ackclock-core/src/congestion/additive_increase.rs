@@ -31,8 +31,8 @@ pub(super) struct AdditiveGrowth {
     pub hystart: bool,
 }
 
-/// What is kept of the window, and how it opens where that is not the same always.
-pub(super) trait Response: Debug + Send {
+/// How the window falls, and how it opens where that is not the same always.
+pub(super) trait Decrease: Debug + Send {
     /// An ACK has arrived, before the window opens by it. `cwnd` in bytes.
     #[inline(always)]
     fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
@@ -60,7 +60,7 @@ pub(super) trait Response: Debug + Send {
 #[derive(Debug)]
 pub(super) struct AdditiveIncrease<R> {
     alpha: f64,
-    response: R,
+    decrease: R,
     window: Window,
     slow_start: SlowStart,
     /// For growth per window: what has been acknowledged of the present one, in bytes.
@@ -69,11 +69,11 @@ pub(super) struct AdditiveIncrease<R> {
     undo: Option<Window>,
 }
 
-impl<R: Response> AdditiveIncrease<R> {
-    pub fn new(context: &ControlContext<'_>, growth: AdditiveGrowth, response: R) -> Self {
+impl<R: Decrease> AdditiveIncrease<R> {
+    pub fn new(context: &ControlContext<'_>, growth: AdditiveGrowth, decrease: R) -> Self {
         AdditiveIncrease {
             alpha: growth.alpha,
-            response,
+            decrease,
             window: Window::new(context),
             slow_start: SlowStart::new(growth.hystart),
             counted: (growth.growth == Growth::PerWindow).then_some(0.0),
@@ -90,7 +90,7 @@ impl<R: Response> AdditiveIncrease<R> {
         if counted > self.window.cwnd() - mss {
             let whole = libm::floor(self.window.cwnd() / mss) * mss;
             if counted >= whole {
-                let alpha = self.response.alpha(self.alpha, self.window.cwnd());
+                let alpha = self.decrease.alpha(self.alpha, self.window.cwnd());
                 self.window.grow(alpha * mss);
                 counted = (counted - whole) % whole;
             }
@@ -104,17 +104,17 @@ impl<R: Response> AdditiveIncrease<R> {
     }
 }
 
-impl<R: Response> CongestionControl for AdditiveIncrease<R> {
+impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
-        self.response.on_ack(now, ack, self.window.bytes());
+        self.decrease.on_ack(now, ack, self.window.bytes());
         let credit = self.slow_start.grow(&mut self.window, ack);
         if credit > 0.0 {
             match self.counted {
                 // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one segment.
                 None => {
                     let cwnd = self.window.cwnd();
-                    let alpha = self.response.alpha(self.alpha, cwnd);
+                    let alpha = self.decrease.alpha(self.alpha, cwnd);
                     self.window.grow(alpha * self.window.mss() * credit / cwnd);
                 }
                 Some(counted) => self.grow_per_window(counted + credit),
@@ -125,11 +125,11 @@ impl<R: Response> CongestionControl for AdditiveIncrease<R> {
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
         let before = self.window;
         match congestion.kind {
-            CongestionKind::Loss => self.window.reduce_after_loss(self.response.kept(now, congestion)),
-            CongestionKind::Mark => self.window.reduce_after_mark(self.response.kept(now, congestion)),
+            CongestionKind::Loss => self.window.reduce_after_loss(self.decrease.kept(now, congestion)),
+            CongestionKind::Mark => self.window.reduce_after_mark(self.decrease.kept(now, congestion)),
             CongestionKind::Timeout => self
                 .window
-                .reduce_after_timeout(self.response.kept(now, congestion)),
+                .reduce_after_timeout(self.decrease.kept(now, congestion)),
             CongestionKind::RepeatedTimeout => self.window.restart(),
             CongestionKind::SpuriousLoss => {
                 // RFC 4015 section 3.2: back to what it was, unless it has grown beyond that since.
@@ -149,7 +149,7 @@ impl<R: Response> CongestionControl for AdditiveIncrease<R> {
     }
 
     fn on_recovery_end(&mut self, _now: Time) {
-        if let Some(kept) = self.response.at_recovery_end() {
+        if let Some(kept) = self.decrease.at_recovery_end() {
             self.window.set(kept);
             self.count_anew();
         }
@@ -177,7 +177,7 @@ impl<R: Response> CongestionControl for AdditiveIncrease<R> {
                 "congestion_avoidance"
             },
             rate_estimate: self
-                .response
+                .decrease
                 .rate_estimate()
                 .map(|rate| BitRate::from_bit_per_s((8.0 * rate) as u64)),
         }

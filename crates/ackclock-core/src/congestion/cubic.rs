@@ -5,10 +5,10 @@ use super::parameters::{check_factor, check_positive};
 use super::slow_start::SlowStart;
 use super::window::Window;
 use super::{
-    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState, Limit,
-    Sent,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
+    SegmentSent, SendLimit,
 };
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
@@ -70,7 +70,7 @@ impl Element<ControlKind> for Cubic {
     }
 }
 
-impl Recipe<ControlKind> for Cubic {
+impl Factory<ControlKind> for Cubic {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         Box::new(CubicControl::new(self, &context))
     }
@@ -233,7 +233,7 @@ impl CubicControl {
 
 impl CongestionControl for CubicControl {
     #[inline]
-    fn on_sent(&mut self, now: Time, sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         if sent.in_flight <= sent.bytes {
             self.exclude_time_until(now); // nothing was outstanding: the flow was idle
             self.last_event = now;
@@ -245,7 +245,7 @@ impl CongestionControl for CubicControl {
         let credit = self.slow_start.grow(&mut self.window, ack);
         if credit > 0.0 {
             self.grow(now, credit, ack.smoothed_rtt);
-        } else if ack.limited != Limit::CongestionWindow {
+        } else if ack.limited != SendLimit::CongestionWindow {
             self.exclude_time_until(now);
         }
         self.last_event = now;
@@ -588,10 +588,10 @@ mod tests {
         let without = grown(&|_| {});
         let idle = grown(&|clock| {
             clock.now = clock.now + Span::from_millis(5_000);
-            let sent = Sent {
+            let sent = SegmentSent {
                 bytes: Bytes(MSS),
                 in_flight: Bytes(MSS),
-                limited: Limit::Application,
+                limited: SendLimit::Application,
             };
             clock.control.on_sent(clock.now, &sent);
         });
@@ -599,7 +599,7 @@ mod tests {
             for _ in 0..50 {
                 clock.now = clock.now + RTT;
                 let mut ack = clock.ack_of(MSS);
-                (ack.credit, ack.limited) = (Bytes::ZERO, Limit::Application);
+                (ack.credit, ack.limited) = (Bytes::ZERO, SendLimit::Application);
                 clock.control.on_ack(clock.now, &ack);
             }
         });

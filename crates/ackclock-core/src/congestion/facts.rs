@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a congestion control states about itself with its parameters. A field that is not known is null.
+/// What a congestion control states about itself with its parameters. A field that is not known is
+/// null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ControlFacts {
     /// The law by which congestion avoidance opens the window.
@@ -12,7 +13,8 @@ pub struct ControlFacts {
     pub growth_segments_per_rtt: Option<f64>,
     /// CUBIC's C in segments per cubic second (RFC 9438 section 4.1), where growth is cubic.
     pub cubic_c: Option<f64>,
-    /// Whether the Reno-friendly window grows by a segment per round trip above the last maximum (RFC 9438 section 4.3).
+    /// Whether the Reno-friendly window grows by a segment per round trip above the last maximum
+    /// (RFC 9438 section 4.3).
     pub reno_friendly_speedup: Option<bool>,
     /// The share of the window that is kept after a loss.
     pub kept_after_loss: Option<KeptShare>,
@@ -74,12 +76,14 @@ pub struct LinuxControl {
     pub differences: Vec<String>,
     /// Whether the module ends slow start when round trips grow longer (HyStart).
     pub slow_start_ends_on_delay: bool,
-    /// Whether the module's Reno-friendly window grows by a segment per round trip above the last maximum.
+    /// Whether the module's Reno-friendly window grows by a segment per round trip above the last
+    /// maximum.
     pub reno_friendly_speedup: bool,
 }
 
 impl LinuxControl {
-    /// The module of that name; `kernel` has the parameters by which the engine's control is like it.
+    /// The module of that name; `kernel` has the parameters by which the engine's control is like
+    /// it.
     pub(super) fn new<P: Serialize>(name: &str, given: &P, kernel: &P) -> Self {
         let [given, kernel] = [given, kernel].map(crate::scenario::parse::to_tree);
         let fields = given.as_object().into_iter().flatten();
@@ -94,7 +98,8 @@ impl LinuxControl {
 }
 
 impl ControlFacts {
-    /// A control that opens the window by a constant, reacts to losses alone, and leaves pacing to the transport.
+    /// A control that opens the window by a constant, reacts to losses alone, and leaves pacing to
+    /// the transport.
     pub(super) fn linear(segments_per_rtt: f64, kept: KeptShare) -> Self {
         ControlFacts {
             growth: Some(GrowthLaw::Linear),
@@ -103,7 +108,8 @@ impl ControlFacts {
         }
     }
 
-    /// A control that reacts to losses and marks alike, to delay not at all, and leaves pacing to the transport.
+    /// A control that reacts to losses and marks alike, to delay not at all, and leaves pacing to
+    /// the transport.
     pub(super) fn loss_based(kept: KeptShare) -> Self {
         ControlFacts {
             kept_after_loss: Some(kept),

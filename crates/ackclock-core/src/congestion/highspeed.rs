@@ -1,9 +1,9 @@
 //! HighSpeed TCP (RFC 3649): where the window is large it grows faster and falls less than Reno's.
 
-use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
+use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct HighSpeed {
     /// Where growth and decrease come from.
-    pub response: Source,
+    pub response: ResponseFunction,
     /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
 }
 
-/// Where a(w) and b(w) come from.
+/// The response function that a(w) and b(w) come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum ResponseFunction {
     /// The equations of RFC 3649 section 5.
     #[default]
     Formula,
@@ -39,7 +39,7 @@ impl Element<ControlKind> for HighSpeed {
 
     fn facts(&self) -> ControlFacts {
         let kernel = HighSpeed {
-            response: Source::Table,
+            response: ResponseFunction::Table,
             hystart: false,
         };
         ControlFacts {
@@ -51,7 +51,7 @@ impl Element<ControlKind> for HighSpeed {
     }
 }
 
-impl Recipe<ControlKind> for HighSpeed {
+impl Factory<ControlKind> for HighSpeed {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let growth = AdditiveGrowth {
             alpha: 1.0,
@@ -121,25 +121,25 @@ fn decrease_of_row(row: usize) -> f64 {
 /// a(w) and b(w) for a window in bytes.
 #[derive(Debug)]
 struct HighSpeedResponse {
-    source: Source,
+    source: ResponseFunction,
     mss: f64,
     /// The window for which `increase` holds, in whole segments: its logarithms are not taken at each ACK.
     segments: u64,
     increase: f64,
 }
 
-impl Response for HighSpeedResponse {
+impl Decrease for HighSpeedResponse {
     #[inline(always)]
     fn alpha(&mut self, _: f64, cwnd: f64) -> f64 {
         let segments = match self.source {
-            Source::Formula => (cwnd / self.mss + 0.5) as u64, // the nearest
-            Source::Table => (cwnd / self.mss) as u64,         // those that can be sent
+            ResponseFunction::Formula => (cwnd / self.mss + 0.5) as u64, // the nearest
+            ResponseFunction::Table => (cwnd / self.mss) as u64,         // those that can be sent
         };
         if segments != self.segments {
             self.segments = segments;
             self.increase = match self.source {
-                Source::Formula => increase(segments as f64),
-                Source::Table => (row(segments) + 1) as f64,
+                ResponseFunction::Formula => increase(segments as f64),
+                ResponseFunction::Table => (row(segments) + 1) as f64,
             };
         }
         self.increase
@@ -148,8 +148,8 @@ impl Response for HighSpeedResponse {
     fn kept(&mut self, _: Time, congestion: &Congestion) -> f64 {
         let w = congestion.base.as_f64() / self.mss;
         let kept = match self.source {
-            Source::Formula => (1.0 - decrease(w)) * w,
-            Source::Table => w - libm::floor(w * decrease_of_row(row(w as u64)) / 256.0),
+            ResponseFunction::Formula => (1.0 - decrease(w)) * w,
+            ResponseFunction::Table => w - libm::floor(w * decrease_of_row(row(w as u64)) / 256.0),
         };
         kept * self.mss
     }

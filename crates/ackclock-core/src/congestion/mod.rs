@@ -5,7 +5,7 @@
 //! what is retransmitted, and how the window is inflated meanwhile.
 
 use self::facts::ControlFacts;
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
@@ -30,18 +30,18 @@ mod window;
 
 /// A segment has been sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SegmentSent {
     /// Its payload.
     pub bytes: Bytes,
     /// Outstanding data, this segment included.
     pub in_flight: Bytes,
     /// What kept the sender from having more in flight when it sent this.
-    pub limited: Limit,
+    pub limited: SendLimit,
 }
 
 /// What kept the sender from sending more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum SendLimit {
     /// The congestion window.
     CongestionWindow,
     /// The receiver's window.
@@ -52,7 +52,7 @@ pub enum Limit {
 
 /// What the sender is doing about losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum RecoveryPhase {
     /// Nothing is known to be lost.
     Open,
     /// Fast recovery.
@@ -81,8 +81,8 @@ pub struct RateSample {
     pub interval: Span,
     /// All data delivered when the sampled segment was sent.
     pub prior_delivered: Bytes,
-    /// Whether the application limited the sampled flight ([`Limit::Application`]) rather than the path.
-    pub limited: Limit,
+    /// Whether the application limited the sampled flight ([`SendLimit::Application`]) rather than the path.
+    pub limited: SendLimit,
 }
 
 /// An ACK has arrived; every one, duplicates too. The scoreboard has been brought up to date before, and the estimate of
@@ -97,7 +97,7 @@ pub struct Ack {
     /// and the cumulative ACK that follows is reduced by what was counted.
     pub newly_delivered: Bytes,
     /// How much the window may count for growth by the transport's rule ([`WindowCounting`](crate::endpoint::parameters::WindowCounting)); zero
-    /// outside [`Phase::Open`] unless slow start after a timeout, and zero when the window was not used.
+    /// outside [`RecoveryPhase::Open`] unless slow start after a timeout, and zero when the window was not used.
     pub credit: Bytes,
     /// Everything delivered so far.
     pub delivered: Bytes,
@@ -112,9 +112,9 @@ pub struct Ack {
     /// Delivery-rate sample, for controls that ask ([`CongestionControl::wants_delivery_rate`]).
     pub rate_sample: Option<RateSample>,
     /// What limited the sender over the last round trip.
-    pub limited: Limit,
+    pub limited: SendLimit,
     /// What the sender is doing.
-    pub phase: Phase,
+    pub phase: RecoveryPhase,
     /// Data whose ACK carried an ECN echo.
     pub marked: Bytes,
 }
@@ -164,7 +164,7 @@ pub struct ControlState {
 /// One congestion control of one connection. `now` never runs backwards.
 pub trait CongestionControl: Debug + Send {
     /// A segment has been sent. Not called if [`CongestionControl::wants_sent`] says so.
-    fn on_sent(&mut self, now: Time, sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         let _ = (now, sent);
     }
     /// An ACK has arrived.
@@ -201,7 +201,7 @@ pub trait CongestionControl: Debug + Send {
 #[derive(Clone, Copy, Debug)]
 pub struct ControlContext<'a> {
     /// Where it stands (`flow/3/control`).
-    pub place: Place<'a>,
+    pub place: StreamScope<'a>,
     /// Payload of a full segment.
     pub mss: Bytes,
     /// The transport's initial window.

@@ -4,27 +4,29 @@
 //! avoidance. The whole algorithm, and the functions that it stands in:
 //!
 //! - Start: cwnd and ssthresh are what the transport says (`Window::new`).
-//! - ACK, cwnd < ssthresh, slow start: cwnd grows by what is acknowledged, and so doubles every round
-//!   trip (`SlowStart::grow`). With `hystart` the first slow start ends when round trips grow longer.
-//! - ACK, cwnd ≥ ssthresh, congestion avoidance: cwnd grows by α segments a round trip, a little with
-//!   each ACK (equation 3) or at once with a whole window (`Growth`, `AdditiveIncrease::on_ack`).
+//! - ACK, cwnd < ssthresh, slow start: cwnd grows by what is acknowledged, and so doubles every
+//!   round trip (`SlowStart::grow`). With `hystart` the first slow start ends when round trips grow
+//!   longer.
+//! - ACK, cwnd ≥ ssthresh, congestion avoidance: cwnd grows by α segments a round trip, a little
+//!   with each ACK (equation 3) or at once with a whole window (`Growth`,
+//!   `AdditiveIncrease::on_ack`).
 //! - Loss: ssthresh = β of what is outstanding, two segments at least (equation 4), and
 //!   cwnd = ssthresh (`Window::reduce_after_loss`).
 //! - ECN echo: the same, but cwnd may fall to one segment (RFC 3168, `Window::reduce_after_mark`).
-//! - Timeout: ssthresh as after a loss, cwnd = one segment (`Window::reduce_after_timeout`); when the
-//!   same segment times out again, ssthresh stays (`Window::restart`).
+//! - Timeout: ssthresh as after a loss, cwnd = one segment (`Window::reduce_after_timeout`); when
+//!   the same segment times out again, ssthresh stays (`Window::restart`).
 //! - A loss that was none: both are what they were (RFC 4015, `AdditiveIncrease::on_congestion`).
 //! - Idle: cwnd falls to what the transport says (section 4.1, `Window::lower`).
 //!
 //! `Window` is in `window.rs`, `SlowStart` in `slow_start.rs`, `AdditiveIncrease` in
-//! `additive_increase.rs`. The [transport](crate::endpoint) decides what is lost, what an ACK counts,
-//! and that a window is reduced once. Reno's own are its parameters and β.
+//! `additive_increase.rs`. The [transport](crate::endpoint) decides what is lost, what an ACK
+//! counts, and that a window is reduced once. Reno's own are its parameters and β.
 
-use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
+use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::Time;
@@ -80,7 +82,7 @@ impl Element<ControlKind> for Reno {
     }
 }
 
-impl Recipe<ControlKind> for Reno {
+impl Factory<ControlKind> for Reno {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let growth = AdditiveGrowth {
             alpha: self.alpha,
@@ -95,7 +97,7 @@ impl Recipe<ControlKind> for Reno {
 #[derive(Debug)]
 struct Share(f64);
 
-impl Response for Share {
+impl Decrease for Share {
     fn kept(&mut self, _: Time, congestion: &Congestion) -> f64 {
         congestion.base.as_f64() * self.0
     }

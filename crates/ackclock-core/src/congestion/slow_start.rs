@@ -14,8 +14,9 @@ pub(super) struct SlowStart {
 
 /// HyStart++: leaves slow start when the round-trip time grows, by way of conservative slow start (CSS).
 ///
-/// With the letters of RFC 9406 section 4.2: windowEnd is in `rounds`, lastRoundMinRTT `last_minimum`, currentRoundMinRTT
-/// `current_minimum`, rttSampleCount `samples`, cssBaselineMinRtt `Conservative::baseline`. Infinity is `Span::FOREVER`.
+/// With the letters of RFC 9406 section 4.2: windowEnd is in `rounds`, lastRoundMinRTT
+/// `last_minimum`, currentRoundMinRTT `current_minimum`, rttSampleCount `samples`, cssBaselineMinRtt
+/// `Conservative::baseline`. Infinity is `Span::FOREVER`.
 #[derive(Clone, Debug)]
 struct HyStart {
     rounds: RoundCounter,

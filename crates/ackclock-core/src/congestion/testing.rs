@@ -4,8 +4,8 @@
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext,
 };
-use ackclock_core::congestion::{ControlKind, Limit, Phase, Sent};
-use ackclock_core::registry::{Place, choose};
+use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentSent, SendLimit};
+use ackclock_core::registry::{StreamScope, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
@@ -31,7 +31,7 @@ pub struct AckClock {
     pub overflows: u32,
     min_rtt: Span,
     /// What the sender does about the last loss, and until that much is delivered.
-    phase: Phase,
+    phase: RecoveryPhase,
     recovered_at: Bytes,
 }
 
@@ -47,7 +47,7 @@ pub struct Bottleneck {
 /// A context without randomness.
 pub fn context(streams: &Streams, window: u64, ssthresh: Option<u64>) -> ControlContext<'_> {
     ControlContext {
-        place: Place {
+        place: StreamScope {
             streams,
             name: "flow/0/control",
         },
@@ -75,7 +75,7 @@ impl AckClock {
             delivered: Bytes::ZERO,
             overflows: 0,
             min_rtt: Span::FOREVER,
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             recovered_at: Bytes::ZERO,
         }
     }
@@ -122,18 +122,18 @@ impl AckClock {
             .filter(|bottleneck| self.excess() > bottleneck.buffer)
             .map(|bottleneck| bottleneck.overflow)
     }
-    fn limited(&self) -> Limit {
+    fn limited(&self) -> SendLimit {
         if self.application < self.control.cwnd() {
-            Limit::Application
+            SendLimit::Application
         } else {
-            Limit::CongestionWindow
+            SendLimit::CongestionWindow
         }
     }
     /// What the transport lets an ACK count for growth: nothing in fast recovery, and nothing while
     /// less than half the window is used (RFC 7661 section 4.3).
     fn credit(&self, bytes: u64) -> Bytes {
         let unused = self.flight().0.saturating_mul(2) < self.control.cwnd().0;
-        Bytes(if unused || self.phase == Phase::Recovery {
+        Bytes(if unused || self.phase == RecoveryPhase::Recovery {
             0
         } else {
             bytes
@@ -167,15 +167,15 @@ impl AckClock {
         let share = bytes as f64 / self.flight().as_f64();
         self.now = self.now + Span::from_seconds(self.round_trip().as_seconds() * share);
         self.delivered += Bytes(bytes);
-        if self.phase != Phase::Open && self.delivered >= self.recovered_at {
-            self.phase = Phase::Open;
+        if self.phase != RecoveryPhase::Open && self.delivered >= self.recovered_at {
+            self.phase = RecoveryPhase::Open;
             self.control.on_recovery_end(self.now);
         }
         let ack = self.ack_of(bytes);
         self.min_rtt = self.min_rtt.min(self.round_trip());
         self.control.on_ack(self.now, &ack);
         if self.control.wants_sent() {
-            let sent = Sent {
+            let sent = SegmentSent {
                 bytes: Bytes(bytes),
                 in_flight: self.flight(),
                 limited: self.limited(),
@@ -197,7 +197,8 @@ impl AckClock {
         }
     }
 
-    /// Tells the control of congestion and nothing else; the next ACK counts as if nothing had happened.
+    /// Tells the control of congestion and nothing else; the next ACK counts as if nothing had
+    /// happened.
     pub fn congestion(&mut self, kind: CongestionKind) {
         let rtt = self.round_trip();
         let congestion = Congestion {
@@ -214,9 +215,9 @@ impl AckClock {
     pub fn react(&mut self, kind: CongestionKind) {
         self.recovered_at = self.delivered + self.flight();
         self.phase = match kind {
-            CongestionKind::Loss => Phase::Recovery,
-            CongestionKind::Timeout | CongestionKind::RepeatedTimeout => Phase::Loss,
-            CongestionKind::Mark | CongestionKind::SpuriousLoss => Phase::Open,
+            CongestionKind::Loss => RecoveryPhase::Recovery,
+            CongestionKind::Timeout | CongestionKind::RepeatedTimeout => RecoveryPhase::Loss,
+            CongestionKind::Mark | CongestionKind::SpuriousLoss => RecoveryPhase::Open,
         };
         self.congestion(kind);
     }

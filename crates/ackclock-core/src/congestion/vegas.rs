@@ -2,7 +2,8 @@
 //! growth of the round-trip time shows long before a loss does.
 //!
 //! Once per round trip the control compares the rate that the window would have on an empty path
-//! with the rate that it has. With the paper's names, BaseRTT being the smallest round-trip time so far:
+//! with the rate that it has. With the paper's names, BaseRTT being the smallest round-trip time of
+//! data so far (that of the SYN is shorter by the time that a full segment takes to send):
 //!
 //! ```text
 //! Expected = cwnd / BaseRTT     Actual = cwnd / RTT
@@ -10,23 +11,23 @@
 //! ```
 //!
 //! Diff is what the flow has queued, in segments. Below α the window grows by a segment, above β it
-//! shrinks by one. Slow start doubles the window every other round trip, holds it in between so that
-//! the comparison is valid, and ends when Diff exceeds γ.
+//! shrinks by one. Slow start doubles the window every other round trip, holds it in between so
+//! that the comparison is valid, and ends when Diff exceeds γ.
 //!
-//! What the paper leaves open is done as in Linux's `tcp_vegas`: RTT is the smallest of the round, which
-//! no delayed ACK has lengthened; slow start ends with the window that the path carried without a queue,
-//! and one segment; and a loss halves the window as Reno's does. Linux differs in three things: its slow
-//! start doubles every round trip, it takes Diff relative to BaseRTT instead of RTT, and it begins
-//! anew to look for BaseRTT after idling. The paper's retransmissions before the third duplicate
-//! ACK belong to the transport, which does not have them.
+//! What the paper leaves open is done as in Linux's `tcp_vegas`: RTT is the smallest of the round,
+//! which no delayed ACK has lengthened; slow start ends with the window that the path carried
+//! without a queue, and one segment; and a loss halves the window as Reno's does. Linux differs in
+//! three things: its slow start doubles every round trip, it takes Diff relative to BaseRTT instead
+//! of RTT, and it forgets BaseRTT after idling. The paper's retransmissions before the third
+//! duplicate ACK belong to the transport, which does not have them.
 
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::check_positive;
 use super::rounds::RoundCounter;
 use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
-use super::{ControlState, Phase};
-use crate::registry::{Element, Recipe};
+use super::{ControlState, RecoveryPhase};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
@@ -87,12 +88,13 @@ impl Element<ControlKind> for Vegas {
     }
 }
 
-impl Recipe<ControlKind> for Vegas {
+impl Factory<ControlKind> for Vegas {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         Box::new(VegasControl {
             parameters: self.clone(),
             window: Window::new(&context),
             rounds: RoundCounter::default(),
+            base: Span::FOREVER,
             smallest: Span::FOREVER,
             undo: None,
         })
@@ -109,7 +111,8 @@ struct VegasControl {
     parameters: Vegas,
     window: Window,
     rounds: RoundCounter,
-    /// The smallest round-trip time of this round, [`Span::FOREVER`] if none has been measured.
+    /// BaseRTT and the smallest round-trip time of this round, [`Span::FOREVER`] if there is none.
+    base: Span,
     smallest: Span,
     /// The window before the last reduction for a loss.
     undo: Option<Window>,
@@ -117,13 +120,10 @@ struct VegasControl {
 
 impl VegasControl {
     /// Compares the rates at the end of a round. `rtt` is that of the round.
-    fn compare(&mut self, base: Span, rtt: Span, may_grow: bool) {
-        if rtt < base || rtt == Span::ZERO {
-            return;
-        }
+    fn compare(&mut self, rtt: Span, may_grow: bool) {
         let Vegas { alpha, beta, gamma } = self.parameters;
         let mss = self.window.mss();
-        let carried = self.window.cwnd() * (base.as_seconds() / rtt.as_seconds());
+        let carried = self.window.cwnd() * (self.base.as_seconds() / rtt.as_seconds());
         let diff = (self.window.cwnd() - carried) / mss;
         if self.window.in_slow_start() {
             if diff > gamma {
@@ -145,20 +145,18 @@ impl VegasControl {
 
 impl CongestionControl for VegasControl {
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = ack.rtt.filter(|rtt| *rtt > Span::ZERO) {
+            self.base = self.base.min(rtt);
             self.smallest = self.smallest.min(rtt);
         }
         if self.rounds.begins(ack) {
             let smallest = std::mem::replace(&mut self.smallest, Span::FOREVER);
             // In slow start the round's first segment, which this ACK is for, has met all that the
             // round before has queued: the paper's distinguished segment.
-            let rtt = ack.rtt.filter(|_| self.window.in_slow_start());
-            let rtt = rtt.unwrap_or(smallest);
-            if let Some(base) = ack.min_rtt
-                && rtt != Span::FOREVER
-                && ack.phase != Phase::Recovery
-            {
-                self.compare(base, rtt, ack.credit > Bytes::ZERO);
+            let first = ack.rtt.filter(|_| self.window.in_slow_start());
+            let rtt = first.unwrap_or(smallest).max(self.base);
+            if rtt != Span::FOREVER && ack.phase != RecoveryPhase::Recovery {
+                self.compare(rtt, ack.credit > Bytes::ZERO);
             }
         }
         let grows = self.rounds.count() % 2 == 1; // every other round
@@ -227,7 +225,7 @@ mod tests {
     use crate::units::BitRate;
     use serde_json::{Value, json};
 
-    /// A path that carries that many segments in a round trip of 100 ms, with room for as many more.
+    /// A path that carries `product` segments in 100 ms, with room for as many more.
     fn clock(tree: &Value, product: u64, window: u64, ssthresh: Option<u64>) -> AckClock {
         let mut clock = AckClock::new(tree, Span::from_millis(100), window, ssthresh);
         clock.bottleneck = Some(Bottleneck {

@@ -1,10 +1,10 @@
 //! What the Westwood family does at a loss: ssthresh becomes what the path is estimated to hold, instead of half the window.
 
-use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Growth, Response};
+use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare};
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use crate::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Time};
@@ -49,7 +49,7 @@ impl<E: Named> Element<ControlKind> for Westwood<E> {
     }
 }
 
-impl<E: Named> Recipe<ControlKind> for Westwood<E> {
+impl<E: Named> Factory<ControlKind> for Westwood<E> {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let estimator = self.estimator.build(estimator_context(&context));
         control(&context, self.growth, Cut::AtLoss, estimator)
@@ -102,7 +102,7 @@ struct EligibleWindow {
     recovers: bool,
 }
 
-impl Response for EligibleWindow {
+impl Decrease for EligibleWindow {
     fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
         let sample = AckSample {
             newly_acked: ack.newly_acked,

@@ -6,7 +6,7 @@ use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::EstimatorKind;
 use crate::estimator::abse::{Abse, AbseLiteral};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use schemars::JsonSchema;
@@ -58,7 +58,7 @@ impl Element<ControlKind> for WestwoodAbse {
     }
 }
 
-impl Recipe<ControlKind> for WestwoodAbse {
+impl Factory<ControlKind> for WestwoodAbse {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let estimating = estimator_context(&context);
         let estimate = match &self.estimator {

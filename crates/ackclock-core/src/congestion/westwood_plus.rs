@@ -6,7 +6,7 @@ use super::westwood::{Cut, control, estimator_context};
 use super::{CongestionControl, ControlContext, ControlKind};
 use crate::estimator::westwood_linux::WestwoodLinux;
 use crate::estimator::{EstimatorKind, westwood_plus};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use schemars::JsonSchema;
@@ -68,7 +68,7 @@ impl Element<ControlKind> for WestwoodPlus {
     }
 }
 
-impl Recipe<ControlKind> for WestwoodPlus {
+impl Factory<ControlKind> for WestwoodPlus {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let estimating = estimator_context(&context);
         match &self.estimator {

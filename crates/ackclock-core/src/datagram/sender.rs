@@ -2,7 +2,7 @@
 
 use super::clock::SendClock;
 use super::{Datagram, DatagramParameters};
-use crate::rate_control::{Feedback, RateControl, RateState, Sent};
+use crate::rate_control::{DatagramSent, Feedback, RateControl, RateState};
 use crate::streams::Stream;
 use crate::traffic::Write;
 use crate::units::{Bytes, Span, Time};
@@ -18,13 +18,13 @@ pub struct DatagramSender {
     waiting: u64,
     /// Whether the next packet leaves even if it is not full.
     push: bool,
-    phase: Phase,
+    phase: SenderState,
     next_sequence: u64,
     statistics: DatagramSenderStatistics,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum SenderState {
     Idle,
     Open,
     /// The application will write no more.
@@ -58,7 +58,7 @@ impl DatagramSender {
             mss: parameters.mss.0.max(1),
             waiting: 0,
             push: false,
-            phase: Phase::Idle,
+            phase: SenderState::Idle,
             next_sequence: 0,
             statistics: DatagramSenderStatistics {
                 sent: 0,
@@ -79,7 +79,7 @@ impl DatagramSender {
 
     /// Starts.
     pub fn open(&mut self, now: Time) {
-        self.phase = Phase::Open;
+        self.phase = SenderState::Open;
         self.control.start(now);
         self.follow_control();
     }
@@ -96,13 +96,13 @@ impl DatagramSender {
     }
     /// The application will write no more: what remains is sent.
     pub fn close(&mut self) {
-        if self.phase != Phase::Stopped {
-            self.phase = Phase::Closed;
+        if self.phase != SenderState::Stopped {
+            self.phase = SenderState::Closed;
         }
     }
     /// Nothing more is sent.
     pub fn stop(&mut self) {
-        self.phase = Phase::Stopped;
+        self.phase = SenderState::Stopped;
     }
 
     fn follow_control(&mut self) {
@@ -113,19 +113,19 @@ impl DatagramSender {
     /// The payload of the next packet, if there is one to be sent.
     fn ready(&self) -> Option<u64> {
         match self.phase {
-            Phase::Idle | Phase::Stopped => None,
+            SenderState::Idle | SenderState::Stopped => None,
             _ if self.waiting >= self.mss => Some(self.mss),
-            Phase::Closed if self.waiting > 0 => Some(self.waiting),
-            Phase::Open if self.push => Some(self.waiting),
-            Phase::Open | Phase::Closed => None,
+            SenderState::Closed if self.waiting > 0 => Some(self.waiting),
+            SenderState::Open if self.push => Some(self.waiting),
+            SenderState::Open | SenderState::Closed => None,
         }
     }
     /// Whether there is nothing left to be done.
     fn is_over(&self) -> bool {
         match self.phase {
-            Phase::Idle | Phase::Open => false,
-            Phase::Closed => self.waiting == 0,
-            Phase::Stopped => true,
+            SenderState::Idle | SenderState::Open => false,
+            SenderState::Closed => self.waiting == 0,
+            SenderState::Stopped => true,
         }
     }
 
@@ -171,7 +171,7 @@ impl DatagramSender {
         let counts = &mut self.statistics;
         counts.sent += 1;
         counts.sent_bytes += Bytes(length);
-        let sent = Sent {
+        let sent = DatagramSent {
             sequence,
             length: Bytes(length),
             data_limited: self.ready().is_none(),
@@ -200,6 +200,6 @@ impl DatagramSender {
     }
     /// Whether everything that will ever be written has been sent.
     pub fn is_finished(&self) -> bool {
-        self.phase == Phase::Closed && self.waiting == 0
+        self.phase == SenderState::Closed && self.waiting == 0
     }
 }

@@ -1,6 +1,6 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), for controls that ask for them.
 
-use crate::congestion::{Limit, RateSample};
+use crate::congestion::{RateSample, SendLimit};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -112,9 +112,9 @@ impl DeliveryRate {
             interval,
             prior_delivered: Bytes(snapshot.delivered),
             limited: if snapshot.application_limited {
-                Limit::Application
+                SendLimit::Application
             } else {
-                Limit::CongestionWindow
+                SendLimit::CongestionWindow
             },
         })
     }
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(samples.len(), 100);
         for sample in &samples[10..] {
             assert_eq!(sample.rate, BitRate::from_mbit_per_s(8.0));
-            assert_eq!(sample.limited, Limit::CongestionWindow);
+            assert_eq!(sample.limited, SendLimit::CongestionWindow);
         }
     }
 
@@ -192,20 +192,20 @@ mod tests {
         rate.pop(1);
         assert_eq!(
             rate.sample(at(10), MSS, None).unwrap().limited,
-            Limit::CongestionWindow
+            SendLimit::CongestionWindow
         );
         rate.on_delivered(0, at(1));
         rate.pop(1);
         assert_eq!(
             rate.sample(at(11), 2 * MSS, None).unwrap().limited,
-            Limit::Application
+            SendLimit::Application
         );
         rate.on_sent(at(12), 2 * MSS, true);
         rate.on_delivered(0, at(12));
         rate.pop(1);
         assert_eq!(
             rate.sample(at(22), 3 * MSS, None).unwrap().limited,
-            Limit::CongestionWindow
+            SendLimit::CongestionWindow
         );
     }
 

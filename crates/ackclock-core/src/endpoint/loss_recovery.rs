@@ -5,12 +5,12 @@
 //! know of it. At the end of a recovery it is gone and the control's own window holds: RFC 6582 section 3.2 step 3 option 2
 //! (cwnd = ssthresh), which is also what ns-2 does; bursts that this allows are what `max_burst` is for.
 
-use super::parameters::{Careful, LossRecovery, PartialAck, TcpParameters};
-use crate::congestion::Phase;
+use super::parameters::{AvoidMultipleFastRetransmits, LossRecovery, PartialAck, TcpParameters};
+use crate::congestion::RecoveryPhase;
 
 /// What an ACK of new data means for recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum AckEffect {
     /// There is no recovery, or it goes on as before.
     Plain,
     /// It acknowledges part of what was outstanding when fast recovery began.
@@ -25,9 +25,9 @@ pub(super) enum Progress {
 /// The state of recovery.
 #[derive(Debug)]
 pub(super) struct Recovery {
-    phase: Phase,
+    phase: RecoveryPhase,
     kind: LossRecovery,
-    careful: Careful,
+    careful: AvoidMultipleFastRetransmits,
     limited_transmit: bool,
     /// NewReno: a partial ACK has been seen in this recovery.
     partial_seen: bool,
@@ -53,7 +53,7 @@ pub(super) struct Recovery {
 impl Recovery {
     pub fn new(parameters: &TcpParameters) -> Self {
         Recovery {
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             kind: parameters.recovery,
             careful: parameters.careful,
             limited_transmit: parameters.limited_transmit,
@@ -70,7 +70,7 @@ impl Recovery {
         }
     }
 
-    pub const fn phase(&self) -> Phase {
+    pub const fn phase(&self) -> RecoveryPhase {
         self.phase
     }
     pub const fn duplicates(&self) -> u32 {
@@ -88,30 +88,30 @@ impl Recovery {
     /// Whether an ACK of new data, up to before `first`, ends what is going on.
     pub fn is_ended_by(&self, first: u64) -> bool {
         // Reno leaves at any new ACK (RFC 5681 section 3.2 step 6).
-        let reno = self.phase == Phase::Recovery && self.kind == LossRecovery::Reno;
+        let reno = self.phase == RecoveryPhase::Recovery && self.kind == LossRecovery::Reno;
         reno || self.point.is_none_or(|point| first >= point)
     }
 
     /// New data is acknowledged, up to before `first`; `acked` bytes of it.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
-    pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> Progress {
+    pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> AckEffect {
         self.duplicates = 0;
         self.limited_transmitted = 0;
-        if self.phase == Phase::Open {
+        if self.phase == RecoveryPhase::Open {
             self.inflation = 0;
-            return Progress::Plain;
+            return AckEffect::Plain;
         }
         if self.is_ended_by(first) {
             self.end();
-            return Progress::End;
+            return AckEffect::End;
         }
-        if self.phase == Phase::Loss {
-            return Progress::Plain;
+        if self.phase == RecoveryPhase::Loss {
+            return AckEffect::Plain;
         }
         let first_partial = !self.partial_seen;
         self.partial_seen = true;
         if self.kind == LossRecovery::Sack {
-            return Progress::Partial { restart_timer: true };
+            return AckEffect::Partial { restart_timer: true };
         }
         self.resend_first = true;
         if parameters.partial_window_deflation {
@@ -124,7 +124,7 @@ impl Recovery {
             // ns-2 drops all of the inflation.
             self.inflation = 0;
         }
-        Progress::Partial {
+        AckEffect::Partial {
             restart_timer: first_partial || parameters.partial_ack == PartialAck::SlowButSteady,
         }
     }
@@ -134,7 +134,7 @@ impl Recovery {
     pub fn on_duplicate(&mut self, first: u64, flight: u64, mss: u64) -> bool {
         self.duplicates = self.duplicates.saturating_add(1);
         match self.phase {
-            Phase::Recovery => {
+            RecoveryPhase::Recovery => {
                 if self.kind != LossRecovery::Sack {
                     // A duplicate ACK says that a segment has left the network; there cannot be more of them than segments
                     // outstanding (RFC 5681 section 3.2 step 4).
@@ -145,7 +145,7 @@ impl Recovery {
                 }
                 false
             }
-            Phase::Open => {
+            RecoveryPhase::Open => {
                 if self.is_loss(first) {
                     return true;
                 }
@@ -155,7 +155,7 @@ impl Recovery {
                 }
                 false
             }
-            Phase::Loss => self.is_loss(first),
+            RecoveryPhase::Loss => self.is_loss(first),
         }
     }
 
@@ -164,7 +164,7 @@ impl Recovery {
         match self.kind {
             LossRecovery::TimeoutOnly => false,
             // RFC 6675 section 5.1: not before what was outstanding at a timeout is acknowledged.
-            LossRecovery::Sack => self.phase == Phase::Open && self.duplicates >= self.threshold,
+            LossRecovery::Sack => self.phase == RecoveryPhase::Open && self.duplicates >= self.threshold,
             // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`.
             _ => self.duplicates == self.threshold && self.heedless_up_to.is_none_or(|point| first > point),
         }
@@ -172,9 +172,9 @@ impl Recovery {
 
     /// Fast recovery begins; `next` is the first segment not sent yet.
     pub fn begin(&mut self, next: u64, mss: u64) {
-        self.phase = Phase::Recovery;
+        self.phase = RecoveryPhase::Recovery;
         self.point = Some(next);
-        if self.careful == Careful::Always {
+        if self.careful == AvoidMultipleFastRetransmits::Always {
             self.heedless_up_to = Some(next);
         }
         self.partial_seen = false;
@@ -190,9 +190,9 @@ impl Recovery {
     /// Everything from `first` on is to be sent again in slow start: the timer went off, or Tahoe has seen its duplicates.
     pub fn restart(&mut self, next: u64) {
         self.end();
-        self.phase = Phase::Loss;
+        self.phase = RecoveryPhase::Loss;
         self.point = Some(next);
-        if self.careful != Careful::Never {
+        if self.careful != AvoidMultipleFastRetransmits::Never {
             self.heedless_up_to = Some(next);
         }
         self.duplicates = 0;
@@ -206,7 +206,7 @@ impl Recovery {
 
     /// Back to normal. The point stays: it guards against reacting twice to the same window.
     fn end(&mut self) {
-        self.phase = Phase::Open;
+        self.phase = RecoveryPhase::Open;
         self.inflation = 0;
         self.resend_first = false;
     }
@@ -267,15 +267,15 @@ mod tests {
         assert_eq!(recovery.window(10 * MSS), 21 * MSS);
         assert_eq!(
             recovery.on_new(&parameters, 15, 5 * MSS, MSS),
-            Progress::Partial { restart_timer: true }
+            AckEffect::Partial { restart_timer: true }
         );
         assert_eq!(recovery.window(10 * MSS), 17 * MSS);
         // Impatient: the second one leaves the timer alone.
         assert_eq!(
             recovery.on_new(&parameters, 16, MSS, MSS),
-            Progress::Partial { restart_timer: false }
+            AckEffect::Partial { restart_timer: false }
         );
-        assert_eq!(recovery.on_new(&parameters, 30, 14 * MSS, MSS), Progress::End);
+        assert_eq!(recovery.on_new(&parameters, 30, 14 * MSS, MSS), AckEffect::End);
         assert_eq!(recovery.window(10 * MSS), 10 * MSS);
     }
 
@@ -288,7 +288,7 @@ mod tests {
         for first in [15, 16, 17] {
             assert_eq!(
                 recovery.on_new(&parameters, first, MSS, MSS),
-                Progress::Partial { restart_timer: true }
+                AckEffect::Partial { restart_timer: true }
             );
             assert_eq!(recovery.window(10 * MSS), 10 * MSS);
         }
@@ -297,9 +297,9 @@ mod tests {
     #[test]
     fn the_careful_do_not_react_twice_to_one_window() {
         for (careful, again) in [
-            (Careful::Always, false),
-            (Careful::AfterTimeout, false),
-            (Careful::Never, true),
+            (AvoidMultipleFastRetransmits::Always, false),
+            (AvoidMultipleFastRetransmits::AfterTimeout, false),
+            (AvoidMultipleFastRetransmits::Never, true),
         ] {
             let mut parameters = parameters(LossRecovery::Newreno);
             parameters.careful = careful;

@@ -78,7 +78,7 @@ pub enum RtoFloor {
 /// Which duplicate ACKs for data that have been sent before are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Careful {
+pub enum AvoidMultipleFastRetransmits {
     /// Those of data sent before the last fast recovery or timeout began: one reduction for a window.
     Always,
     /// Those of data sent before the last timeout, which go-back-N causes. Each hole of a window may begin a fast recovery of its own, as in Reno of 1990.
@@ -170,7 +170,7 @@ pub struct TcpParameters {
     /// step 3 sets cwnd to ssthresh there and no more. At 1 % loss it is worth 1 % of the goodput.
     pub growth_at_recovery_end: bool,
     /// Reno and NewReno: whether duplicate ACKs for data sent before the last recovery or timeout are ignored (RFC 6582 section 6.1; ns-2 `bugFix_`).
-    pub careful: Careful,
+    pub careful: AvoidMultipleFastRetransmits,
     /// Duplicate ACKs that mean a loss.
     pub duplicate_threshold: Segments,
     /// Whether the first two duplicate ACKs send new data (RFC 3042).
@@ -260,7 +260,7 @@ fn rfc() -> TcpParameters {
         partial_ack: PartialAck::Impatient, // RFC 6582 section 4
         partial_window_deflation: true,
         growth_at_recovery_end: false,
-        careful: Careful::Always,
+        careful: AvoidMultipleFastRetransmits::Always,
         duplicate_threshold: Segments(3),
         limited_transmit: true, // RFC 3042
         rescue_retransmission: true,

@@ -12,7 +12,7 @@ use super::parameters::{LossRecovery, TcpParameters};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::{SenderEvent, SenderStatistics};
-use crate::congestion::{CongestionControl, Limit};
+use crate::congestion::{CongestionControl, SendLimit};
 use crate::streams::Stream;
 use crate::traffic::Write;
 use crate::units::{Bytes, Span, Time};
@@ -48,16 +48,16 @@ struct Round {
     peak: u64,
     last_peak: u64,
     /// What kept the sender from sending in this round and in the last.
-    limited: Limit,
-    last_limited: Limit,
+    limited: SendLimit,
+    last_limited: SendLimit,
 }
 
 /// The stronger limit: a window that was full once in a round trip was used.
-const fn stronger(a: Limit, b: Limit) -> Limit {
+const fn stronger(a: SendLimit, b: SendLimit) -> SendLimit {
     match (a, b) {
-        (Limit::CongestionWindow, _) | (_, Limit::CongestionWindow) => Limit::CongestionWindow,
-        (Limit::ReceiveWindow, _) | (_, Limit::ReceiveWindow) => Limit::ReceiveWindow,
-        _ => Limit::Application,
+        (SendLimit::CongestionWindow, _) | (_, SendLimit::CongestionWindow) => SendLimit::CongestionWindow,
+        (SendLimit::ReceiveWindow, _) | (_, SendLimit::ReceiveWindow) => SendLimit::ReceiveWindow,
+        _ => SendLimit::Application,
     }
 }
 
@@ -141,8 +141,8 @@ impl Sender {
                 end: 0,
                 peak: 0,
                 last_peak: 0,
-                limited: Limit::Application,
-                last_limited: Limit::Application,
+                limited: SendLimit::Application,
+                last_limited: SendLimit::Application,
             },
             delivered: 0,
             counted_ahead: 0,

@@ -4,7 +4,7 @@
 use super::observation::{Observation, Observer};
 use super::recent::Recent;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{Span, Time};
@@ -148,7 +148,7 @@ impl Element<EstimatorKind> for Abse {
     }
 }
 
-impl Recipe<EstimatorKind> for Abse {
+impl Factory<EstimatorKind> for Abse {
     fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
         Box::new(self.start(&context))
     }
@@ -173,7 +173,7 @@ impl Element<EstimatorKind> for AbseLiteral {
     }
 }
 
-impl Recipe<EstimatorKind> for AbseLiteral {
+impl Factory<EstimatorKind> for AbseLiteral {
     fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
         Box::new(self.start(&context))
     }

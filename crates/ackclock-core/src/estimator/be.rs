@@ -3,7 +3,7 @@
 use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::Time;
@@ -33,7 +33,7 @@ impl Element<EstimatorKind> for Be {
     }
 }
 
-impl Recipe<EstimatorKind> for Be {
+impl Factory<EstimatorKind> for Be {
     fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
         Box::new(self.start(&context))
     }

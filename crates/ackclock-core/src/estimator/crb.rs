@@ -3,7 +3,7 @@
 use super::be::{BandwidthEstimate, Be};
 use super::re::{RateEstimate, Re};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Time};
@@ -70,7 +70,7 @@ impl Element<EstimatorKind> for Crb {
     }
 }
 
-impl Recipe<EstimatorKind> for Crb {
+impl Factory<EstimatorKind> for Crb {
     fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
         Box::new(self.start(&context))
     }

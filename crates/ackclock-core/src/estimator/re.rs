@@ -4,7 +4,7 @@ use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
 use super::recent::Recent;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{Span, Time};
@@ -45,7 +45,7 @@ impl Element<EstimatorKind> for Re {
     }
 }
 
-impl Recipe<EstimatorKind> for Re {
+impl Factory<EstimatorKind> for Re {
     fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
         Box::new(self.start(&context))
     }

@@ -2,7 +2,7 @@
 
 use super::observation::AckedCount;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{Span, Time};
@@ -43,7 +43,7 @@ impl Element<EstimatorKind> for WestwoodLinux {
     }
 }
 
-impl Recipe<EstimatorKind> for WestwoodLinux {
+impl Factory<EstimatorKind> for WestwoodLinux {
     fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
         Box::new(self.start(&context))
     }

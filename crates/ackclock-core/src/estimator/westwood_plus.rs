@@ -2,7 +2,7 @@
 
 use super::observation::{Observation, Observer};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{Span, Time};
@@ -50,7 +50,7 @@ impl Element<EstimatorKind> for WestwoodPlus {
     }
 }
 
-impl Recipe<EstimatorKind> for WestwoodPlus {
+impl Factory<EstimatorKind> for WestwoodPlus {
     fn build(&self, context: EstimatorContext) -> Box<dyn RateEstimator> {
         Box::new(self.start(&context))
     }

@@ -11,7 +11,7 @@
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::BitRate;
@@ -45,7 +45,7 @@ impl Element<FeedbackKind> for Effcap {
     }
 }
 
-impl Recipe<FeedbackKind> for Effcap {
+impl Factory<FeedbackKind> for Effcap {
     fn build(&self, (): ()) -> Box<dyn FeedbackAlgorithm> {
         Box::new(SmallestMean {
             parameters: *self,

@@ -1,7 +1,7 @@
 //! The last measurement as it is.
 
 use super::{FeedbackAlgorithm, FeedbackKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::units::BitRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ impl Element<FeedbackKind> for Instcap {
     const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4)";
 }
 
-impl Recipe<FeedbackKind> for Instcap {
+impl Factory<FeedbackKind> for Instcap {
     fn build(&self, (): ()) -> Box<dyn FeedbackAlgorithm> {
         Box::new(*self)
     }

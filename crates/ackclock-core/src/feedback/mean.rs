@@ -2,7 +2,7 @@
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::BitRate;
@@ -32,7 +32,7 @@ impl Element<FeedbackKind> for Mean {
     }
 }
 
-impl Recipe<FeedbackKind> for Mean {
+impl Factory<FeedbackKind> for Mean {
     fn build(&self, (): ()) -> Box<dyn FeedbackAlgorithm> {
         Box::new(Running {
             m: self.m,

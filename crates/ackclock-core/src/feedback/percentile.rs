@@ -2,7 +2,7 @@
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Probability};
@@ -46,7 +46,7 @@ impl Element<FeedbackKind> for Percentile {
     }
 }
 
-impl Recipe<FeedbackKind> for Percentile {
+impl Factory<FeedbackKind> for Percentile {
     fn build(&self, (): ()) -> Box<dyn FeedbackAlgorithm> {
         Box::new(Ranked {
             parameters: *self,

@@ -1,7 +1,9 @@
 //! How packets get from the queue to a shared medium: the head of the line waits until the medium says that it is over.
 
-use crate::medium::Seat;
-use crate::observe::Context;
+use super::service::Service;
+use super::{Cold, Hop};
+use crate::medium::ContenderId;
+use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, Fifo, PacketId};
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
@@ -9,11 +11,11 @@ use crate::units::{Bytes, Span, Time};
 /// A line in front of a medium.
 #[derive(Debug)]
 pub(super) struct Contending {
-    pub(super) seat: Seat,
+    pub(super) contender: ContenderId,
     line: Line,
     head: Option<Head>,
-    /// Whether the medium has still to be told of the head.
-    unannounced: bool,
+    /// Whether access to the medium is still to be requested for the head.
+    unrequested: bool,
     /// The time packets have stood at the head, those that are over.
     served: Span,
 }
@@ -39,7 +41,7 @@ struct Head {
 }
 
 impl Contending {
-    pub(super) fn new(discipline: Discipline, seat: Seat) -> Self {
+    pub(super) fn new(discipline: Discipline, contender: ContenderId) -> Self {
         let in_order = |admission| Line::InOrder {
             admission,
             waiting: Fifo::default(),
@@ -51,10 +53,10 @@ impl Contending {
             Discipline::Scheduled(queue) => Line::Scheduled(queue),
         };
         Contending {
-            seat,
+            contender,
             line,
             head: None,
-            unannounced: false,
+            unrequested: false,
             served: Span::ZERO,
         }
     }
@@ -81,12 +83,12 @@ impl Contending {
             Line::Scheduled(queue) => queue.enqueue(now, id, in_service, context),
         }
         if self.head.is_none() {
-            self.unannounced = self.serve_next(now, context).is_some();
+            self.unrequested = self.serve_next(now, context).is_some();
         }
     }
 
     /// Makes the next packet the head of the line: its size.
-    pub(super) fn serve_next(&mut self, now: Time, context: &mut Context<'_>) -> Option<Bytes> {
+    fn serve_next(&mut self, now: Time, context: &mut Context<'_>) -> Option<Bytes> {
         let next = match &mut self.line {
             Line::InOrder { waiting, .. } => waiting.pop_front(context.packets),
             Line::Scheduled(queue) => queue.dequeue(now, context),
@@ -99,13 +101,13 @@ impl Contending {
         self.head.map(|head| head.size)
     }
 
-    pub(super) fn take_request(&mut self) -> Option<(Seat, Bytes)> {
+    fn request_access(&mut self) -> Option<(ContenderId, Bytes)> {
         let head = self.head?;
-        std::mem::take(&mut self.unannounced).then_some((self.seat, head.size))
+        std::mem::take(&mut self.unrequested).then_some((self.contender, head.size))
     }
 
-    /// Takes the packet out that is over; a discipline that wants to hears of it if it has been sent.
-    pub(super) fn conclude(&mut self, now: Time, sent: bool) -> Option<PacketId> {
+    /// Takes out the head; a discipline that observes services hears of it if it has been sent.
+    fn complete_exchange(&mut self, now: Time, sent: bool) -> Option<PacketId> {
         let head = self.head.take()?;
         self.served = self.served + now.since(head.since);
         if let Line::InOrder {
@@ -154,5 +156,55 @@ impl Contending {
     /// How long there has been something to send.
     pub(super) fn busy(&self, now: Time) -> Span {
         self.served + self.head.map_or(Span::ZERO, |head| now.since(head.since))
+    }
+}
+
+impl Hop {
+    /// The contender that it is for a medium, if its link is one.
+    pub fn contender(&self) -> Option<ContenderId> {
+        match &self.cold.service {
+            Service::Contending(contending) => Some(contending.contender),
+            _ => None,
+        }
+    }
+
+    /// The size of a packet that has come to an empty line and for which access to the medium has not
+    /// been requested yet. To be called after each packet of a hop that is a
+    /// [contender](Hop::contender).
+    pub fn request_access(&mut self) -> Option<(ContenderId, Bytes)> {
+        match &mut self.cold.service {
+            Service::Contending(contending) => contending.request_access(),
+            _ => None,
+        }
+    }
+
+    /// Takes out the head of the line at `now`: the medium has sent it, or has given it up. Returns
+    /// when the hop is to be polled, and the size of the packet behind, if there is one.
+    pub fn complete_exchange(
+        &mut self,
+        now: Time,
+        sent: bool,
+        context: &mut Context<'_>,
+    ) -> (Time, Option<Bytes>) {
+        let Cold {
+            service: Service::Contending(contending),
+            counts,
+            ..
+        } = &mut *self.cold
+        else {
+            return (Time::NEVER, None);
+        };
+        let head = contending.complete_exchange(now, sent);
+        let following = contending.serve_next(now, context);
+        match head {
+            Some(id) if sent => {
+                counts.given += 1;
+                counts.given_bytes += context.packets[id].bytes().0;
+                self.depart(now, id, context);
+            }
+            Some(id) => context.drop_packet(now, id, DropReason::Retries),
+            None => {}
+        }
+        (self.next_departure(), following)
     }
 }

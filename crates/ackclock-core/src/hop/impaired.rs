@@ -2,7 +2,7 @@
 
 use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::observe::{Context, DropReason};
-use crate::packet::{Chain, PacketId, PacketPool, Timeline};
+use crate::packet::{FifoList, PacketId, PacketPool, Timeline};
 use crate::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ pub(super) struct Impairments {
     pub(super) before: Vec<Box<dyn Impairment>>,
     pub(super) after: Vec<Box<dyn Impairment>>,
     /// Packets that are to be judged when they have been sent.
-    pub(super) unjudged: Chain,
+    pub(super) unjudged: FifoList,
     /// Packets on their way that may be overtaken: (arrival, tie-break, packet).
     pub(super) overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
     pub(super) serial: u64,

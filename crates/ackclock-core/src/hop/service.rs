@@ -17,11 +17,74 @@ pub(super) enum Service {
     Contending(Contending),
 }
 
+impl Service {
+    /// When the packet in service will have been sent, where the link tells.
+    pub(super) fn next_completion(&self) -> Option<Time> {
+        match self {
+            Service::InOrder(line) => line.is_busy().then_some(line.serving.done),
+            Service::Scheduled(scheduled) => scheduled.serving.map(|(done, ..)| done),
+            Service::Contending(_) => None,
+        }
+    }
+    /// What waits, the packet in service not counted.
+    pub(super) fn waiting(&self) -> Backlog {
+        match self {
+            Service::InOrder(line) => line.waiting(),
+            Service::Scheduled(scheduled) => scheduled.queue.backlog(),
+            Service::Contending(contending) => contending.backlog(),
+        }
+    }
+    /// The packet in service: one or none.
+    pub(super) fn in_service(&self) -> Backlog {
+        match self {
+            Service::InOrder(line) => line.in_service(),
+            Service::Scheduled(scheduled) => scheduled.in_service(),
+            Service::Contending(contending) => contending.in_service(),
+        }
+    }
+    /// What the link has been given and has not sent.
+    pub(super) fn unsent(&self) -> Backlog {
+        match self {
+            Service::InOrder(line) if line.is_busy() => Backlog {
+                packets: line.unsent.into(),
+                bytes: line.waiting().bytes + Bytes(line.serving.size.into()),
+            },
+            Service::InOrder(_) | Service::Contending(_) => Backlog::default(),
+            Service::Scheduled(scheduled) => scheduled.in_service(),
+        }
+    }
+    /// How many packets the line holds. Of one that keeps the order none: those it has admitted are on
+    /// their way already.
+    pub(super) fn held(&self) -> u64 {
+        match self {
+            Service::InOrder(_) => 0,
+            _ => self.waiting().packets + self.in_service().packets,
+        }
+    }
+    /// The queue's limit in packets, if it is one that moves.
+    pub(super) fn limit(&self, now: Time, free_at: Time) -> Option<f64> {
+        match self {
+            Service::InOrder(line) => line.limit(now, free_at),
+            Service::Scheduled(_) => None,
+            Service::Contending(contending) => contending.limit(now),
+        }
+    }
+}
+
 /// A packet's service: when it will have been sent, and its size.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sending {
     pub(super) done: Time,
     pub(super) size: u16,
+}
+
+impl Sending {
+    fn backlog(self) -> Backlog {
+        Backlog {
+            packets: 1,
+            bytes: Bytes(self.size.into()),
+        }
+    }
 }
 
 /// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up.
@@ -46,7 +109,14 @@ pub(super) struct InOrder {
 #[derive(Debug)]
 pub(super) struct Scheduled {
     pub(super) queue: Box<dyn Queue>,
+    /// The packet in service: when it will have been sent, and how much it is.
     pub(super) serving: Option<(Time, PacketId, Backlog)>,
+}
+
+impl Scheduled {
+    pub(super) fn in_service(&self) -> Backlog {
+        self.serving.map_or_else(Backlog::default, |(.., one)| one)
+    }
 }
 
 /// The link, and how long it takes in all for what it has been given, waits not counted.
@@ -94,16 +164,17 @@ impl Server {
         matches!(&self.link, Serving::Constant(link) if link.rate(Time::ZERO) > BitRate::ZERO)
     }
 
-    /// How long a packet of `size`, the size given last, takes from an idle link in whole nanoseconds, if the link is constant and 32 bits hold it.
-    #[inline(always)]
-    pub(super) fn whole_nanos(&self, size: u16) -> Option<u32> {
-        match &self.link {
+    /// How long a packet of `size` takes from an idle link in whole nanoseconds, if the link is constant
+    /// and 32 bits hold it.
+    pub(super) fn whole_nanos(&mut self, size: u16) -> Option<u32> {
+        match &mut self.link {
             Serving::Constant(link) => link.whole_nanos(size.into()),
             Serving::Other(_) => None,
         }
     }
 
-    /// Packets of the size given last have passed the idle link, for `nanos` in all, the last one until `free_at`.
+    /// Packets of the size that [`Server::whole_nanos`] was asked for have passed the idle link, for
+    /// `nanos` in all, the last one until `free_at`.
     pub(super) fn note_idle(&mut self, free_at: Time, nanos: u64) {
         self.given = self.given + Span::from_nanos(nanos);
         if let Serving::Constant(link) = &mut self.link {
@@ -144,10 +215,7 @@ impl InOrder {
         }
         Occupancy {
             waiting: self.waiting(),
-            in_service: Backlog {
-                packets: 1,
-                bytes: Bytes(self.serving.size.into()),
-            },
+            in_service: self.serving.backlog(),
             residual_service: self.serving.done.since(now),
             wait: free_at.since(now),
             idle: Span::ZERO,
@@ -198,7 +266,7 @@ impl InOrder {
         self.observed
     }
 
-    /// [`InOrder::advance`], and the discipline hears of it if it wants to.
+    /// Completes one service; the discipline hears of it if it observes services.
     pub(super) fn complete(&mut self) {
         let done = self.serving.done;
         if self.observed {
@@ -208,15 +276,31 @@ impl InOrder {
         self.advance();
     }
 
-    /// [`InOrder::catch_up`], one by one.
-    pub(super) fn complete_all(&mut self, now: Time) {
+    /// Completes what is due by `now`, one by one only if the discipline observes that.
+    pub(super) fn complete_due(&mut self, now: Time, free_at: Time) {
+        if !self.observed {
+            return self.catch_up(now, free_at);
+        }
         while self.is_busy() && self.serving.done <= now {
             self.complete();
         }
     }
 
+    /// Whether the discipline admits whoever finds the link idle.
+    pub(super) const fn always_admits_one(&self) -> bool {
+        self.fits_below > 0
+    }
+
     pub(super) const fn is_busy(&self) -> bool {
         self.unsent > 0
+    }
+
+    pub(super) fn in_service(&self) -> Backlog {
+        if self.is_busy() {
+            self.serving.backlog()
+        } else {
+            Backlog::default()
+        }
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use crate::link::{LinkContext, LinkKind};
 use crate::observe::{DropReason, Observer};
 use crate::packet::{Fifo, FlowId, Packet, PacketKind, PacketPool};
 use crate::queue::{Admission, Occupancy, Queue, QueueContext, QueueKind};
-use crate::registry::{self, Place};
+use crate::registry::{self, StreamScope};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use crate::units::BitRate;
@@ -37,7 +37,7 @@ impl Description {
     fn link(&self) -> Box<dyn Link> {
         let streams = &Streams::new(1, 0);
         let link = registry::choose::<LinkKind>(&self.link, &NoFiles).unwrap();
-        link.build(LinkContext::alone(Place {
+        link.build(LinkContext::alone(StreamScope {
             streams,
             name: "hop/test/link",
         }))
@@ -46,7 +46,7 @@ impl Description {
         let streams = &Streams::new(1, 0);
         let build = |(index, tree): (usize, &Value)| {
             let chosen = registry::choose::<ImpairmentKind>(tree, &NoFiles).unwrap();
-            chosen.build(Place {
+            chosen.build(StreamScope {
                 streams,
                 name: &format!("hop/test/impairment/{index}"),
             })
@@ -58,7 +58,7 @@ impl Description {
         let queue = registry::choose::<QueueKind>(&self.queue, &NoFiles).unwrap();
         let (link, name) = (self.link(), "hop/test/queue");
         let queue = queue.build(QueueContext {
-            place: Place { streams, name },
+            place: StreamScope { streams, name },
             link: &*link,
         });
         Hop::new(queue, link, self.impairments(), self.delay)
@@ -92,8 +92,10 @@ struct Bench {
     departures: Vec<(Time, u64)>,
     /// When to come back.
     alarm: Time,
-    /// At how many arrivals the hop catches up once and the counts are checked: what a short way leaves to be written down piles up meanwhile.
+    /// The hop catches up once in that many arrivals, and then counts are checked: meanwhile what the fast path has yet to count piles up.
     every: u64,
+    /// How long after its arrival a packet may leave for the hop to release it at once.
+    ahead: Option<Span>,
 }
 
 impl Bench {
@@ -105,6 +107,7 @@ impl Bench {
             departures: Vec::new(),
             alarm: Time::NEVER,
             every: 1,
+            ahead: None,
         }
     }
     fn context<'a>(pool: &'a mut PacketPool, drops: &'a mut Drops) -> Context<'a> {
@@ -116,10 +119,22 @@ impl Bench {
     fn arrive(&mut self, now: Time, sequence: u64, size: u16) {
         let packet = Packet::new(PacketKind::Data, FlowId(0), sequence, size, now);
         let id = self.pool.insert(packet);
-        let mut context = Self::context(&mut self.pool, &mut self.drops);
-        match self.hop.handle_packet(now, (id, size), None, &mut context) {
+        let until = self.ahead.map(|ahead| now + ahead);
+        let passed = self.hop.pass_idle(now, (id, size), until, &mut self.pool);
+        let arrival = passed.unwrap_or_else(|| {
+            let mut context = Self::context(&mut self.pool, &mut self.drops);
+            self.hop.handle_packet(now, (id, size), until, &mut context)
+        });
+        match arrival {
             Arrival::Kept(until) => self.alarm = self.alarm.min(until),
-            Arrival::Released(at) => panic!("released at {at:?} though nobody asked"),
+            Arrival::Released(at) => {
+                assert!(
+                    until.is_some_and(|until| at <= until),
+                    "released though nobody asked"
+                );
+                self.departures.push((at, sequence));
+                self.pool.remove(id);
+            }
         }
         if !sequence.is_multiple_of(self.every) {
             return;
@@ -276,10 +291,22 @@ fn hops(with_reordering: bool) -> impl Strategy<Value = Description> {
     (links(), queues(), impairments(with_reordering), delays)
         .prop_map(|(link, queue, impairments, delay)| Description::new(link, queue, impairments, delay))
 }
+/// Hops that packets may pass on the fast path.
+fn plain_hops() -> impl Strategy<Value = Description> {
+    let plain = (1_u64..100, 1_u32..20, 0..5_000_u64);
+    plain.prop_map(|(mbit, limit, delay)| {
+        let (link, queue) = (
+            constant(&format!("{mbit} Mbit/s")),
+            droptail(&format!("{limit} packets"), false),
+        );
+        Description::new(link, queue, vec![], Span::from_micros(delay))
+    })
+}
 /// Bursts and pauses.
 fn arrivals() -> impl Strategy<Value = Arrivals> {
     let gap = prop_oneof![3 => Just(0_u64), 3 => 0..500_000_u64, 1 => 0..20_000_000_u64];
-    prop::collection::vec((gap, 40..1501_u16), 0..80).prop_map(|gaps| {
+    let size = prop_oneof![6 => Just(1500_u16), 1 => Just(40), 1 => 40..1501_u16];
+    prop::collection::vec((gap, size), 0..80).prop_map(|gaps| {
         let mut at = Time::ZERO;
         let arrive = |(gap, size)| {
             at = at + Span::from_nanos(gap);
@@ -405,18 +432,36 @@ proptest! {
         }
     }
 
-    /// The short way past an idle link leads to the same departures, drops and counts as the long one.
+    /// Every path through a hop leads to the departures, drops and counts of the reference.
     #[test]
-    fn the_short_way_changes_nothing(hop in hops(true), arrivals in arrivals(), every in 1_u64..50) {
-        let [mut short, mut long] = [hop.build(), hop.build()].map(Bench::new);
-        (short.every, long.every) = (every, every);
-        (long.hop.passed, long.hop.rest.plain) = (CLOSED, false);
-        let [short, long] = [short, long].map(|bench| drive_bench(bench, &arrivals, &[], |_, _| {}));
-        prop_assert_eq!(&long.drops, &short.drops);
-        prop_assert_eq!(&long.departures, &short.departures);
-        prop_assert_eq!(long.hop.counters(), short.hop.counters());
+    fn the_fast_path_changes_nothing(
+        hop in prop_oneof![hops(true), plain_hops()],
+        arrivals in arrivals(),
+        every in 1_u64..50,
+        extra in prop::option::of(0..5_000_000_u64),
+    ) {
+        let ahead = extra.map(|extra| hop.delay + Span::from_nanos(extra));
+        let drive = |path: Option<Path>| {
+            let mut bench = Bench::new(hop.build());
+            (bench.every, bench.ahead) = (every, ahead);
+            if let Some(path) = path {
+                bench.hop.path = path;
+            }
+            drive_bench(bench, &arrivals, &[], |_, _| {})
+        };
+        let reference = drive(Some(Path::Reference));
+        let built = drive(None);
+        let others = match built.hop.path {
+            Path::ConstantRate { .. } => vec![built, drive(Some(Path::InOrder))],
+            Path::InOrder | Path::Reference => vec![built],
+        };
         let end = Time::from_nanos(u64::MAX - 1);
-        prop_assert_eq!(long.hop.busy(end), short.hop.busy(end));
+        for other in others {
+            prop_assert_eq!(&reference.drops, &other.drops);
+            prop_assert_eq!(&reference.departures, &other.departures);
+            prop_assert_eq!(reference.hop.counters(), other.hop.counters());
+            prop_assert_eq!(reference.hop.busy(end), other.hop.busy(end));
+        }
     }
 
     /// Conservation (checked at every event by the bench); whatever came has left or was dropped in the end.
@@ -503,6 +548,53 @@ proptest! {
         prop_assert_eq!(bench.hop.busy(Time::NEVER), Span::from_nanos(sent * 1000));
         prop_assert_eq!(bench.hop.counters().served_bytes, Bytes(sent));
     }
+}
+
+/// More packets than [`Hop`] counts on the fast path at a time.
+#[test]
+fn many_packets_past_an_idle_link_are_all_counted() {
+    let hop = || {
+        Description::new(
+            constant("12 Mbit/s"),
+            droptail("9 packets", false),
+            vec![],
+            Span::ZERO,
+        )
+    };
+    for ahead in [None, Some(Span::from_millis(1))] {
+        let n = 70_000;
+        let arrivals: Arrivals = (0..n).map(|n| (Time::from_nanos(2_000_000 * n), 1500)).collect();
+        let mut bench = Bench::new(hop().build());
+        (bench.every, bench.ahead) = (u64::MAX, ahead);
+        let bench = drive_bench(bench, &arrivals, &[], |_, _| {});
+        assert_eq!(bench.hop.counters().departures, n);
+        assert_eq!(bench.hop.busy(Time::NEVER), Span::from_millis(n));
+    }
+}
+
+/// A packet of 1500 bytes at 7 Mbit/s takes 1714285 nanoseconds and 5/7; each comes as the one before it has been sent.
+#[test]
+fn fractions_of_a_nanosecond_are_carried_past_an_idle_link() {
+    let hop = Description::new(
+        constant("7 Mbit/s"),
+        droptail("9 packets", false),
+        vec![],
+        Span::ZERO,
+    );
+    let mut link = hop.link();
+    let mut at = Time::ZERO;
+    let arrivals: Arrivals = (0..700)
+        .map(|_| {
+            let came = at;
+            at = link.finish(came, Bytes(1500));
+            (came, 1500)
+        })
+        .collect();
+    let mut bench = Bench::new(hop.build());
+    bench.every = u64::MAX;
+    let bench = drive_bench(bench, &arrivals, &[], |_, _| {});
+    assert_eq!(bench.hop.busy(Time::NEVER), Span::from_millis(1200));
+    assert_eq!(bench.departures[699].0, Time::ZERO + Span::from_millis(1200));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::streams::Stream;
 use crate::units::{Probability, Time};
 use schemars::JsonSchema;
@@ -38,8 +38,8 @@ impl Element<ImpairmentKind> for Duplicate {
     }
 }
 
-impl Recipe<ImpairmentKind> for Duplicate {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for Duplicate {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(DuplicateImpairment {
             parameters: self.clone(),
             stream: place.stream(),

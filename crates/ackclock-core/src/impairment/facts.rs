@@ -7,9 +7,11 @@ use serde::Serialize;
 /// What an impairment states about itself with its parameters. A field that is not known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ImpairmentFacts {
-    /// The share of packets that it loses in the long run, from 0 to 1; null where that changes at given times.
+    /// The share of packets that it loses in the long run, from 0 to 1; null where that changes at
+    /// given times.
     pub mean_loss: Option<f64>,
-    /// The loss probabilities of given times; null if it has none. Before the first nothing is lost, the last one stays.
+    /// The loss probabilities of given times; null if it has none. Before the first nothing is
+    /// lost, the last one stays.
     pub loss_steps: Option<Vec<LossStep>>,
     /// Which packets it concerns.
     pub applies_to: Option<Applies>,

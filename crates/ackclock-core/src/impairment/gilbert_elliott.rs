@@ -3,7 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::streams::Stream;
 use crate::units::{Probability, Time};
 use schemars::JsonSchema;
@@ -61,8 +61,8 @@ impl GilbertElliott {
     }
 }
 
-impl Recipe<ImpairmentKind> for GilbertElliott {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for GilbertElliott {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         let mut stream = place.stream();
         Box::new(GilbertElliottImpairment {
             bad: stream.chance(self.share_of_bad()),

@@ -3,7 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::streams::Stream;
 use crate::units::{Probability, Time};
 use schemars::JsonSchema;
@@ -38,8 +38,8 @@ impl Element<ImpairmentKind> for IidLoss {
     }
 }
 
-impl Recipe<ImpairmentKind> for IidLoss {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for IidLoss {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(IidLossImpairment {
             parameters: self.clone(),
             stream: place.stream(),

@@ -3,7 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
@@ -87,8 +87,8 @@ impl Element<ImpairmentKind> for Jitter {
     }
 }
 
-impl Recipe<ImpairmentKind> for Jitter {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for Jitter {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(JitterImpairment {
             parameters: self.clone(),
             law: Law::new(self.distribution),

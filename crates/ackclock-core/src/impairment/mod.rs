@@ -2,7 +2,7 @@
 
 use self::facts::ImpairmentFacts;
 use crate::packet::Packet;
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,7 +101,7 @@ pub struct ImpairmentKind;
 
 impl Kind for ImpairmentKind {
     type Product = Box<dyn Impairment>;
-    type Context<'a> = Place<'a>;
+    type Context<'a> = StreamScope<'a>;
     type Facts = ImpairmentFacts;
     const NAME: &'static str = "impairment";
     const PLURAL: &'static str = "impairments";
@@ -121,18 +121,18 @@ impl Kind for ImpairmentKind {
 mod tests {
     use super::*;
     use crate::packet::{FlowId, PacketKind};
-    use crate::registry::{self, Chosen};
+    use crate::registry::{self, Selection};
     use crate::scenario::error::Result;
     use crate::scenario::files::NoFiles;
     use crate::streams::Streams;
     use serde_json::Value;
 
-    pub(super) fn choose(tree: Value) -> Result<Chosen<ImpairmentKind>> {
+    pub(super) fn choose(tree: Value) -> Result<Selection<ImpairmentKind>> {
         registry::choose::<ImpairmentKind>(&tree, &NoFiles)
     }
 
     pub(super) fn build(tree: Value) -> Box<dyn Impairment> {
-        choose(tree).unwrap().build(Place {
+        choose(tree).unwrap().build(StreamScope {
             streams: &Streams::new(1, 0),
             name: "hop/test/impairment/0",
         })

@@ -3,7 +3,7 @@
 use super::facts::{ImpairmentFacts, LossStep};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
 use crate::packet::Packet;
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::steps;
@@ -66,8 +66,8 @@ impl Element<ImpairmentKind> for ScheduledLoss {
     }
 }
 
-impl Recipe<ImpairmentKind> for ScheduledLoss {
-    fn build(&self, place: Place<'_>) -> Box<dyn Impairment> {
+impl Factory<ImpairmentKind> for ScheduledLoss {
+    fn build(&self, place: StreamScope<'_>) -> Box<dyn Impairment> {
         Box::new(ScheduledLossImpairment {
             parameters: self.clone(),
             stream: place.stream(),

@@ -2,7 +2,7 @@
 
 use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ impl Element<LinkKind> for Constant {
     }
 }
 
-impl Recipe<LinkKind> for Constant {
+impl Factory<LinkKind> for Constant {
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         Box::new(ConstantLink::new(self.rate))
     }
@@ -105,12 +105,10 @@ impl ConstantLink {
         self.known
     }
 
-    /// How long a packet of `size`, the size asked for last, takes if it does not start at the last finish, in whole nanoseconds; `None` if
-    /// 32 bits do not hold it.
-    #[inline(always)]
-    pub(crate) fn whole_nanos(&self, size: u64) -> Option<u32> {
-        debug_assert_eq!(self.known.size, size, "the size asked for last");
-        u32::try_from(self.known.whole).ok()
+    /// How long a packet of `size` takes if it does not start at the last finish, in whole nanoseconds;
+    /// `None` if 32 bits do not hold it.
+    pub(crate) fn whole_nanos(&mut self, size: u64) -> Option<u32> {
+        u32::try_from(self.serialization(size).whole).ok()
     }
 
     /// A packet of the size asked for last has been sent until `finish`, having started later than the last finish.

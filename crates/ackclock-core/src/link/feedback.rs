@@ -19,7 +19,7 @@ use super::facts::{FeedbackFacts, LinkFacts};
 use super::piecewise::{WORK_PER_BYTE, mean_of};
 use super::{Link, LinkContext, LinkKind};
 use crate::feedback::{FeedbackAlgorithm, FeedbackKind};
-use crate::registry::{Chosen, Element, Recipe, choose};
+use crate::registry::{Element, Factory, Selection, choose};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Bytes, Probability, Span, Time};
@@ -59,7 +59,7 @@ pub struct Feedback {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rate: Option<BitRate>,
     #[serde(skip)]
-    chosen: Option<Chosen<FeedbackKind>>,
+    chosen: Option<Selection<FeedbackKind>>,
 }
 
 /// A guess: a packet of 1500 bytes in a fifth of a second.
@@ -135,7 +135,7 @@ impl Element<LinkKind> for Feedback {
     }
 }
 
-impl Recipe<LinkKind> for Feedback {
+impl Factory<LinkKind> for Feedback {
     fn build(&self, context: LinkContext<'_>) -> Box<dyn Link> {
         let (Some(measured), Some(chosen)) = (context.measured, &self.chosen) else {
             unreachable!("the scenario's check names the link, the parameters' check the algorithm");

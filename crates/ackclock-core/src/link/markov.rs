@@ -14,7 +14,7 @@
 use super::facts::{LinkFacts, LinkStates};
 use super::piecewise::{Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::{Stream, Streams};
@@ -176,7 +176,7 @@ impl Markov {
     }
 }
 
-impl Recipe<LinkKind> for Markov {
+impl Factory<LinkKind> for Markov {
     fn build(&self, context: LinkContext<'_>) -> Box<dyn Link> {
         let mut stream = context.place.stream();
         Box::new(PiecewiseLink::new(Walk::new(
@@ -362,7 +362,7 @@ impl Rates for Walk {
 mod tests {
     use super::*;
     use crate::registry;
-    use crate::registry::Place;
+    use crate::registry::StreamScope;
     use crate::scenario::files::NoFiles;
     use crate::units::Bytes;
     use proptest::prelude::*;
@@ -381,7 +381,7 @@ mod tests {
     }
     fn link(tree: Value, seed: u64) -> Box<dyn Link> {
         let streams = Streams::new(seed, 0);
-        parameters(tree).build(LinkContext::alone(Place {
+        parameters(tree).build(LinkContext::alone(StreamScope {
             streams: &streams,
             name: "hop/test/link",
         }))

@@ -2,13 +2,13 @@
 //! of answering can share one realisation.
 
 use self::facts::LinkFacts;
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Bytes, Time};
 use std::fmt::Debug;
 
 pub mod constant;
-pub mod contender;
 pub mod contention;
+pub mod edca_queue;
 pub mod facts;
 pub mod feedback;
 pub mod markov;
@@ -41,14 +41,15 @@ pub trait Link: Debug + Send {
 #[derive(Debug)]
 pub struct LinkContext<'a> {
     /// Where it stands (`hop/bottleneck/link`).
-    pub place: Place<'a>,
-    /// Another instance of the link that this one [measures](facts::LinkFacts::measures), with the same realisation; nothing for those that measure none.
+    pub place: StreamScope<'a>,
+    /// Another instance of the link that this one [measures](facts::LinkFacts::measures), with the
+    /// same realisation; nothing for those that measure none.
     pub measured: Option<Box<dyn Link>>,
 }
 
 impl<'a> LinkContext<'a> {
     /// For a link that measures no other.
-    pub fn alone(place: Place<'a>) -> Self {
+    pub fn alone(place: StreamScope<'a>) -> Self {
         LinkContext {
             place,
             measured: None,
@@ -73,7 +74,7 @@ impl Kind for LinkKind {
             Entry::of::<markov::Markov>(),
             Entry::of::<trace::Trace>(),
             Entry::of::<feedback::Feedback>(),
-            Entry::of::<contender::Contender>(),
+            Entry::of::<edca_queue::EdcaQueue>(),
         ];
         LIST
     }

@@ -4,7 +4,7 @@ use super::facts::{LinkFacts, RateStep};
 use super::piecewise::PiecewiseLink;
 use super::trace::Rows;
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::scenario::steps;
@@ -67,7 +67,7 @@ impl Element<LinkKind> for Scheduled {
     }
 }
 
-impl Recipe<LinkKind> for Scheduled {
+impl Factory<LinkKind> for Scheduled {
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         let rows = self
             .steps
@@ -80,13 +80,13 @@ impl Recipe<LinkKind> for Scheduled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{self, Chosen, Place};
+    use crate::registry::{self, Selection, StreamScope};
     use crate::scenario::files::NoFiles;
     use crate::streams::Streams;
     use crate::units::{Bytes, Time};
     use serde_json::Value;
 
-    fn choose(steps: Value) -> Result<Chosen<LinkKind>> {
+    fn choose(steps: Value) -> Result<Selection<LinkKind>> {
         registry::choose(&json!({ "kind": "scheduled", "steps": steps }), &NoFiles)
     }
 
@@ -98,7 +98,7 @@ mod tests {
             { "from": "6 ms", "rate": "6 Mbit/s" },
         ]);
         let streams = Streams::new(1, 0);
-        let mut link = choose(steps).unwrap().build(LinkContext::alone(Place {
+        let mut link = choose(steps).unwrap().build(LinkContext::alone(StreamScope {
             streams: &streams,
             name: "hop/test/link",
         }));

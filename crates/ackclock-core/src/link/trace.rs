@@ -29,7 +29,7 @@
 use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::{Files, read_checked};
 use crate::units::{BitRate, Span, Time};
@@ -109,7 +109,8 @@ impl Element<LinkKind> for Trace {
         Ok(())
     }
 
-    /// A trace has no highest rate: opportunities are moments, and how many come together depends on how long one looks.
+    /// A trace has no highest rate: opportunities are moments, and how many come together depends
+    /// on how long one looks.
     fn facts(&self) -> LinkFacts {
         LinkFacts {
             varies: Some(self.varies()),
@@ -118,7 +119,7 @@ impl Element<LinkKind> for Trace {
     }
 }
 
-impl Recipe<LinkKind> for Trace {
+impl Factory<LinkKind> for Trace {
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         self.link()
     }

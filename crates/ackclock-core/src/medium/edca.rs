@@ -11,9 +11,9 @@
 
 use super::facts::{MediumFacts, Timing};
 use super::phy::{Phy, Profile};
-use super::{ContenderCounts, Medium, MediumKind, Over, Usage};
+use super::{Completion, ContenderCounts, Medium, MediumKind, Usage};
 use crate::link::contention::{AccessParameters, Contention};
-use crate::registry::{Element, Place, Recipe};
+use crate::registry::{Element, Factory, StreamScope};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
@@ -172,8 +172,8 @@ impl Element<MediumKind> for Edca {
     }
 }
 
-impl Recipe<MediumKind> for Edca {
-    fn build(&self, _: Place<'_>) -> Box<dyn Medium> {
+impl Factory<MediumKind> for Edca {
+    fn build(&self, _: StreamScope<'_>) -> Box<dyn Medium> {
         Box::new(EdcaCell::new(self))
     }
 }
@@ -186,7 +186,7 @@ struct EdcaCell {
     /// SIFS and an acknowledgement.
     answer: Span,
     stations: Vec<StationQueue>,
-    phase: Phase,
+    phase: MediumState,
     /// Since when the medium has been idle, last time.
     idle_since: Time,
     /// Up to the beginning of the phase.
@@ -197,7 +197,7 @@ struct EdcaCell {
 
 /// What the medium does.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+enum MediumState {
     /// Nothing, until somebody transmits.
     Idle { until: Time },
     /// Carries an exchange that succeeds.
@@ -253,7 +253,7 @@ impl EdcaCell {
             phy,
             answer: phy.sifs + phy.control(parameters.ack_size),
             stations: Vec::new(),
-            phase: Phase::Idle { until: Time::NEVER },
+            phase: MediumState::Idle { until: Time::NEVER },
             idle_since: Time::ZERO,
             used: Usage::default(),
             transmitting: Vec::new(),
@@ -297,9 +297,9 @@ impl EdcaCell {
     /// A packet is the head of its line from now on, to be transmitted in that slot if nobody comes first.
     fn announce(&mut self, contender: usize, head: Head) {
         self.stations[contender].head = Some(head);
-        if let Phase::Idle { until } = self.phase {
+        if let MediumState::Idle { until } = self.phase {
             let until = until.min(self.time_of(head.slot));
-            self.phase = Phase::Idle { until };
+            self.phase = MediumState::Idle { until };
         }
     }
 
@@ -342,16 +342,16 @@ impl EdcaCell {
         }
     }
 
-    fn succeed(&self, begin: Time, number: usize) -> Phase {
+    fn succeed(&self, begin: Time, number: usize) -> MediumState {
         let StationQueue { head, rate, .. } = self.stations[number];
         let exchange = head.map_or(Span::ZERO, |head| self.exchange(head.size, rate));
-        Phase::Success {
+        MediumState::Success {
             begin,
             until: begin + exchange,
         }
     }
 
-    fn collide(&self, begin: Time) -> Phase {
+    fn collide(&self, begin: Time) -> MediumState {
         let frames = self
             .transmitting
             .iter()
@@ -362,7 +362,7 @@ impl EdcaCell {
         } else {
             Span::ZERO
         };
-        Phase::Collision {
+        MediumState::Collision {
             begin,
             until: begin + longest + waited,
         }
@@ -380,7 +380,7 @@ impl EdcaCell {
     }
 
     /// What was on the air since `begin` has ended.
-    fn end(&mut self, succeeded: bool, (begin, until): (Time, Time), over: &mut Vec<Over>) {
+    fn end(&mut self, succeeded: bool, (begin, until): (Time, Time), completions: &mut Vec<Completion>) {
         self.idle_since = until;
         for position in 0..self.transmitting.len() {
             let contender = self.transmitting[position];
@@ -397,7 +397,7 @@ impl EdcaCell {
                     one.counts.service.push(until.since(head.since));
                 }
                 one.begin_again();
-                over.push(Over {
+                completions.push(Completion {
                     contender,
                     sent: true,
                 });
@@ -418,7 +418,7 @@ impl EdcaCell {
             one.counts.given_up += 1;
             one.head = None;
             one.begin_again();
-            over.push(Over {
+            completions.push(Completion {
                 contender,
                 sent: false,
             });
@@ -441,7 +441,7 @@ impl EdcaCell {
         } else {
             self.time_of(first)
         };
-        self.phase = Phase::Idle { until };
+        self.phase = MediumState::Idle { until };
     }
 }
 
@@ -464,7 +464,7 @@ impl Medium for EdcaCell {
     }
 
     fn join(&mut self, now: Time, contender: usize, size: Bytes) {
-        let idle = matches!(self.phase, Phase::Idle { .. }) && now > self.idle_since;
+        let idle = matches!(self.phase, MediumState::Idle { .. }) && now > self.idle_since;
         let coming = if idle { self.slot_from(now) } else { 0 };
         let one = &mut self.stations[contender];
         if !idle && one.backoff == 0 {
@@ -483,23 +483,25 @@ impl Medium for EdcaCell {
 
     fn next(&self) -> Time {
         match self.phase {
-            Phase::Idle { until } | Phase::Success { until, .. } | Phase::Collision { until, .. } => until,
+            MediumState::Idle { until }
+            | MediumState::Success { until, .. }
+            | MediumState::Collision { until, .. } => until,
         }
     }
 
-    fn proceed(&mut self, now: Time, over: &mut Vec<Over>) {
+    fn proceed(&mut self, now: Time, completions: &mut Vec<Completion>) {
         match self.phase {
             _ if self.next() > now => {}
-            Phase::Idle { until } => self.transmit(until),
-            Phase::Success { begin, until } => {
+            MediumState::Idle { until } => self.transmit(until),
+            MediumState::Success { begin, until } => {
                 self.used.success = self.used.success + until.since(begin);
                 self.used.successes += 1;
-                self.end(true, (begin, until), over);
+                self.end(true, (begin, until), completions);
             }
-            Phase::Collision { begin, until } => {
+            MediumState::Collision { begin, until } => {
                 self.used.collision = self.used.collision + until.since(begin);
                 self.used.collisions += 1;
-                self.end(false, (begin, until), over);
+                self.end(false, (begin, until), completions);
             }
         }
     }
@@ -507,9 +509,9 @@ impl Medium for EdcaCell {
     fn usage(&self, now: Time) -> Usage {
         let mut usage = self.used;
         let (part, begin) = match self.phase {
-            Phase::Idle { .. } => (&mut usage.idle, self.idle_since),
-            Phase::Success { begin, .. } => (&mut usage.success, begin),
-            Phase::Collision { begin, .. } => (&mut usage.collision, begin),
+            MediumState::Idle { .. } => (&mut usage.idle, self.idle_since),
+            MediumState::Success { begin, .. } => (&mut usage.success, begin),
+            MediumState::Collision { begin, .. } => (&mut usage.collision, begin),
         };
         *part = *part + now.since(begin);
         usage

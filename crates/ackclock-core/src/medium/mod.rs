@@ -1,12 +1,13 @@
 //! Shared media: who of several queues may send is decided between them, not by each hop's link alone.
 //!
-//! A hop whose link is a [contender](crate::link::contender) for a medium keeps its queue, impairments and delay. What stands at the head of its line is
-//! announced to the medium, which says when it is over: sent, or given up. A medium has no clock: whoever drives it tells it the time, and asks
-//! when to come again.
+//! A hop whose link is a [contender](crate::link::edca_queue) for a medium keeps its queue, impairments and delay. For the head of
+//! its line it requests access to the medium, which says when the exchange is complete: the packet is
+//! sent, or given up. A medium has no clock: whoever drives it passes the time, and asks when to come
+//! again.
 
 use self::facts::MediumFacts;
 use crate::link::contention::Contention;
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::scenario::error::Result;
 use crate::streams::Stream;
 use crate::units::{Bytes, Span, Time};
@@ -16,19 +17,19 @@ pub mod edca;
 pub mod facts;
 pub mod phy;
 
-/// A place at a medium: of which of the network's media, and which of its contenders.
+/// Names a contender for a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// Number of the medium.
+pub struct ContenderId {
+    /// Number of the medium among the network's.
     pub medium: u32,
     /// Number of the contender there.
     pub contender: u32,
 }
 
-/// What has become of the packet at the head of a contender's line.
+/// The end of an exchange: the packet at the head of a contender's line has been sent or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over {
-    /// Whose it was.
+pub struct Completion {
+    /// Number of the contender.
     pub contender: usize,
     /// Whether it has been sent; if not, the medium has given it up.
     pub sent: bool,
@@ -43,12 +44,12 @@ pub trait Medium: Debug + Send {
     fn add(&mut self, station: u32, contention: &Contention, stream: Stream) -> Result<usize>;
     /// A packet has come to an empty line.
     fn join(&mut self, now: Time, contender: usize, size: Bytes);
-    /// The packet behind one that is [`Over`] since `now`; told at once.
+    /// The packet behind one whose exchange is complete since `now`; to be called at once.
     fn follow(&mut self, now: Time, contender: usize, size: Bytes);
     /// When [`Medium::proceed`] is to be called, [`Time::NEVER`] if nobody has anything to send.
     fn next(&self) -> Time;
-    /// Does what is due at `now`; what is over thereby is appended.
-    fn proceed(&mut self, now: Time, over: &mut Vec<Over>);
+    /// Does what is due at `now`, and appends the exchanges that are complete.
+    fn proceed(&mut self, now: Time, completions: &mut Vec<Completion>);
     /// How the time up to `now` was spent.
     fn usage(&self, now: Time) -> Usage;
     /// What its contenders have done, by number.
@@ -147,7 +148,7 @@ pub struct MediumKind;
 
 impl Kind for MediumKind {
     type Product = Box<dyn Medium>;
-    type Context<'a> = Place<'a>;
+    type Context<'a> = StreamScope<'a>;
     type Facts = MediumFacts;
     const NAME: &'static str = "medium";
     const PLURAL: &'static str = "media";

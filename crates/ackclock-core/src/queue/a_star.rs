@@ -5,7 +5,7 @@ use super::adaptive_limit::{
 };
 use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{PacketRate, Segments};
@@ -83,7 +83,7 @@ impl Element<QueueKind> for AStar {
     }
 }
 
-impl Recipe<QueueKind> for AStar {
+impl Factory<QueueKind> for AStar {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         let by_service =
             ServiceTimeLimit::new(self.target_delay, self.over_provision, self.weight, self.maximum);

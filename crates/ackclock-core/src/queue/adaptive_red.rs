@@ -7,10 +7,10 @@ use super::red::{check_probability, check_room, check_typical, typical_packet};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::PacketId;
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
-use crate::scenario::quantity::Limit;
+use crate::scenario::quantity::QueueLimit;
 use crate::units::{BitRate, Bytes, Probability, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use serde_json::json;
 #[serde(deny_unknown_fields)]
 pub struct AdaptiveRed {
     /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time; at least 15 packets, the lowest that the upper threshold can be.
-    pub limit: Limit,
+    pub limit: QueueLimit,
     /// The average queueing delay aimed at, roughly: the lower threshold is half of it, or five packets if that is more, the upper one three times the lower.
     #[serde(default = "target_delay")]
     pub target_delay: Span,
@@ -73,7 +73,7 @@ impl Element<QueueKind> for AdaptiveRed {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;
-        if matches!(self.limit, Limit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW) {
+        if matches!(self.limit, QueueLimit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW) {
             let remedy = "is less than the upper threshold, which is at least 15 packets; write for example \"100 packets\"";
             return Err(Error::new("limit", &json!(self.limit), remedy));
         }
@@ -96,13 +96,14 @@ impl Element<QueueKind> for AdaptiveRed {
         check_typical(self.typical_packet, self.rate)
     }
 
-    /// The thresholds follow from the link, and the share dropped at the upper one moves: neither is stated.
+    /// The thresholds follow from the link, and the share dropped at the upper one moves: neither
+    /// is stated.
     fn facts(&self) -> QueueFacts {
         QueueFacts::early(self.limit, self.ecn, None)
     }
 }
 
-impl Recipe<QueueKind> for AdaptiveRed {
+impl Factory<QueueKind> for AdaptiveRed {
     fn build(&self, context: QueueContext<'_>) -> Discipline {
         Discipline::InOrder(Box::new(self.queue(&context)))
     }
@@ -177,13 +178,13 @@ mod tests {
     use super::*;
     use crate::link::{LinkContext, LinkKind};
     use crate::packet::Ecn;
-    use crate::registry::{Place, choose};
+    use crate::registry::{StreamScope, choose};
     use crate::scenario::files::NoFiles;
     use crate::streams::Streams;
 
     /// At so many packets of 1500 bytes per second.
     fn queue(packets_per_second: u64, target_ms: u64) -> AdaptiveQueue {
-        let place = Place {
+        let place = StreamScope {
             streams: &Streams::new(3, 0),
             name: "hop/test/queue",
         };
@@ -192,7 +193,7 @@ mod tests {
             .unwrap()
             .build(LinkContext::alone(place));
         let parameters = AdaptiveRed {
-            limit: Limit::Packets(1000),
+            limit: QueueLimit::Packets(1000),
             target_delay: Span::from_millis(target_ms),
             ecn: false,
             initial_probability: initial_probability(),

@@ -3,7 +3,7 @@
 use super::adaptive_limit::{AdaptiveLimit, IdleTimeLimit, check_idle_time};
 use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{PacketRate, Segments};
@@ -68,7 +68,7 @@ impl Element<QueueKind> for Alt {
     }
 }
 
-impl Recipe<QueueKind> for Alt {
+impl Factory<QueueKind> for Alt {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         let rates = [self.increase, self.decrease];
         let bounds = [self.minimum, self.maximum];

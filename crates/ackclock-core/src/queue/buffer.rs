@@ -1,5 +1,5 @@
-//! The buffer of a discipline that decides when the link asks: bounded, first in, first out, with the
-//! time of each arrival.
+//! The buffer of a discipline that decides when the link asks: bounded, first in, first out, with
+//! the time of each arrival.
 
 use super::droptail::DropTail;
 use super::red::check_room;
@@ -7,7 +7,7 @@ use super::{Admission, Occupancy};
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId, TimedFifo};
 use crate::scenario::error::{Error, Result};
-use crate::scenario::quantity::Limit;
+use crate::scenario::quantity::QueueLimit;
 use crate::units::Time;
 use serde_json::json;
 
@@ -20,14 +20,15 @@ pub(super) struct Buffer {
 
 impl Buffer {
     /// An empty buffer. The limit has been [checked](check_limit).
-    pub fn new(limit: Limit) -> Self {
+    pub fn new(limit: QueueLimit) -> Self {
         Buffer {
             tail: limit.into(),
             waiting: TimedFifo::default(),
         }
     }
 
-    /// Takes a packet in, or drops it if it does not fit; as [`Queue::enqueue`](super::Queue::enqueue).
+    /// Takes a packet in, or drops it if it does not fit; as
+    /// [`Queue::enqueue`](super::Queue::enqueue).
     pub fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>) {
         let occupancy = Occupancy {
             waiting: self.waiting.backlog(),
@@ -55,8 +56,8 @@ impl Buffer {
 ///
 /// # Errors
 /// With the name of the field.
-pub(super) fn check_limit(field: &str, limit: Limit) -> Result<()> {
-    if matches!(limit, Limit::Time(_)) {
+pub(super) fn check_limit(field: &str, limit: QueueLimit) -> Result<()> {
+    if matches!(limit, QueueLimit::Time(_)) {
         let remedy =
             "is a time, and how long a packet will wait is not known on arrival; write packets or bytes";
         return Err(Error::new(field, &json!(limit), remedy));

@@ -1,15 +1,15 @@
-//! Controlled Delay (CoDel, RFC 8289): drops or marks at the head when packets have waited longer than
-//! a target for a whole interval, and then ever more often until they no longer do.
+//! Controlled Delay (CoDel, RFC 8289): drops or marks at the head when packets have waited longer
+//! than a target for a whole interval, and then ever more often until they no longer do.
 
 use super::buffer::{Buffer, check_limit};
 use super::facts::{Capacity, Drops, QueueFacts};
 use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
-use crate::scenario::quantity::Limit;
+use crate::scenario::quantity::QueueLimit;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,15 +21,17 @@ use serde_json::json;
 #[schemars(example = json!({}))]
 #[schemars(example = json!({ "target": "2 ms", "interval": "20 ms", "limit": "60 kB", "ecn": true }))]
 pub struct Codel {
-    /// The standing queueing delay that is allowed. Above 0 and below the interval (RFC 8289 section 4.3).
+    /// The standing queueing delay that is allowed. Above 0 and below the interval (RFC 8289
+    /// section 4.3).
     pub target: Span,
     /// How long the delay may exceed the target before the first drop: about the longest usual
     /// round-trip time (RFC 8289 section 4.2).
     pub interval: Span,
-    /// The most that may wait, the packet being sent not counted, in packets or in bytes. RFC 8289 leaves
-    /// it open; 1000 packets is Linux's.
-    pub limit: Limit,
-    /// Whether ECN-capable packets are marked instead of dropped. What finds the buffer full is dropped all the same.
+    /// The most that may wait, the packet being sent not counted, in packets or in bytes. RFC 8289
+    /// leaves it open; 1000 packets is Linux's.
+    pub limit: QueueLimit,
+    /// Whether ECN-capable packets are marked instead of dropped. What finds the buffer full is
+    /// dropped all the same.
     pub ecn: bool,
     /// The size of a full packet on the wire: with no more than this waiting nothing is dropped
     /// (RFC 8289 section 5.6).
@@ -42,7 +44,7 @@ impl Default for Codel {
         Codel {
             target: Span::from_millis(5),
             interval: Span::from_millis(100),
-            limit: Limit::Packets(1000),
+            limit: QueueLimit::Packets(1000),
             ecn: false,
             mtu: Bytes(1500),
         }
@@ -83,7 +85,7 @@ impl Element<QueueKind> for Codel {
     }
 }
 
-impl Recipe<QueueKind> for Codel {
+impl Factory<QueueKind> for Codel {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         Discipline::Scheduled(Box::new(CodelQueue::new(self)))
     }
@@ -94,7 +96,8 @@ impl Recipe<QueueKind> for Codel {
 struct CodelQueue {
     parameters: Codel,
     buffer: Buffer,
-    /// When the delay will have exceeded the target for an interval; none while it does not exceed it.
+    /// When the delay will have exceeded the target for an interval; none while it does not exceed
+    /// it.
     late_from: Option<Time>,
     /// Whether packets are being dropped, and when the next one is.
     dropping: bool,
@@ -135,8 +138,8 @@ impl CodelQueue {
         }
     }
 
-    /// dodequeue of RFC 8289 section 5.6: the next packet, and whether the delay has exceeded the target
-    /// for an interval.
+    /// dodequeue of RFC 8289 section 5.6: the next packet, and whether the delay has exceeded the
+    /// target for an interval.
     fn take(&mut self, now: Time, context: &mut Context<'_>) -> Head {
         let Some((arrival, id)) = self.buffer.dequeue(context) else {
             self.late_from = None;
@@ -155,8 +158,8 @@ impl CodelQueue {
         }
     }
 
-    /// control_law of RFC 8289 section 5.6. Throughput goes with one over the square root of the drop
-    /// probability, so that intervals of this length make it fall linearly with time.
+    /// control_law of RFC 8289 section 5.6. Throughput goes with one over the square root of the
+    /// drop probability, so that intervals of this length make it fall linearly with time.
     fn after(&self, time: Time) -> Time {
         let interval = self.parameters.interval.as_seconds();
         time + Span::from_seconds(interval / libm::sqrt(self.count as f64))
@@ -171,8 +174,8 @@ impl CodelQueue {
         Signal::Dropped(self.take(now, context))
     }
 
-    /// Enters the dropping state (RFC 8289 section 5.5). If the last one ended less than 16 intervals
-    /// ago, the rate that it ended with is a better start than one drop per interval.
+    /// Enters the dropping state (RFC 8289 section 5.5). If the last one ended less than 16
+    /// intervals ago, the rate that it ended with is a better start than one drop per interval.
     fn begin_dropping(&mut self, now: Time) {
         let drops = self.count - self.last_count;
         let recent = now.since(self.drop_next) < self.parameters.interval * 16;
@@ -337,13 +340,13 @@ mod tests {
 
     fn unlimited() -> Codel {
         Codel {
-            limit: Limit::Unlimited,
+            limit: QueueLimit::Unlimited,
             ..Codel::default()
         }
     }
 
-    /// A load that takes no notice: a drop comes an interval after the delay has exceeded the target, and
-    /// the n-th one INTERVAL/sqrt(n) before the next, to the end of a service.
+    /// A load that takes no notice: a drop comes an interval after the delay has exceeded the
+    /// target, and the n-th one INTERVAL/sqrt(n) before the next, to the end of a service.
     #[test]
     fn the_interval_between_drops_shrinks_with_the_square_root_of_their_number() {
         let mut bench = Bench::new(unlimited(), 1);
@@ -408,7 +411,8 @@ mod tests {
         assert_eq!(bench.log.drops, []);
     }
 
-    /// The gap between the first two drops of an overload that follows another after `pause` seconds.
+    /// The gap between the first two drops of an overload that follows another after `pause`
+    /// seconds.
     fn second_gap(pause: f64) -> f64 {
         let mut bench = Bench::new(unlimited(), 1);
         bench.load(0.0, 3.0, 0.000_8);
@@ -459,7 +463,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_dropped_at_the_tail() {
-        let limit = Limit::Packets(10);
+        let limit = QueueLimit::Packets(10);
         let mut bench = Bench::new(Codel { limit, ..unlimited() }, 1);
         (0..50).for_each(|_| bench.arrive(0.0));
         assert_eq!(bench.queue.backlog().packets, 10);

@@ -4,8 +4,8 @@ use super::facts::{Capacity, Drops, QueueFacts};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Element, Recipe};
-use crate::scenario::quantity::Limit;
+use crate::registry::{Element, Factory};
+use crate::scenario::quantity::QueueLimit;
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct DropTail {
     /// The most that may wait, in packets, in bytes, or in time: then what would wait longer than that for its service is dropped.
-    pub limit: Limit,
+    pub limit: QueueLimit,
     /// Whether the packet being sent counts towards the limit. ns-2's limit counts it; a textbook buffer does not.
     #[serde(default)]
     pub counts_packet_in_service: bool,
@@ -40,15 +40,15 @@ impl Element<QueueKind> for DropTail {
     }
 }
 
-impl Recipe<QueueKind> for DropTail {
+impl Factory<QueueKind> for DropTail {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         Discipline::DropTail(self.clone())
     }
 }
 
 /// A textbook buffer: the packet in service does not count.
-impl From<Limit> for DropTail {
-    fn from(limit: Limit) -> Self {
+impl From<QueueLimit> for DropTail {
+    fn from(limit: QueueLimit) -> Self {
         DropTail {
             limit,
             counts_packet_in_service: false,
@@ -60,11 +60,11 @@ impl DropTail {
     /// With fewer packets than this waiting or in service, one more fits whatever its size; with as many or more it depends.
     pub const fn fits_below(&self) -> u64 {
         match (self.limit, self.counts_packet_in_service) {
-            (Limit::Unlimited, _) => u64::MAX,
-            (Limit::Packets(limit), true) => limit,
-            (Limit::Packets(limit), false) => limit.saturating_add(1),
-            (Limit::Bytes(_) | Limit::Time(_), true) => 0,
-            (Limit::Bytes(_) | Limit::Time(_), false) => 1, // goes straight into service
+            (QueueLimit::Unlimited, _) => u64::MAX,
+            (QueueLimit::Packets(limit), true) => limit,
+            (QueueLimit::Packets(limit), false) => limit.saturating_add(1),
+            (QueueLimit::Bytes(_) | QueueLimit::Time(_), true) => 0,
+            (QueueLimit::Bytes(_) | QueueLimit::Time(_), false) => 1, // goes straight into service
         }
     }
 
@@ -81,10 +81,10 @@ impl DropTail {
         };
         let waiting = occupancy.waiting;
         match self.limit {
-            Limit::Packets(limit) => waiting.packets + serving.packets < limit,
-            Limit::Bytes(limit) => waiting.bytes + serving.bytes + size <= limit,
-            Limit::Time(limit) => wait <= limit,
-            Limit::Unlimited => true,
+            QueueLimit::Packets(limit) => waiting.packets + serving.packets < limit,
+            QueueLimit::Bytes(limit) => waiting.bytes + serving.bytes + size <= limit,
+            QueueLimit::Time(limit) => wait <= limit,
+            QueueLimit::Unlimited => true,
         }
     }
 }
@@ -117,7 +117,7 @@ mod tests {
             idle: Span::ZERO,
         }
     }
-    fn most(limit: Limit, counts_packet_in_service: bool) -> u64 {
+    fn most(limit: QueueLimit, counts_packet_in_service: bool) -> u64 {
         let queue = DropTail {
             limit,
             counts_packet_in_service,
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_packet_in_service_counts_only_if_told() {
-        for limit in [Limit::Packets(4), Limit::Bytes(Bytes(4_999))] {
+        for limit in [QueueLimit::Packets(4), QueueLimit::Bytes(Bytes(4_999))] {
             assert_eq!((most(limit, false), most(limit, true)), (4, 3), "{limit:?}");
         }
     }
@@ -138,12 +138,12 @@ mod tests {
     fn what_need_not_be_asked_would_be_admitted() {
         let span = Span::from_millis(8);
         let limits = [
-            Limit::Packets(0),
-            Limit::Packets(7),
-            Limit::Bytes(Bytes(0)),
-            Limit::Bytes(Bytes(7_000)),
-            Limit::Time(span),
-            Limit::Unlimited,
+            QueueLimit::Packets(0),
+            QueueLimit::Packets(7),
+            QueueLimit::Bytes(Bytes(0)),
+            QueueLimit::Bytes(Bytes(7_000)),
+            QueueLimit::Time(span),
+            QueueLimit::Unlimited,
         ];
         for (limit, counts_packet_in_service) in
             limits.into_iter().flat_map(|one| [(one, false), (one, true)])
@@ -157,7 +157,7 @@ mod tests {
                 let fits = queue.fits(Bytes(1000), &occupancy);
                 let sure = inside < queue.fits_below();
                 assert!(fits || !sure, "{queue:?} with {inside}");
-                assert!(fits == sure || !matches!(limit, Limit::Packets(_) | Limit::Unlimited));
+                assert!(fits == sure || !matches!(limit, QueueLimit::Packets(_) | QueueLimit::Unlimited));
             }
         }
     }
@@ -165,14 +165,14 @@ mod tests {
     #[test]
     fn a_time_limit_bounds_the_wait() {
         // 2 ms a packet and 1 ms left of the one in service.
-        assert_eq!(most(Limit::Time(Span::from_millis(8)), false), 5);
-        assert_eq!(most(Limit::Time(Span::from_millis(8)), true), 4);
+        assert_eq!(most(QueueLimit::Time(Span::from_millis(8)), false), 5);
+        assert_eq!(most(QueueLimit::Time(Span::from_millis(8)), true), 4);
     }
 
     #[test]
     fn an_idle_link_takes_a_packet_whatever_the_limit_unless_service_counts() {
         let zero = |counts_packet_in_service| DropTail {
-            limit: Limit::Packets(0),
+            limit: QueueLimit::Packets(0),
             counts_packet_in_service,
         };
         assert!(zero(false).fits(Bytes(1000), &occupancy(0, 0)));

@@ -178,7 +178,7 @@ pub(super) mod tests {
     use super::*;
     use crate::observe::Observer;
     use crate::packet::{Backlog, Ecn, FlowId, Packet, PacketKind, PacketPool};
-    use crate::scenario::quantity::Limit;
+    use crate::scenario::quantity::QueueLimit;
     use crate::streams::Streams;
     use crate::units::Bytes;
 
@@ -234,7 +234,7 @@ pub(super) mod tests {
     /// Thresholds 5 and 15, a tenth at the upper one. The weight is 1: the average is what the last packet has found.
     fn detection(weight: f64, gentle: bool, ecn: bool) -> EarlyDetection {
         EarlyDetection {
-            buffer: Limit::Packets(100).into(),
+            buffer: QueueLimit::Packets(100).into(),
             measure: Measure::Packets,
             average: Average::new(weight, 0.001),
             curve: Curve {

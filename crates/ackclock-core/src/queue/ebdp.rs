@@ -3,7 +3,7 @@
 use super::adaptive_limit::{AdaptiveLimit, ServiceTimeLimit, check_service_time};
 use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::Segments;
@@ -60,7 +60,7 @@ impl Element<QueueKind> for Ebdp {
     }
 }
 
-impl Recipe<QueueKind> for Ebdp {
+impl Factory<QueueKind> for Ebdp {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
         let law = ServiceTimeLimit::new(self.target_delay, self.over_provision, self.weight, self.maximum);
         Discipline::InOrder(Box::new(AdaptiveLimit {

@@ -1,6 +1,6 @@
 //! What a queue states about itself.
 
-use crate::scenario::quantity::Limit;
+use crate::scenario::quantity::QueueLimit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,14 +24,14 @@ pub enum Capacity {
     /// A limit that stays.
     Limit {
         /// Packets, bytes, a time, or "unlimited".
-        limit: Limit,
+        limit: QueueLimit,
         /// Whether the packet being sent counts towards it.
         counts_packet_in_service: bool,
     },
     /// A limit that moves.
     Moving {
         /// The largest that it may become.
-        most: Limit,
+        most: QueueLimit,
         /// Whether the packet being sent counts towards it.
         counts_packet_in_service: bool,
     },
@@ -49,13 +49,14 @@ pub enum Drops {
     Head,
 }
 
-/// Thresholds of the average queue between which the share of random drops rises in a straight line.
+/// Thresholds of the average queue between which the share of random drops rises in a straight
+/// line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Thresholds {
     /// Up to which nothing is dropped: packets, bytes or a time.
-    pub low: Limit,
+    pub low: QueueLimit,
     /// At which the share dropped is `p_max`.
-    pub high: Limit,
+    pub high: QueueLimit,
     /// The share dropped at `high`, from 0 to 1.
     pub p_max: f64,
     /// Whether the share rises on to 1 at twice `high`, instead of at once.
@@ -67,7 +68,7 @@ impl QueueFacts {
     pub(super) fn moving(most: u32, counts_packet_in_service: bool) -> Self {
         QueueFacts {
             capacity: Some(Capacity::Moving {
-                most: Limit::Packets(most.into()),
+                most: QueueLimit::Packets(most.into()),
                 counts_packet_in_service,
             }),
             drops: Some(Drops::Tail),
@@ -77,7 +78,7 @@ impl QueueFacts {
     }
 
     /// Drops at random before a limit is reached that the packet being sent does not count towards.
-    pub(super) fn early(limit: Limit, marks: bool, thresholds: Option<Thresholds>) -> Self {
+    pub(super) fn early(limit: QueueLimit, marks: bool, thresholds: Option<Thresholds>) -> Self {
         QueueFacts {
             capacity: Some(Capacity::Limit {
                 limit,
@@ -90,7 +91,7 @@ impl QueueFacts {
     }
 
     /// The limits and thresholds, as far as they are stated.
-    pub(crate) fn limits(&self) -> impl Iterator<Item = Limit> {
+    pub(crate) fn limits(&self) -> impl Iterator<Item = QueueLimit> {
         let capacity = self.capacity.map(|capacity| match capacity {
             Capacity::Limit { limit, .. } => limit,
             Capacity::Moving { most, .. } => most,

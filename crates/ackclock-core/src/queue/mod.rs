@@ -7,7 +7,7 @@ use self::facts::QueueFacts;
 use crate::link::Link;
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId};
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Span, Time};
 use std::fmt::Debug;
 
@@ -91,7 +91,7 @@ pub enum Discipline {
 #[derive(Clone, Copy, Debug)]
 pub struct QueueContext<'a> {
     /// Where it stands (`hop/bottleneck/queue`).
-    pub place: Place<'a>,
+    pub place: StreamScope<'a>,
     /// The link that it feeds, for disciplines whose parameters follow from its rate.
     pub link: &'a dyn Link,
 }

@@ -3,10 +3,10 @@
 use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
 use super::facts::{QueueFacts, Thresholds};
 use super::{Discipline, QueueContext, QueueKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
-use crate::scenario::quantity::Limit;
+use crate::scenario::quantity::QueueLimit;
 use crate::units::{BitRate, Bytes, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,11 +20,11 @@ use serde_json::json;
 #[schemars(example = json!({ "limit": "60 kB", "minimum_threshold": "2 ms", "maximum_threshold": "6 ms", "gentle": true, "ecn": true, "weight": 0.1 }))]
 pub struct Red {
     /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time. More than nothing.
-    pub limit: Limit,
+    pub limit: QueueLimit,
     /// Up to this average nothing is dropped, in packets, in bytes, or in time.
-    pub minimum_threshold: Limit,
+    pub minimum_threshold: QueueLimit,
     /// From this average on everything is dropped, or with `gentle` more and more. Above the other, in the same unit, and not above the limit.
-    pub maximum_threshold: Limit,
+    pub maximum_threshold: QueueLimit,
     /// The share that is dropped at the maximum threshold, to which it rises in a straight line. Larger than 0. The paper has 2 %; 10 % is what its first author
     /// recommended later.
     #[serde(default = "maximum_probability")]
@@ -138,7 +138,7 @@ impl Element<QueueKind> for Red {
 }
 
 /// Refuses a buffer without room for a packet.
-pub(super) fn check_room(field: &str, limit: Limit) -> Result<()> {
+pub(super) fn check_room(field: &str, limit: QueueLimit) -> Result<()> {
     if Level::of(limit).is_some_and(|level| level.value == 0.0) {
         return Err(Error::new(
             field,
@@ -188,18 +188,18 @@ struct Level {
 }
 
 impl Level {
-    fn of(limit: Limit) -> Option<Self> {
+    fn of(limit: QueueLimit) -> Option<Self> {
         let (measure, value) = match limit {
-            Limit::Packets(packets) => (Measure::Packets, packets as f64),
-            Limit::Bytes(bytes) => (Measure::Bytes, bytes.as_f64()),
-            Limit::Time(span) => (Measure::Seconds, span.as_seconds()),
-            Limit::Unlimited => return None,
+            QueueLimit::Packets(packets) => (Measure::Packets, packets as f64),
+            QueueLimit::Bytes(bytes) => (Measure::Bytes, bytes.as_f64()),
+            QueueLimit::Time(span) => (Measure::Seconds, span.as_seconds()),
+            QueueLimit::Unlimited => return None,
         };
         Some(Level { measure, value })
     }
 }
 
-impl Recipe<QueueKind> for Red {
+impl Factory<QueueKind> for Red {
     fn build(&self, context: QueueContext<'_>) -> Discipline {
         let (Some(low), Some(high)) = (
             Level::of(self.minimum_threshold),

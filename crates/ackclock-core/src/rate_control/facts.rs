@@ -10,7 +10,8 @@ use serde::Serialize;
 pub struct RateControlFacts {
     /// The law by which the rate grows.
     pub growth: Option<GrowthLaw>,
-    /// By how many packets per round-trip time the rate grows in each round trip, where that is a constant.
+    /// By how many packets per round-trip time the rate grows in each round trip, where that is a
+    /// constant.
     pub growth_segments_per_rtt: Option<f64>,
     /// The share of the rate that is kept after a loss.
     pub kept_after_loss: Option<KeptShare>,

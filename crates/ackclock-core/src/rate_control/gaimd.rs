@@ -4,11 +4,12 @@ use super::acknowledging::Acknowledging;
 use super::facts::RateControlFacts;
 use super::log::{Log, News};
 use super::{
-    Clocking, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, SLOWEST, Sent, check,
+    Clocking, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, SLOWEST,
+    check,
 };
 use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
@@ -81,7 +82,7 @@ impl Element<RateControlKind> for Gaimd {
     }
 }
 
-impl Recipe<RateControlKind> for Gaimd {
+impl Factory<RateControlKind> for Gaimd {
     fn build(&self, context: RateContext<'_>) -> Halves {
         Halves {
             sender: Box::new(GaimdSender::new(self.clone(), context.mss)),
@@ -169,7 +170,7 @@ impl RateControl for GaimdSender {
         self.step_end = now + self.round_trip();
     }
 
-    fn on_sent(&mut self, now: Time, sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &DatagramSent) {
         self.log.push(now + self.rtt.rto());
         self.data_limited = sent.data_limited;
     }
@@ -323,7 +324,7 @@ mod tests {
             let length = Bytes(1000);
             sender.on_sent(
                 now,
-                &Sent {
+                &DatagramSent {
                     sequence,
                     length,
                     data_limited,

@@ -6,7 +6,7 @@
 //! emulator's hosts and over real sockets.
 
 use self::facts::RateControlFacts;
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{Bytes, Span, Time};
 use std::fmt::Debug;
 
@@ -31,7 +31,7 @@ const SLOWEST: f64 = 1.0 / 64.0;
 
 /// A packet has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct DatagramSent {
     /// Its number: 0, 1, 2, …
     pub sequence: u64,
     /// Its payload.
@@ -145,7 +145,7 @@ pub trait RateControl: Debug + Send {
     /// The flow starts. Called once, before anything else.
     fn start(&mut self, now: Time);
     /// A packet has left.
-    fn on_sent(&mut self, now: Time, sent: &Sent);
+    fn on_sent(&mut self, now: Time, sent: &DatagramSent);
     /// The receiver has answered.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback);
     /// When it wants to be called: the end of a round, the timer for want of feedback.
@@ -196,7 +196,7 @@ pub struct Halves {
 #[derive(Clone, Copy, Debug)]
 pub struct RateContext<'a> {
     /// Where it stands (`flow/3/control`).
-    pub place: Place<'a>,
+    pub place: StreamScope<'a>,
     /// Payload of a full packet.
     pub mss: Bytes,
 }

@@ -2,7 +2,7 @@
 
 use super::{Feedback, Halves, RateContext, RateControlKind, RateState};
 use crate::datagram::{Datagram, DatagramParameters, DatagramReceiver, DatagramSender};
-use crate::registry::{Place, choose};
+use crate::registry::{StreamScope, choose};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use crate::traffic::Write;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 /// Both halves of the control that `tree` describes, with packets of 1000 bytes.
 pub(super) fn halves(tree: &Value) -> Halves {
     let context = RateContext {
-        place: Place {
+        place: StreamScope {
             streams: &Streams::new(1, 0),
             name: "flow/0/control",
         },

@@ -7,7 +7,7 @@ use super::acknowledging::{Acknowledging, MOST};
 use super::equation::tfrc::{Equation, TimeoutRule};
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::OptionalWindow;
@@ -160,7 +160,7 @@ impl Element<RateControlKind> for Tfrc {
     }
 }
 
-impl Recipe<RateControlKind> for Tfrc {
+impl Factory<RateControlKind> for Tfrc {
     fn build(&self, context: RateContext<'_>) -> Halves {
         let sender = Box::new(sender::TfrcSender::new(self.clone(), context.mss));
         match self.loss_measured_by {

@@ -6,7 +6,7 @@
 use super::acknowledging::Acknowledging;
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{OptionalWindow, PacketRate};
@@ -196,7 +196,7 @@ impl Tfrcp {
     }
 }
 
-impl Recipe<RateControlKind> for Tfrcp {
+impl Factory<RateControlKind> for Tfrcp {
     fn build(&self, context: RateContext<'_>) -> Halves {
         Halves {
             sender: Box::new(TfrcpSender::new(self, &context)),

@@ -1,10 +1,11 @@
-//! Sample parameters of an element, from its JSON schema: what the reference pages show, and what tests of contracts try.
+//! Sample parameters of an element, from its JSON schema: what the reference pages show, and what
+//! tests of contracts try.
 
 use crate::scenario::files::Files;
 use serde_json::{Map, Value};
 
-/// Samples of the parameters that a schema describes, without `kind`: its examples, or else one of the required fields, each
-/// by an example of its own. Empty if a required field has no example.
+/// Samples of the parameters that a schema describes, without `kind`: its examples, or else one of
+/// the required fields, each by an example of its own. Empty if a required field has no example.
 pub fn samples(schema: &Value) -> Vec<Value> {
     match schema["examples"].as_array() {
         Some(examples) => examples.clone(),
@@ -33,7 +34,8 @@ fn sample(part: &Value, root: &Value) -> Option<Value> {
     fields.map(Value::Object)
 }
 
-/// A short file for every name that a sample may have: sizes, a trace of rates (`.csv`), a trace of deliveries.
+/// A short file for every name that a sample may have: sizes, a trace of rates (`.csv`), a trace of
+/// deliveries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SampleFiles;
 

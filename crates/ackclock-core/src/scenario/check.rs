@@ -2,16 +2,16 @@
 
 use super::error::{Error, Result, nearest};
 use super::parse::to_tree;
-use super::quantity::Limit;
+use super::quantity::QueueLimit;
 use super::resolve::no_hop;
 use super::{FlowDescription, Instances, Scenario, Scope, Transport};
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
 use crate::queue::QueueKind;
-use crate::registry::{Chosen, Place};
+use crate::registry::{Selection, StreamScope};
 use crate::streams::Streams;
-use crate::traffic::{Suits, TrafficContext};
+use crate::traffic::{TrafficContext, Transports};
 use crate::units::{Bytes, Span, Time};
 use serde::Serialize;
 
@@ -114,7 +114,7 @@ impl Scenario {
     /// Who contends needs a medium that takes it, and a queue that need not know how long it will take.
     fn check_contenders(&self) -> Result<()> {
         let streams = Streams::new(0, 0);
-        let place = Place {
+        let place = StreamScope {
             streams: &streams,
             name: "check",
         };
@@ -210,12 +210,12 @@ impl FlowDescription {
             return Ok(());
         };
         let streams = Streams::new(0, 0);
-        let place = Place {
+        let place = StreamScope {
             streams: &streams,
             name: "check",
         };
         let source = self.traffic.build(TrafficContext { place, mss });
-        if source.suits() == Suits::Controlled {
+        if source.transports() == Transports::Controlled {
             let remedy = "cannot go over UDP without control; write one with a rate, give the transport a control, or write transport kind \"tcp\"";
             return refuse("traffic.kind", &self.traffic.name, remedy);
         }
@@ -234,8 +234,12 @@ fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Refuses limits and thresholds in time: nobody knows at arrival how long a packet in front of a medium will wait.
-fn check_untimed(queue: &Chosen<QueueKind>) -> Result<()> {
-    let Some(timed) = queue.facts.limits().find(|limit| matches!(limit, Limit::Time(_))) else {
+fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
+    let Some(timed) = queue
+        .facts
+        .limits()
+        .find(|limit| matches!(limit, QueueLimit::Time(_)))
+    else {
         return Ok(());
     };
     let (value, fields) = (to_tree(&timed), queue.resolved.as_object());

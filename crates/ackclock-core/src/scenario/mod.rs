@@ -13,7 +13,7 @@ use crate::link::LinkKind;
 use crate::medium::MediumKind;
 use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
-use crate::registry::Chosen;
+use crate::registry::Selection;
 use crate::traffic::TrafficKind;
 use crate::units::{Bytes, Span, Time};
 use error::Result;
@@ -81,7 +81,7 @@ pub struct MediumDescription {
     /// Its name, unique.
     pub name: String,
     /// What it is.
-    pub medium: Chosen<MediumKind>,
+    pub medium: Selection<MediumKind>,
 }
 
 /// A hop: impairments, queue, link, propagation delay.
@@ -92,13 +92,13 @@ pub struct HopDescription {
     /// Whether every flow instance has one of its own (an access link).
     pub scope: Scope,
     /// The service process.
-    pub link: Chosen<LinkKind>,
+    pub link: Selection<LinkKind>,
     /// What waits for it.
-    pub queue: Chosen<QueueKind>,
+    pub queue: Selection<QueueKind>,
     /// Propagation delay.
     pub delay: Span,
     /// In the order in which a packet meets them.
-    pub impairments: Vec<Chosen<ImpairmentKind>>,
+    pub impairments: Vec<Selection<ImpairmentKind>>,
 }
 
 /// Who shares a hop.
@@ -126,7 +126,7 @@ pub struct FlowDescription {
     /// How data is sent.
     pub transport: Transport,
     /// What is sent.
-    pub traffic: Chosen<TrafficKind>,
+    pub traffic: Selection<TrafficKind>,
     /// When instances start.
     pub start: Range,
     /// When they stop sending, [`Time::NEVER`] for the end of the run.
@@ -173,7 +173,7 @@ pub enum Transport {
     /// TCP.
     Tcp {
         /// The congestion control.
-        control: Chosen<ControlKind>,
+        control: Selection<ControlKind>,
         /// Everything else.
         parameters: Arc<TcpParameters>,
     },
@@ -187,7 +187,7 @@ pub enum Transport {
     /// UDP under rate control.
     Controlled {
         /// What says how fast.
-        control: Chosen<RateControlKind>,
+        control: Selection<RateControlKind>,
         /// Everything else.
         parameters: DatagramParameters,
     },

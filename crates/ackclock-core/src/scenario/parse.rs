@@ -1,4 +1,5 @@
-//! From a tree to parameters and back: what serde says of a mismatch becomes field, value and remedy.
+//! From a tree to parameters and back: what serde says of a mismatch becomes field, value and
+//! remedy.
 
 use super::error::{Error, Result};
 use schemars::{JsonSchema, schema_for};
@@ -176,7 +177,7 @@ fn toml(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::endpoint::parameters::LossRecovery;
-    use crate::scenario::quantity::Limit;
+    use crate::scenario::quantity::QueueLimit;
     use crate::units::{BitRate, Span};
     use serde::Deserialize;
 
@@ -186,7 +187,7 @@ mod tests {
     struct Sample {
         rates: Vec<BitRate>,
         #[serde(default)]
-        limit: Option<Limit>,
+        limit: Option<QueueLimit>,
         #[serde(default)]
         recovery: Option<LossRecovery>,
         #[serde(default)]

@@ -39,7 +39,7 @@ impl OptionalWindow {
 
 /// A queue's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum QueueLimit {
     /// That many packets.
     Packets(u64),
     /// That many bytes.
@@ -256,7 +256,7 @@ fn read_window(value: &Value) -> Result<OptionalWindow, String> {
         _ => read_whole(value, DATA, "20 packets").map(|bytes| OptionalWindow::Bytes(Bytes(bytes))),
     }
 }
-fn read_limit(value: &Value) -> Result<Limit, String> {
+fn read_limit(value: &Value) -> Result<QueueLimit, String> {
     let unit_in = |units: Units| {
         value
             .as_str()
@@ -264,13 +264,13 @@ fn read_limit(value: &Value) -> Result<Limit, String> {
             .is_some_and(|(_, unit)| units.iter().any(|(name, _)| *name == unit))
     };
     if value.as_str() == Some("unlimited") {
-        return Ok(Limit::Unlimited);
+        return Ok(QueueLimit::Unlimited);
     }
     if unit_in(TIME) {
-        return read_span(value).map(Limit::Time);
+        return read_span(value).map(QueueLimit::Time);
     }
     if unit_in(DATA) {
-        return read_bytes(value).map(Limit::Bytes);
+        return read_bytes(value).map(QueueLimit::Bytes);
     }
     let packets = read(value, &[COUNT], "93 packets")?;
     if libm::trunc(packets) != packets {
@@ -278,7 +278,7 @@ fn read_limit(value: &Value) -> Result<Limit, String> {
             "{value} is no whole number; write for example \"93 packets\""
         ));
     }
-    Ok(Limit::Packets(read_whole(value, COUNT, "93 packets")?))
+    Ok(QueueLimit::Packets(read_whole(value, COUNT, "93 packets")?))
 }
 fn read_range(value: &Value) -> Result<Range, String> {
     let Value::Array(ends) = value else {
@@ -325,12 +325,12 @@ fn write_window(window: OptionalWindow) -> String {
         OptionalWindow::Unlimited => "unlimited".into(),
     }
 }
-fn write_limit(limit: Limit) -> String {
+fn write_limit(limit: QueueLimit) -> String {
     match limit {
-        Limit::Packets(n) => write_packets(n),
-        Limit::Bytes(bytes) => write_bytes(bytes),
-        Limit::Time(span) => write_span(span),
-        Limit::Unlimited => "unlimited".into(),
+        QueueLimit::Packets(n) => write_packets(n),
+        QueueLimit::Bytes(bytes) => write_bytes(bytes),
+        QueueLimit::Time(span) => write_span(span),
+        QueueLimit::Unlimited => "unlimited".into(),
     }
 }
 
@@ -439,7 +439,7 @@ quantity!(
     "20 packets"
 );
 quantity!(
-    Limit,
+    QueueLimit,
     "QueueLimit",
     read_limit,
     write_limit,
@@ -500,9 +500,9 @@ mod tests {
         assert_eq!(read_rate(&json!("50 kB/s")), Ok(BitRate::from_bit_per_s(400_000)));
         assert_eq!(
             read_limit(&json!("20 ms")),
-            Ok(Limit::Time(Span::from_millis(20)))
+            Ok(QueueLimit::Time(Span::from_millis(20)))
         );
-        assert_eq!(read_limit(&json!("64 KiB")), Ok(Limit::Bytes(Bytes(65_536))));
+        assert_eq!(read_limit(&json!("64 KiB")), Ok(QueueLimit::Bytes(Bytes(65_536))));
         assert_eq!(read_probability(&json!("0.5 %")).unwrap().get(), 0.005);
     }
 
@@ -574,8 +574,8 @@ mod tests {
             round_trips(Segments(count));
             round_trips(OptionalWindow::Segments(count.into()));
             round_trips(OptionalWindow::Bytes(Bytes(amount)));
-            round_trips(Limit::Packets(amount));
-            round_trips(Limit::Time(Span::from_nanos(amount)));
+            round_trips(QueueLimit::Packets(amount));
+            round_trips(QueueLimit::Time(Span::from_nanos(amount)));
             round_trips(Probability::new(p).unwrap());
             round_trips(Probability::new(p * 1e-12).unwrap());
         }

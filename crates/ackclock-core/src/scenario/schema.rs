@@ -38,8 +38,8 @@ pub fn schema() -> Value {
     unwrapped(generator.into_root_schema_for::<Document>().to_value())
 }
 
-/// Everything that can be chosen: for each kind the list of its elements with the schema of their parameters and the facts of
-/// a sample, and the presets with all their values.
+/// Everything that can be chosen: for each kind the list of its elements with the schema of their
+/// parameters and the facts of a sample, and the presets with all their values.
 pub fn registry() -> Value {
     let kind = |kind: &KindRecord| json!({ "name": kind.name, "noun": kind.noun, "facts": unwrapped((kind.facts)()) });
     let mut all = Map::new();

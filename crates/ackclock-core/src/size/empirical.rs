@@ -4,7 +4,7 @@
 //! `,weight`, all weigh the same: a size to a line, as it was measured.
 
 use super::{SizeKind, check_size};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::{Files, read_checked};
 use crate::streams::Stream;
@@ -137,7 +137,7 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
     lines.map(row).collect()
 }
 
-impl Recipe<SizeKind> for Empirical {
+impl Factory<SizeKind> for Empirical {
     fn build(&self, stream: &mut Stream) -> Bytes {
         let [.., (last, sum)] = &*self.cumulative else {
             unreachable!("the check wants one");

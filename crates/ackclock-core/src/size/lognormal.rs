@@ -1,7 +1,7 @@
 //! Sizes whose logarithm is normal: the body of what is found on file servers and in web traffic.
 
 use super::{SizeKind, check_positive, check_size, whole};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::Result;
 use crate::scenario::files::Files;
 use crate::streams::Stream;
@@ -36,7 +36,7 @@ impl Element<SizeKind> for Lognormal {
     }
 }
 
-impl Recipe<SizeKind> for Lognormal {
+impl Factory<SizeKind> for Lognormal {
     fn build(&self, stream: &mut Stream) -> Bytes {
         let exponent = self.sigma * stream.normal() - self.sigma * self.sigma / 2.0;
         whole(self.mean.as_f64() * libm::exp(exponent))

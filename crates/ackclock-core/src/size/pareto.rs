@@ -5,7 +5,7 @@
 //! it: k = mean (a − 1)/a, and with a bound by bisection of a mean that grows with k.
 
 use super::{SizeKind, check_positive, check_size, whole};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
@@ -100,7 +100,7 @@ fn bounded_mean(k: f64, p: f64, a: f64) -> f64 {
     k + (tail - cut * (p - k)) / (1.0 - cut)
 }
 
-impl Recipe<SizeKind> for Pareto {
+impl Factory<SizeKind> for Pareto {
     fn build(&self, stream: &mut Stream) -> Bytes {
         let cut = self.maximum.map_or(0.0, |maximum| {
             libm::pow(self.minimum / maximum.as_f64(), self.shape)

@@ -1,12 +1,12 @@
 use super::*;
-use crate::registry::{self, Chosen};
+use crate::registry::{self, Selection};
 use crate::scenario::files::{Files, NoFiles};
 use crate::streams::Streams;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-fn law(tree: Value) -> Chosen<SizeKind> {
+fn law(tree: Value) -> Selection<SizeKind> {
     registry::choose(&tree, &NoFiles).unwrap()
 }
 
@@ -17,7 +17,7 @@ fn refused(tree: Value, files: &dyn Files) -> String {
 }
 
 /// So many sizes of one stream, in bytes.
-fn draws(law: &Chosen<SizeKind>, seed: u64, number: usize) -> Vec<f64> {
+fn draws(law: &Selection<SizeKind>, seed: u64, number: usize) -> Vec<f64> {
     let mut stream = Streams::new(seed, 0).stream("sizes");
     (0..number).map(|_| law.build(&mut stream).as_f64()).collect()
 }
@@ -132,7 +132,7 @@ fn a_file_says_what_a_list_says() {
         "size_bytes,weight\r\n10000,3\r\n1000000,0.5\r\n",
     ] {
         let files = BTreeMap::from([("sizes.csv".to_string(), text.to_string())]);
-        let read: Chosen<SizeKind> =
+        let read: Selection<SizeKind> =
             registry::choose(&json!({ "kind": "empirical", "file": "sizes.csv" }), &files).unwrap();
         assert_eq!(draws(&read, 7, 1000), draws(&listed, 7, 1000));
         // What is resolved has the digest, and is refused with another file.
@@ -142,7 +142,7 @@ fn a_file_says_what_a_list_says() {
         assert!(refused(read.resolved, &other).starts_with("digest: "));
     }
     let files = BTreeMap::from([("measured".to_string(), "size_bytes\n700\n700\n9\n".to_string())]);
-    let measured: Chosen<SizeKind> =
+    let measured: Selection<SizeKind> =
         registry::choose(&json!({ "kind": "empirical", "file": "measured" }), &files).unwrap();
     assert!(within(share_up_to(&draws(&measured, 8, NUMBER), 9.0), 1.0 / 3.0));
 }

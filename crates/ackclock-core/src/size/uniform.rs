@@ -1,7 +1,7 @@
 //! Sizes that are equally likely within bounds.
 
 use super::{SizeKind, check_size};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
@@ -40,7 +40,7 @@ impl Element<SizeKind> for Uniform {
     }
 }
 
-impl Recipe<SizeKind> for Uniform {
+impl Factory<SizeKind> for Uniform {
     fn build(&self, stream: &mut Stream) -> Bytes {
         let choices = (self.high - self.low).as_f64() + 1.0;
         (self.low + Bytes((stream.uniform() * choices) as u64)).min(self.high)

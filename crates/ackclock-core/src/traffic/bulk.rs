@@ -1,8 +1,8 @@
 //! Bulk: there is always more to send.
 
 use super::facts::TrafficFacts;
-use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
-use crate::registry::{Element, Recipe};
+use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
+use crate::registry::{Element, Factory};
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl Element<TrafficKind> for Bulk {
     }
 }
 
-impl Recipe<TrafficKind> for Bulk {
+impl Factory<TrafficKind> for Bulk {
     fn build(&self, _: TrafficContext<'_>) -> Box<dyn Traffic> {
         Box::new(BulkTraffic { written: false })
     }
@@ -40,8 +40,8 @@ struct BulkTraffic {
 }
 
 impl Traffic for BulkTraffic {
-    fn suits(&self) -> Suits {
-        Suits::Controlled
+    fn transports(&self) -> Transports {
+        Transports::Controlled
     }
     fn poll_timeout(&self) -> Time {
         if self.written { Time::NEVER } else { Time::ZERO }
@@ -58,14 +58,14 @@ impl Traffic for BulkTraffic {
 
 #[cfg(test)]
 mod tests {
-    use crate::traffic::{Suits, Write, tests::build};
+    use crate::traffic::{Transports, Write, tests::build};
     use crate::units::Time;
     use serde_json::json;
 
     #[test]
     fn one_write_without_end() {
         let mut bulk = build(json!({ "kind": "bulk" }));
-        assert_eq!((bulk.suits(), bulk.total()), (Suits::Controlled, None));
+        assert_eq!((bulk.transports(), bulk.total()), (Transports::Controlled, None));
         assert_eq!(bulk.poll_timeout(), Time::ZERO);
         assert_eq!(bulk.poll_write(), Some(Write::Unlimited));
         assert!(bulk.poll_timeout().is_never() && bulk.poll_write().is_none());

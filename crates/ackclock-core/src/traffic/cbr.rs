@@ -1,8 +1,8 @@
 //! Constant bit rate: packets of one size, evenly spaced.
 
 use super::facts::TrafficFacts;
-use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
-use crate::registry::{Element, Recipe};
+use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -55,7 +55,7 @@ pub(super) fn check_packet_size(size: Option<Bytes>) -> Result<()> {
     }
 }
 
-impl Recipe<TrafficKind> for Cbr {
+impl Factory<TrafficKind> for Cbr {
     fn build(&self, context: TrafficContext<'_>) -> Box<dyn Traffic> {
         Box::new(CbrTraffic {
             clock: PacketClock::new(self.rate, self.packet_size.unwrap_or(context.mss)),
@@ -119,8 +119,8 @@ struct CbrTraffic {
 }
 
 impl Traffic for CbrTraffic {
-    fn suits(&self) -> Suits {
-        Suits::Any
+    fn transports(&self) -> Transports {
+        Transports::Any
     }
     fn poll_timeout(&self) -> Time {
         self.clock.at()

@@ -12,10 +12,12 @@ pub struct TrafficFacts {
     pub finite: Option<bool>,
     /// Bytes of payload in all; null also if it does not end, or if the size is drawn.
     pub size_bytes: Option<u64>,
-    /// Rate of the payload in bit/s where it is the same all the time; null if the transport or chance decides.
+    /// Rate of the payload in bit/s where it is the same all the time; null if the transport or
+    /// chance decides.
     pub steady_bit_per_s: Option<u64>,
     /// Rate of the payload in bit/s in the long run; null if the transport decides.
     pub mean_bit_per_s: Option<f64>,
-    /// Payload of each packet in bytes; null where packets are as large as the transport makes them.
+    /// Payload of each packet in bytes; null where packets are as large as the transport makes
+    /// them.
     pub packet_bytes: Option<u64>,
 }

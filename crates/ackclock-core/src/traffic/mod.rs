@@ -2,7 +2,7 @@
 //! time as the window allows) and UDP (each write leaves at once).
 
 use self::facts::TrafficFacts;
-use crate::registry::{Entry, Kind, Place};
+use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{Bytes, Time};
 use std::fmt::Debug;
 
@@ -14,7 +14,7 @@ pub mod transfer;
 
 /// Which transports a source can feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suits {
+pub enum Transports {
     /// Transports under control: there is no rate at which UDP alone could send it.
     Controlled,
     /// All.
@@ -33,7 +33,7 @@ pub enum Write {
 /// A source. Times count from the start of the flow.
 pub trait Traffic: Debug + Send {
     /// Which transports it can feed. Who checks a scenario builds one and asks.
-    fn suits(&self) -> Suits;
+    fn transports(&self) -> Transports;
     /// When the next write happens; [`Time::NEVER`] after the last. Does not change until it is taken.
     fn poll_timeout(&self) -> Time;
     /// Takes the write due at [`Traffic::poll_timeout`], `None` after the last.
@@ -50,7 +50,7 @@ pub struct TrafficKind;
 #[derive(Clone, Copy, Debug)]
 pub struct TrafficContext<'a> {
     /// Where it stands (`flow/3/traffic`).
-    pub place: Place<'a>,
+    pub place: StreamScope<'a>,
     /// Payload of a full packet.
     pub mss: Bytes,
 }
@@ -75,7 +75,7 @@ impl Kind for TrafficKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{self, Chosen};
+    use crate::registry::{self, Selection};
     use crate::scenario::error::Result;
     use crate::scenario::files::NoFiles;
     use crate::streams::Streams;
@@ -83,13 +83,13 @@ mod tests {
 
     pub(super) const MSS: Bytes = Bytes(1448);
 
-    pub(super) fn choose(tree: Value) -> Result<Chosen<TrafficKind>> {
+    pub(super) fn choose(tree: Value) -> Result<Selection<TrafficKind>> {
         registry::choose::<TrafficKind>(&tree, &NoFiles)
     }
 
     pub(super) fn build(tree: Value) -> Box<dyn Traffic> {
         choose(tree).unwrap().build(TrafficContext {
-            place: Place {
+            place: StreamScope {
                 streams: &Streams::new(1, 0),
                 name: "flow/test/traffic",
             },

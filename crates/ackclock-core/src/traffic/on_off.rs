@@ -2,8 +2,8 @@
 
 use super::cbr::{PacketClock, check_packet_size};
 use super::facts::TrafficFacts;
-use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
-use crate::registry::{Element, Recipe};
+use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
@@ -126,7 +126,7 @@ impl OnOff {
     }
 }
 
-impl Recipe<TrafficKind> for OnOff {
+impl Factory<TrafficKind> for OnOff {
     fn build(&self, context: TrafficContext<'_>) -> Box<dyn Traffic> {
         let mut traffic = OnOffTraffic {
             clock: PacketClock::new(self.rate, self.packet_size.unwrap_or(context.mss)),
@@ -237,8 +237,8 @@ impl OnOffTraffic {
 }
 
 impl Traffic for OnOffTraffic {
-    fn suits(&self) -> Suits {
-        Suits::Any
+    fn transports(&self) -> Transports {
+        Transports::Any
     }
     fn poll_timeout(&self) -> Time {
         self.at
@@ -258,7 +258,7 @@ impl Traffic for OnOffTraffic {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::Place;
+    use crate::registry::StreamScope;
     use crate::streams::Streams;
     use crate::traffic::{Traffic, TrafficContext, Write, tests};
     use crate::units::{Bytes, Span, Time};
@@ -349,7 +349,7 @@ mod tests {
         let shares: Vec<f64> = (0..n)
             .map(|seed| {
                 let streams = Streams::new(seed, 0);
-                let place = Place {
+                let place = StreamScope {
                     streams: &streams,
                     name: "flow/test/traffic",
                 };

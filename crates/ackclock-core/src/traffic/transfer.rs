@@ -1,8 +1,8 @@
 //! Transfer: one amount of data, handed over at once.
 
 use super::facts::TrafficFacts;
-use super::{Suits, Traffic, TrafficContext, TrafficKind, Write};
-use crate::registry::{Chosen, Element, Recipe, choose};
+use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
+use crate::registry::{Element, Factory, Selection, choose};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::size::{SizeKind, check_size};
@@ -28,7 +28,7 @@ pub struct Transfer {
 #[derive(Clone, Debug)]
 enum Size {
     Plain(Bytes),
-    Law(Chosen<SizeKind>),
+    Law(Selection<SizeKind>),
 }
 
 impl Size {
@@ -72,7 +72,7 @@ impl Element<TrafficKind> for Transfer {
     }
 }
 
-impl Recipe<TrafficKind> for Transfer {
+impl Factory<TrafficKind> for Transfer {
     fn build(&self, context: TrafficContext<'_>) -> Box<dyn Traffic> {
         let size = match &self.chosen {
             Some(Size::Plain(size)) => *size,
@@ -90,8 +90,8 @@ struct TransferTraffic {
 }
 
 impl Traffic for TransferTraffic {
-    fn suits(&self) -> Suits {
-        Suits::Controlled
+    fn transports(&self) -> Transports {
+        Transports::Controlled
     }
     fn poll_timeout(&self) -> Time {
         if self.written { Time::NEVER } else { Time::ZERO }
@@ -108,7 +108,7 @@ impl Traffic for TransferTraffic {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::Place;
+    use crate::registry::StreamScope;
     use crate::streams::Streams;
     use crate::traffic::{TrafficContext, Write, tests};
     use crate::units::Bytes;
@@ -128,7 +128,7 @@ mod tests {
         let chosen = tests::choose(json!({ "kind": "transfer", "size": law })).unwrap();
         let size = |replicate, name| {
             let streams = Streams::new(1, replicate);
-            let place = Place {
+            let place = StreamScope {
                 streams: &streams,
                 name,
             };

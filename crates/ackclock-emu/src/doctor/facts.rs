@@ -4,7 +4,7 @@ use crate::host::{Host, HostError};
 use crate::program::HostProgram;
 use crate::protocol::{DeviceChoice, HostFacts, Refusal, Step};
 use crate::schedule;
-use crate::settings::Outcome;
+use crate::settings::KernelAnswer;
 use rustix::thread::{CapabilitySet, capabilities};
 use rustix::time::{ClockId, clock_getres};
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ pub(super) struct Facts {
     /// What the kernel says to who wants processors to stay awake.
     pub(super) wakefulness: Result<(), String>,
     /// The controls the kernel has, and what it says to a socket in a host that wants them.
-    pub(super) controls: Vec<(String, Outcome)>,
+    pub(super) controls: Vec<(String, KernelAnswer)>,
     /// Controls that are modules and not loaded.
     pub(super) loadable_controls: Vec<String>,
     pub(super) type_information: bool,

@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::{Examination, Finding, State};
 use crate::protocol::{HostFacts, Refusal, Step};
-use crate::settings::Outcome;
+use crate::settings::KernelAnswer;
 
 /// Timers coarser than this make every delay late, in nanoseconds.
 const COARSE_TIMER_NS: u64 = 1000;
@@ -166,7 +166,7 @@ fn controls(facts: &Facts) -> Finding {
     let usable: Vec<&str> = facts
         .controls
         .iter()
-        .filter(|(_, outcome)| matches!(outcome, Outcome::Accepted { .. }))
+        .filter(|(_, outcome)| matches!(outcome, KernelAnswer::Accepted { .. }))
         .map(|(name, _)| name.as_str())
         .collect();
     if usable.is_empty() {
@@ -295,8 +295,8 @@ mod tests {
         }
     }
 
-    fn accepted(name: &str) -> (String, Outcome) {
-        (name.into(), Outcome::Accepted { value: name.into() })
+    fn accepted(name: &str) -> (String, KernelAnswer) {
+        (name.into(), KernelAnswer::Accepted { value: name.into() })
     }
 
     fn good() -> Facts {
@@ -361,7 +361,7 @@ mod tests {
                 accepted("reno"),
                 (
                     "bbr".into(),
-                    Outcome::Refused {
+                    KernelAnswer::Refused {
                         reason: "EPERM".into(),
                     },
                 ),

@@ -1,7 +1,7 @@
 //! One set of hops, three clocks: one that jumps, one that wakes late, and the engine's way of driving hops take the same decisions.
 
 use super::*;
-use crate::decision::Outcome;
+use crate::decision::Fate;
 use crate::testing::networks::{
     Coming, Description, END, INTERVAL, arrivals, counters, descriptions, drive, lateness,
 };
@@ -20,16 +20,16 @@ struct Engine {
     events: BTreeSet<(Time, u32)>,
     routes: Routes,
     packets: PacketPool,
-    told: Told,
+    told: Recorder,
 }
 
 #[derive(Default)]
-struct Told {
+struct Recorder {
     hop: usize,
     decisions: Vec<Decision>,
 }
-impl Told {
-    fn tell(&mut self, at: Time, hop: u32, packet: &Packet, outcome: Outcome) {
+impl Recorder {
+    fn tell(&mut self, at: Time, hop: u32, packet: &Packet, outcome: Fate) {
         let packet = packet.sequence;
         self.decisions.push(Decision {
             at,
@@ -39,12 +39,12 @@ impl Told {
         });
     }
 }
-impl Observer for Told {
+impl Observer for Recorder {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         self.tell(now, self.hop as u32, packet, reason.into());
     }
     fn marked(&mut self, now: Time, packet: &Packet) {
-        self.tell(now, self.hop as u32, packet, Outcome::Marked);
+        self.tell(now, self.hop as u32, packet, Fate::Marked);
     }
 }
 
@@ -57,7 +57,7 @@ impl Engine {
             events: BTreeSet::new(),
             routes: network.routes,
             packets: PacketPool::new(),
-            told: Told::default(),
+            told: Recorder::default(),
         };
         for (number, coming) in (0..).zip(arrivals) {
             engine.proceed_until(coming.at);
@@ -127,7 +127,7 @@ impl Engine {
             let last = (packet.position > 0).then(|| self.routes.stop(stop - 1).as_hop());
             let last = last.flatten().map_or(Decision::NOWHERE, |hop| hop as u32);
             self.packets.remove(id);
-            return self.told.tell(at, last, &packet, Outcome::Departed);
+            return self.told.tell(at, last, &packet, Fate::Departed);
         };
         let what = (id, packet.size);
         self.told.hop = hop;
@@ -174,10 +174,10 @@ proptest! {
         let mut driver = description.driver();
         let left = drive(&mut driver, &arrivals, &lateness, |_| {});
         let record = driver.poll_record().clone();
-        let departed: Vec<Decision> = record.decisions().filter(|one| one.outcome == Outcome::Departed).collect();
+        let departed: Vec<Decision> = record.decisions().filter(|one| one.outcome == Fate::Departed).collect();
         let marked: BTreeMap<u64, Time> = record
             .decisions()
-            .filter(|one| one.outcome == Outcome::Marked)
+            .filter(|one| one.outcome == Fate::Marked)
             .map(|one| (one.packet, one.at))
             .collect();
         prop_assert_eq!(departed.len(), left.len());
@@ -193,7 +193,7 @@ proptest! {
         }
         // A packet of a route with one hop that was marked there and left carries the mark.
         for (packet, at) in &marked {
-            let copies = record.decisions().filter(|one| one.packet == *packet && one.outcome == Outcome::Departed);
+            let copies = record.decisions().filter(|one| one.packet == *packet && one.outcome == Fate::Departed);
             let one_copy = copies.count() <= 1;
             let seen = departed.iter().zip(&left).find(|(one, _)| one.packet == *packet && one.at >= *at);
             if let (true, Some((_, (.., bytes)))) = (one_copy, seen) {

@@ -2,7 +2,7 @@
 //! one watches.
 
 use super::Failure;
-use super::pair::{Pair, Worker};
+use super::host_pair::{Pair, Worker};
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::real_time::{Outputs, RealTime, Report};

@@ -1,7 +1,7 @@
 //! What a machine must have for an emulation, and what it runs with.
 
 use super::description::Description;
-use super::pair::Pair;
+use super::host_pair::Pair;
 use super::{Failure, Options};
 use crate::device::DeviceKind;
 use crate::doctor::kernel;

@@ -2,8 +2,8 @@
 
 mod description;
 mod drive;
+mod host_pair;
 mod machine;
-mod pair;
 mod run;
 mod self_test;
 mod tables;
@@ -17,7 +17,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use machine::{Machine, check};
-pub use run::{Outcome, Started, Watch, emulate, start};
+pub use run::{EmulationOutcome, Started, Watch, emulate, start};
 pub use tables::empty_tables;
 
 /// How runs are made, whatever the scenario.

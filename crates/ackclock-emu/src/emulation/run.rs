@@ -2,7 +2,7 @@
 
 use super::description::Description;
 use super::drive::{Supervisor, drive};
-use super::pair::Pair;
+use super::host_pair::Pair;
 use super::self_test::self_test;
 use super::tables::{Finished, complaints};
 use super::telemetry::{Names, Telemetry};
@@ -39,7 +39,7 @@ pub trait Watch {
 
 /// What came of a run.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct EmulationOutcome {
     /// Every table but `tcp_info`.
     pub tables: Vec<(&'static str, Table)>,
     /// Whether it lasted as long as it should.
@@ -52,7 +52,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// Why there is no result of it. What the record and the captures hold by then stays.
-pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
+pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Result<EmulationOutcome, Failure> {
     start(job, options)?.run(job, options, watch)
 }
 
@@ -80,7 +80,12 @@ impl Started {
     ///
     /// # Errors
     /// As [`emulate`].
-    pub fn run(self, job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
+    pub fn run(
+        self,
+        job: &Job<'_>,
+        options: &Options,
+        watch: &mut dyn Watch,
+    ) -> Result<EmulationOutcome, Failure> {
         let Started {
             mut pair,
             description,
@@ -127,7 +132,7 @@ impl Started {
         }
         let complete = !driven.report.stopped;
         pair.exit()?;
-        Ok(Outcome {
+        Ok(EmulationOutcome {
             tables,
             complete,
             warnings,

@@ -2,9 +2,9 @@
 
 use super::Failure;
 use super::drive::{Driven, Supervisor, drive};
-use super::pair::Pair;
+use super::host_pair::Pair;
 use crate::addresses;
-use crate::decision::Outcome;
+use crate::decision::Fate;
 use crate::driver::Driver;
 use crate::real_time::Outputs;
 use crate::record::Chunks;
@@ -131,7 +131,7 @@ impl Delays {
             }
             for decision in chunk
                 .decisions()
-                .filter(|decision| decision.outcome == Outcome::Departed)
+                .filter(|decision| decision.outcome == Fate::Departed)
             {
                 if let Some(Some(probe)) = probe_of.get(decision.packet as usize) {
                     delays.departed.entry(*probe).or_insert(decision.at);

@@ -2,13 +2,13 @@
 
 use super::description::Different;
 use super::drive::Driven;
-use super::pair::Pair;
+use super::host_pair::Pair;
 use super::self_test::SelfTest;
 use super::telemetry::{Labels, Names, Summary, seconds_of};
 use crate::device::DeviceKind;
 use crate::fidelity::Verdict;
 use crate::protocol::ReportEntry;
-use crate::settings::Outcome;
+use crate::settings::KernelAnswer;
 use crate::workload::{ReceivedFlow, SentFlow, SentSession, SocketSetting};
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::network::Instance;
@@ -242,8 +242,8 @@ const OTHERWISE: &str = "the kernel has made something else of it";
 
 fn of_entry(entry: &ReportEntry) -> (&str, &str) {
     match &entry.outcome {
-        Outcome::Accepted { value } if entry.is_as_asked() => (value, ""),
-        Outcome::Accepted { value } => (value, OTHERWISE),
+        KernelAnswer::Accepted { value } if entry.is_as_asked() => (value, ""),
+        KernelAnswer::Accepted { value } => (value, OTHERWISE),
         outcome => ("", outcome.reason()),
     }
 }

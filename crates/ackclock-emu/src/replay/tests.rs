@@ -1,7 +1,7 @@
 //! A record replays, and every change to it is found.
 
 use super::*;
-use crate::decision::Outcome;
+use crate::decision::Fate;
 use crate::record::{ArrivalRow, Chunks, MAGIC};
 use crate::testing::networks::{Coming, Description, INTERVAL, arrivals, descriptions, drive, lateness};
 use ackclock_core::packet::{Ecn, FlowId, PacketKind};
@@ -39,9 +39,9 @@ fn tampered(chunk: &Chunk, change: impl FnOnce(&mut Rows)) -> Chunk {
     changed
 }
 
-fn other_outcome(outcome: Outcome) -> Outcome {
+fn other_outcome(outcome: Fate) -> Fate {
     let next = (outcome as u8 + 1) % 5;
-    Outcome::from_number(next).unwrap_or(Outcome::Departed)
+    Fate::from_number(next).unwrap_or(Fate::Departed)
 }
 
 proptest! {
@@ -117,7 +117,7 @@ fn a_difference_says_what_was_recorded_and_what_was_replayed() {
         at,
         hop: 1,
         packet: 3,
-        outcome: Outcome::QueueFull,
+        outcome: Fate::QueueFull,
     };
     let difference = Difference::Decision {
         number: 2,

@@ -6,12 +6,12 @@ use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{LossRecovery, Pacing, RttSampling};
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{self, Chosen, Element, FACTS, Place};
+use ackclock_core::registry::{self, Element, FACTS, Selection, StreamScope};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::transfer::Transfer;
-use ackclock_core::traffic::{Suits, TrafficContext, TrafficKind};
+use ackclock_core::traffic::{TrafficContext, TrafficKind, Transports};
 use ackclock_core::units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -29,8 +29,9 @@ const TCP_HEADER_BYTES: u64 = 40;
 /// Header of every UDP datagram in the kernel: IPv4 without options, and UDP.
 pub const UDP_HEADER_BYTES: u64 = 28;
 
-/// The name of the kernel module of a control. One that states nothing about Linux is asked for by its own name.
-pub fn linux_name(control: &Chosen<ControlKind>) -> &str {
+/// The name of the kernel module of a control. One that states nothing about Linux is asked for by
+/// its own name.
+pub fn linux_name(control: &Selection<ControlKind>) -> &str {
     let linux = control.facts.linux.as_ref();
     linux.map_or(control.name, |linux| &linux.name)
 }
@@ -116,7 +117,7 @@ pub struct Session {
 
 impl Session {
     /// The rate control.
-    pub(super) fn control(&self, flow: &FlowPlan) -> Result<Chosen<RateControlKind>, Refused> {
+    pub(super) fn control(&self, flow: &FlowPlan) -> Result<Selection<RateControlKind>, Refused> {
         registry::choose(&self.control, &NoFiles)
             .map_err(|error| Refused::of_plan(flow, &format!("transport.control.{error}")))
     }
@@ -250,14 +251,15 @@ impl Plan {
         });
     }
 
-    /// What a flow's instance sends, as in a scenario. The size of a transfer is drawn here: its law may be in a file, and hosts read
-    /// none. Facts are left out: they were computed from the law.
+    /// What a flow's instance sends, as in a scenario. The size of a transfer is drawn here: its
+    /// law may be in a file, and hosts read none. Facts are left out: they were computed from the
+    /// law.
     fn traffic_of(&self, description: &FlowDescription, place: &str, mss: Bytes) -> Value {
         let mut tree = description.traffic.resolved.clone();
         if description.traffic.name == Transfer::NAME {
             let streams = Streams::new(self.seed, self.replicate);
             let traffic = description.traffic.build(TrafficContext {
-                place: Place {
+                place: StreamScope {
                     streams: &streams,
                     name: &traffic_place(place),
                 },
@@ -288,13 +290,15 @@ impl Plan {
         let traffic = registry::choose::<TrafficKind>(&flow.traffic, &NoFiles)
             .map_err(|error| Refused::of_plan(flow, &format!("traffic.{error}")))?
             .build(TrafficContext {
-                place: Place {
+                place: StreamScope {
                     streams: &Streams::new(self.seed, self.replicate),
                     name: &traffic_place(&flow.place),
                 },
                 mss: Bytes(flow.mss_bytes),
             });
-        if traffic.suits() == Suits::Controlled && matches!(flow.transport, TransportPlan::Udp { .. }) {
+        if traffic.transports() == Transports::Controlled
+            && matches!(flow.transport, TransportPlan::Udp { .. })
+        {
             return Err(Refused::of_plan(flow, "this traffic has no rate for UDP"));
         }
         let stop = flow.stop_ns.map_or(Time::NEVER, Time::from_nanos);
@@ -434,7 +438,7 @@ traffic = { kind = "transfer", size = { kind = "empirical", file = "sizes" } }
         for flow in &plan.flows {
             let streams = job.streams();
             let place = format!("{}/traffic", flow.place);
-            let place = Place {
+            let place = StreamScope {
                 streams: &streams,
                 name: &place,
             };

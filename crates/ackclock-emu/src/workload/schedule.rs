@@ -75,8 +75,8 @@ mod tests {
     struct Three(u64);
 
     impl Traffic for Three {
-        fn suits(&self) -> ackclock_core::traffic::Suits {
-            ackclock_core::traffic::Suits::Any
+        fn transports(&self) -> ackclock_core::traffic::Transports {
+            ackclock_core::traffic::Transports::Any
         }
         fn poll_timeout(&self) -> Time {
             if self.0 < 3 {

@@ -12,7 +12,7 @@ fn main() {
 #[cfg(target_os = "linux")]
 mod linux {
     use ackclock_emu::host::Host;
-    use ackclock_emu::inside::serve_standard_input;
+    use ackclock_emu::host_process::serve_standard_input;
     use ackclock_emu::program::HostProgram;
     use ackclock_emu::protocol::DeviceChoice;
     use ackclock_emu::workload::WorkloadService;

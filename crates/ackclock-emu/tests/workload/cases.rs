@@ -2,7 +2,7 @@
 //! ends by what has happened.
 
 use crate::namespace::stay_on_this_processor;
-use ackclock_core::registry::Place;
+use ackclock_core::registry::StreamScope;
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
@@ -262,7 +262,7 @@ fn a_missing_address() {
 fn times_of_traffic(scenario: &Scenario, group: usize, start: Time) -> Vec<u64> {
     let flow = &scenario.flows[group];
     let mut traffic = flow.traffic.build(TrafficContext {
-        place: Place {
+        place: StreamScope {
             streams: &Streams::new(scenario.seed, 0),
             name: &format!("flow/{}/0/traffic", flow.name),
         },

@@ -1,11 +1,12 @@
 //! What ACKs say of what a side has sent.
 
-use super::{Direction, Seen};
-use crate::flight::Sent;
+use super::Direction;
+use crate::flight::FlightSegment;
 use crate::holes::Hole;
-use crate::retransmission::{DUPLICATE_THRESHOLD, Phase};
+use crate::retransmission::{DUPLICATE_THRESHOLD, LossPhase};
+use crate::seen::Seen;
 use crate::sequence;
-use crate::stamps::Echo;
+use crate::timestamp_echoes::Echo;
 use ackclock_core::estimator::AckSample;
 use ackclock_core::units::{Bytes, Span};
 
@@ -47,17 +48,17 @@ impl Direction {
         self.acks.pure += u64::from(pure);
         // ECE on a SYN negotiates (RFC 3168 section 6.1.1).
         self.acks.echoes += u64::from(segment.flags.ece && !segment.flags.syn);
-        let same_window = self.raw_window == Some(segment.window);
+        let same_window = self.window.raw == Some(segment.window);
         self.note_window(ack);
         let before = self.delivery();
         let news = self.take_sacks(at, number, segment.options.sacks());
         let mut rtt = None;
-        if number > self.acknowledged {
+        if number > self.numbers.acknowledged {
             rtt = self.advance(number, ack);
-        } else if number == self.acknowledged && pure {
+        } else if number == self.numbers.acknowledged && pure {
             let duplicate = match segment.options.sacks().is_empty() {
                 // RFC 5681 section 2; with a closed window it answers a probe.
-                true => same_window && segment.window > 0 && self.highest > self.acknowledged,
+                true => same_window && segment.window > 0 && self.numbers.highest > self.numbers.acknowledged,
                 false => news, // RFC 6675 section 2
             };
             if duplicate {
@@ -71,22 +72,22 @@ impl Direction {
         self.last_ack_at = Some(self.last_ack_at.map_or(at, |last| last.max(at)));
         // Elsewhere the sender does not know of it yet; its next packet will tell.
         match self.way_to_sender() {
-            Some(_) => self.underway.pass(at, self.acknowledged),
+            Some(_) => self.acks_in_transit.pass(at, self.numbers.acknowledged),
             None => self.set_outstanding(at, self.beyond()),
         }
     }
 
     fn locate_ack(&mut self, number: u32, of_syn: bool) -> u64 {
-        if !self.located {
-            self.located = true;
-            self.highest = sequence::first(number);
-            self.acknowledged = self.highest;
+        if !self.numbers.located {
+            self.numbers.located = true;
+            self.numbers.highest = sequence::first(number);
+            self.numbers.acknowledged = self.numbers.highest;
             if of_syn {
-                self.origin = Some(self.highest);
+                self.numbers.origin = Some(self.numbers.highest);
             }
         }
-        let number = sequence::unwrap(number, self.acknowledged);
-        self.first_acknowledged.get_or_insert(number);
+        let number = sequence::unwrap(number, self.numbers.acknowledged);
+        self.numbers.first_acknowledged.get_or_insert(number);
         number
     }
 
@@ -95,16 +96,17 @@ impl Direction {
         // RFC 7323 section 2.2: the window of a SYN is not scaled.
         let shift = if segment.flags.syn { Some(0) } else { ack.shift };
         let window = u64::from(segment.window) << shift.unwrap_or(0);
-        if segment.window == 0 && self.raw_window != Some(0) {
+        if segment.window == 0 && self.window.raw != Some(0) {
             self.acks.zero_windows += 1;
         }
-        self.raw_window = Some(segment.window);
-        self.window_known = shift.is_some();
-        self.window.set(ack.seen.at, window);
-        if self.wants_marks {
-            let number = self
-                .acknowledged
-                .max(sequence::unwrap(segment.acknowledgment, self.acknowledged));
+        self.window.raw = Some(segment.window);
+        self.window.is_known = shift.is_some();
+        self.window.size.set(ack.seen.at, window);
+        if self.marks.wanted {
+            let number = self.numbers.acknowledged.max(sequence::unwrap(
+                segment.acknowledgment,
+                self.numbers.acknowledged,
+            ));
             self.mark(ack.seen.at, "window", number + window, number + window);
         }
     }
@@ -126,7 +128,7 @@ impl Direction {
         let duplicate = first.1 <= number || within;
         if duplicate {
             self.acks.duplicate_sacks += 1;
-            let (arrived, needless) = self.resent.note_arrived(first.0);
+            let (arrived, needless) = self.scoreboard.resent.note_arrived(first.0);
             self.counts.spurious += u64::from(needless);
             self.counts.arrived_needlessly += u64::from(arrived);
         }
@@ -134,7 +136,7 @@ impl Direction {
         for block in &blocks[usize::from(duplicate)..] {
             let (low, high) = unwrapped(*block);
             // What was never sent is not believed.
-            if low >= number && high <= self.highest && self.sacked.add(low, high) {
+            if low >= number && high <= self.numbers.highest && self.scoreboard.sacked.add(low, high) {
                 news = true;
                 self.mark(at, "sack", low, high);
             }
@@ -143,13 +145,13 @@ impl Direction {
     }
 
     fn note_duplicate(&mut self, at: u64) {
-        self.duplicates = self.duplicates.saturating_add(1);
+        self.recovery.duplicates = self.recovery.duplicates.saturating_add(1);
         self.acks.duplicate += 1;
         let answers_needless = self.may_answer_slow_start(at);
         self.acks.after_timeout += u64::from(answers_needless);
-        if self.duplicates == DUPLICATE_THRESHOLD {
+        if self.recovery.duplicates == DUPLICATE_THRESHOLD {
             self.acks.triple_duplicate += 1;
-            self.acks.lower += u64::from(self.phase == Phase::Open && !answers_needless);
+            self.acks.lower += u64::from(self.recovery.phase == LossPhase::Open && !answers_needless);
         }
     }
 
@@ -159,6 +161,7 @@ impl Direction {
         let usual = self.trips.estimator().smoothed().unwrap_or(Span::ZERO) * 3 / 2;
         let after = |sent_at: u64, span: Span| sent_at.saturating_add(span.as_nanos());
         let span = self
+            .recovery
             .slow_start_again
             .map(|(first, last)| after(first, least)..=after(last, usual));
         span.is_some_and(|span| span.contains(&at))
@@ -166,10 +169,10 @@ impl Direction {
 
     fn delivery(&self) -> Delivery {
         Delivery {
-            acknowledged: self.acknowledged,
+            acknowledged: self.numbers.acknowledged,
             outstanding: self.beyond(),
             sacked: if self.rate_estimates.are_wanted() {
-                self.sacked.total()
+                self.scoreboard.sacked.total()
             } else {
                 0
             },
@@ -183,7 +186,7 @@ impl Direction {
             return;
         }
         let newly_acked = number - before.acknowledged;
-        let sacked = self.sacked.total();
+        let sacked = self.scoreboard.sacked.total();
         let ack = AckSample {
             newly_acked: Bytes(newly_acked),
             newly_delivered: Bytes((newly_acked + sacked).saturating_sub(before.sacked)),
@@ -199,36 +202,36 @@ impl Direction {
     /// New data is acknowledged. Returns the round-trip time that the ACK measures.
     fn advance(&mut self, number: u64, ack: &Ack<'_>) -> Option<Span> {
         let at = ack.seen.at;
-        if number > self.highest {
-            if self.origin.is_some() {
-                self.holes.push(Hole {
-                    low: self.highest,
+        if number > self.numbers.highest {
+            if self.numbers.origin.is_some() {
+                self.scoreboard.holes.push(Hole {
+                    low: self.numbers.highest,
                     high: number,
                     made_at: at,
                     stamp: None,
                     identification: 0,
                 });
             }
-            self.highest = number;
+            self.numbers.highest = number;
         }
-        let bytes = number - self.acknowledged;
+        let bytes = number - self.numbers.acknowledged;
         let (by_sequence, quickest) = self.cover(number, ack);
         let by_stamp = ack
             .echo
             .map(|echo| Span::from_nanos(at.saturating_sub(echo.sent_at)));
         let whole = self.trips.add_receiver_side(by_sequence, by_stamp);
         let quickest = quickest.map(|span| self.trips.whole_of(span));
-        self.acknowledged = number;
-        self.duplicates = 0;
-        self.progress_at = self.progress_at.max(at);
-        if self.phase != Phase::Open && number >= self.recover {
-            self.phase = Phase::Open;
+        self.numbers.acknowledged = number;
+        self.recovery.duplicates = 0;
+        self.recovery.progress_at = self.recovery.progress_at.max(at);
+        if self.recovery.phase != LossPhase::Open && number >= self.recovery.until {
+            self.recovery.phase = LossPhase::Open;
         }
-        if !self.sacked.is_empty() {
-            self.sacked.forget_before(number);
+        if !self.scoreboard.sacked.is_empty() {
+            self.scoreboard.sacked.forget_before(number);
         }
-        if self.fin.is_some_and(|fin| number >= fin) {
-            self.finished_at.get_or_insert(at);
+        if self.numbers.fin.is_some_and(|fin| number >= fin) {
+            self.milestones.finished_at.get_or_insert(at);
         }
         self.rounds.acknowledge(bytes, whole, quickest);
         self.mark(at, "ack", number, number);
@@ -239,11 +242,11 @@ impl Direction {
     /// delay of an ACK for several counts, and that of the newest, in which it does not. None if anything was sent again (Karn).
     fn cover(&mut self, number: u64, ack: &Ack<'_>) -> (Option<Span>, Option<Span>) {
         let at = ack.seen.at;
-        let first = self.acknowledged;
+        let first = self.numbers.acknowledged;
         let echo = ack.seen.segment.options.timestamps.map(|(_, echo)| echo);
         let least = self.trips.receiver_side();
-        let (counts, resent) = (&mut self.counts, &mut self.resent);
-        let covered = self.flight.acknowledge(number, |sent| {
+        let (counts, resent) = (&mut self.counts, &mut self.scoreboard.resent);
+        let covered = self.scoreboard.flight.acknowledge(number, |sent| {
             // An ACK takes half the least time at least; less, and it was on its way before (the first transmission had arrived).
             let waited = Span::from_nanos(at.saturating_sub(sent.last_at));
             let too_soon = least.is_some_and(|least| waited < least / 2);
@@ -251,13 +254,13 @@ impl Direction {
                 counts.spurious += u64::from(resent.note_needless(sent.low));
             }
         });
-        let behind_loss = |newest: &Sent| !newest.resent && covered.resent_at > newest.first_at;
+        let behind_loss = |newest: &FlightSegment| !newest.resent && covered.resent_at > newest.first_at;
         if covered.resent && covered.newest.as_ref().is_some_and(behind_loss) {
             self.acks.post_loss += 1;
         }
         // Three duplicates say that it was lost or late; if it was not seen again, the capture has missed that.
-        let clear = !covered.resent && self.duplicates < DUPLICATE_THRESHOLD;
-        let passed = |sent: Option<Sent>| {
+        let clear = !covered.resent && self.recovery.duplicates < DUPLICATE_THRESHOLD;
+        let passed = |sent: Option<FlightSegment>| {
             let sent = sent.filter(|_| clear)?;
             Some(Span::from_nanos(at.saturating_sub(sent.first_at)))
         };

@@ -1,13 +1,16 @@
 //! What a side sends.
 
-use super::{Direction, Opening, Seen};
-use crate::flight::Sent;
+use super::{Direction, Opening};
+use crate::flight::FlightSegment;
 use crate::holes::Hole;
 use crate::limits::window_is_full;
-use crate::retransmission::{Class, DUPLICATE_THRESHOLD, Late, Phase, Situation, classify, is_out_of_order};
+use crate::retransmission::{
+    Class, DUPLICATE_THRESHOLD, Late, LossPhase, Situation, classify, is_out_of_order,
+};
 use crate::rounds::Departure;
+use crate::seen::Seen;
 use crate::sequence;
-use crate::stamps::{Echo, is_later};
+use crate::timestamp_echoes::{Echo, is_later};
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
 
@@ -34,18 +37,18 @@ impl Direction {
     /// Its timestamp passes: the other side will echo it.
     pub fn pass_stamp(&mut self, seen: &Seen<'_>) {
         if let Some(value) = seen.stamp() {
-            self.stamps.pass(value, seen.at);
+            self.timestamps.pass(value, seen.at);
         }
     }
 
     /// The number of the packet's first byte, or of its SYN.
     fn locate(&mut self, number: u32) -> u64 {
-        if !self.located {
-            self.located = true;
-            self.highest = sequence::first(number);
-            self.acknowledged = self.highest;
+        if !self.numbers.located {
+            self.numbers.located = true;
+            self.numbers.highest = sequence::first(number);
+            self.numbers.acknowledged = self.numbers.highest;
         }
-        sequence::unwrap(number, self.highest)
+        sequence::unwrap(number, self.numbers.highest)
     }
 
     /// Whether `number` may be the SYN of what this side is known to have sent, or about to send, and not of another connection.
@@ -56,9 +59,10 @@ impl Direction {
             return opening.number as u32 == number;
         }
         let first = self
+            .numbers
             .origin
-            .or(self.first_acknowledged)
-            .or(self.located.then_some(self.highest));
+            .or(self.numbers.first_acknowledged)
+            .or(self.numbers.located.then_some(self.numbers.highest));
         first.is_none_or(|first| {
             let syn = sequence::unwrap(number, first);
             syn < first && first - syn <= NEAR
@@ -70,7 +74,8 @@ impl Direction {
         let number = self.locate(seen.segment.sequence);
         if self.opening.is_some() {
             self.counts.syn_retransmissions += 1;
-            self.flight
+            self.scoreboard
+                .flight
                 .resend(number, number + 1, seen.at, seen.stamp(), seen.identification);
             return true;
         }
@@ -84,10 +89,10 @@ impl Direction {
             timestamps: options.timestamps.is_some(),
             ecn: (seen.segment.flags.ece, seen.segment.flags.cwr),
         });
-        self.origin = Some(number + 1);
-        if self.highest <= number {
-            self.highest = number + 1;
-            self.flight.push(sent(number, number + 1, seen));
+        self.numbers.origin = Some(number + 1);
+        if self.numbers.highest <= number {
+            self.numbers.highest = number + 1;
+            self.scoreboard.flight.push(sent(number, number + 1, seen));
         }
         false
     }
@@ -103,7 +108,7 @@ impl Direction {
         }
         if payload > 0 {
             self.handle_payload(seen, low, low + payload, echo);
-        } else if low > self.highest && !segment.flags.syn {
+        } else if low > self.numbers.highest && !segment.flags.syn {
             self.pass_over(seen, low);
         }
         if segment.flags.fin {
@@ -113,18 +118,20 @@ impl Direction {
 
     /// Keep-alives repeat the last byte acknowledged; probes of a closed window do the same (Linux) or send one byte more.
     fn is_probe(&mut self, low: u64, payload: u64, fin: bool) -> bool {
-        let repeats =
-            low + 1 == self.acknowledged && payload <= 1 && !fin && self.first_acknowledged.is_some();
-        let closed = self.raw_window == Some(0);
+        let repeats = low + 1 == self.numbers.acknowledged
+            && payload <= 1
+            && !fin
+            && self.numbers.first_acknowledged.is_some();
+        let closed = self.window.raw == Some(0);
         if repeats && closed {
             self.counts.window_probes += 1;
-        } else if repeats && self.highest == self.acknowledged {
+        } else if repeats && self.numbers.highest == self.numbers.acknowledged {
             self.counts.keep_alives += 1;
-        } else if closed && payload == 1 && low == self.acknowledged {
+        } else if closed && payload == 1 && low == self.numbers.acknowledged {
             // The byte may be taken, and is part of the next segment if not.
             self.counts.window_probes += 1;
-            self.probe = Some(low);
-            if self.highest > low {
+            self.window.probe = Some(low);
+            if self.numbers.highest > low {
                 return true;
             }
             return false;
@@ -138,7 +145,7 @@ impl Direction {
         let at = seen.at;
         self.begin_data(low, at);
         self.count_payload(high - low);
-        if low >= self.highest {
+        if low >= self.numbers.highest {
             self.send_new(seen, low, high, echo);
         } else {
             self.send_old(seen, low, high);
@@ -148,24 +155,24 @@ impl Direction {
     }
 
     fn begin_data(&mut self, low: u64, at: u64) {
-        let first_at = self.first_data_at.map_or(at, |first| first.min(at));
-        self.first_data_at = Some(first_at);
-        self.last_data_at = Some(self.last_data_at.map_or(at, |last| last.max(at)));
-        match self.origin {
+        let first_at = self.milestones.first_data_at.map_or(at, |first| first.min(at));
+        self.milestones.first_data_at = Some(first_at);
+        self.milestones.last_data_at = Some(self.milestones.last_data_at.map_or(at, |last| last.max(at)));
+        match self.numbers.origin {
             None => {
-                self.origin = Some(low);
-                if low >= self.highest {
+                self.numbers.origin = Some(low);
+                if low >= self.numbers.highest {
                     // What was outstanding when the capture began is none of its business.
-                    self.highest = low;
+                    self.numbers.highest = low;
                 } else {
                     // The capture shows an ACK of it first.
-                    self.pass_hole(low, self.highest, at, None, 0);
+                    self.pass_hole(low, self.numbers.highest, at, None, 0);
                 }
             }
             // In no order at the very beginning of a capture.
             Some(origin) if low < origin && self.opening.is_none() && at == first_at => {
-                self.origin = Some(low);
-                self.holes.unshift(hole(low, origin, at));
+                self.numbers.origin = Some(low);
+                self.scoreboard.holes.unshift(hole(low, origin, at));
             }
             Some(_) => {}
         }
@@ -187,7 +194,7 @@ impl Direction {
     }
 
     fn pass_hole(&mut self, low: u64, high: u64, at: u64, stamp: Option<u32>, identification: u16) {
-        self.holes.push(Hole {
+        self.scoreboard.holes.push(Hole {
             stamp,
             identification,
             ..hole(low, high, at)
@@ -196,16 +203,22 @@ impl Direction {
 
     /// Something lies between what was seen and this.
     fn pass_over(&mut self, seen: &Seen<'_>, low: u64) {
-        if self.origin.is_some() {
-            self.pass_hole(self.highest, low, seen.at, seen.stamp(), seen.identification);
+        if self.numbers.origin.is_some() {
+            self.pass_hole(
+                self.numbers.highest,
+                low,
+                seen.at,
+                seen.stamp(),
+                seen.identification,
+            );
         }
-        self.highest = low;
+        self.numbers.highest = low;
     }
 
     fn send_new(&mut self, seen: &Seen<'_>, low: u64, high: u64, echo: Option<Echo>) {
         let at = seen.at;
-        let busy = self.highest > self.acknowledged;
-        if low > self.highest {
+        let busy = self.numbers.highest > self.numbers.acknowledged;
+        if low > self.numbers.highest {
             self.pass_over(seen, low);
         }
         // Else the application may have had nothing to send. At the receiver nothing is outstanding: there later ACKs tell, on their way still.
@@ -213,8 +226,8 @@ impl Direction {
             self.learn_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
         }
         self.counts.unique_bytes += high - low;
-        self.flight.push(sent(low, high, seen));
-        self.highest = high;
+        self.scoreboard.flight.push(sent(low, high, seen));
+        self.numbers.highest = high;
         self.mark(at, "data", low, high);
         let mss = self.mss_or_guess();
         let quiet = self.quiet(at);
@@ -225,7 +238,7 @@ impl Direction {
         let departure = Departure {
             bytes: high - low,
             short: high - low < mss,
-            fills_window: self.window_known && window_is_full(outstanding, self.window.value(), mss),
+            fills_window: self.window.is_known && window_is_full(outstanding, self.window.size.value(), mss),
             asked: quiet.is_none_or(|quiet| quiet <= self.reaction() + spread),
             // Only beside the sender one sees which ACK a packet answers.
             prompt: self.way_to_sender().is_none() && quiet.is_none_or(|quiet| quiet <= PROMPT),
@@ -236,37 +249,39 @@ impl Direction {
     /// A packet of which at least a part is not new: it fills holes, or was sent again.
     fn send_old(&mut self, seen: &Seen<'_>, low: u64, high: u64) {
         let at = seen.at;
-        let inside = high.min(self.highest);
-        let (missing, hole) = self.holes.overlap(low, inside);
+        let inside = high.min(self.numbers.highest);
+        let (missing, hole) = self.scoreboard.holes.overlap(low, inside);
         let again = inside - low - missing;
         let tail = high - inside;
-        let was_probe = again == 1 && self.probe.take_if(|probe| *probe == low).is_some();
+        let was_probe = again == 1 && self.window.probe.take_if(|probe| *probe == low).is_some();
         if let Some(hole) = hole.filter(|_| again == 0)
-            && (hole.high <= self.acknowledged || is_out_of_order(&self.late(seen, &hole)))
+            && (hole.high <= self.numbers.acknowledged || is_out_of_order(&self.late(seen, &hole)))
         {
             // Two records of one instant are in no order.
             self.counts.out_of_order += u64::from(at > hole.made_at);
             self.fill(seen, low, inside, false);
             self.mark(at, "data", low, high);
         } else if was_probe {
-            self.flight
+            self.scoreboard
+                .flight
                 .resend(low, inside, at, seen.stamp(), seen.identification);
             self.mark(at, "data", low, high);
         } else {
             let class = self.judge(seen, low, inside, hole.as_ref(), tail > 0);
             self.note_again(at, low, inside, class, if again > 0 { again } else { missing });
-            self.flight
+            self.scoreboard
+                .flight
                 .resend(low, inside, at, seen.stamp(), seen.identification);
             if again == 0 {
                 self.fill(seen, low, inside, true);
             }
             self.mark(at, "retransmission", low, high);
         }
-        self.holes.fill(low, inside);
+        self.scoreboard.holes.fill(low, inside);
         self.counts.unique_bytes += missing + tail;
         if tail > 0 {
-            self.flight.push(sent(inside, high, seen));
-            self.highest = high;
+            self.scoreboard.flight.push(sent(inside, high, seen));
+            self.numbers.highest = high;
         }
     }
 
@@ -291,32 +306,32 @@ impl Direction {
 
     /// A hole has been filled whose bytes nobody has seen before.
     fn fill(&mut self, seen: &Seen<'_>, low: u64, high: u64, resent: bool) {
-        let low = low.max(self.acknowledged);
+        let low = low.max(self.numbers.acknowledged);
         if low < high {
-            let filled = Sent {
+            let filled = FlightSegment {
                 resent,
                 ..sent(low, high, seen)
             };
-            self.flight.push(filled);
+            self.scoreboard.flight.push(filled);
         }
     }
 
     /// Why it was sent again.
     fn judge(&self, seen: &Seen<'_>, low: u64, high: u64, hole: Option<&Hole>, tail: bool) -> Class {
         let at = seen.at;
-        let before = self.flight.find(low);
+        let before = self.scoreboard.flight.find(low);
         let sent_at = before.map_or(hole.map_or(0, |hole| hole.made_at), |sent| sent.last_at);
-        let end = self.fin.unwrap_or(self.highest);
+        let end = self.numbers.fin.unwrap_or(self.numbers.highest);
         classify(&Situation {
-            phase: self.phase,
-            first: low <= self.acknowledged,
+            phase: self.recovery.phase,
+            first: low <= self.numbers.acknowledged,
             last: high >= end && !tail,
-            again: before.is_some_and(|sent| sent.resent && sent.last_at >= self.phase_since),
-            duplicates: self.duplicates,
-            sacked_beyond: self.sacked.reaches_beyond(high),
+            again: before.is_some_and(|sent| sent.resent && sent.last_at >= self.recovery.since),
+            duplicates: self.recovery.duplicates,
+            sacked_beyond: self.scoreboard.sacked.reaches_beyond(high),
             sack: self.uses_sack(),
-            waited: Span::from_nanos(at.saturating_sub(sent_at.max(self.progress_at))),
-            since_progress: Span::from_nanos(at.saturating_sub(self.progress_at)),
+            waited: Span::from_nanos(at.saturating_sub(sent_at.max(self.recovery.progress_at))),
+            since_progress: Span::from_nanos(at.saturating_sub(self.recovery.progress_at)),
             quiet: self.quiet(at).unwrap_or(Span::FOREVER),
             reaction: self.reaction(),
             smoothed: self.trips.estimator().smoothed(),
@@ -325,58 +340,62 @@ impl Direction {
     }
 
     fn note_again(&mut self, at: u64, low: u64, high: u64, class: Class, bytes: u64) {
-        let first = low <= self.acknowledged;
-        let needless = high <= self.acknowledged || self.sacked.contains(low, high);
+        let first = low <= self.numbers.acknowledged;
+        let needless = high <= self.numbers.acknowledged || self.scoreboard.sacked.contains(low, high);
         let counts = &mut self.counts;
         counts.retransmitted_packets += 1;
         counts.retransmitted_bytes += bytes;
         counts.by_class[class as usize] += 1;
         counts.spurious += u64::from(needless);
-        self.resent.push(low, high, needless);
+        self.scoreboard.resent.push(low, high, needless);
         self.rounds.resend(class != Class::TailProbe);
         match class {
             Class::Timeout => {
                 self.rate_estimates.time_out(at);
-                self.begin_phase(Phase::Loss, at);
-                self.slow_start_again = None;
+                self.begin_phase(LossPhase::Loss, at);
+                self.recovery.slow_start_again = None;
             }
             Class::Fast => {
                 // Reno leaves recovery at any ACK of new data, and may begin another one at once (RFC 5681 section 3.2).
-                let anew = first && !self.uses_sack() && self.duplicates >= DUPLICATE_THRESHOLD;
+                let anew = first && !self.uses_sack() && self.recovery.duplicates >= DUPLICATE_THRESHOLD;
                 // By SACK it may begin before the third duplicate ACK.
-                let early = self.phase == Phase::Open && self.duplicates < DUPLICATE_THRESHOLD;
+                let early =
+                    self.recovery.phase == LossPhase::Open && self.recovery.duplicates < DUPLICATE_THRESHOLD;
                 self.acks.lower += u64::from(early);
-                if self.phase != Phase::Recovery || anew {
+                if self.recovery.phase != LossPhase::Recovery || anew {
                     self.counts.fast_recoveries += 1;
-                    self.begin_phase(Phase::Recovery, at);
+                    self.begin_phase(LossPhase::Recovery, at);
                 }
             }
-            Class::AfterTimeout => self.slow_start_again.get_or_insert((at, at)).1 = at,
+            Class::AfterTimeout => self.recovery.slow_start_again.get_or_insert((at, at)).1 = at,
             Class::TailProbe | Class::Unclear => {}
         }
     }
 
     fn handle_fin(&mut self, seen: &Seen<'_>, number: u64) {
-        if self.fin.is_some() {
-            self.flight
+        if self.numbers.fin.is_some() {
+            self.scoreboard
+                .flight
                 .resend(number, number + 1, seen.at, seen.stamp(), seen.identification);
             return;
         }
-        self.fin = Some(number);
-        if self.acknowledged >= number && self.first_acknowledged.is_some() {
-            self.finished_at.get_or_insert(self.progress_at);
+        self.numbers.fin = Some(number);
+        if self.numbers.acknowledged >= number && self.numbers.first_acknowledged.is_some() {
+            self.milestones
+                .finished_at
+                .get_or_insert(self.recovery.progress_at);
         }
-        if number >= self.highest {
-            if number > self.highest {
+        if number >= self.numbers.highest {
+            if number > self.numbers.highest {
                 self.pass_over(seen, number);
             }
-            self.flight.push(sent(number, number + 1, seen));
-            self.highest = number + 1;
+            self.scoreboard.flight.push(sent(number, number + 1, seen));
+            self.numbers.highest = number + 1;
         }
     }
 
     /// Whether a timestamp is older than that of what was sent again: the ACK with it answers the first transmission (RFC 3522).
-    pub(super) fn answers_the_first(echo: Option<u32>, again: &Sent) -> bool {
+    pub(super) fn answers_the_first(echo: Option<u32>, again: &FlightSegment) -> bool {
         echo.zip(again.stamp)
             .is_some_and(|(echo, stamp)| is_later(stamp, echo))
     }
@@ -392,8 +411,8 @@ const fn hole(low: u64, high: u64, made_at: u64) -> Hole {
     }
 }
 
-fn sent(low: u64, high: u64, seen: &Seen<'_>) -> Sent {
-    Sent {
+fn sent(low: u64, high: u64, seen: &Seen<'_>) -> FlightSegment {
+    FlightSegment {
         low,
         high,
         first_at: seen.at,

@@ -52,8 +52,8 @@ fn fill_names<'a>(row: &mut ConnectionRow<'a>, connection: &'a Connection, side:
     row.ends = connection.ends();
     row.start_s = scale.seconds(connection.start);
     row.end_s = scale.seconds(connection.last);
-    row.first_data_s = scale.maybe_seconds(direction.first_data_at);
-    row.last_data_s = scale.maybe_seconds(direction.last_data_at);
+    row.first_data_s = scale.maybe_seconds(direction.milestones.first_data_at);
+    row.last_data_s = scale.maybe_seconds(direction.milestones.last_data_at);
 }
 
 fn fill_sent(row: &mut ConnectionRow<'_>, direction: &Direction) {
@@ -152,8 +152,8 @@ fn fill_options(row: &mut ConnectionRow<'_>, connection: &Connection, direction:
 }
 
 fn fill_windows(row: &mut ConnectionRow<'_>, direction: &Direction) {
-    let window = &direction.window;
-    row.receive_window_scaled = flag(window.mean().map(|_| direction.window_is_known()));
+    let window = &direction.window.size;
+    row.receive_window_scaled = flag(window.mean().map(|_| direction.window.is_known));
     row.receive_window_min_bytes = maybe(window.least());
     row.receive_window_mean_bytes = window.mean().unwrap_or(f64::NAN);
     row.receive_window_max_bytes = maybe(window.most());
@@ -182,7 +182,7 @@ fn fill_round_trips(row: &mut ConnectionRow<'_>, connection: &Connection, direct
 
 fn fill_rates(row: &mut ConnectionRow<'_>, connection: &Connection, direction: &Direction) {
     let counts = &direction.counts;
-    if direction.first_data_at.is_some() && direction.acks.any > 0 {
+    if direction.milestones.first_data_at.is_some() && direction.acks.any > 0 {
         row.outstanding_mean_bytes = direction.outstanding.mean().unwrap_or(f64::NAN);
         row.outstanding_max_bytes = maybe(direction.outstanding.most());
     }
@@ -197,8 +197,8 @@ fn fill_rates(row: &mut ConnectionRow<'_>, connection: &Connection, direction: &
     );
     row.transmitted_rate_bit_per_s = rate(
         counts.unique_bytes + counts.retransmitted_bytes,
-        direction.first_data_at,
-        direction.last_data_at,
+        direction.milestones.first_data_at,
+        direction.milestones.last_data_at,
     );
     row.window_rate_bit_per_s = row.outstanding_mean_bytes * 8.0 / direction.trips.known().moments.mean();
     if let Some((limit, share)) = direction.rounds.dominant() {

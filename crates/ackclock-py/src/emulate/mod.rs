@@ -1,12 +1,12 @@
 //! What the emulator needs of Python: a program that becomes a host, a look at this machine, and runs in real time.
 
-#[cfg(not(target_os = "linux"))]
-pub mod nowhere;
 #[cfg(target_os = "linux")]
 pub mod runs;
+#[cfg(not(target_os = "linux"))]
+pub mod unsupported;
 
 #[cfg(not(target_os = "linux"))]
-pub use nowhere as runs;
+pub use unsupported as runs;
 
 use ackclock_emu::doctor::examine;
 use ackclock_emu::program::HostProgram;
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
 pub fn serve_host() -> i32 {
     let mut workload = ackclock_emu::workload::WorkloadService::default();
-    ackclock_emu::inside::serve_standard_input(&mut |request| workload.answer(request))
+    ackclock_emu::host_process::serve_standard_input(&mut |request| workload.answer(request))
 }
 
 /// Says that there are no hosts here; the status to exit with.

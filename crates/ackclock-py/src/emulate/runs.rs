@@ -8,7 +8,7 @@ use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::Time;
-use ackclock_emu::emulation::{self, Failure, Options, Outcome, Watch};
+use ackclock_emu::emulation::{self, EmulationOutcome, Failure, Options, Watch};
 use ackclock_emu::protocol::DeviceChoice;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -120,12 +120,12 @@ struct Shared {
     /// Rows that nobody has taken yet.
     tcp_info: Table,
     /// Of every run, begun or not.
-    runs: Vec<Progress>,
+    runs: Vec<EmulationProgress>,
 }
 
 /// How far a run is.
 #[derive(Clone, Copy, Default)]
-struct Progress {
+struct EmulationProgress {
     begun: bool,
     elapsed: Time,
     delivered_bytes: u64,
@@ -138,7 +138,7 @@ impl State {
         State {
             shared: Mutex::new(Shared {
                 tcp_info: Table::default(),
-                runs: vec![Progress::default(); jobs.len()],
+                runs: vec![EmulationProgress::default(); jobs.len()],
             }),
             starting: Mutex::new(()),
             stop: AtomicBool::new(false),
@@ -194,7 +194,7 @@ struct Done {
     warnings: Vec<String>,
 }
 
-type Outcomes = Mutex<Vec<Option<Result<Outcome, Failure>>>>;
+type Outcomes = Mutex<Vec<Option<Result<EmulationOutcome, Failure>>>>;
 
 fn run_all(jobs: &[Job<'_>], options: &Options, side_by_side: NonZeroUsize, state: &State) -> Done {
     let outcomes = Mutex::new((0..jobs.len()).map(|_| None).collect());
@@ -236,7 +236,7 @@ fn run_some(jobs: &[Job<'_>], options: &Options, state: &State, next: &AtomicUsi
 }
 
 /// In the order of the runs, whichever was over first.
-fn gathered(outcomes: Vec<Option<Result<Outcome, Failure>>>) -> Done {
+fn gathered(outcomes: Vec<Option<Result<EmulationOutcome, Failure>>>) -> Done {
     let mut done = Done {
         tables: emulation::empty_tables(),
         complete: true,

@@ -1,36 +1,39 @@
 //! Windows of time: with many flows, work is done flow by flow and not event by event.
 //!
-//! With ten thousand flows the next event is nearly always another flow's, whose state is in no cache of the processor. But what leaves the last
-//! hop that others can see concerns its flow alone until it comes to the next such hop, and that is never sooner than the propagation delay it has
-//! just begun. So time is cut into windows no longer than the least such delay (conservative lookahead: Chandy and Misra, IEEE TSE 5(5), 1979). At a
-//! window's beginning most of those that will come to a shared hop in it are known: they are taken out of the flows' own hops, put in order, and
-//! pass the shared hops one after the other. What becomes of them is put off to the window's end, and then done flow by flow.
+//! With ten thousand flows the next event is nearly always another flow's, whose state is in no cache
+//! of the processor. But what leaves the last hop that others can see concerns its flow alone until it
+//! comes to the next such hop, and that is never sooner than the propagation delay it has just begun.
+//! So time is cut into windows no longer than the least such delay (conservative lookahead: Chandy and
+//! Misra, IEEE TSE 5(5), 1979). At a window's beginning most packets that will come to a shared hop in
+//! it are known: they are taken out of private hops, put in order, and pass the shared hops one after
+//! the other. What follows is deferred to the window's end, and then done flow by flow.
 //!
-//! The order at shared hops, and of what happens to one flow, is that of a run without windows. Only what two flows do out of each other's sight
-//! changes places.
+//! The order at shared hops, and of what happens to one flow, is that of a run without windows. Only
+//! what two flows do out of each other's sight changes places.
 
-use super::{Leg, QUESTION_EVERY, Run, Supervisor};
-use crate::distribution::Distribution;
+use super::leg::Leg;
+use super::{QUESTION_EVERY, Run, Supervisor};
+use crate::counting_sort::CountingSort;
 use crate::events::Target;
-use crate::lookahead::{Lookahead, Turn};
+use crate::hop_slot::HopSlot;
 use crate::prefetch::prefetch;
+use crate::prefetch_pipeline::{PrefetchPipeline, Turn};
 use crate::samples::Sampler;
-use crate::station::Station;
 use crate::trace::Trace;
 use ackclock_core::packet::PacketId;
 use ackclock_core::routes::Routes;
 use ackclock_core::units::{Span, Time};
 
-/// From so many flows on windows are worth their sorting.
+/// With fewer flows windows are not worth their sorting.
 const MANY_FLOWS: usize = 200;
 
-/// Windows that many packets come in are made shorter: they would cost memory, and caches hold no more.
+/// Windows in which more packets come are made shorter: they cost memory, and caches hold no more.
 const MANY_PACKETS: usize = 1 << 17;
 
-/// How many lists are emptied side by side, so that they wait for memory together.
+/// How many hops are drained side by side, so that they wait for memory together.
 const SIDE_BY_SIDE: usize = 16;
 
-/// A packet that comes to a shared hop in the window: when, and out of which hop.
+/// A packet that comes to a shared hop in the window at `at`, out of `hop`.
 #[derive(Clone, Copy, Debug)]
 struct Coming {
     at: Time,
@@ -56,32 +59,32 @@ impl Turn for Waiting {
     }
 }
 
-/// See the module.
+/// The windows of a run and the lists they are worked off with.
 #[derive(Debug)]
 pub(super) struct Windows {
     /// How long a window may be, and how long the next will be.
     longest: Span,
     length: Span,
-    /// Hops of single flows have this number or a higher one.
+    /// The lowest number of a private hop; those above are private too.
     first_private: usize,
     coming: Vec<Coming>,
     /// How many of them have come.
     come: usize,
     waiting: Vec<Waiting>,
-    by_time: Distribution<Coming>,
-    by_flow: Distribution<Waiting>,
-    /// Of the flows' own hops, taken out of the event queue.
+    by_time: CountingSort<Coming>,
+    by_flow: CountingSort<Waiting>,
+    /// Wake-ups of private hops, taken out of the event queue.
     wakes: Vec<(Time, Target)>,
-    lookahead: Lookahead,
+    prefetch: PrefetchPipeline,
 }
 
 impl Windows {
     /// Windows for a run, if it has any.
-    pub(super) fn new(routes: &Routes, stations: &[Station], traced: bool) -> Self {
+    pub(super) fn new(routes: &Routes, slots: &[HopSlot], traced: bool) -> Self {
         let first_private = routes.shared_hops();
-        let shared = stations[..first_private].iter();
-        let followed = shared.filter(|station| station.hop.is_followed());
-        let longest = followed.map(|station| station.hop.delay()).min();
+        let shared = slots[..first_private].iter();
+        let followed = shared.filter(|slot| slot.hop.is_private());
+        let longest = followed.map(|slot| slot.hop.delay()).min();
         let longest = longest.filter(|delay| *delay > Span::ZERO && routes.flows() >= MANY_FLOWS && !traced);
         Windows {
             longest: longest.unwrap_or_default(),
@@ -90,10 +93,10 @@ impl Windows {
             coming: Vec::new(),
             come: 0,
             waiting: Vec::new(),
-            by_time: Distribution::default(),
-            by_flow: Distribution::default(),
+            by_time: CountingSort::default(),
+            by_flow: CountingSort::default(),
             wakes: Vec::new(),
-            lookahead: Lookahead::new(routes),
+            prefetch: PrefetchPipeline::new(routes),
         }
     }
 
@@ -134,7 +137,7 @@ impl Windows {
 }
 
 impl<T: Trace> Run<T> {
-    /// As [`Run::proceed_until`], window by window.
+    /// [`Run::proceed_until`], window by window.
     #[inline(never)]
     pub(super) fn proceed_by_windows(
         &mut self,
@@ -151,7 +154,7 @@ impl<T: Trace> Run<T> {
             // Only now is every packet in its hop.
             if self.statistics.events - asked >= QUESTION_EVERY {
                 asked = self.statistics.events;
-                if !supervisor.proceed(self.now) {
+                if !supervisor.proceed(self.clock.now) {
                     return false;
                 }
             }
@@ -159,17 +162,17 @@ impl<T: Trace> Run<T> {
         true
     }
 
-    /// See [`Run::handle`].
-    #[inline(never)] // and it stays out of the way of the more
+    /// [`Run::handle`].
+    #[inline(never)] // it stays out of the way of the packets, which are more
     fn handle_in_window(&mut self, time: Time, target: Target, end: Time, sampler: &mut Sampler) {
         self.handle(time, target, end, sampler);
     }
 
-    /// Whether a packet that left a hop at `at` can wait for its flow's turn; then it does.
+    /// Whether a packet that left a hop at `at` can be deferred to its flow's turn; then it is.
     #[inline(always)]
-    pub(super) fn put_off(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
-        let waits = at >= self.window_end && hop < self.windows.first_private;
-        if T::ON || !waits || !self.stations[hop].hop.is_followed() {
+    pub(super) fn defer(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
+        let waits = at >= self.clock.window_end && hop < self.windows.first_private;
+        if T::ON || !waits || !self.slots[hop].hop.is_private() {
             return false;
         }
         self.windows.waiting.push(Waiting { at, leg, id });
@@ -184,12 +187,12 @@ impl<T: Trace> Run<T> {
                 return Some(event);
             }
             self.windows.come += 1;
-            self.advance(at);
+            self.clock.advance(at);
             self.statistics.events += 1;
             self.travel(at, id, leg.next());
             self.work();
         }
-        self.events.pop_before((self.window_end, 0))
+        self.events.pop_before((self.clock.window_end, 0))
     }
 
     /// Begins a window with the next wake-up; `false` if there is none up to `end`.
@@ -202,13 +205,13 @@ impl<T: Trace> Run<T> {
         self.events.push(begin, target);
         self.windows.adapt_length();
         let after_all = end + Span::from_nanos(1);
-        self.window_end = (begin + self.windows.length).min(after_all);
+        self.clock.window_end = (begin + self.windows.length).min(after_all);
         self.find_coming();
         self.windows.sort_coming(begin);
         true
     }
 
-    /// At a window's end: what waits for its flow's turn, flow by flow.
+    /// Carries out at a window's end what has been deferred, flow by flow.
     #[inline(never)]
     fn take_turns(&mut self) {
         let mut waiting = std::mem::take(&mut self.windows.waiting);
@@ -216,8 +219,8 @@ impl<T: Trace> Run<T> {
         self.windows.by_flow.sort(&mut waiting, self.flows.len(), flow);
         for (number, one) in waiting.iter().enumerate() {
             self.windows
-                .lookahead
-                .fetch(&waiting[number..], &self.stations, &self.flows, &self.packets);
+                .prefetch
+                .fetch(&waiting[number..], &self.slots, &self.flows, &self.packets);
             self.travel(one.at, one.id, one.leg.next());
             self.work();
         }
@@ -229,17 +232,18 @@ impl<T: Trace> Run<T> {
         self.windows.waiting = waiting;
     }
 
-    /// Takes what leaves within the window out of the flows' own hops.
+    /// Takes what leaves within the window out of private hops.
     fn find_coming(&mut self) {
         self.windows.coming.clear();
         self.windows.come = 0;
         let mut wakes = std::mem::take(&mut self.windows.wakes);
-        let private = self.windows.first_private as Target..self.stations.len() as Target;
-        self.events.drain_before(self.window_end, private, &mut wakes);
+        let private = self.windows.first_private as Target..self.slots.len() as Target;
+        self.events
+            .drain_before(self.clock.window_end, private, &mut wakes);
         let mut leaving = Vec::with_capacity(SIDE_BY_SIDE);
         for together in wakes.chunks(SIDE_BY_SIDE) {
             for (_, hop) in together {
-                prefetch(&self.stations[*hop as usize]);
+                prefetch(&self.slots[*hop as usize]);
             }
             leaving.extend(
                 together
@@ -256,30 +260,30 @@ impl<T: Trace> Run<T> {
 
     /// The hop of a wake-up, if what leaves it may be taken before its time.
     fn take_wake(&mut self, time: Time, hop: Target) -> Option<Target> {
-        let station = &mut self.stations[hop as usize];
-        if station.hop.is_followed() || !station.hop.knows_ahead() {
+        let slot = &mut self.slots[hop as usize];
+        if slot.hop.is_private() || !slot.hop.knows_ahead() {
             self.events.push(time, hop);
             return None;
         }
-        if let Some(first) = station.hop.first(&self.packets) {
+        if let Some(first) = slot.hop.first(&self.packets) {
             prefetch(first);
         }
-        station.wake.take(time).then_some(hop)
+        slot.wake.take(time).then_some(hop)
     }
 
-    /// Takes the next packet that leaves a hop within the window; `false` if there is none. Not beyond the horizon: who looks then wants to find it in
-    /// its hop.
+    /// Takes the next packet that leaves a hop within the window; `false` if there is none. Not beyond
+    /// the horizon: the sampler wants to find it in its hop.
     fn take_coming(&mut self, hop: Target) -> bool {
-        let last = Time::from_nanos(self.window_end.as_nanos() - 1).min(self.horizon);
-        let station = &mut self.stations[hop as usize];
-        let departure = station.hop.poll_ahead(last, &mut self.packets);
+        let last = Time::from_nanos(self.clock.window_end.as_nanos() - 1).min(self.clock.horizon);
+        let slot = &mut self.slots[hop as usize];
+        let departure = slot.hop.poll_ahead(last, &mut self.packets);
         let Some((at, id)) = departure.packet else {
-            station.wake.set(departure.not_before, hop, &mut self.events);
+            slot.wake.set(departure.not_before, hop, &mut self.events);
             return false;
         };
         let leg = Leg::of(&self.packets[id]);
         self.windows.coming.push(Coming { at, leg, hop, id });
-        if let Some(next) = station.hop.first(&self.packets) {
+        if let Some(next) = slot.hop.first(&self.packets) {
             prefetch(next);
         }
         true

@@ -13,7 +13,7 @@ const FLOW: &str = "data";
 
 /// How things stand, for people who watch.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct SessionStatus {
     /// When.
     pub at: Time,
     /// Payload that left, or of a receiver that arrived, over the last interval; bit/s.
@@ -64,7 +64,7 @@ impl Samples {
         bit_per_s(Bytes(payload - before), now.since(then))
     }
 
-    pub fn take_sender(&mut self, now: Time, sender: &Sender) -> Option<Told> {
+    pub fn take_sender(&mut self, now: Time, sender: &Sender) -> Option<SessionStatus> {
         let Some(report) = sender.report() else {
             self.rate(now, 0);
             return None;
@@ -86,7 +86,7 @@ impl Samples {
             ..SampleRow::UNKNOWN
         };
         row.push(&mut self.table);
-        Some(Told {
+        Some(SessionStatus {
             at: now,
             rate_bit_per_s: self.rate(now, counts.sent_bytes.0),
             allowed_bit_per_s: 8.0 * state.rate,
@@ -96,7 +96,7 @@ impl Samples {
         })
     }
 
-    pub fn take_receiver(&mut self, now: Time, receiver: &Receiver) -> Option<Told> {
+    pub fn take_receiver(&mut self, now: Time, receiver: &Receiver) -> Option<SessionStatus> {
         let report = receiver.report();
         if report.begun.is_none() {
             self.rate(now, 0);
@@ -112,7 +112,7 @@ impl Samples {
             ..SampleRow::UNKNOWN
         };
         row.push(&mut self.table);
-        Some(Told {
+        Some(SessionStatus {
             at: now,
             rate_bit_per_s: self.rate(now, payload),
             allowed_bit_per_s: f64::NAN,

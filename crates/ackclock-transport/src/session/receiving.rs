@@ -10,7 +10,7 @@ use crate::wire::{
 };
 use ackclock_core::datagram::{DatagramReceiver, DatagramReceiverStatistics};
 use ackclock_core::rate_control::{Arrived, Feedback, RateContext, RateControlKind};
-use ackclock_core::registry::{Chosen, Place};
+use ackclock_core::registry::{Selection, StreamScope};
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ pub struct ReceiverSettings {
     /// Where the sender waits.
     pub sender: SocketAddr,
     /// The rate control it asks for.
-    pub control: Chosen<RateControlKind>,
+    pub control: Selection<RateControlKind>,
     /// Payload of a full packet, as far as the receiver knows: what its half of the control reckons with.
     pub payload: Bytes,
     /// No faster, all headers counted; by default [`MOST`](super::MOST) from anywhere but this host.
@@ -117,7 +117,7 @@ impl Receiver {
     pub fn new(now: Time, settings: ReceiverSettings, client: Nonce) -> Self {
         let control = ControlName::new(settings.control.name).expect("names of controls fit");
         // Its half of a control has no randomness.
-        let place = Place {
+        let place = StreamScope {
             streams: &Streams::new(0, 0),
             name: "flow/0/control",
         };

@@ -8,13 +8,13 @@ use crate::log::Nonces;
 use crate::wire::{self, Envelope, ErrorCode, FIRST_OF_OTHERS, Kind, Message, Start};
 use ackclock_core::datagram::{DatagramParameters, DatagramSenderStatistics};
 use ackclock_core::rate_control::{RateControlKind, RateState};
-use ackclock_core::registry::Chosen;
+use ackclock_core::registry::Selection;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
-use flow::Flow;
+use open_session::OpenSession;
 use std::net::SocketAddr;
 
-mod flow;
+mod open_session;
 mod source;
 
 pub use source::{Source, Written};
@@ -25,7 +25,7 @@ pub struct SenderSettings {
     /// Who may ask for data.
     pub key: SharedKey,
     /// The rate controls that are offered; the receiver names one.
-    pub controls: Vec<Chosen<RateControlKind>>,
+    pub controls: Vec<Selection<RateControlKind>>,
     /// Never faster, all headers counted; by default [`MOST`](super::MOST) to anywhere but this host.
     pub most: Option<BitRate>,
     /// Payload of a full packet, at most [`wire::LONGEST_PAYLOAD`]; timers, bursts and chance delays. Sizes of headers and answers are those of the format.
@@ -51,7 +51,7 @@ pub struct Sender {
     cookies: Cookies,
     nonces: Nonces,
     source: Source,
-    flow: Option<Box<Flow>>,
+    session: Option<Box<OpenSession>>,
     ending: Option<Ending>,
     ignored: Ignored,
 }
@@ -94,7 +94,7 @@ impl Sender {
             cookies: Cookies::new(&secret.digest(&[b"cookies"])),
             nonces: Nonces::new(&secret.digest(&[b"nonces"])),
             source,
-            flow: None,
+            session: None,
             ending: None,
             ignored: Ignored::default(),
         }
@@ -113,13 +113,13 @@ impl Sender {
             self.ignored.foreign += 1;
         } else if matches!(envelope.kind(), Some(Kind::Hello | Kind::Start)) {
             self.handle_opening(now, from, &envelope, answer);
-        } else if let Some(flow) = self
-            .flow
+        } else if let Some(session) = self
+            .session
             .as_mut()
-            .filter(|flow| flow.connection == envelope.connection)
+            .filter(|session| session.connection == envelope.connection)
         {
-            flow.handle_datagram(now, from, &envelope, &self.cookies, &mut self.ignored, answer);
-            self.ending = flow.ending;
+            session.handle_datagram(now, from, &envelope, &self.cookies, &mut self.ignored, answer);
+            self.ending = session.ending();
         } else {
             self.ignored.foreign += 1;
         }
@@ -150,12 +150,12 @@ impl Sender {
         start: &Start,
         answer: &mut Vec<u8>,
     ) {
-        if let Some(flow) = self
-            .flow
+        if let Some(session) = self
+            .session
             .as_mut()
-            .filter(|flow| flow.connection == envelope.connection)
+            .filter(|session| session.connection == envelope.connection)
         {
-            flow.handle_start(
+            session.handle_start(
                 now,
                 from,
                 envelope,
@@ -170,7 +170,7 @@ impl Sender {
             self.ignored.foreign += 1;
             return;
         }
-        let refusal = match self.flow {
+        let refusal = match self.session {
             Some(_) => ErrorCode::Busy,
             None => match self
                 .settings
@@ -179,8 +179,9 @@ impl Sender {
                 .find(|control| control.name == start.control.as_str())
             {
                 Some(control) => {
-                    let flow = Flow::open(now, from, envelope, start, &self.settings, control, &self.source);
-                    self.flow = Some(Box::new(flow));
+                    let session =
+                        OpenSession::open(now, from, envelope, start, &self.settings, control, &self.source);
+                    self.session = Some(Box::new(session));
                     return;
                 }
                 None => ErrorCode::Control,
@@ -199,16 +200,16 @@ impl Sender {
     /// Appends the next datagram that is due to `output`, and says where it goes; `None` if none is. All that is given for one `now` leaves
     /// together.
     pub fn poll_transmit(&mut self, now: Time, output: &mut Vec<u8>) -> Option<SocketAddr> {
-        let flow = self.flow.as_mut()?;
-        let is_sent = flow.poll_transmit(now, &mut self.source, &mut self.nonces, output);
-        self.ending = self.ending.or(flow.ending);
-        is_sent.then_some(flow.peer)
+        let session = self.session.as_mut()?;
+        let is_sent = session.poll_transmit(now, &mut self.source, &mut self.nonces, output);
+        self.ending = self.ending.or(session.ending());
+        is_sent.then_some(session.peer)
     }
 
     /// When there may be something to be sent, or an end.
     pub fn poll_timeout(&self) -> Time {
-        match &self.flow {
-            Some(flow) if self.ending.is_none() => flow.poll_timeout(&self.source),
+        match &self.session {
+            Some(session) if self.ending.is_none() => session.poll_timeout(&self.source),
             _ => Time::NEVER,
         }
     }
@@ -217,8 +218,8 @@ impl Sender {
     pub fn write(&mut self, now: Time, bytes: &[u8]) {
         let waiting = self.waiting();
         self.source.write(bytes);
-        if let Some(flow) = &mut self.flow {
-            flow.write(now, bytes.len(), waiting);
+        if let Some(session) = &mut self.session {
+            session.write(now, bytes.len(), waiting);
         }
     }
 
@@ -230,15 +231,15 @@ impl Sender {
     /// The application will write no more: what remains is sent, then the session ends.
     pub fn close(&mut self) {
         self.source.close();
-        if let Some(flow) = &mut self.flow {
-            flow.close();
+        if let Some(session) = &mut self.session {
+            session.close();
         }
     }
 
     /// Nothing more is sent: the session ends.
     pub fn stop(&mut self, now: Time) {
-        match &mut self.flow {
-            Some(flow) => flow.stop(now),
+        match &mut self.session {
+            Some(session) => session.stop(now),
             None => self.ending = self.ending.or(Some(Ending::Stopped)),
         }
     }
@@ -250,12 +251,12 @@ impl Sender {
 
     /// When the session was opened, if it has been.
     pub fn opened(&self) -> Option<Time> {
-        self.flow.as_ref().map(|flow| flow.opened)
+        self.session.as_ref().map(|session| session.opened)
     }
 
     /// What the session has come to; `None` before there is one.
     pub fn report(&self) -> Option<SenderReport> {
-        self.flow.as_ref().map(|flow| flow.report())
+        self.session.as_ref().map(|session| session.report())
     }
 
     /// Datagrams without influence.

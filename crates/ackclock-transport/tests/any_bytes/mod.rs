@@ -2,7 +2,7 @@
 
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{Chosen, Kind, choose};
+use ackclock_core::registry::{Kind, Selection, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
@@ -37,7 +37,7 @@ fn address(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
-fn control(which: u8) -> Chosen<RateControlKind> {
+fn control(which: u8) -> Selection<RateControlKind> {
     let entries = RateControlKind::entries();
     let name = entries[usize::from(which) % entries.len()].name;
     choose(&serde_json::json!({ "kind": name }), &NoFiles).expect("its defaults are good")

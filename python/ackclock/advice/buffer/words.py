@@ -9,12 +9,13 @@ from ackclock.advice.buffer.confirmation import Confirmation
 from ackclock.advice.buffer.measures import MEASURES, MET, Measure, Target, shown_number
 from ackclock.advice.buffer.trials import BATCHES, Outcome
 from ackclock.metrics import Interval
+from ackclock.table import Cell, Column, Table, Written, table
 from ackclock.units import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["cells", "figure", "marks", "paragraphs", "plain", "size_words", "title"]
+__all__ = ["buffer_table", "figure", "marks", "paragraphs", "plain", "size_words", "title"]
 
 
 def title(advice: BufferAdvice) -> str:
@@ -42,26 +43,31 @@ def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -
     return [*said, _method(advice)]
 
 
-def cells(advice: BufferAdvice) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table of buffers: the curve, rules of thumb, what is there now, active queue management."""
+def buffer_table(advice: BufferAdvice) -> Table:
+    """The table of buffers: the curve, rules of thumb, the present queue, active queue management."""
     measures = _measures(advice)
-    head = ["packets", "kB", "ms", *(f"{one.label} {one.shown_unit}" for one in measures), "runs", "all met", ""]
+    columns = [*map(Column, ("packets", "kB", "ms")), *(Column(one.label, one.shown_unit) for one in measures)]
+    columns += map(Column, ("runs", "all met", ""))
     remarks = marks(advice)
     rows = []
     for one in _shown(advice):
         size = one.setting.size
-        volume, time = size * advice.hop.packet_bytes / 1e3, size * advice.hop.packet_s * 1e3
-        row = [str(size), f"{volume:.4g}", f"{time:.4g}"]
-        rows.append([*row, *_numbers(advice, one, measures), ", ".join(remarks.get(size, ()))])
+        remark = ", ".join(remarks.get(size, ()))
+        rows.append([*_size(advice.hop, size), *_numbers(advice, one, measures), remark])
     places = advice.hop.present_packets()
     unlimited = "unlimited" if advice.hop.is_unlimited else ""
-    now = unlimited if places is None else f"{places:.4g}"
-    in_time = "" if places is None else f"{places * advice.hop.packet_s * 1e3:.4g}"
-    volume_now = "" if places is None else f"{places * advice.hop.packet_bytes / 1e3:.4g}"
+    now = [unlimited, "", ""] if places is None else _size(advice.hop, places)
     kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue_name})"
-    rows.append([now, volume_now, in_time, *_numbers(advice, advice.present, measures), f"as it is{kind}"])
+    rows.append([*now, *_numbers(advice, advice.present, measures), f"as it is{kind}"])
     rows += [["", "", "", *_numbers(advice, one, measures), one.setting.label] for one in advice.alternatives]
-    return head, rows
+    return table(title(advice), columns, rows)
+
+
+def _size(hop: Bottleneck, packets: float) -> list[Cell]:
+    """A buffer in packets, kB and ms."""
+    size = packets if isinstance(packets, int) else Written(packets, f"{packets:.4g}")
+    in_other_units = (packets * hop.packet_bytes / 1e3, packets * hop.packet_s * 1e3)
+    return [size, *(Written(one, f"{one:.4g}") for one in in_other_units)]
 
 
 def marks(advice: BufferAdvice) -> dict[int, list[str]]:
@@ -157,11 +163,17 @@ def _shown(advice: BufferAdvice) -> list[Outcome]:
     return [one for one in advice.every if one.setting.is_droptail and one.setting.size in wanted]
 
 
-def _numbers(advice: BufferAdvice, one: Outcome, measures: list[Measure]) -> list[str]:
-    numbers = [shown_number(measure, one.found[measure.name]) for measure in measures]
+def _numbers(advice: BufferAdvice, one: Outcome, measures: list[Measure]) -> list[Cell]:
+    numbers = [_number(measure, one.found[measure.name]) for measure in measures]
     verdicts = {one.judge(target) for target in advice.targets}
     met = "yes" if verdicts == {MET} else "no" if "missed" in verdicts else "perhaps"
-    return [*numbers, str(one.replicates), met]
+    return [*numbers, one.replicates, met]
+
+
+def _number(measure: Measure, found: Interval) -> Cell:
+    scale = measure.shown_per_unit
+    value = Interval(found.mean * scale, found.half_width * scale, found.replicates)
+    return Written(value, shown_number(measure, found))
 
 
 def _answer(advice: BufferAdvice) -> list[str]:

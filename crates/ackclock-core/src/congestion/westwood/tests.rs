@@ -1,5 +1,5 @@
 use super::super::testing::{AckClock, MSS, context};
-use super::super::{Ack, AckKind, ControlKind, Phase};
+use super::super::{Ack, AckKind, ControlKind, RecoveryPhase};
 use super::*;
 use crate::estimator::trace::{Follower, TracedAck};
 use crate::estimator::{EstimatorContext, EstimatorKind};
@@ -187,7 +187,7 @@ fn the_estimate_of_a_control_is_that_of_the_trace() {
                 },
                 credit: Bytes(0),
                 rtt: (!duplicate).then_some(clock.rtt),
-                phase: Phase::Open,
+                phase: RecoveryPhase::Open,
                 ..clock.ack_of(bytes)
             };
             number = number.wrapping_add(bytes as u32);

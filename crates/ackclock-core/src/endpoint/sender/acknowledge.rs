@@ -1,13 +1,13 @@
 //! What an ACK and the retransmission timer do to the sender.
 
-use super::super::loss_recovery::Progress;
+use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
     AfterTimeout, DecreaseBase, LossRecovery, RepeatedTimeout, RttSampling, WindowCounting,
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
 use super::{Sender, State, stronger};
-use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, Limit, Phase};
+use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, RecoveryPhase, SendLimit};
 use crate::units::{Bytes, Span, Time};
 
 impl Sender {
@@ -180,18 +180,18 @@ impl Sender {
         round.last_peak = round.peak;
         round.peak = in_flight;
         round.last_limited = round.limited;
-        round.limited = Limit::Application;
+        round.limited = SendLimit::Application;
     }
 
     /// What this ACK counts for the growth of the window.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
-    fn credit(&self, advance: &Advance, limited: Limit) -> u64 {
+    fn credit(&self, advance: &Advance, limited: SendLimit) -> u64 {
         let acked = advance.acked;
         let phase = self.recovery.phase();
-        if acked == 0 || (phase == Phase::Recovery && !self.opens_at_recovery_end()) {
+        if acked == 0 || (phase == RecoveryPhase::Recovery && !self.opens_at_recovery_end()) {
             return 0;
         }
-        if self.parameters.window_validation && limited != Limit::CongestionWindow {
+        if self.parameters.window_validation && limited != SendLimit::CongestionWindow {
             // RFC 7661 section 4.3: the window counts as used if at least half of it was.
             let peak = self.round.peak.max(self.round.last_peak);
             if peak.saturating_mul(2) < self.control.cwnd().0 {
@@ -200,14 +200,14 @@ impl Sender {
         }
         // After a timeout what was SACKed before counts no more. Without SACK all does, even what arrived long ago: so does Linux, which forgets
         // the duplicate ACKs then (tcp_timeout_mark_lost, tcp_remove_reno_sacks).
-        let news = if phase == Phase::Loss {
+        let news = if phase == RecoveryPhase::Loss {
             advance.delivered
         } else {
             acked
         };
         match self.parameters.window_counting {
             WindowCounting::PerAck => acked.min(self.mss),
-            WindowCounting::BytesAtMostTwoSegments if phase == Phase::Loss => news.min(self.mss),
+            WindowCounting::BytesAtMostTwoSegments if phase == RecoveryPhase::Loss => news.min(self.mss),
             WindowCounting::BytesAtMostTwoSegments => news.min(2 * self.mss),
             WindowCounting::Bytes => news,
         }
@@ -268,11 +268,11 @@ impl Sender {
         let first = self.scoreboard.first();
         let mut restart_timer = true;
         match self.recovery.on_new(&self.parameters, first, acked, self.mss) {
-            Progress::Plain => {}
-            Progress::Partial {
+            AckEffect::Plain => {}
+            AckEffect::Partial {
                 restart_timer: restart,
             } => restart_timer = restart,
-            Progress::End => {
+            AckEffect::End => {
                 let before = self.before();
                 self.control.on_recovery_end(now);
                 self.note(now, SenderEventKind::RecoveryEnd, before);
@@ -295,7 +295,7 @@ impl Sender {
         let duplicate = if self.sack { sack_news } else { !new };
         let flight = self.scoreboard.flight();
         let lost = duplicate && self.recovery.on_duplicate(first, flight, self.mss);
-        let known = self.recovery.phase() == Phase::Open && self.scoreboard.first_is_lost();
+        let known = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first_is_lost();
         if lost || known {
             self.begin_recovery(now);
         }
@@ -325,7 +325,7 @@ impl Sender {
 
     /// Reacts to an ECN echo once per window of data (RFC 3168 section 6.1.2).
     fn react_to_mark(&mut self, now: Time, acked: u64) {
-        let news = self.recovery.phase() == Phase::Open && self.scoreboard.first() >= self.reacted;
+        let news = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first() >= self.reacted;
         if !self.parameters.ecn || !news {
             return;
         }
@@ -355,14 +355,14 @@ impl Sender {
         match self.parameters.decrease_base {
             DecreaseBase::Window => self.control.cwnd().0.min(self.receive_window),
             // While a scoreboard is being resent after a timeout, what it holds as lost is not outstanding any more.
-            DecreaseBase::FlightSize if self.recovery.phase() == Phase::Loss => self.in_flight().0,
+            DecreaseBase::FlightSize if self.recovery.phase() == RecoveryPhase::Loss => self.in_flight().0,
             DecreaseBase::FlightSize => {
                 let flight = self.scoreboard.flight() + acked;
                 let flight = flight.saturating_sub(self.recovery.limited_transmitted);
                 // Behind a lost retransmission SACKed data piles up; RFC 5681's FlightSize counts it though it has left the network.
                 // A timeout in the middle of a recovery starts from the window in use (docs/deviations.md).
                 match self.recovery.phase() {
-                    Phase::Recovery => flight.min(self.control.cwnd().0),
+                    RecoveryPhase::Recovery => flight.min(self.control.cwnd().0),
                     _ => flight,
                 }
             }

@@ -1,6 +1,6 @@
 //! The congestion control as the sender keeps it.
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Sent};
+use crate::congestion::{Ack, Congestion, CongestionControl, SegmentSent};
 use crate::units::{Bytes, Time};
 
 /// A congestion control, and at hand what is asked of it several times per ACK: a call through the trait costs more than the rest of
@@ -35,7 +35,7 @@ impl Control {
     }
 
     /// See [`CongestionControl::on_sent`].
-    pub fn on_sent(&mut self, now: Time, sent: &Sent) {
+    pub fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         self.control.on_sent(now, sent);
         self.cwnd = self.control.cwnd();
     }

@@ -10,7 +10,7 @@ mod timer;
 mod window;
 
 use super::*;
-use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, Sent};
+use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, SegmentSent};
 use crate::endpoint::parameters::{AfterTimeout, IdleRestart, Preset, RttSampling, WindowCounting};
 use crate::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SenderEventKind};
 use crate::packet::{SackBlock, SackBlocks};
@@ -38,7 +38,7 @@ const NONE: [u64; 0] = [];
 struct Log {
     acks: Vec<Ack>,
     congestions: Vec<Congestion>,
-    sent: Vec<Sent>,
+    sent: Vec<SegmentSent>,
 }
 
 /// Slow start and halving, and a diary.
@@ -52,7 +52,7 @@ struct Halving {
 }
 
 impl CongestionControl for Halving {
-    fn on_sent(&mut self, _now: Time, sent: &Sent) {
+    fn on_sent(&mut self, _now: Time, sent: &SegmentSent) {
         self.log.lock().unwrap().sent.push(*sent);
     }
     fn on_ack(&mut self, _now: Time, ack: &Ack) {

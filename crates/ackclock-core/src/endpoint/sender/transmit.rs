@@ -4,7 +4,7 @@ use super::super::pacing;
 use super::super::parameters::{AfterTimeout, IdleRestart, Pacing, RttSampling};
 use super::super::{Segment, SegmentKind, SenderEventKind};
 use super::{Sender, State, stronger};
-use crate::congestion::{Limit, Phase, Sent};
+use crate::congestion::{RecoveryPhase, SegmentSent, SendLimit};
 use crate::units::{Bytes, Span, Time};
 
 /// What to send next.
@@ -109,7 +109,7 @@ impl Sender {
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn wait_for_window(&mut self) {
         if self.burst_left != 0 && (self.scoreboard.next() < self.available || self.scoreboard.due() > 0) {
-            self.round.limited = Limit::CongestionWindow;
+            self.round.limited = SendLimit::CongestionWindow;
         }
         if let Some(jitter) = &mut self.jitter {
             jitter.forget();
@@ -137,11 +137,11 @@ impl Sender {
             if flight == 0 || flight.saturating_add(self.mss) <= self.receive_window {
                 return Some(Choice::Next);
             }
-            self.round.limited = stronger(self.round.limited, Limit::ReceiveWindow);
+            self.round.limited = stronger(self.round.limited, SendLimit::ReceiveWindow);
         } else if self.rate.is_some() {
             self.mark_application_limited();
         }
-        if phase == Phase::Recovery && self.sack {
+        if phase == RecoveryPhase::Recovery && self.sack {
             return self.choose_speculatively();
         }
         None
@@ -171,7 +171,7 @@ impl Sender {
     /// limited transmit (RFC 6675 section 5 step 3).
     fn used(&self) -> u64 {
         let phase = self.recovery.phase();
-        let limited_transmit = self.sack && self.parameters.limited_transmit && phase == Phase::Open;
+        let limited_transmit = self.sack && self.parameters.limited_transmit && phase == RecoveryPhase::Open;
         if limited_transmit || self.follows_scoreboard(phase) {
             self.scoreboard.pipe()
         } else {
@@ -181,12 +181,12 @@ impl Sender {
 
     /// Whether the scoreboard says what is outstanding and what is to be sent again. Go-back-N sends as if nothing were known of what was
     /// outstanding at the timeout, and waits for the timer if that is lost again.
-    fn follows_scoreboard(&self, phase: Phase) -> bool {
+    fn follows_scoreboard(&self, phase: RecoveryPhase) -> bool {
         self.sack
             && match phase {
-                Phase::Open => false,
-                Phase::Recovery => true,
-                Phase::Loss => self.parameters.after_timeout == AfterTimeout::Scoreboard,
+                RecoveryPhase::Open => false,
+                RecoveryPhase::Recovery => true,
+                RecoveryPhase::Loss => self.parameters.after_timeout == AfterTimeout::Scoreboard,
             }
     }
 
@@ -294,13 +294,13 @@ impl Sender {
 
     fn tell_control_of_sent(&mut self, now: Time, length: u64, in_flight: Bytes) {
         let limited = if self.scoreboard.next() >= self.available {
-            Limit::Application
+            SendLimit::Application
         } else if self.receive_window != u64::MAX && self.receive_window < self.control.cwnd().0 {
-            Limit::ReceiveWindow
+            SendLimit::ReceiveWindow
         } else {
-            Limit::CongestionWindow
+            SendLimit::CongestionWindow
         };
-        let sent = Sent {
+        let sent = SegmentSent {
             bytes: Bytes(length),
             in_flight,
             limited,
@@ -341,7 +341,7 @@ impl Sender {
     #[inline(never)] // rare, and would be in the way of every packet
     fn note_limited_transmit(&mut self, length: u64) {
         let flight = self.scoreboard.flight();
-        if self.recovery.phase() == Phase::Open && flight + self.mss > self.control.cwnd().0 {
+        if self.recovery.phase() == RecoveryPhase::Open && flight + self.mss > self.control.cwnd().0 {
             self.recovery.limited_transmitted += length;
         }
     }

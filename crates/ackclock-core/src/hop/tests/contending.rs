@@ -4,7 +4,7 @@ use super::*;
 
 /// 8 Mbit/s: a microsecond for each byte, so that there are no fractions to carry.
 const RATE: &str = "8 Mbit/s";
-const SEAT: Seat = Seat {
+const CONTENDER: ContenderId = ContenderId {
     medium: 0,
     contender: 0,
 };
@@ -17,7 +17,7 @@ fn discipline(description: &Description) -> Discipline {
     let streams = &Streams::new(1, 0);
     let queue = registry::choose::<QueueKind>(&description.queue, &NoFiles).unwrap();
     queue.build(QueueContext {
-        place: Place {
+        place: StreamScope {
             streams,
             name: "hop/test/queue",
         },
@@ -26,8 +26,13 @@ fn discipline(description: &Description) -> Discipline {
 }
 
 fn contending(description: &Description, discipline: Discipline) -> Hop {
-    let seat = (SEAT, description.link());
-    Hop::contending(discipline, seat, description.impairments(), description.delay)
+    let contender = (CONTENDER, description.link());
+    Hop::contending(
+        discipline,
+        contender,
+        description.impairments(),
+        description.delay,
+    )
 }
 
 /// Drives a contending hop until nothing more will happen; `sent` says of each packet in turn whether the medium sends it, or gives it up after as long a time.
@@ -44,17 +49,22 @@ fn drive_contending(hop: Hop, arrivals: &Arrivals, sent: &[bool]) -> Bench {
         }
         if over == now {
             let mut context = Bench::context(&mut bench.pool, &mut bench.drops);
-            let (wake, following) = bench.hop.conclude(now, sent.next().unwrap(), &mut context);
+            let (wake, following) = bench
+                .hop
+                .complete_exchange(now, sent.next().unwrap(), &mut context);
             bench.alarm = wake;
             over = following.map_or(Time::NEVER, |size| now + service(size));
-            assert!(bench.hop.take_request().is_none(), "it has been told already");
+            assert!(bench.hop.request_access().is_none(), "it has been told already");
             bench.check(now);
         } else if next == now {
             if let Some((sequence, (at, size))) = coming.next() {
                 bench.arrive(*at, sequence, *size);
             }
-            if let Some((seat, size)) = bench.hop.take_request() {
-                assert!(over.is_never() && seat == SEAT, "only who comes to an empty line");
+            if let Some((contender, size)) = bench.hop.request_access() {
+                assert!(
+                    over.is_never() && contender == CONTENDER,
+                    "only who comes to an empty line"
+                );
                 over = now + service(size);
             }
         } else {

@@ -1,7 +1,7 @@
 //! What is fed back is what the other link did, period by period, that much later.
 
 use super::*;
-use crate::registry::{Place, choose};
+use crate::registry::{StreamScope, choose};
 use crate::scenario::Scenario;
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
@@ -16,7 +16,7 @@ fn kbit(rate: u64) -> BitRate {
     BitRate::from_bit_per_s(rate * 1000)
 }
 fn build(tree: &Value, measured: Option<Box<dyn Link>>, seed: u64) -> Box<dyn Link> {
-    let place = Place {
+    let place = StreamScope {
         streams: &Streams::new(seed, 0),
         name: "hop/bottleneck/link",
     };

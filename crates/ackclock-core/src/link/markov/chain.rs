@@ -41,32 +41,9 @@ pub(super) struct Chain {
 impl Chain {
     /// Refuses what is no chain, and what would take too long.
     pub fn new(parameters: &Markov) -> Result<Self> {
-        let n = parameters.rates.len();
-        if n == 0 || n > MOST_STATES {
-            let remedy = format!("has {n} states; give 1 to {MOST_STATES} rates");
-            return Err(Error::message("rates", remedy));
-        }
-        let step = match parameters.step {
-            Some(step) if step.as_nanos() < SHORTEST => {
-                return Err(Error::new(
-                    "step",
-                    &json!(step),
-                    "is too short; write at least \"1 us\"",
-                ));
-            }
-            step => step.map_or(0, Span::as_nanos),
-        };
-        let rows = rows(parameters, n)?;
-        let means = means(parameters, n)?;
-        // Off the diagonal: per step, or per nanosecond in continuous time, the probability to go from one state to another.
+        let (n, step) = (states(parameters)?, step(parameters)?);
         let unit = if step == 0 { 1.0 } else { step as f64 };
-        let mut flow = rows;
-        for (i, mean) in means.iter().enumerate() {
-            for p in &mut flow[i * n..(i + 1) * n] {
-                *p *= unit / mean;
-            }
-        }
-        (0..n).for_each(|i| flow[i * n + i] = 0.0);
+        let flow = flow(parameters, n, unit)?;
         let recurs = recurrent(&flow, n)?;
         let leave: Vec<f64> = (0..n)
             .map(|i| flow[i * n..(i + 1) * n].iter().sum())
@@ -128,6 +105,41 @@ impl Chain {
             .map(|(rate, share)| rate * share)
             .sum()
     }
+}
+
+/// The number of states.
+fn states(parameters: &Markov) -> Result<usize> {
+    let n = parameters.rates.len();
+    if n == 0 || n > MOST_STATES {
+        let remedy = format!("has {n} states; give 1 to {MOST_STATES} rates");
+        return Err(Error::message("rates", remedy));
+    }
+    Ok(n)
+}
+
+/// The length of a step in nanoseconds; zero in continuous time.
+fn step(parameters: &Markov) -> Result<u64> {
+    match parameters.step {
+        Some(step) if step.as_nanos() < SHORTEST => Err(Error::new(
+            "step",
+            &json!(step),
+            "is too short; write at least \"1 us\"",
+        )),
+        step => Ok(step.map_or(0, Span::as_nanos)),
+    }
+}
+
+/// Off the diagonal the probability to go from one state to another in `unit` nanoseconds, row after row.
+fn flow(parameters: &Markov, n: usize, unit: f64) -> Result<Vec<f64>> {
+    let mut flow = rows(parameters, n)?;
+    let means = means(parameters, n)?;
+    for (i, mean) in means.iter().enumerate() {
+        for p in &mut flow[i * n..(i + 1) * n] {
+            *p *= unit / mean;
+        }
+    }
+    (0..n).for_each(|i| flow[i * n + i] = 0.0);
+    Ok(flow)
 }
 
 /// Where a state is left for, row after row: the matrix, or all others with equal probability.

@@ -3,7 +3,7 @@
 use super::delivery::{OPPORTUNITY, TUN_HEADER};
 use super::*;
 use crate::registry;
-use crate::registry::Place;
+use crate::registry::StreamScope;
 use crate::streams::Streams;
 use crate::units::Bytes;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ impl Files for Text<'_> {
     }
 }
 
-fn choose(text: &str, tree: Value) -> Result<registry::Chosen<LinkKind>> {
+fn choose(text: &str, tree: Value) -> Result<registry::Selection<LinkKind>> {
     let mut full = json!({ "kind": "trace", "file": "a.trace", "format": "csv" });
     for (field, value) in tree.as_object().unwrap() {
         full[field] = value.clone();
@@ -27,7 +27,7 @@ fn choose(text: &str, tree: Value) -> Result<registry::Chosen<LinkKind>> {
     registry::choose::<LinkKind>(&full, &Text(text))
 }
 fn link(text: &str, tree: Value) -> Box<dyn Link> {
-    choose(text, tree).unwrap().build(LinkContext::alone(Place {
+    choose(text, tree).unwrap().build(LinkContext::alone(StreamScope {
         streams: &Streams::new(1, 0),
         name: "hop/test/link",
     }))

@@ -1,7 +1,7 @@
 //! The rules one by one on cells whose backoffs are put where they matter, then cells left to themselves: conservation, and what theory says of saturation.
 
 use super::*;
-use crate::link::contender::Contender;
+use crate::link::edca_queue::EdcaQueue;
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn cell(parameters: &Value, classes: &[Class]) -> EdcaCell {
     let mut cell = EdcaCell::new(&parameters);
     for (number, &(station, aifsn, cw_min, cw_max)) in classes.iter().enumerate() {
         let contender = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": aifsn, "cw_min": cw_min, "cw_max": cw_max });
-        let contender: Contender = serde_json::from_value(contender).unwrap();
+        let contender: EdcaQueue = serde_json::from_value(contender).unwrap();
         let contention = contender.facts().contends.unwrap();
         let stream = Streams::new(3, 0).stream(&format!("contender {number}"));
         assert_eq!(cell.add(station, &contention, stream).unwrap(), number);
@@ -42,15 +42,15 @@ fn default_cell(classes: &[Class]) -> EdcaCell {
 }
 
 /// Lets the cell act once: when, and what was over.
-fn act(cell: &mut EdcaCell) -> (Time, Vec<Over>) {
+fn act(cell: &mut EdcaCell) -> (Time, Vec<Completion>) {
     let (now, mut over) = (cell.next(), Vec::new());
     assert!(!now.is_never());
     cell.proceed(now, &mut over);
     (now, over)
 }
 
-fn sent(contender: usize) -> Vec<Over> {
-    vec![Over {
+fn sent(contender: usize) -> Vec<Completion> {
+    vec![Completion {
         contender,
         sent: true,
     }]
@@ -194,7 +194,7 @@ fn windows_double_up_to_the_largest_and_packets_are_given_up() {
         let (end, over) = act(&mut cell);
         assert_eq!(end - begin, Span::from_micros(DATA + ANSWER), "EIFS");
         windows.push([0, 1].map(|number| cell.stations[number].cw));
-        let given_up = [0, 1].map(|contender| Over {
+        let given_up = [0, 1].map(|contender| Completion {
             contender,
             sent: false,
         });

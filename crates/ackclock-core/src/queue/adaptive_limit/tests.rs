@@ -3,7 +3,7 @@ use super::super::{Discipline, QueueContext, QueueKind};
 use super::*;
 use crate::link::{LinkContext, LinkKind};
 use crate::packet::Ecn;
-use crate::registry::{Place, choose};
+use crate::registry::{StreamScope, choose};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn at(seconds: f64) -> Time {
 /// The discipline as a scenario describes it.
 fn built(tree: &Value) -> Box<dyn Admission> {
     let streams = &Streams::new(1, 0);
-    let place = |name| Place { streams, name };
+    let place = |name| StreamScope { streams, name };
     let link = json!({ "kind": "constant", "rate": "8 Mbit/s" });
     let link = choose::<LinkKind>(&link, &NoFiles).unwrap();
     let link = link.build(LinkContext::alone(place("hop/test/link")));

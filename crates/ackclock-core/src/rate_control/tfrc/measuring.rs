@@ -3,7 +3,7 @@
 use super::Tfrc;
 use super::receiver::TfrcReceiver;
 use crate::rate_control::acknowledging::MOST;
-use crate::rate_control::{Arrived, Feedback, RateReceiver, Received, Sent};
+use crate::rate_control::{Arrived, DatagramSent, Feedback, RateReceiver, Received};
 use crate::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -46,7 +46,7 @@ impl Measuring {
     }
 
     /// A packet has left.
-    pub fn on_sent(&mut self, now: Time, sent: &Sent) {
+    pub fn on_sent(&mut self, now: Time, sent: &DatagramSent) {
         self.sent.push_back(Entry {
             at: now,
             length: sent.length,

@@ -5,7 +5,7 @@ use super::measuring::Measuring;
 use super::receive_rate::ReceiveRateSet;
 use super::{LossMeasured, SegmentSize, Tfrc};
 use crate::rate_control::equation::tfrc::Equation;
-use crate::rate_control::{Clocking, Feedback, RateControl, RateState, Report, SLOWEST, Sent};
+use crate::rate_control::{Clocking, DatagramSent, Feedback, RateControl, RateState, Report, SLOWEST};
 use crate::units::{Bytes, Span, Time};
 
 /// The nofeedback timer before the first round-trip time (section 4.2, appendix B).
@@ -267,7 +267,7 @@ impl RateControl for TfrcSender {
         self.restart_timer(now);
     }
 
-    fn on_sent(&mut self, now: Time, sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &DatagramSent) {
         self.idle = false;
         self.packets += 1;
         if self.parameters.segment_size == SegmentSize::Mean {

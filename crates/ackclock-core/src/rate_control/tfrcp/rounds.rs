@@ -1,7 +1,7 @@
 //! How long rounds are.
 
 use super::{Strategy, Tfrcp};
-use crate::registry::Place;
+use crate::registry::StreamScope;
 use crate::streams::Stream;
 use crate::units::Span;
 
@@ -25,7 +25,7 @@ pub(super) enum Rounds {
 
 impl Rounds {
     /// As the parameters say, which have been checked; chance is drawn from the stream of the place.
-    pub fn new(parameters: &Tfrcp, place: Place<'_>) -> Self {
+    pub fn new(parameters: &Tfrcp, place: StreamScope<'_>) -> Self {
         match parameters.strategy {
             Strategy::Constant => Rounds::Constant(parameters.round.unwrap_or(SHORTEST)),
             Strategy::RoundTrips => Rounds::RoundTrips(parameters.round_trips.unwrap_or(1.0)),

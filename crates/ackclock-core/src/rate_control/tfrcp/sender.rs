@@ -8,7 +8,7 @@ use super::{GrowthLimit, RttSamples, Tfrcp};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
 use crate::rate_control::equation::pftk::Pftk;
 use crate::rate_control::log::{Log, News};
-use crate::rate_control::{Clocking, Feedback, RateContext, RateControl, RateState, Sent};
+use crate::rate_control::{Clocking, DatagramSent, Feedback, RateContext, RateControl, RateState};
 use crate::units::{Bytes, Span, Time};
 
 /// The largest rate, in packets per second: one in a nanosecond, since clocks have nothing finer.
@@ -208,7 +208,7 @@ impl RateControl for TfrcpSender {
         self.begin(0, now, self.round.rate);
     }
 
-    fn on_sent(&mut self, now: Time, sent: &Sent) {
+    fn on_sent(&mut self, now: Time, sent: &DatagramSent) {
         self.log.push(now + self.rtt.rto());
         self.round.sent += 1;
         self.round.data_limited |= sent.data_limited;

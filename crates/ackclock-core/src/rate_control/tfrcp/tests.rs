@@ -2,8 +2,8 @@ use super::sender::{Round, TfrcpSender};
 use super::*;
 use crate::rate_control::equation::pftk::Pftk;
 use crate::rate_control::testing::{Dialogue, Way};
-use crate::rate_control::{Feedback, RateControl, Received, Sent};
-use crate::registry::{Place, choose};
+use crate::rate_control::{DatagramSent, Feedback, RateControl, Received};
+use crate::registry::{StreamScope, choose};
 use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use crate::units::Time;
@@ -32,7 +32,7 @@ impl Script {
         let parameters: Tfrcp = serde_json::from_value(fields.into()).unwrap();
         let streams = Streams::new(1, 0);
         let context = RateContext {
-            place: Place {
+            place: StreamScope {
                 streams: &streams,
                 name: "flow/0/control",
             },
@@ -50,7 +50,7 @@ impl Script {
     /// Packets leave, all at once.
     fn send(&mut self, at: f64, count: u64) {
         for _ in 0..count {
-            let sent = Sent {
+            let sent = DatagramSent {
                 sequence: self.sent.len() as u64,
                 length: Bytes(1000),
                 data_limited: false,
@@ -368,7 +368,7 @@ mod rate {
 
         let mut script = published();
         script.send(0.0, 49);
-        let sent = Sent {
+        let sent = DatagramSent {
             sequence: 49,
             length: Bytes(1000),
             data_limited: true,

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 const MOST_AT_ONCE: usize = 4;
 
 #[derive(Debug)]
-enum Phase {
+enum StreamPhase {
     Listening(OwnedFd),
     Open(OwnedFd),
     Ended,
@@ -23,7 +23,7 @@ enum Phase {
 
 #[derive(Debug)]
 pub(super) struct Stream {
-    phase: Phase,
+    phase: StreamPhase,
     asked: TcpSocket,
     counting: Counting,
 }
@@ -52,7 +52,7 @@ impl Stream {
         };
         listening().map_err(refused)?;
         Ok(Stream {
-            phase: Phase::Listening(socket),
+            phase: StreamPhase::Listening(socket),
             asked: *asked,
             counting,
         })
@@ -60,16 +60,18 @@ impl Stream {
 
     pub(super) fn watch(&self, index: u64, waiting: &Waiting) -> io::Result<()> {
         match &self.phase {
-            Phase::Listening(socket) | Phase::Open(socket) => waiting.add(socket, index, EventFlags::IN),
-            Phase::Ended => Ok(()),
+            StreamPhase::Listening(socket) | StreamPhase::Open(socket) => {
+                waiting.add(socket, index, EventFlags::IN)
+            }
+            StreamPhase::Ended => Ok(()),
         }
     }
     pub(super) fn has_ended(&self) -> bool {
-        matches!(self.phase, Phase::Ended)
+        matches!(self.phase, StreamPhase::Ended)
     }
     pub(super) fn into_report(self, ending: Ending) -> ReceivedFlow {
         let mut report = self.counting.report;
-        if matches!(self.phase, Phase::Open(_)) {
+        if matches!(self.phase, StreamPhase::Open(_)) {
             report.ending = ending;
         }
         report
@@ -82,12 +84,12 @@ impl Stream {
         waiting: &Waiting,
         buffer: &mut [u8],
     ) -> io::Result<()> {
-        if let Phase::Listening(socket) = &self.phase {
+        if let StreamPhase::Listening(socket) = &self.phase {
             match accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(connection) => {
                     self.counting.report.connected_ns = Some(waiting.now().as_nanos());
                     // Nobody else is expected: with its socket the listening ends.
-                    self.phase = Phase::Open(connection);
+                    self.phase = StreamPhase::Open(connection);
                     self.renew_settings();
                     self.watch(index, waiting)?;
                 }
@@ -108,7 +110,7 @@ impl Stream {
 
     fn read(&mut self, waiting: &Waiting, buffer: &mut [u8]) {
         for _ in 0..MOST_AT_ONCE {
-            let Phase::Open(socket) = &self.phase else {
+            let StreamPhase::Open(socket) = &self.phase else {
                 return;
             };
             match recv(socket, &mut *buffer, RecvFlags::TRUNC) {
@@ -136,7 +138,7 @@ impl Stream {
     /// Renews what the kernel forgets by itself: quick ACKs after a few segments (tcp(7), TCP_QUICKACK), and the clamp of the window as often
     /// as it finds another ratio of payload to memory in what arrives (tcp_measure_rcv_mss in net/ipv4/tcp_input.c).
     fn renew_settings(&self) {
-        let Phase::Open(socket) = &self.phase else {
+        let StreamPhase::Open(socket) = &self.phase else {
             return;
         };
         // A socket that has just been reset takes no settings, and needs none.
@@ -150,6 +152,6 @@ impl Stream {
 
     fn end(&mut self, ending: Ending) {
         self.counting.report.ending = ending;
-        self.phase = Phase::Ended;
+        self.phase = StreamPhase::Ended;
     }
 }

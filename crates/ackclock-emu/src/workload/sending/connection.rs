@@ -21,7 +21,7 @@ const MOST_AT_ONCE: usize = 4 * ZEROS.len();
 
 /// Where the connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     Waiting,
     Connecting,
     Open,
@@ -36,7 +36,7 @@ pub(super) struct Connection {
     index: u64,
     receiver: SocketAddrV4,
     socket: Option<OwnedFd>,
-    phase: Phase,
+    phase: ConnectionPhase,
     waits_for: EventFlags,
     schedule: Schedule,
     offered: Offered,
@@ -66,7 +66,7 @@ impl Connection {
         Ok(Connection {
             index,
             receiver: flow.receiver,
-            phase: Phase::Waiting,
+            phase: ConnectionPhase::Waiting,
             waits_for: EventFlags::empty(),
             offered: Offered::new(flow.mss_bytes),
             report: SentFlow {
@@ -83,7 +83,7 @@ impl Connection {
         self.report.number
     }
     pub(super) fn has_ended(&self) -> bool {
-        self.phase == Phase::Ended
+        self.phase == ConnectionPhase::Ended
     }
     pub(super) fn into_report(self) -> SentFlow {
         self.report
@@ -92,25 +92,27 @@ impl Connection {
     /// When it starts, writes or stops next.
     pub(super) fn poll_timeout(&self) -> Time {
         match self.phase {
-            Phase::Waiting => self.schedule.start(),
-            Phase::Connecting | Phase::Open | Phase::Closing => {
+            ConnectionPhase::Waiting => self.schedule.start(),
+            ConnectionPhase::Connecting | ConnectionPhase::Open | ConnectionPhase::Closing => {
                 self.schedule.poll_timeout().min(self.schedule.stop())
             }
-            Phase::Ended => Time::NEVER,
+            ConnectionPhase::Ended => Time::NEVER,
         }
     }
 
     /// What the kernel tells of it, while it is one.
     pub(super) fn read_info(&self) -> Option<TcpInfo> {
         match self.phase {
-            Phase::Waiting | Phase::Ended => None,
-            Phase::Connecting | Phase::Open | Phase::Closing => TcpInfo::read(self.socket.as_ref()?).ok(),
+            ConnectionPhase::Waiting | ConnectionPhase::Ended => None,
+            ConnectionPhase::Connecting | ConnectionPhase::Open | ConnectionPhase::Closing => {
+                TcpInfo::read(self.socket.as_ref()?).ok()
+            }
         }
     }
 
     /// Starts, lets the application write and stops, as due.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
-        if self.phase == Phase::Waiting && self.schedule.start() <= context.now {
+        if self.phase == ConnectionPhase::Waiting && self.schedule.start() <= context.now {
             self.open(context)?;
         }
         if self.schedule.stop() <= context.now {
@@ -144,13 +146,13 @@ impl Connection {
         {
             return self.fail("the connection broke", error, context);
         }
-        if self.phase == Phase::Connecting && flags.contains(EventFlags::OUT) {
+        if self.phase == ConnectionPhase::Connecting && flags.contains(EventFlags::OUT) {
             self.report.control = Some(sockopt::tcp_congestion(socket)?);
             self.report.connected_ns = Some(context.now.as_nanos());
-            self.phase = Phase::Open;
+            self.phase = ConnectionPhase::Open;
         }
         if flags.intersects(EventFlags::RDHUP | EventFlags::HUP) {
-            let ending = if self.phase == Phase::Closing {
+            let ending = if self.phase == ConnectionPhase::Closing {
                 Ending::Finished
             } else {
                 Ending::Failed("the receiver closed the connection".into())
@@ -165,7 +167,7 @@ impl Connection {
             return Ok(());
         };
         self.report.started_ns = Some(context.now.as_nanos());
-        self.phase = Phase::Connecting;
+        self.phase = ConnectionPhase::Connecting;
         match connect(socket, &self.receiver) {
             Ok(()) | Err(Errno::INPROGRESS) => {
                 // Writable once it is established, with an error if it cannot be.
@@ -178,7 +180,11 @@ impl Connection {
 
     /// Hands over what is ready and what the socket takes.
     fn transmit(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
-        let Some(socket) = self.socket.as_ref().filter(|_| self.phase == Phase::Open) else {
+        let Some(socket) = self
+            .socket
+            .as_ref()
+            .filter(|_| self.phase == ConnectionPhase::Open)
+        else {
             return Ok(());
         };
         let mut left = MOST_AT_ONCE;
@@ -204,13 +210,13 @@ impl Connection {
         }
         if self.offered.is_finished() {
             shutdown(socket, Shutdown::Write)?;
-            self.phase = Phase::Closing;
+            self.phase = ConnectionPhase::Closing;
         }
         Ok(())
     }
 
     fn fail(&mut self, what: &str, error: Errno, context: &mut Context<'_, '_>) -> io::Result<()> {
-        let what = if self.phase == Phase::Connecting {
+        let what = if self.phase == ConnectionPhase::Connecting {
             "cannot connect"
         } else {
             what
@@ -222,7 +228,7 @@ impl Connection {
     /// Takes the last sample and closes. Unless all was received, the connection is reset: what was not sent is dropped and nothing is sent
     /// again, as when the engine's sender stops. A close without that would go on sending the whole send buffer.
     pub(super) fn end(&mut self, ending: Ending, context: &mut Context<'_, '_>) -> io::Result<()> {
-        if self.phase == Phase::Ended {
+        if self.phase == ConnectionPhase::Ended {
             return Ok(());
         }
         if let Some(info) = self.read_info() {
@@ -239,11 +245,11 @@ impl Connection {
             sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
         }
         self.report.written_bytes = self.offered.taken();
-        if self.phase != Phase::Waiting || matches!(ending, Ending::Failed(_)) {
+        if self.phase != ConnectionPhase::Waiting || matches!(ending, Ending::Failed(_)) {
             self.report.ended_ns = Some(context.now.as_nanos());
             self.report.ending = ending;
         }
-        self.phase = Phase::Ended;
+        self.phase = ConnectionPhase::Ended;
         Ok(())
     }
 }

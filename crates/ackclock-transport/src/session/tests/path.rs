@@ -5,7 +5,7 @@ use crate::session::{Ending, Receiver, ReceiverSettings, Sender, SenderSettings,
 use crate::wire::{LONGEST_PAYLOAD, Nonce};
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
-use ackclock_core::registry::{Chosen, Kind, choose};
+use ackclock_core::registry::{Kind, Selection, choose};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::{Stream, Streams};
 use ackclock_core::units::{BitRate, Bytes, Probability, Span, Time};
@@ -29,7 +29,7 @@ pub(super) fn key() -> SharedKey {
 pub(super) fn controls() -> impl Iterator<Item = &'static str> {
     RateControlKind::entries().iter().map(|entry| entry.name)
 }
-fn control(name: &str) -> Chosen<RateControlKind> {
+fn control(name: &str) -> Selection<RateControlKind> {
     choose(&json!({ "kind": name }), &NoFiles).unwrap()
 }
 

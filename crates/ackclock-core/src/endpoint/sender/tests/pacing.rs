@@ -104,5 +104,5 @@ fn a_rate_sample_tells_the_rate_of_the_path() {
     }
     let sample = d.last_ack().rate_sample.unwrap();
     assert_eq!(sample.rate, BitRate::from_mbit_per_s(8.0));
-    assert_eq!(sample.limited, Limit::CongestionWindow);
+    assert_eq!(sample.limited, SendLimit::CongestionWindow);
 }

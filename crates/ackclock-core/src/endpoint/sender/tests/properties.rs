@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::endpoint::Receiver;
-use crate::endpoint::parameters::{Careful, DecreaseBase, Pacing, PartialAck, RepeatedTimeout};
+use crate::endpoint::parameters::{
+    AvoidMultipleFastRetransmits, DecreaseBase, Pacing, PartialAck, RepeatedTimeout,
+};
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -14,7 +16,7 @@ prop_compose! {
         rtt_sampling in select(&RTT_SAMPLINGS),
         idle_restart in prop_oneof![Just(IdleRestart::Off), Just(IdleRestart::InitialWindow), Just(IdleRestart::Decay)],
         window_counting in prop_oneof![Just(WindowCounting::PerAck), Just(WindowCounting::BytesAtMostTwoSegments), Just(WindowCounting::Bytes)],
-        careful in prop_oneof![Just(Careful::Always), Just(Careful::AfterTimeout), Just(Careful::Never)],
+        careful in prop_oneof![Just(AvoidMultipleFastRetransmits::Always), Just(AvoidMultipleFastRetransmits::AfterTimeout), Just(AvoidMultipleFastRetransmits::Never)],
         pacing in prop_oneof![Just(Pacing::Always), Just(Pacing::Control), Just(Pacing::Off)],
         threshold in 0u32..5,
         jitter in prop_oneof![3 => Just(0u64), 1 => 1u64..3000],

@@ -1,8 +1,8 @@
 //! Fast retransmit and recovery.
 
 use super::*;
-use crate::congestion::{AckKind, Phase};
-use crate::endpoint::parameters::{Careful, DecreaseBase, PartialAck};
+use crate::congestion::{AckKind, RecoveryPhase};
+use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, DecreaseBase, PartialAck};
 
 /// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or one that does not.
 fn duplicate(d: &mut Dialogue, recovery: LossRecovery, end: u64) {
@@ -26,7 +26,7 @@ fn three_duplicates_resend_the_first_segment() {
         assert_eq!(d.duplicates(6, 0), [10, 11, 12, 13]);
         assert_eq!(
             (d.last_ack().phase, d.last_ack().credit),
-            (Phase::Recovery, Bytes(0))
+            (RecoveryPhase::Recovery, Bytes(0))
         );
         // The hole is filled: the inflation goes, the control's window stays.
         assert_eq!(d.ack(10), [14]);
@@ -74,7 +74,7 @@ fn tahoe_sends_again_what_has_arrived() {
     d.wait(100).duplicates(3, 0);
     assert_eq!(d.wait(100).ack(1), [1, 2]);
     assert!(d.segments.last().unwrap().retransmission);
-    assert_eq!(d.last_ack().phase, Phase::Loss);
+    assert_eq!(d.last_ack().phase, RecoveryPhase::Loss);
     assert_eq!(d.last_ack().credit, Bytes(MSS));
 }
 
@@ -86,14 +86,17 @@ fn reno_leaves_recovery_at_the_first_new_ack_and_needs_the_timer_for_a_second_lo
     d.duplicates(5, 0);
     assert_eq!(d.wait(100).ack(5), NONE);
     assert_eq!(d.events().last(), Some(&SenderEventKind::RecoveryEnd));
-    // Careful: the window has been reacted to.
+    // The window has been reacted to.
     assert_eq!(d.duplicates(3, 5), NONE);
     assert_eq!(d.timeout(), [5]);
 }
 
 #[test]
 fn reno_that_is_not_careful_about_recoveries_reduces_twice() {
-    for careful in [Careful::AfterTimeout, Careful::Never] {
+    for careful in [
+        AvoidMultipleFastRetransmits::AfterTimeout,
+        AvoidMultipleFastRetransmits::Never,
+    ] {
         let parameters = TcpParameters {
             careful,
             ..plain(LossRecovery::Reno)

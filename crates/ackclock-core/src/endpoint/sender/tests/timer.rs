@@ -1,8 +1,8 @@
 //! The retransmission timer, and what is sent after it went off.
 
 use super::*;
-use crate::congestion::Phase;
-use crate::endpoint::parameters::{Careful, RepeatedTimeout};
+use crate::congestion::RecoveryPhase;
+use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, RepeatedTimeout};
 
 #[test]
 fn after_a_timeout_go_back_n_sends_everything_again_in_slow_start() {
@@ -25,9 +25,9 @@ fn after_a_timeout_go_back_n_sends_everything_again_in_slow_start() {
 #[test]
 fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
     for (careful, retransmits) in [
-        (Careful::Always, 0),
-        (Careful::AfterTimeout, 0),
-        (Careful::Never, 1),
+        (AvoidMultipleFastRetransmits::Always, 0),
+        (AvoidMultipleFastRetransmits::AfterTimeout, 0),
+        (AvoidMultipleFastRetransmits::Never, 1),
     ] {
         let parameters = TcpParameters {
             careful,
@@ -55,7 +55,7 @@ fn go_back_n_with_sack_leaves_what_is_lost_again_to_the_timer() {
     assert_eq!(d.timeout(), [1]);
     // Once all that was outstanding is acknowledged, SACK recovers as ever.
     d.wait(100).ack(8);
-    assert_eq!(d.sender.recovery.phase(), Phase::Open);
+    assert_eq!(d.sender.recovery.phase(), RecoveryPhase::Open);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn the_receive_window_bounds_what_is_outstanding() {
     d.wait(100).duplicates(2, 0);
     assert_eq!(d.ack(0), [0]);
     assert_eq!(d.duplicates(20, 0), NONE);
-    assert_eq!(d.last_ack().limited, Limit::ReceiveWindow);
+    assert_eq!(d.last_ack().limited, SendLimit::ReceiveWindow);
 }
 
 #[test]
@@ -49,11 +49,11 @@ fn a_window_that_is_not_used_does_not_grow() {
         let mut d = Dialogue::transfer(parameters, 10, 4 * MSS);
         d.wait(100).ack(1);
         assert_eq!(d.last_ack().credit, Bytes(credit));
-        assert_eq!(d.last_ack().limited, Limit::Application);
+        assert_eq!(d.last_ack().limited, SendLimit::Application);
         let mut d = Dialogue::bulk(parameters, 10);
         d.wait(100).ack(1);
         assert_eq!(d.last_ack().credit, Bytes(MSS));
-        assert_eq!(d.last_ack().limited, Limit::CongestionWindow);
+        assert_eq!(d.last_ack().limited, SendLimit::CongestionWindow);
     }
 }
 

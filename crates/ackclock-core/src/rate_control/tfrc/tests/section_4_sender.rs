@@ -3,7 +3,7 @@
 use super::super::sender::TfrcSender;
 use super::super::{SegmentSize, Tfrc};
 use super::{RTT, SEGMENT, close, ms};
-use crate::rate_control::{Feedback, RateControl, Received, Report, Sent};
+use crate::rate_control::{DatagramSent, Feedback, RateControl, Received, Report};
 use crate::units::{Bytes, Span, Time};
 
 /// A sender whose packets and answers are told one by one. Rates are in segments per second.
@@ -37,7 +37,7 @@ impl Sending {
     }
 
     pub fn send(&mut self, at: u64, data_limited: bool) {
-        let sent = Sent {
+        let sent = DatagramSent {
             sequence: self.sequence,
             length: SEGMENT,
             data_limited,

@@ -10,7 +10,7 @@ use super::constant::ConstantLink;
 use super::contention::{Bound, Contention, ContentionWindow};
 use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
-use crate::registry::{Element, Recipe};
+use crate::registry::{Element, Factory};
 use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::units::BitRate;
@@ -23,7 +23,7 @@ use serde_json::json;
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "medium": "cell", "station": "ap", "rate": "54 Mbit/s", "access": "video" }))]
 #[schemars(example = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": 6, "cw_min": 31, "cw_max": 1023 }))]
-pub struct Contender {
+pub struct EdcaQueue {
     /// The name of the medium, one of the scenario's `[[media]]`.
     #[schemars(extend("examples" = ["cell"]))]
     pub medium: String,
@@ -87,7 +87,7 @@ impl Access {
     }
 }
 
-impl Element<LinkKind> for Contender {
+impl Element<LinkKind> for EdcaQueue {
     const NAME: &'static str = "contender";
     const LABEL: &'static str = "contender for a medium";
     const SUMMARY: &'static str =
@@ -123,7 +123,7 @@ impl Element<LinkKind> for Contender {
     }
 }
 
-impl Recipe<LinkKind> for Contender {
+impl Factory<LinkKind> for EdcaQueue {
     /// For disciplines whose parameters follow from a rate; nobody is served by it.
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         Box::new(ConstantLink::new(self.rate))

@@ -1,4 +1,5 @@
-//! ACKs that have passed the capture point and not reached the sender yet: what the sender knew when it sent what passes now.
+//! ACKs that have passed the capture point and not reached the sender yet: what the sender knew when it
+//! sent the packet that passes now.
 
 use ackclock_core::units::Span;
 use std::collections::VecDeque;
@@ -6,15 +7,15 @@ use std::collections::VecDeque;
 /// How many are remembered at most: a round trip's, mostly.
 const MOST: usize = 8192;
 
-/// See the module.
+/// The ACKs between the capture point and the sender.
 #[derive(Clone, Debug, Default)]
-pub struct Underway {
+pub struct AcksInTransit {
     /// When they passed, and what they acknowledged.
     acks: VecDeque<(u64, u64)>,
     known: u64,
 }
 
-impl Underway {
+impl AcksInTransit {
     /// All before `number` is acknowledged by an ACK that passes at `at`.
     pub fn pass(&mut self, at: u64, number: u64) {
         if self.acks.len() == MOST
@@ -43,14 +44,14 @@ mod tests {
 
     #[test]
     fn an_ack_is_known_when_its_answer_comes() {
-        let mut underway = Underway::default();
-        underway.pass(100, 7);
-        underway.pass(110, 9);
+        let mut acks_in_transit = AcksInTransit::default();
+        acks_in_transit.pass(100, 7);
+        acks_in_transit.pass(110, 9);
         let way = Span::from_nanos(50);
         assert_eq!(
-            [149, 150, 155, 160].map(|at| underway.known(at, way)),
+            [149, 150, 155, 160].map(|at| acks_in_transit.known(at, way)),
             [0, 7, 7, 9]
         );
-        assert_eq!(underway.known(100, way), 9, "what is known stays known");
+        assert_eq!(acks_in_transit.known(100, way), 9, "what is known stays known");
     }
 }

@@ -24,16 +24,16 @@ struct Stamp {
     echoed: bool,
 }
 
-/// See the module.
+/// The timestamps sent that may still be echoed.
 #[derive(Clone, Debug, Default)]
-pub struct Stamps(VecDeque<Stamp>);
+pub struct TimestampEchoes(VecDeque<Stamp>);
 
 /// Whether a timestamp is later than another (RFC 7323 section 5.2).
 pub const fn is_later(value: u32, than: u32) -> bool {
     (value.wrapping_sub(than) as i32) > 0
 }
 
-impl Stamps {
+impl TimestampEchoes {
     /// A packet with this timestamp passes.
     pub fn pass(&mut self, value: u32, at: u64) {
         // Most clocks tick more slowly than packets come; and some packets are late.
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn an_echo_finds_the_first_packet_of_its_stamp() {
-        let mut stamps = Stamps::default();
+        let mut stamps = TimestampEchoes::default();
         stamps.pass(u32::MAX, 1);
         stamps.pass(u32::MAX, 2);
         stamps.pass(3, 5); // wrapped
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_is_never_echoed_does_not_pile_up() {
-        let mut stamps = Stamps::default();
+        let mut stamps = TimestampEchoes::default();
         (0..3 * MOST as u32).for_each(|value| stamps.pass(value, 0));
         assert_eq!(stamps.0.len(), MOST);
         assert_eq!(stamps.echo(5), None);

@@ -1,23 +1,23 @@
-//! Sorting by small numbers.
+//! Counting sort: sorting by small integers.
 
 /// A counting sort and the memory it works in.
 #[derive(Debug)]
-pub struct Distribution<E> {
+pub struct CountingSort<E> {
     sorted: Vec<E>,
     /// By key: where its next element goes.
     places: Vec<u32>,
 }
 
-impl<E> Default for Distribution<E> {
+impl<E> Default for CountingSort<E> {
     fn default() -> Self {
-        Distribution {
+        CountingSort {
             sorted: Vec::new(),
             places: Vec::new(),
         }
     }
 }
 
-impl<E: Copy> Distribution<E> {
+impl<E: Copy> CountingSort<E> {
     /// Sorts by a key below `keys`; what has the same key keeps its order.
     pub fn sort(&mut self, elements: &mut Vec<E>, keys: usize, key: impl Fn(&E) -> usize) {
         if elements.len() < keys / 16 {
@@ -57,7 +57,7 @@ mod tests {
             let mut elements: Vec<(usize, usize)> = keys.into_iter().enumerate().map(|(n, key)| (key, n)).collect();
             let mut expected = elements.clone();
             expected.sort_by_key(|(key, _)| *key);
-            Distribution::default().sort(&mut elements, most, |(key, _)| *key);
+            CountingSort::default().sort(&mut elements, most, |(key, _)| *key);
             prop_assert_eq!(elements, expected);
         }
     }

@@ -1,7 +1,7 @@
-"""Figures of a comparison: the ways in the same axes."""
+"""Figures of a comparison: all methods in the same axes."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,16 +10,17 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock import units
+from ackclock import metrics, units
 from ackclock.comparison import COLUMNS, Column, Comparison, Row
-from ackclock.metrics import Metric, metric
+from ackclock.metrics import Metric
 from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import Style, reference_style, style
-from ackclock.plot.sweep import Axis, set_scales, swept_axis
+from ackclock.plot.sweep import NOTHING_SWEPT, Axis, set_scales, swept_axis
 from ackclock.table import assigned
 
-__all__ = ["figures_of_ways", "over_time", "swept"]
+__all__ = ["COMPARED_CWND", "COMPARED_SWEEP", "COMPARED_THROUGHPUT", "over_time", "swept"]
 
 # More panels than this make a figure that no page holds.
 _MOST_PANELS = 6
@@ -27,41 +28,21 @@ _MOST_PANELS = 6
 # The height of a panel, and what title and axis take besides, in inches.
 _PANEL, _FRAME = 1.9, 0.9
 
-# Throughput is averaged over at least this part of the run, however often a way has samples: longer than in
-# `plot.series`, as lines above each other have to be told apart.
+# Throughput is averaged over at least this part of the run, however often a method has samples: longer than in
+# `plot.throughput`, as lines above each other have to be told apart.
 _INTERVALS = 25
 
 
-def figures_of_ways(
-    comparison: Comparison, *, of: str = "goodput", point: int = 0, replicate: int = 0
-) -> dict[str, Callable[[], Figure]]:
-    """Every figure that the comparison allows, by name; each is drawn when it is called.
-
-    Args:
-        comparison: Whose.
-        of: The metric of the figure against the swept parameter.
-        point: Which point the figures over time show.
-        replicate: Which replicate they show.
-    """
-    drawn: dict[str, Callable[[], Figure]] = {}
-    if swept_axis(comparison.points) is not None and of in comparison.metrics:
-        drawn["sweep"] = partial(swept, comparison, of=of)
-    if _over_time(comparison, point):
-        drawn["throughput"] = partial(over_time, comparison, "throughput", point=point, replicate=replicate)
-        drawn["cwnd"] = partial(over_time, comparison, "cwnd", point=point, replicate=replicate)
-    return drawn
-
-
-def swept(comparison: Comparison, *, of: str = "goodput") -> Figure:
-    """A metric's means and 95 % intervals against the swept parameter, a panel for each flow, a line for each way.
+def swept(comparison: Comparison, *, metric: str = "goodput") -> Figure:
+    """Draws a metric's means and 95 % intervals against the swept parameter: a panel per flow, a line per method.
 
     Raises:
-        ValueError: Nothing numeric is swept, or no way knows the metric.
+        ValueError: Nothing numeric is swept, or no method knows the metric.
     """
-    axis, what = swept_axis(comparison.points), metric(of)
-    rows = [row for row in comparison.rows if row.metric == of]
+    axis, what = swept_axis(comparison.points), metrics.metric(metric)
+    rows = [row for row in comparison.rows if row.metric == metric]
     if axis is None or not rows:
-        raise ValueError("sweeps no quantity, or no way knows this metric; choose a figure over time")
+        raise ValueError(NOTHING_SWEPT if axis is None else _unknown(metric))
     panels: dict[str, list[Row]] = {}
     for row in rows:
         panels.setdefault(_panel(comparison, row, axis), []).append(row)
@@ -81,16 +62,16 @@ def swept(comparison: Comparison, *, of: str = "goodput") -> Figure:
 
 
 def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: int = 0) -> Figure:
-    """One replicate over time, a panel for the first instance of each flow, a line for each way.
+    """Draws one replicate over time: a panel for the first instance of each flow, a line per method.
 
     Args:
-        comparison: Whose.
+        comparison: The comparison.
         what: `throughput` or `cwnd`.
         point: Index of the point.
-        replicate: Which replicate.
+        replicate: Index of the replicate.
 
     Raises:
-        ValueError: There is no such point.
+        ValueError: The comparison has no such point.
     """
     if not 0 <= point < len(comparison.points):
         raise ValueError(f"there is no point {point}; this comparison has {len(comparison.points)}, from 0")
@@ -117,7 +98,7 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
 
 
 def _style(name: str) -> Style:
-    """Of a column: models grey, what was measured of a run in that run's colour, with other dashes and markers."""
+    """The looks of a column: models grey, a measurement in the colour of the measured run with other dashes."""
     order = list(COLUMNS)
     if name == "predict":
         return reference_style(0)
@@ -140,7 +121,7 @@ def _over_time(comparison: Comparison, point: int) -> list[tuple[str, Column]]:
 
 
 def _panel(comparison: Comparison, row: Row, axis: Axis) -> str:
-    """What a panel is of: a flow or hop, its control, the other swept values."""
+    """The label of a panel: a flow or hop, its control, the other swept values."""
     assigned = comparison.points[row.point]["assignments"]
     others = [str(value) for path, value in assigned.items() if path not in axis.settled and str(value) != row.control]
     control = [row.control] if row.control and row.control != row.subject else []
@@ -163,7 +144,7 @@ def _draw_swept(axes: Axes, axis: Axis, what: Metric, name: str, column: Column,
 
 
 def _draw_level(axes: Axes, comparison: Comparison, what: str, flow: dict[str, Any], point: int) -> None:
-    """What a model says of one instance's mean."""
+    """Draws a model's mean of one instance."""
     of = {"throughput": "goodput", "cwnd": "cwnd"}[what]
     for row in comparison.rows:
         told = row.cells.get("predict")
@@ -175,7 +156,7 @@ def _draw_level(axes: Axes, comparison: Comparison, what: str, flow: dict[str, A
 
 
 def _draw_series(axes: Axes, name: str, column: Column, what: str, flow: dict[str, Any], run: tuple[int, int]) -> None:
-    """The first instance of a flow in one replicate of one point."""
+    """Draws the first instance of a flow in one replicate of one point."""
     if column.result is None:
         return
     mss = units.data_bytes(flow["transport"]["mss"])
@@ -201,7 +182,7 @@ def _draw_series(axes: Axes, name: str, column: Column, what: str, flow: dict[st
 
 
 def _legend(all_axes: Sequence[Axes]) -> None:
-    """One for all panels, beside the first: each way once."""
+    """Draws one legend for all panels, beside the first: each method once."""
     found: dict[str, Any] = {}
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -210,3 +191,35 @@ def _legend(all_axes: Sequence[Axes]) -> None:
             axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center", va="center")
     if found:
         all_axes[0].legend(list(found.values()), list(found), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+
+
+def _unknown(metric: str) -> str:
+    return f"compares no {metric}; choose for example --metric goodput"
+
+
+def _lacks_sweep(comparison: Comparison, view: View) -> str | None:
+    if swept_axis(comparison.points) is None:
+        return NOTHING_SWEPT
+    return None if view.metric in comparison.metrics else _unknown(view.metric)
+
+
+def _lacks_series(comparison: Comparison, view: View) -> str | None:
+    if _over_time(comparison, view.point):
+        return None
+    return f"has no run of point {view.point}; choose another with --point, or --kind sweep"
+
+
+COMPARED_SWEEP = FigureKind(
+    "sweep", "Of a comparison, a panel for each flow and a line for each method.", ("compare",), swept, ("metric",),
+    lacks=_lacks_sweep,
+)  # fmt: skip
+
+COMPARED_THROUGHPUT = FigureKind(
+    "throughput", "Of a comparison, a panel for each flow's first instance and a line for each method.", ("compare",),
+    partial(over_time, what="throughput"), ("point", "replicate"), lacks=_lacks_series,
+)  # fmt: skip
+
+COMPARED_CWND = FigureKind(
+    "cwnd", "Of a comparison, a panel for each flow's first instance and a line for each method.", ("compare",),
+    partial(over_time, what="cwnd"), ("point", "replicate"), lacks=_lacks_series,
+)  # fmt: skip

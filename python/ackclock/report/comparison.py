@@ -1,23 +1,25 @@
-"""One self-contained HTML page about a comparison: tables of every way, what explains the residuals, figures."""
+"""One self-contained HTML page about a comparison: tables of all methods, explanations of residuals, figures."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ackclock import plot
-from ackclock.comparison import Comparison
-from ackclock.comparison import rendering as words
-from ackclock.comparison.explanation import explanations, tally
+from ackclock.comparison import Comparison, rendering
+from ackclock.comparison.explanation import Explanation, explanations, tally
 from ackclock.report import run_tables
 from ackclock.report.environment import environment
 from ackclock.result import Result
+from ackclock.table import Table
 
-__all__ = ["page_of_ways"]
+__all__ = ["page_of_comparison"]
 
 # Figures over time of more points than this make a page too long; `ackclock plot --point` draws the others.
 _MOST_POINTS = 4
 
-Shown = tuple[str, str, list[str], list[list[str]]]
+# The metrics of figures against the swept parameter.
+_SWEPT_METRICS = ("goodput", "rtt", "retransmissions")
 
 _METHOD = (
     "The interval of a residual is Welch's where both ways have replicates, the reference's own (Student's t) where "
@@ -31,7 +33,7 @@ _HOW_EXPLAINED = (
 )
 
 
-def page_of_ways(comparison: Comparison, progress: Callable[[float], None] | None = None) -> str:
+def page_of_comparison(comparison: Comparison, progress: Callable[[float], None] | None = None) -> str:
     """The page's text. The same comparison gives the same text.
 
     Args:
@@ -40,20 +42,16 @@ def page_of_ways(comparison: Comparison, progress: Callable[[float], None] | Non
     """
     listed = explanations(comparison)
     emulated = _result(comparison, "emulate")
-    template = environment().get_template("ways.html.jinja")
+    template = environment().get_template("comparison.html.jinja")
     return template.render(
         run=comparison.run,
         scenario=comparison.points[0]["scenario"],
         machine=emulated.run.get("machine", {}) if emulated is not None else {},
         warnings=_warnings(comparison),
-        answers=(
-            "How each way answered",
-            "Each is a result folder of its own beside this page.",
-            *words.answer_cells(comparison),
-        ),
+        answers=rendering.answer_table(comparison),
         tally=tally(comparison),
         method=_METHOD,
-        tables=[_table(comparison, name, listed) for name in comparison.metrics],
+        tables=[rendering.metric_table(comparison, name, listed) for name in comparison.metrics],
         how_explained=_HOW_EXPLAINED,
         explanations=[
             {"number": one.number, "sentence": one.cause.sentence, "cases": _count(len(one.cases), "residual")}
@@ -71,49 +69,39 @@ def _result(comparison: Comparison, name: str) -> Result | None:
     return comparison.columns[name].result if name in comparison.columns else None
 
 
-def _table(comparison: Comparison, name: str, listed: Any) -> Shown:
-    return (words.title(name), words.note(comparison, name), *words.cells(comparison, name, listed))
+def _causes(comparison: Comparison, listed: Sequence[Explanation]) -> list[Table]:
+    """The residuals without an explanation, and those with one case by case."""
+    tables = [rendering.unexplained_table(comparison), rendering.explanation_table(comparison, listed)]
+    return [table for table in tables if table.rows]
 
 
-def _causes(comparison: Comparison, listed: Any) -> list[Shown]:
-    tables: list[Shown] = []
-    unexplained = words.unexplained_cells(comparison)
-    if unexplained[1]:
-        tables.append(("Unexplained", "They exceed their interval, and no known cause shows.", *unexplained))
-    if listed:
-        note = "How each cause shows, residual by residual."
-        tables.append(("Case by case", note, *words.explanation_cells(comparison, listed)))
-    return tables
-
-
-def _more(comparison: Comparison) -> list[Shown]:
-    """What all models say, and how far each emulated run can be trusted."""
-    tables: list[Shown] = []
+def _more(comparison: Comparison) -> list[Table]:
+    """The answers of all models, and how far each emulated run can be trusted."""
+    tables = []
     predicted, emulated = _result(comparison, "predict"), _result(comparison, "emulate")
     if predicted is not None:
         note = "Every model that was asked; goodput is the smaller of the model's and of what the path allows."
-        tables.append(("What models say", note, *run_tables.prediction_cells(run_tables.prediction_rows(predicted))))
-    if emulated is not None:
-        note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
-        tables.append(("Fidelity", note, *run_tables.fidelity_cells(run_tables.fidelity_rows(emulated))))
-        refused = run_tables.refused_setting_cells(emulated)
-        if refused[1]:
-            tables.append(("Settings", "What the kernel does in another way than the scenario asks.", *refused))
-    return tables
+        tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
+    return tables + (run_tables.emulation_tables(emulated) if emulated is not None else [])
 
 
 def _figures(comparison: Comparison, progress: Callable[[float], None] | None) -> list[tuple[str, str]]:
+    """Id and drawing of each figure: those against the swept parameter first, then point by point."""
     drawn: dict[str, Callable[[], Any]] = {}
+    for metric in _SWEPT_METRICS:
+        view = plot.View(metric=metric)
+        for kind in plot.available(comparison, view):
+            if "metric" in kind.takes:
+                name = kind.name if metric == _SWEPT_METRICS[0] else f"{kind.name}-{metric}"
+                drawn[name] = partial(kind.drawn, comparison, view)
     for point in range(min(len(comparison.points), _MOST_POINTS)):
-        for name, draw in plot.figures_of_ways(comparison, point=point).items():
-            drawn[name if name == "sweep" else f"{name}-{point}"] = draw
-    for name in ("rtt", "retransmissions"):
-        figure = plot.figures_of_ways(comparison, of=name).get("sweep")
-        if figure is not None:
-            drawn[f"sweep-{name}"] = figure
+        view = plot.View(point=point)
+        for kind in plot.available(comparison, view):
+            if "point" in kind.takes:
+                drawn[f"{kind.name}-{point}"] = partial(kind.drawn, comparison, view)
     figures = []
-    for position, name in enumerate(sorted(drawn, key=lambda one: not one.startswith("sweep"))):
-        figures.append((name, plot.inline(plot.render(drawn[name](), "svg"), f"{name}-")))
+    for position, (name, draw) in enumerate(drawn.items()):
+        figures.append((name, plot.inline(plot.render(draw(), "svg"), f"{name}-")))
         if progress is not None:
             progress((position + 1) / len(drawn))
     return figures

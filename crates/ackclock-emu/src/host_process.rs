@@ -1,4 +1,4 @@
-//! What runs inside of a host: the process that becomes one, and serves the supervisor's requests until it is left alone.
+//! The process that becomes a host, and serves the supervisor's requests until it is left alone.
 
 use crate::device::{NAME, TRANSMIT_QUEUE};
 use crate::namespace::{self, Entered};
@@ -7,7 +7,7 @@ use crate::protocol::{
     Channel, Configuration, DeviceChoice, DeviceStatistics, HostFacts, Refusal, ReportEntry, Request,
     Response, Step, readable,
 };
-use crate::settings::{self, Outcome};
+use crate::settings::{self, KernelAnswer};
 use crate::system::child_signal;
 use crate::{packet_socket, tun};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
@@ -217,7 +217,7 @@ impl Inside {
         }
     }
 
-    fn note(&mut self, name: String, asked: String, outcome: Outcome) {
+    fn note(&mut self, name: String, asked: String, outcome: KernelAnswer) {
         self.report.push(ReportEntry { name, asked, outcome });
     }
 
@@ -285,9 +285,9 @@ impl Inside {
                 .find(|(there, ..)| *there == metric)
                 .map(|(_, value, _)| value.clone());
             let outcome = match (reason, value) {
-                (Some(reason), _) => Outcome::Refused { reason },
+                (Some(reason), _) => KernelAnswer::Refused { reason },
                 (None, Some(value)) => accepted(value),
-                (None, None) => Outcome::Refused {
+                (None, None) => KernelAnswer::Refused {
                     reason: "the kernel took it and has it not".into(),
                 },
             };
@@ -309,18 +309,18 @@ impl Inside {
     }
 }
 
-fn accepted(value: String) -> Outcome {
-    Outcome::Accepted { value }
+fn accepted(value: String) -> KernelAnswer {
+    KernelAnswer::Accepted { value }
 }
 
-fn as_refused(error: io::Error) -> Outcome {
-    Outcome::Refused {
+fn as_refused(error: io::Error) -> KernelAnswer {
+    KernelAnswer::Refused {
         reason: error.to_string(),
     }
 }
 
 /// Whether a socket in this namespace may use a congestion control.
-fn with_congestion_control(name: String) -> (String, Outcome) {
+fn with_congestion_control(name: String) -> (String, KernelAnswer) {
     let outcome = || -> io::Result<String> {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP))?;
@@ -329,7 +329,7 @@ fn with_congestion_control(name: String) -> (String, Outcome) {
     }();
     let outcome = match outcome {
         Ok(value) => accepted(value),
-        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Outcome::NotInThisKernel,
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => KernelAnswer::NotInThisKernel,
         Err(error) => as_refused(error),
     };
     (name, outcome)

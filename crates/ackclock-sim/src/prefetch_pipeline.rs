@@ -1,17 +1,18 @@
-//! Looking ahead: with many flows the state of the next one is in no cache of the processor, so it is fetched some packets before.
+//! Prefetching flow by flow: with many flows the state of the next one is in no cache of the
+//! processor, so it is fetched some packets before its turn.
 
 use crate::flow::Flow;
+use crate::hop_slot::HopSlot;
 use crate::prefetch::prefetch;
-use crate::station::Station;
 use ackclock_core::packet::{PacketId, PacketPool};
 use ackclock_core::routes::Routes;
 use std::ops::Range;
 
-/// How many packets lie between a flow's turn and what is fetched for it, in two steps.
+/// How many packets before a flow's turn its state is fetched, in two steps.
 const FAR: usize = 24;
 const NEAR: usize = 12;
 
-/// A packet whose flow's turn comes.
+/// A packet that waits for its flow's turn.
 pub trait Turn {
     /// The packet.
     fn packet(&self) -> PacketId;
@@ -19,31 +20,31 @@ pub trait Turn {
     fn flow(&self) -> usize;
 }
 
-/// Which hops are whose own, to know what a flow's turn will need.
+/// The hops that each flow's turn will need.
 #[derive(Debug)]
-pub struct Lookahead {
-    /// By flow: from its first own hop to behind its last, for they are numbered together.
+pub struct PrefetchPipeline {
+    /// By flow: the numbers of its private hops, which are consecutive.
     own: Vec<Range<usize>>,
 }
 
-impl Lookahead {
+impl PrefetchPipeline {
     /// For a run with these routes.
     pub fn new(routes: &Routes) -> Self {
-        Lookahead {
+        PrefetchPipeline {
             own: (0..routes.flows()).map(|flow| own_hops(routes, flow)).collect(),
         }
     }
 
-    /// Begins to fetch what the packets after the first of `turns` will need: further off the packet, the flow and its hops, nearer what only these know
-    /// the place of.
+    /// Begins to fetch what the packets after the first of `turns` will need: for those far off the
+    /// packet, the flow and its hops, for those near what only these know the place of.
     #[inline(always)]
-    pub fn fetch(&self, turns: &[impl Turn], stations: &[Station], flows: &[Flow], packets: &PacketPool) {
+    pub fn fetch(&self, turns: &[impl Turn], slots: &[HopSlot], flows: &[Flow], packets: &PacketPool) {
         if let Some(far) = turns.get(FAR) {
             prefetch(&packets[far.packet()]);
             if turns[FAR - 1].flow() != far.flow() {
                 prefetch(&flows[far.flow()]);
-                for station in &stations[self.own[far.flow()].clone()] {
-                    prefetch(station);
+                for slot in &slots[self.own[far.flow()].clone()] {
+                    prefetch(slot);
                 }
             }
         }
@@ -51,15 +52,15 @@ impl Lookahead {
             && turns[NEAR - 1].flow() != near.flow()
         {
             flows[near.flow()].prefetch_sender();
-            let own = &stations[self.own[near.flow()].clone()];
-            for last in own.iter().filter_map(|station| station.hop.last(packets)) {
+            let own = &slots[self.own[near.flow()].clone()];
+            for last in own.iter().filter_map(|slot| slot.hop.last(packets)) {
                 prefetch(last);
             }
         }
     }
 }
 
-/// The hops of both ways that are the flow's own.
+/// The flow's private hops in both directions.
 fn own_hops(routes: &Routes, flow: usize) -> Range<usize> {
     let both = [true, false]
         .into_iter()
@@ -90,6 +91,6 @@ mod tests {
             routes.push(&forward, &[Stop::hop(first + 2, true)]);
         }
         routes.push(&[Stop::hop(0, false)], &[Stop::hop(0, false)]);
-        assert_eq!(Lookahead::new(&routes).own, [1..4, 4..7, 0..0]);
+        assert_eq!(PrefetchPipeline::new(&routes).own, [1..4, 4..7, 0..0]);
     }
 }

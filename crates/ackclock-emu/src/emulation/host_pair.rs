@@ -6,7 +6,7 @@ use crate::device::{Device, DeviceKind};
 use crate::host::{Host, HostError};
 use crate::netlink::Counters;
 use crate::protocol::ReportEntry;
-use crate::settings::Outcome;
+use crate::settings::KernelAnswer;
 use crate::workload::{Plan, Readings, Refused, Role, WorkloadAnswer, WorkloadReport, WorkloadRequest};
 use serde_json::Value;
 use std::time::Duration;
@@ -165,9 +165,12 @@ impl Pair {
     }
 
     /// Which of these congestion controls are not to be had, and why.
-    pub(super) fn missing_controls(&mut self, names: &[String]) -> Result<Vec<(String, Outcome)>, Failure> {
+    pub(super) fn missing_controls(
+        &mut self,
+        names: &[String],
+    ) -> Result<Vec<(String, KernelAnswer)>, Failure> {
         let mut outcomes = self.senders.host.congestion_controls(names)?;
-        outcomes.retain(|(_, outcome)| !matches!(outcome, Outcome::Accepted { .. }));
+        outcomes.retain(|(_, outcome)| !matches!(outcome, KernelAnswer::Accepted { .. }));
         Ok(outcomes)
     }
 

@@ -1,8 +1,8 @@
 //! A quantity that changes from time to time, and its mean over the time.
 
-/// See the module. Times are nanoseconds and may step back a little: no time passes then.
+/// A quantity over time. Times are nanoseconds and may step back a little: no time passes then.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OverTime {
+pub struct TimeAverage {
     value: u64,
     since: Option<u64>,
     least: u64,
@@ -11,7 +11,7 @@ pub struct OverTime {
     duration: u64,
 }
 
-impl OverTime {
+impl TimeAverage {
     /// From `at` on it is `value`.
     pub fn set(&mut self, at: u64, value: u64) {
         let first = self.since.is_none();
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_mean_is_over_time() {
-        let mut quantity = OverTime::default();
+        let mut quantity = TimeAverage::default();
         assert_eq!((quantity.mean(), quantity.least()), (None, None));
         quantity.set(100, 4);
         assert_eq!(quantity.mean(), Some(4.0));

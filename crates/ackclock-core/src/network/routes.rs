@@ -1,0 +1,106 @@
+//! The routes of a flow's instance, and the hops on them that are its own.
+
+use super::{HopBuilder, Network, place_of, spread, uniform};
+use crate::hop::Hop;
+use crate::link::Link;
+use crate::queue::Discipline;
+use crate::registry::StreamScope;
+use crate::routes::Stop;
+use crate::scenario::quantity::QueueLimit;
+use crate::scenario::{FlowDescription, Instances, Scenario};
+use crate::streams::Streams;
+use crate::units::{BitRate, Bytes, Span, Time};
+
+/// The link of a flow's extra delay: takes no time to send anything.
+#[derive(Debug)]
+struct Instant;
+
+impl Link for Instant {
+    fn finish(&mut self, start: Time, _size: Bytes) -> Time {
+        start
+    }
+    fn rate(&self, _at: Time) -> BitRate {
+        BitRate::from_bit_per_s(u64::MAX)
+    }
+    fn mean_rate(&self, from: Time, _until: Time) -> BitRate {
+        self.rate(from)
+    }
+}
+
+/// Builds the routes of flows.
+pub(super) struct RouteBuilder<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) streams: &'a Streams,
+    /// By hop of the scenario: its index in the network, if it is shared.
+    pub(super) index_of: &'a [Option<u32>],
+}
+
+impl RouteBuilder<'_> {
+    /// Adds the routes of a flow's instance, and the hops on them that are its own.
+    pub(super) fn add_routes(
+        &self,
+        description: &FlowDescription,
+        (id, number): (u32, u32),
+        network: &mut Network,
+    ) {
+        let name = place_of(description, number);
+        let extra = match description.instances {
+            Instances::Count(count) => spread(description.extra_delay, number, count),
+            Instances::Arriving(_) => {
+                let mut stream = self.streams.stream(&format!("{name}/extra_delay"));
+                uniform(description.extra_delay, &mut stream)
+            }
+        };
+        let place = format!("{name}/route");
+        let forward = self.route(&description.route, (id, extra), &place, network);
+        let place = format!("{name}/return");
+        let back = self.route(&description.return_route, (id, Span::ZERO), &place, network);
+        network.routes.push(&forward, &back);
+    }
+
+    /// The stops of a route. A hop of scope `per_flow` is built for each place in the route. An extra delay
+    /// is a private hop; before a hop that is private already, it is as good behind that one's link. A hop
+    /// that contends for a medium can be felt by others.
+    fn route(
+        &self,
+        numbers: &[usize],
+        (id, mut extra): (u32, Span),
+        place: &str,
+        network: &mut Network,
+    ) -> Vec<Stop> {
+        let mut stops = Vec::with_capacity(numbers.len() + 1);
+        if extra > Span::ZERO
+            && numbers
+                .first()
+                .is_some_and(|first| self.index_of[*first].is_some())
+        {
+            stops.push(Stop::hop(network.hops.len(), true));
+            network.hops.push(Hop::new(
+                Discipline::DropTail(QueueLimit::Unlimited.into()),
+                Box::new(Instant),
+                Vec::new(),
+                std::mem::take(&mut extra),
+            ));
+        }
+        for &number in numbers {
+            let description = &self.scenario.hops[number];
+            stops.push(match self.index_of[number] {
+                Some(shared) => Stop::hop(shared as usize, false),
+                None => {
+                    let place = format!("{place}/{}/{}", stops.len(), description.name);
+                    let builder = HopBuilder {
+                        scenario: self.scenario,
+                        description,
+                        place: StreamScope {
+                            streams: self.streams,
+                            name: &place,
+                        },
+                    };
+                    builder.add(network, std::mem::take(&mut extra), Some(id));
+                    Stop::hop(network.hops.len() - 1, description.link.facts.contends.is_none())
+                }
+            });
+        }
+        stops
+    }
+}

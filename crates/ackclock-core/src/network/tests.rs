@@ -1,0 +1,188 @@
+//! Networks as built from scenarios.
+
+use super::*;
+use crate::routes::Stop;
+use crate::scenario::{files::NoFiles, tree};
+
+const TWO_GROUPS: &str = r#"
+schema = 1
+name = "two groups"
+duration = "10 s"
+
+[[hops]]
+name = "access"
+scope = "per_flow"
+link = { kind = "constant", rate = "50 Mbit/s" }
+queue = { kind = "droptail", limit = "40 packets" }
+
+[[hops]]
+name = "bottleneck"
+link = { kind = "markov", rates = ["6 Mbit/s", "1 Mbit/s"], mean_sojourn = "200 ms" }
+queue = { kind = "droptail", limit = "25 packets" }
+
+[[flows]]
+name = "near"
+count = 2
+route = ["access", "bottleneck"]
+return = ["bottleneck"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+traffic = { kind = "bulk" }
+start = ["0 s", "1 s"]
+extra_delay = ["4 ms", "8 ms"]
+
+[[flows]]
+name = "far"
+route = ["bottleneck"]
+return = ["bottleneck", "access"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+traffic = { kind = "bulk" }
+start = "3 s"
+extra_delay = "10 ms"
+"#;
+
+fn network(replicate: u32) -> (Scenario, Network) {
+    let scenario = Scenario::from_tree(&tree::from_toml(TWO_GROUPS).unwrap(), &NoFiles).unwrap();
+    let network = build(&scenario, &Streams::new(scenario.seed, replicate));
+    (scenario, network)
+}
+
+#[test]
+fn instances_are_numbered_as_written_and_own_hops_follow_shared_ones() {
+    let (scenario, network) = network(0);
+    let places: Vec<String> = network.instances.iter().map(|one| one.place(&scenario)).collect();
+    assert_eq!(places, ["flow/near/0", "flow/near/1", "flow/far/0"]);
+    assert_eq!(network.shared, ["bottleneck"]);
+    let way = |flow, forward| -> Vec<usize> {
+        network
+            .routes
+            .way(flow, forward)
+            .filter_map(Stop::as_hop)
+            .collect()
+    };
+    assert_eq!((way(0, true), way(0, false)), (vec![1, 0], vec![0]));
+    assert_eq!((way(1, true), way(1, false)), (vec![2, 0], vec![0]));
+    // An extra delay in front of a shared hop is a hop.
+    assert_eq!((way(2, true), way(2, false)), (vec![3, 0], vec![0, 4]));
+    assert_eq!(network.hops.len(), 5);
+}
+
+#[test]
+fn arrivals_are_the_flows_own_draws_and_end_with_it() {
+    let arriving = TWO_GROUPS.replacen(
+        "count = 2\n",
+        "arrivals = { kind = \"poisson\", mean_interval = \"20 ms\" }\nstop = \"9 s\"\n",
+        1,
+    );
+    let built = |text: &str, replicate| {
+        let scenario = Scenario::from_tree(&tree::from_toml(text).unwrap(), &NoFiles).unwrap();
+        let built = build(&scenario, &Streams::new(scenario.seed, replicate));
+        (scenario, built)
+    };
+    let (scenario, network) = built(&arriving, 0);
+    let (far, near) = network.instances.split_last().unwrap();
+    assert_eq!(far.place(&scenario), "flow/far/0");
+    assert!(near.is_sorted_by_key(|one| one.start));
+    assert!(near.iter().all(|one| one.start < Time::from_seconds(9.0)));
+    // They begin somewhere in the first second: 400 to 450 on average, give or take 4·√450.
+    assert!((310..540).contains(&near.len()), "{}", near.len());
+    assert_eq!(
+        instances(&scenario, &Streams::new(scenario.seed, 0)),
+        network.instances
+    );
+    let (again, other) = (built(&arriving, 0).1, built(&arriving, 1).1);
+    assert_eq!(again.instances, network.instances);
+    assert_ne!(other.instances[..10], network.instances[..10]);
+    // Another flow, or another seed of it, moves no arrival.
+    let alone = arriving.replace("extra_delay = \"10 ms\"", "count = 3");
+    assert_eq!(built(&alone, 0).1.instances[..near.len()], *near);
+    // Each has the hop of its own on its route, and a delay of its own in that.
+    let delays: Vec<Span> = (0..near.len())
+        .filter_map(|flow| network.routes.first(flow, true).as_hop())
+        .map(|hop| network.hops[hop].delay())
+        .collect();
+    assert!(
+        delays
+            .iter()
+            .all(|delay| (Span::from_millis(4)..=Span::from_millis(8)).contains(delay))
+    );
+    assert_ne!(delays[0], delays[1]);
+}
+
+#[test]
+fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
+    let cell = TWO_GROUPS
+        .replace("[[hops]]\nname = \"access\"", "[[media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"")
+        .replace("name = \"bottleneck\"\nlink = { kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }", CONTENDERS)
+        .replace("route = [\"access\", \"bottleneck\"]", "route = [\"access\", \"data\", \"bottleneck\"]")
+        .replace("return = [\"bottleneck\"]", "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]");
+    let scenario = Scenario::from_tree(&tree::from_toml(&cell).unwrap(), &NoFiles).unwrap();
+    let network = build(&scenario, &Streams::new(scenario.seed, 0));
+    // One shared, then of each of two flows one on its way and two on the way back.
+    let contends: Vec<bool> = network.hops.iter().map(|hop| hop.contender().is_some()).collect();
+    assert_eq!(contends.iter().position(|one| !one), Some(7));
+    assert_eq!(network.routes.shared_hops(), 7);
+    let way = |flow, forward| -> Vec<usize> {
+        network
+            .routes
+            .way(flow, forward)
+            .filter_map(Stop::as_hop)
+            .collect()
+    };
+    assert_eq!((way(0, true), way(0, false)), (vec![7, 1, 0], vec![0, 2, 3, 8]));
+    assert_eq!((way(1, true), way(1, false)), (vec![9, 4, 0], vec![0, 5, 6, 10]));
+    let contenders = &network.media[0].contenders;
+    let told: Vec<_> = contenders
+        .iter()
+        .map(|one| (one.hop, &*one.name, one.owner, one.station))
+        .collect();
+    // Hops of an instance that name a station are one; the shared hop of that name is another.
+    let expected = [
+        (0, "bottleneck", None, 0),
+        (1, "data", Some(0), 1),
+        (2, "acks", Some(0), 2),
+        (3, "data", Some(0), 1),
+        (4, "data", Some(1), 3),
+        (5, "acks", Some(1), 4),
+        (6, "data", Some(1), 3),
+    ];
+    assert_eq!(told, expected);
+    for (number, one) in (0..).zip(contenders) {
+        let id = network.hops[one.hop as usize].contender();
+        assert_eq!(
+            id,
+            Some(ContenderId {
+                medium: 0,
+                contender: number
+            })
+        );
+    }
+    assert!(network.meters[0].is_none());
+}
+
+const CONTENDERS: &str = r#"name = "data"
+scope = "per_flow"
+link = { kind = "contender", medium = "cell", rate = "54 Mbit/s", station = "a" }
+queue = { kind = "droptail", limit = "unlimited" }
+
+[[hops]]
+name = "acks"
+scope = "per_flow"
+link = { kind = "contender", medium = "cell", rate = "54 Mbit/s" }
+queue = { kind = "droptail", limit = "unlimited" }
+
+[[hops]]
+name = "bottleneck"
+link = { kind = "contender", medium = "cell", rate = "54 Mbit/s", station = "a" }"#;
+
+#[test]
+fn a_replicate_draws_its_own_numbers_and_always_the_same() {
+    let starts = |replicate| network(replicate).1.instances;
+    assert_eq!(starts(0), starts(0));
+    assert_ne!(starts(0)[..2], starts(1)[..2]);
+    assert!(
+        starts(0)[..2]
+            .iter()
+            .all(|one| one.start <= Time::from_seconds(1.0))
+    );
+    assert_eq!(starts(0)[2].start, Time::from_seconds(3.0));
+}

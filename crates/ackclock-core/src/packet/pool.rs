@@ -1,0 +1,176 @@
+//! The pool that all packets of a run live in.
+
+use super::{FlowId, Packet, PacketId, PacketKind, SackBlocks};
+use crate::rate_control::Feedback;
+use crate::units::{Span, Time};
+
+/// What few packets carry beside their header.
+#[derive(Clone, Copy, Debug)]
+pub enum Options {
+    /// What the receiver holds beyond the cumulative ACK; at least one block.
+    Sack(SackBlocks),
+    /// What the receiver of datagrams says.
+    Feedback(Feedback),
+    /// The sender's estimate of the round-trip time, for the receiver of a datagram.
+    RoundTrip(Span),
+}
+
+/// Owns every packet of a run. Freed slots are used again, the last freed first.
+#[derive(Debug)]
+pub struct PacketPool {
+    pub(super) packets: Vec<Packet>,
+    /// The first free slot; each leads to the next.
+    free: PacketId,
+    live: usize,
+    pub(super) options: Vec<Options>,
+    free_options: Vec<u32>,
+}
+
+impl Default for PacketPool {
+    fn default() -> Self {
+        PacketPool {
+            packets: Vec::new(),
+            free: PacketId::NONE,
+            live: 0,
+            options: Vec::new(),
+            free_options: Vec::new(),
+        }
+    }
+}
+
+impl PacketPool {
+    /// An empty pool.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a packet in.
+    ///
+    /// # Panics
+    /// Beyond 2^32 − 1 packets at once.
+    #[inline(always)] // so that the packet is built in its slot
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        self.live += 1;
+        // There is no slot of the number of `NONE`: one comparison answers both questions.
+        if self.free.index() >= self.packets.len() {
+            self.grow();
+        }
+        let id = self.free;
+        let slot = &mut self[id];
+        let next = slot.next;
+        *slot = packet;
+        self.free = next;
+        id
+    }
+
+    /// Makes a free slot.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        if self.packets.len() == self.packets.capacity() {
+            // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
+            self.packets.reserve_exact(self.packets.len() / 4 + 64);
+        }
+        assert!(
+            self.packets.len() < u32::MAX as usize,
+            "more than 2^32 - 1 packets in flight"
+        );
+        self.free = PacketId(self.packets.len() as u32);
+        self.packets
+            .push(Packet::new(PacketKind::Data, FlowId(0), 0, 0, Time::ZERO));
+    }
+
+    /// Puts an answer in the place of the packet that has arrived, or in a slot of its own if it answers none.
+    #[inline(always)] // so that the packet is built in its slot
+    pub fn answer(&mut self, arrived: Option<PacketId>, answer: Packet) -> PacketId {
+        let Some(id) = arrived else {
+            return self.insert(answer);
+        };
+        self.forget_options(id);
+        self[id] = answer;
+        id
+    }
+
+    /// Lets a packet go.
+    #[inline]
+    pub fn remove(&mut self, id: PacketId) {
+        self.live -= 1;
+        self.forget_options(id);
+        self[id].next = self.free;
+        self.free = id;
+    }
+
+    #[inline(always)]
+    fn forget_options(&mut self, id: PacketId) {
+        let slot = self[id].options;
+        if slot != u32::MAX {
+            self.free_options.push(slot);
+            self[id].options = u32::MAX;
+        }
+    }
+
+    /// A second packet like the first, in no list.
+    pub fn duplicate(&mut self, id: PacketId) -> PacketId {
+        let options = self.options(id).copied();
+        let mut copy = self[id];
+        copy.next = PacketId::NONE;
+        copy.options = u32::MAX;
+        let copy = self.insert(copy);
+        if let Some(options) = options {
+            self.set_options(copy, options);
+        }
+        copy
+    }
+
+    /// What a packet carries beside its header; most carry nothing.
+    #[inline]
+    pub fn options(&self, id: PacketId) -> Option<&Options> {
+        self.options.get(self[id].options as usize)
+    }
+
+    /// The SACK blocks of an ACK; most have none.
+    #[inline]
+    pub fn sack_blocks(&self, id: PacketId) -> Option<&SackBlocks> {
+        match self.options(id) {
+            Some(Options::Sack(blocks)) => Some(blocks),
+            _ => None,
+        }
+    }
+
+    /// Gives options to a packet that has none yet.
+    #[inline(never)] // most packets carry none
+    pub fn set_options(&mut self, id: PacketId, options: Options) {
+        debug_assert_eq!(self[id].options, u32::MAX, "options are set once");
+        let slot = self.free_options.pop().unwrap_or_else(|| {
+            self.options.push(options);
+            self.options.len() as u32 - 1
+        });
+        self.options[slot as usize] = options;
+        self[id].options = slot;
+    }
+
+    /// How many there are in the list from `head` to `tail`.
+    pub(super) fn count(&self, head: PacketId, tail: PacketId) -> u64 {
+        let next = |id: &PacketId| (*id != tail).then(|| self[*id].next);
+        std::iter::successors((head != PacketId::NONE).then_some(head), next).count() as u64
+    }
+
+    /// How many packets are in flight or queued.
+    pub const fn live(&self) -> usize {
+        self.live
+    }
+}
+
+impl std::ops::Index<PacketId> for PacketPool {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.packets[id.index()]
+    }
+}
+impl std::ops::IndexMut<PacketId> for PacketPool {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id.index()]
+    }
+}

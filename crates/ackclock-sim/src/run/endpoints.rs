@@ -1,0 +1,132 @@
+//! The endpoints' part of the event loop: packets delivered to them, packets they send, and when they
+//! want to be woken.
+
+use super::Run;
+use super::leg::Leg;
+use crate::trace::{Step, Trace};
+use ackclock_core::packet::PacketId;
+use ackclock_core::units::Time;
+
+impl<T: Trace> Run<T> {
+    /// Delivers data to its receiver: the ACK that answers it at once, in the packet's place.
+    #[inline(always)]
+    pub(super) fn deliver_data(&mut self, at: Time, flow: usize, id: PacketId) -> Option<PacketId> {
+        self.record_endpoint(at, Step::Receive, id);
+        self.catch_up_receiver(flow, at);
+        self.statistics.data_packets += 1;
+        let (target, packets) = (self.receiver_target(flow), &mut self.packets);
+        let flow = &mut self.flows[flow];
+        flow.receive_data(at, id, packets);
+        let answered = flow.poll_acknowledgement(at, Some(id), packets).is_some();
+        flow.arm_receiver(target, &mut self.events);
+        if answered {
+            self.record_endpoint(at, Step::Send, id);
+            return Some(id);
+        }
+        packets.remove(id);
+        None
+    }
+
+    /// Delivers an ACK to its sender: the only packet that it lets go, if it is one.
+    #[inline(always)]
+    pub(super) fn deliver_acknowledgement(
+        &mut self,
+        at: Time,
+        flow: usize,
+        id: PacketId,
+    ) -> Option<PacketId> {
+        self.record_endpoint(at, Step::Receive, id);
+        self.catch_up_sender(flow, at);
+        self.flows[flow].receive_acknowledgement(at, id, &self.packets);
+        self.packets.remove(id);
+        let only = self.send(flow, at);
+        if let Some(id) = only {
+            self.record_endpoint(at, Step::Send, id);
+        }
+        only
+    }
+
+    pub(super) fn wake_sender(&mut self, flow: usize) {
+        if !self.flows[flow].sending.take(self.clock.now) {
+            return;
+        }
+        // A sender that has worked ahead has nothing due now; it only says again when.
+        if self.flows[flow].poll_timeout() <= self.clock.now {
+            self.flows[flow].handle_timeout(self.clock.now);
+            self.pump_sender(flow, self.clock.now);
+            self.work();
+        } else {
+            self.arm_sender(flow);
+        }
+    }
+
+    pub(super) fn wake_receiver(&mut self, flow: usize) {
+        if !self.flows[flow].acknowledging.take(self.clock.now) {
+            return;
+        }
+        if self.flows[flow].poll_receiver_timeout() <= self.clock.now {
+            self.flows[flow].handle_receiver_timeout(self.clock.now);
+            self.pump_receiver(flow, self.clock.now);
+            self.work();
+        } else {
+            self.arm_receiver(flow);
+        }
+    }
+
+    /// Lets the sending side send what it may at `at`, and asks when it wants to be woken.
+    #[inline(never)]
+    pub(super) fn pump_sender(&mut self, flow: usize, at: Time) {
+        if let Some(id) = self.send(flow, at) {
+            self.begin_route(flow, at, id);
+        }
+    }
+
+    /// [`Run::pump_sender`], but if there is only one packet, it is returned and yet to begin its route.
+    #[inline(always)]
+    fn send(&mut self, flow: usize, at: Time) -> Option<PacketId> {
+        let (mut last, mut several) = (None, false);
+        while let Some(id) = self.flows[flow].poll_transmit(at, &mut self.packets) {
+            if let Some(before) = last.replace(id) {
+                self.begin_route(flow, at, before);
+                several = true;
+            }
+        }
+        self.arm_sender(flow);
+        if several && let Some(id) = last.take() {
+            self.begin_route(flow, at, id);
+        }
+        last
+    }
+
+    /// Puts a packet sent at `at` into its first hop, where it waits for [`Run::work`]: those sent with
+    /// it enter the hop before it leaves.
+    #[inline(never)]
+    fn begin_route(&mut self, flow: usize, at: Time, id: PacketId) {
+        self.record_endpoint(at, Step::Send, id);
+        if let Some(hop) = self.routes.first(flow, true).as_hop() {
+            let leg = Leg::of(&self.packets[id]);
+            self.enter_hop(at, hop, id, leg, false);
+        }
+    }
+
+    /// Lets the receiving side say what it has to at `at`, and asks when it wants to be woken.
+    pub(super) fn pump_receiver(&mut self, flow: usize, at: Time) {
+        if let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
+            self.record_endpoint(at, Step::Send, id);
+            self.travel(at, id, Leg::of(&self.packets[id]));
+        }
+        self.arm_receiver(flow);
+    }
+
+    #[inline(always)]
+    pub(super) fn arm_sender(&mut self, flow: usize) {
+        let target = self.sender_target(flow);
+        self.flows[flow].arm_sender(target, &mut self.events);
+    }
+
+    #[inline(always)]
+    fn arm_receiver(&mut self, flow: usize) {
+        let target = self.receiver_target(flow);
+        self.flows[flow].arm_receiver(target, &mut self.events);
+    }
+}

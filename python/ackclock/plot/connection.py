@@ -1,0 +1,72 @@
+"""What figures of one captured connection share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from matplotlib.axes import Axes
+
+from ackclock.capture.connections import largest
+from ackclock.capture.estimates import KEYS
+from ackclock.capture.limiting_factor import heading
+from ackclock.plot.canvas import Span, between, entitle
+from ackclock.plot.figure import View
+from ackclock.result import Result
+
+__all__ = ["TAKES", "Connection", "connection_of", "lacks_payload"]
+
+#: The fields of a view on which figures of one connection depend.
+TAKES = ("point", "replicate", "connection", "span")
+
+# A receiver's window this many times above the outstanding data is not drawn: it would press all else to the ground.
+_FAR = 4
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A captured connection.
+
+    Attributes:
+        result: The measurement that holds it.
+        row: Its row of the table `connections`.
+    """
+
+    result: Result
+    row: dict[str, Any]
+
+    def rows(self, table: str, **wanted: Any) -> pa.Table:
+        """Its rows of a table, those in which these columns have these values."""
+        return self.result.rows(table, **{name: self.row[name] for name in KEYS}, **wanted)
+
+    @property
+    def window_is_near(self) -> bool:
+        """Whether the receiver's window is known and not far above the outstanding data."""
+        window, most = self.row["receive_window_mean_bytes"], self.row["outstanding_max_bytes"]
+        is_known = bool(self.row["receive_window_scaled"]) and window is not None and most is not None
+        return bool(is_known and window <= _FAR * most)
+
+    def finish(self, top: Axes, bottom: Axes, what: str, span: Span | None) -> None:
+        """Gives a figure its title and the axis of time."""
+        interrupted = " (interrupted)" if self.result.partial else ""
+        entitle(top, f"{what}: {heading(self.result, self.row)}{interrupted}")
+        bottom.set_xlabel("time (s)")
+        bottom.set_xlim(*between(span, self.row["start_s"], max(self.row["end_s"], self.row["start_s"] + 1e-9)))
+
+
+def connection_of(result: Result, point: int, replicate: int, number: int) -> Connection:
+    """The connection of that number, 0 being the one with the most payload.
+
+    Raises:
+        ValueError: There are fewer connections; one line.
+    """
+    rows = largest(result, number + 1, point=point, replicate=replicate)
+    if len(rows) <= number:
+        raise ValueError(f"there is no connection {number} with payload; there are {len(rows)}, from 0")
+    return Connection(result, rows[number])
+
+
+def lacks_payload(result: Result, view: View) -> str | None:
+    """Why a measurement has no figure of a connection; None if it has."""
+    if largest(result, 1, ("flow",), point=view.point, replicate=view.replicate):
+        return None
+    return f"has no connection with payload at point {view.point}, replicate {view.replicate}; choose another"

@@ -1,0 +1,107 @@
+"""The record of a kind of figure: what it shows, of which methods, and why a result may lack it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ackclock.comparison import Comparison
+from ackclock.plot.canvas import Span
+from ackclock.result import Result
+
+__all__ = ["METHODS", "OPTIONS", "FigureKind", "Subject", "View", "method_of"]
+
+#: What figures are drawn of.
+Subject = Result | Comparison
+
+#: Every method that writes a folder, and what such a folder is.
+METHODS = {
+    "predict": "a prediction",
+    "simulate": "a simulation",
+    "emulate": "an emulation",
+    "measure": "a measurement of captures",
+    "send": "a session of ackclock send",
+    "receive": "a session of ackclock receive",
+    "compare": "a comparison",
+}
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of a result that figures show. Each figure takes some of the fields.
+
+    Attributes:
+        predicted: The answers of models to the same scenario.
+        metric: Name of the metric of figures against the swept parameter.
+        point: Index of the point.
+        replicate: Index of the replicate.
+        connection: Index of a captured connection; 0 is the one with the most payload.
+        span: Start and end of figures over time, in seconds; None for the whole run.
+    """
+
+    predicted: Result | None = None
+    metric: str = "goodput"
+    point: int = 0
+    replicate: int = 0
+    connection: int = 0
+    span: Span | None = None
+
+
+#: The fields of a view that a user chooses.
+OPTIONS = ("metric", "point", "replicate", "connection", "span")
+
+
+def _nothing(_subject: Any, _view: View) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A kind of figure.
+
+    Attributes:
+        name: The name on the command line and of the file. A comparison may have a figure of the same name.
+        summary: What it shows, in a sentence or two.
+        methods: The methods whose results have it, of `METHODS`.
+        draw: Draws it; takes the result, and the fields of `takes` by name.
+        takes: The fields of a `View` that it depends on.
+        tables: The tables that it needs.
+        lacks: Says why a result with these tables cannot show it, and what to do; None if it can.
+    """
+
+    name: str
+    summary: str
+    methods: tuple[str, ...]
+    draw: Callable[..., Figure]
+    takes: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    lacks: Callable[[Any, View], str | None] = _nothing
+
+    @property
+    def is_over_time(self) -> bool:
+        """Whether it can show a part of the time."""
+        return "span" in self.takes
+
+    def why_not(self, subject: Subject, view: View) -> str | None:
+        """The reason why a result has no such figure, and what to do; None if it has one."""
+        if method_of(subject) not in self.methods:
+            return f"is {METHODS[method_of(subject)]}, which does not show it"
+        if isinstance(subject, Result):
+            missing = next((name for name in self.tables if name not in subject.tables), None)
+            if missing is not None:
+                return f'has no table "{missing}"'
+        return self.lacks(subject, view)
+
+    def drawn(self, subject: Subject, view: View) -> Figure:
+        """Draws it.
+
+        Raises:
+            ValueError: The view shows nothing; one line.
+        """
+        return self.draw(subject, **{name: getattr(view, name) for name in self.takes})
+
+
+def method_of(subject: Subject) -> str:
+    """The method that wrote a result, of `METHODS`."""
+    return "compare" if isinstance(subject, Comparison) else str(subject.run["way"])

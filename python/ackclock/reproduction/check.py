@@ -1,0 +1,171 @@
+"""Checks that what is recorded of experiments still holds: `python -m ackclock.reproduction.check FOLDER`.
+
+The folder holds `digests.json`, digests of what experiments run, and for each experiment a folder of stored tables. An
+experiment is run in full if a digest changed, or if its conclusion reads what is not stored. Digests and tables are
+recorded together, and only if the verdict is the documented one. Where nothing changed, nothing is run or written.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from ackclock.reproduction import stored
+from ackclock.reproduction.catalogue import chosen, experiments
+from ackclock.reproduction.digest import digest, key
+from ackclock.reproduction.experiment import Experiment, Run
+from ackclock.reproduction.runs import results
+from ackclock.result.folder import write_whole
+from ackclock.table import json_text
+
+__all__ = ["Recorded", "check", "main"]
+
+#: Bytes of stored tables above which an experiment has none: it is run in full wherever it is concluded.
+MOST_BYTES = 256_000
+
+
+class Recorded:
+    """What is recorded of experiments in a folder.
+
+    Attributes:
+        digests: By the key of a run.
+        large: Experiments whose tables are too large to be stored.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        path = folder / "digests.json"
+        content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        self.digests: dict[str, str] = content.get("digests", {})
+        self.large: list[str] = content.get("large", [])
+
+    def tables(self, experiment: Experiment) -> Path:
+        """Returns the folder of an experiment's stored tables."""
+        return self._folder / experiment.name
+
+    def write(self) -> None:
+        """Writes digests, and which experiments are large."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        content = {"large": sorted(self.large), "digests": dict(sorted(self.digests.items()))}
+        write_whole(self._folder / "digests.json", json_text(content))
+
+    def forget_others(self, catalogue: Iterable[Experiment]) -> None:
+        """Removes what is recorded of runs and experiments that are no longer there."""
+        catalogue = list(catalogue)
+        keys = {key(run) for experiment in catalogue for run in simulated(experiment).values()}
+        names = {experiment.name for experiment in catalogue}
+        self.digests = {made_of: found for made_of, found in self.digests.items() if made_of in keys}
+        self.large = [name for name in self.large if name in names]
+        for path in self._folder.iterdir():
+            if path.is_dir() and path.name not in names:
+                shutil.rmtree(path)
+
+
+def simulated(experiment: Experiment) -> dict[str, Run]:
+    """Returns the runs of an experiment that are simulated, by name."""
+    return {name: run for name, run in experiment.runs().items() if run.way == "simulate"}
+
+
+def check(catalogue: Sequence[Experiment], recorded: Recorded, scratch: Path) -> list[str]:
+    """Runs in full what changed, and records it; returns what does not hold, one line each.
+
+    Args:
+        catalogue: The experiments to be checked.
+        recorded: What is known of them; brought up to date.
+        scratch: Folder of full results, each under its address, so that an interrupted check goes on.
+    """
+    found = _digests(catalogue)
+    complaints: list[str] = []
+    doubtful: set[str] = set()
+    for experiment in catalogue:
+        runs = simulated(experiment)
+        fresh = {key(run): found[key(run)] for run in runs.values()}
+        why, failed = _standing(experiment, fresh, recorded)
+        if failed:
+            complaints.append(f"{experiment.name}: {failed}")
+        if not why:
+            continue
+        print(f"{experiment.name}: {why}", flush=True)
+        if len(runs) < len(experiment.runs()):
+            print(f"  is emulated, too: run ackclock reproduce {experiment.name} by hand", flush=True)
+        else:
+            failed = _renewed(experiment, recorded, scratch)
+            if failed:
+                complaints.append(f"{experiment.name}: {failed}")
+                doubtful |= fresh.keys()
+                continue
+        recorded.digests |= fresh
+        recorded.write()
+    if doubtful:  # runs may belong to an experiment that is as documented, too
+        recorded.digests = {made_of: one for made_of, one in recorded.digests.items() if made_of not in doubtful}
+        recorded.write()
+    return complaints
+
+
+def _digests(catalogue: Iterable[Experiment]) -> dict[str, str]:
+    """Runs the short replicates of all runs, on all processors."""
+    runs = {key(run): run for experiment in catalogue for run in simulated(experiment).values()}
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        return dict(zip(runs, pool.map(digest, runs.values(), chunksize=8), strict=True))
+
+
+def _standing(experiment: Experiment, fresh: dict[str, str], recorded: Recorded) -> tuple[str, str]:
+    """Why an experiment is to be run in full; and if it is not, why its verdict is another. Empty if neither."""
+    changed = [made_of for made_of, found in fresh.items() if recorded.digests.get(made_of) != found]
+    if changed:
+        return f"{len(changed)} of {len(fresh)} runs changed or are new", ""
+    if len(fresh) < len(experiment.runs()) or not fresh or experiment.name in recorded.large:
+        return "", ""
+    try:
+        outcome = stored.outcome_of(experiment, stored.load(experiment, recorded.tables(experiment)))
+    except (stored.NotStoredError, KeyError) as error:
+        return str(error), ""
+    return "", "; ".join(outcome.failures)
+
+
+def _renewed(experiment: Experiment, recorded: Recorded, scratch: Path) -> str:
+    """Runs an experiment in full and stores its tables; returns why it does not agree, empty if it does."""
+    full = results(experiment.runs(), scratch, lambda _share: None)
+    aside = scratch / "tables" / experiment.name
+    outcome = stored.save(experiment, full, aside)
+    if outcome.failures:
+        return "; ".join(outcome.failures)
+    place = recorded.tables(experiment)
+    shutil.rmtree(place, ignore_errors=True)
+    recorded.large = [name for name in recorded.large if name != experiment.name]
+    if sum(path.stat().st_size for path in aside.iterdir()) > MOST_BYTES:
+        recorded.large.append(experiment.name)
+    else:
+        shutil.copytree(aside, place)
+    print(f"  {outcome.verdict.kind}, as documented", flush=True)
+    return ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Checks the experiments of the catalogue; returns 1 if one of them no longer has its documented verdict."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="what is recorded")
+    parser.add_argument("names", nargs="*", help="experiments or groups; all by default")
+    parser.add_argument("--scratch", type=Path, default=Path("out/reproduce-check"), help="full results, kept")
+    chosen_by = parser.parse_args(arguments)
+    catalogue = list(chosen(chosen_by.names, experiments()) if chosen_by.names else experiments())
+    recorded = Recorded(chosen_by.folder)
+    chosen_by.scratch.mkdir(parents=True, exist_ok=True)
+    complaints = check(catalogue, recorded, chosen_by.scratch)
+    if not chosen_by.names:
+        recorded.forget_others(catalogue)
+        recorded.write()
+    for line in complaints:
+        print(f"no longer as documented: {line}", file=sys.stderr)
+    if not complaints:
+        print(f"{len(recorded.digests)} runs and their conclusions are as recorded in {os.fspath(chosen_by.folder)}")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+"""Digests of runs, stored tables, and the check that renews both."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from ackclock import Result, Scenario, metrics, simulate, units
+from ackclock.metrics import interval
+from ackclock.reproduction import Band, Claim, Experiment, Kind, Origin, Outcome, Run, Verdict, check, digest, stored
+
+TREE = {
+    "schema": 1,
+    "name": "toy",
+    "duration": "40 s",
+    "warmup": "4 s",
+    "replicates": 2,
+    "sample_interval": "1 s",
+    "hops": [
+        {
+            "name": name,
+            "link": {"kind": "constant", "rate": "1 Mbit/s"},
+            "queue": {"kind": "droptail", "limit": "10 packets"},
+        }
+        for name in ("there", "back")
+    ],
+    "flows": [
+        {
+            "name": "main",
+            "route": ["there"],
+            "return": ["back"],
+            "transport": {"kind": "tcp", "control": {"kind": "reno"}},
+        }
+    ],
+}
+SWEPT = TREE | {"sweep": {"hops.there.delay": [f"{delay} ms" for delay in (10, 20, 30, 40, 50)]}}
+
+RIGHT = Band(0.5, 1.0)
+
+Conclude = Callable[[Mapping[str, Result]], Outcome]
+
+
+def outcome(rate_bit_per_s: float, accepted: Band) -> Outcome:
+    claim = Claim.of("It is near 1", interval([rate_bit_per_s / 1e6]), accepted, "Mbit/s", origin=Origin.STATED)
+    return Outcome(Verdict(Kind.REPRODUCED), (), None, (claim,))
+
+
+def goodput(results: Mapping[str, Result], accepted: Band = RIGHT) -> Outcome:
+    found = metrics.by_replicate(results["toy"], metrics.metric("goodput"))
+    return outcome(float(np.mean(list(found[0, "main"].values()))), accepted)
+
+
+def toy(conclude: Conclude = goodput, tree: Mapping[str, object] = TREE) -> Experiment:
+    runs = {"toy": Run(Scenario(dict(tree)))}
+    return Experiment("toy-figure-1", "toy", "A. Toy, 1999", "Figure 1", "Is it?", "Yes.", 1.0, conclude, lambda: runs)
+
+
+def results(experiment: Experiment) -> dict[str, Result]:
+    return {name: simulate(run.scenario) for name, run in experiment.runs().items()}
+
+
+def table(**columns: object) -> pa.Table:
+    return pa.table(columns)
+
+
+class TestDigest:
+    WORDS = pa.array(["a", "b", "a", None])
+
+    def test_it_is_of_content_and_not_of_how_it_is_stored(self) -> None:
+        plain = table(x=[1.0, 2.0, None, 4.0], word=self.WORDS)
+        others = [
+            table(x=[1.0, 2.0, None, 4.0], word=self.WORDS.dictionary_encode()),
+            table(x=pa.chunked_array([[1.0], [2.0, None, 4.0]]), word=self.WORDS),
+            table(x=pa.array([1.0, 2.0, float("nan"), 4.0]), word=self.WORDS),
+            pa.concat_tables([plain, plain]).slice(4),
+        ]
+        assert {digest.table_digest(other) for other in others} == {digest.table_digest(plain)}
+
+    def test_a_value_a_name_a_type_an_order_and_a_row_change_it(self) -> None:
+        others = [
+            table(x=[1, 2], word=["a", "b"]),
+            table(x=[1, 3], word=["a", "b"]),
+            table(y=[1, 2], word=["a", "b"]),
+            table(x=[1.0, 2.0], word=["a", "b"]),
+            table(x=[2, 1], word=["a", "b"]),
+            table(x=[1, 2], word=["a", "c"]),
+            table(x=[1, 2], word=["ab", ""]),
+            table(x=[1, 2, 2], word=["a", "b", "b"]),
+            table(word=["a", "b"], x=[1, 2]),
+            table(x=[1, 2]),
+            table(x=np.nextafter([1.0, 2.0], 3)),
+        ]
+        assert len({digest.table_digest(other) for other in others}) == len(others)
+
+    def test_a_run_is_shortened_to_a_replicate_of_a_twentieth_at_three_points(self) -> None:
+        shortened = [scenario.resolve().tree for scenario in digest.shortened(Scenario(SWEPT))]
+        assert [tree["hops"][0]["delay"] for tree in shortened] == ["10 ms", "30 ms", "50 ms"]
+        for tree in shortened:
+            assert tree["replicates"] == 1
+            assert [units.seconds(tree[name]) for name in ("duration", "warmup", "sample_interval")] == [2, 0.2, 0.05]
+
+    @pytest.mark.parametrize(
+        ("changes", "duration_s"),
+        [
+            ({"flows.0.start": ["0 s", "10 s"]}, 12),
+            ({"flows.0.stop": "20 s"}, 22),
+            ({"flows.0.stop": "40 s"}, 40),
+            ({"hops.0.link": {"kind": "scheduled", "steps": [{"from": "0 s", "rate": "1 Mbit/s"},
+                                                            {"from": "30 s", "rate": "2 Mbit/s"}]}}, 32),
+        ],
+    )  # fmt: skip
+    def test_what_is_scheduled_happens_in_it(self, changes: dict, duration_s: float) -> None:
+        [shortened] = digest.shortened(Scenario(TREE).replace(changes))
+        assert units.seconds(shortened.resolve().tree["duration"]) == pytest.approx(duration_s)
+
+    def test_it_tells_runs_apart_and_is_the_same_twice(self) -> None:
+        run, other = (Run(Scenario(TREE | {"seed": seed})) for seed in (1, 2))
+        lossy = Run(run.scenario.replace({"hops.0.impairments": [{"kind": "iid_loss", "probability": "1 %"}]}))
+        assert digest.digest(run) == digest.digest(run)
+        assert digest.digest(lossy) != digest.digest(run)
+        assert len({digest.key(one) for one in (run, other, lossy)}) == 3
+
+    def test_a_run_that_is_shared_belongs_to_the_first(self) -> None:
+        first, second = toy(), replace(toy(), name="toy-figure-2")
+        assert [(one.experiment, one.name) for one in digest.owned([first, second])] == [("toy-figure-1", "toy")]
+
+
+class TestStored:
+    def test_a_conclusion_from_them_is_that_from_full_ones(self, tmp_path: Path) -> None:
+        experiment = toy()
+        full = results(experiment)
+        found = stored.save(experiment, full, tmp_path / "toy")
+        assert found == experiment.conclude(full)
+        assert stored.outcome_of(experiment, stored.load(experiment, tmp_path / "toy")) == found
+
+    def test_only_what_is_read_is_stored(self, tmp_path: Path) -> None:
+        stored.save(toy(), results(toy()), tmp_path)
+        assert {path.name for path in tmp_path.iterdir()} == {"stored.json", "simulated-flows.parquet"}
+        columns = set(parquet.read_schema(tmp_path / "simulated-flows.parquet").names)
+        assert columns == {"point", "replicate", "flow", "goodput_bit_per_s", "stored_run"}
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            lambda result: result.rows("flows", flow="main"),
+            lambda result: result.rows("flows", replicate=1),
+            lambda result: result.tables["flows"],
+            lambda result: result.tables["samples"],
+            lambda result: result.rows("flows", replicate=0)["sent_packets"],
+        ],
+    )
+    def test_what_was_not_read_is_refused(self, tmp_path: Path, other: Callable[[Result], object]) -> None:
+        def of_the_first(found: Mapping[str, Result]) -> Outcome:
+            [row] = found["toy"].rows("flows", replicate=0).to_pylist()
+            return outcome(row["goodput_bit_per_s"], RIGHT)
+
+        stored.save(toy(of_the_first), results(toy()), tmp_path)
+        loaded = stored.load(toy(), tmp_path)
+        assert of_the_first(loaded).failures == []
+        with pytest.raises((stored.NotStoredError, KeyError)):
+            other(loaded["toy"])
+
+    def test_a_table_that_no_run_has_is_not_there(self, tmp_path: Path) -> None:
+        stored.save(toy(), results(toy()), tmp_path)
+        loaded = stored.load(toy(), tmp_path)["toy"]
+        assert loaded.tables.get("fidelity") is None
+        assert "samples" in loaded.tables
+
+    def test_another_run_is_not_stored(self, tmp_path: Path) -> None:
+        with pytest.raises(stored.NotStoredError, match="no tables are stored"):
+            stored.load(toy(), tmp_path)
+        stored.save(toy(), results(toy()), tmp_path)
+        with pytest.raises(stored.NotStoredError, match='no tables of the run "toy"'):
+            stored.load(toy(tree=TREE | {"seed": 9}), tmp_path)
+
+
+class TestCheck:
+    @pytest.fixture
+    def recorded(self, tmp_path: Path) -> check.Recorded:
+        return check.Recorded(tmp_path / "recorded")
+
+    @pytest.fixture
+    def ran(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """The experiments that were run in full; digests are taken in this process."""
+        found: list[str] = []
+
+        def counted(runs: Mapping[str, Run], *_: object) -> dict[str, Result]:
+            found.extend(runs)
+            return {name: simulate(run.scenario) for name, run in runs.items()}
+
+        def here(catalogue: list[Experiment]) -> dict[str, str]:
+            return {digest.key(run): digest.digest(run) for one in catalogue for run in one.runs().values()}
+
+        monkeypatch.setattr(check, "results", counted)
+        monkeypatch.setattr(check, "_digests", here)
+        return found
+
+    def test_what_is_recorded_is_not_run_again(self, recorded: check.Recorded, ran: list[str], tmp_path: Path) -> None:
+        assert check.check([toy()], recorded, tmp_path) == []
+        assert ran == ["toy"]
+        again = check.Recorded(tmp_path / "recorded")
+        assert again.digests == recorded.digests
+        before = {path: path.read_bytes() for path in (tmp_path / "recorded").rglob("*.*")}
+        assert check.check([toy()], again, tmp_path) == []
+        assert ran == ["toy"]
+        assert {path: path.read_bytes() for path in (tmp_path / "recorded").rglob("*.*")} == before
+
+    def test_a_digest_that_changed_is_run_and_recorded(
+        self, recorded: check.Recorded, ran: list[str], tmp_path: Path
+    ) -> None:
+        check.check([toy()], recorded, tmp_path)
+        right = dict(recorded.digests)
+        recorded.digests = dict.fromkeys(right, "0" * digest.LENGTH)
+        assert check.check([toy()], recorded, tmp_path) == []
+        assert ran == ["toy", "toy"]
+        assert recorded.digests == right
+
+    def test_a_conclusion_that_reads_more_is_run(
+        self, recorded: check.Recorded, ran: list[str], tmp_path: Path
+    ) -> None:
+        def more(found: Mapping[str, Result]) -> Outcome:
+            assert found["toy"].tables["samples"]["time_s"]
+            return goodput(found)
+
+        check.check([toy()], recorded, tmp_path)
+        assert check.check([toy(more)], recorded, tmp_path) == []
+        assert ran == ["toy", "toy"]
+        assert (recorded.tables(toy()) / "simulated-samples.parquet").exists()
+
+    def test_another_verdict_is_not_recorded(self, recorded: check.Recorded, ran: list[str], tmp_path: Path) -> None:
+        def fast(found: Mapping[str, Result]) -> Outcome:
+            return goodput(found, Band(2.0))
+
+        [line] = check.check([toy(fast)], recorded, tmp_path)
+        assert line.startswith('toy-figure-1: "It is near 1" was documented to hold, but ')
+        assert ran == ["toy"]
+        assert recorded.digests == {}
+        assert not recorded.tables(toy()).exists()
+
+    def test_a_conclusion_that_changed_its_mind_on_stored_tables_is_told(
+        self, recorded: check.Recorded, ran: list[str], tmp_path: Path
+    ) -> None:
+        def fast(found: Mapping[str, Result]) -> Outcome:
+            return goodput(found, Band(2.0))
+
+        check.check([toy()], recorded, tmp_path)
+        [line] = check.check([toy(fast)], recorded, tmp_path)
+        assert line.startswith("toy-figure-1: ")
+        assert ran == ["toy"]
+
+    def test_large_tables_are_not_stored(
+        self, recorded: check.Recorded, ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(check, "MOST_BYTES", 100)
+        assert check.check([toy()], recorded, tmp_path) == []
+        assert check.Recorded(tmp_path / "recorded").large == ["toy-figure-1"]
+        assert not recorded.tables(toy()).exists()
+        assert check.check([toy()], recorded, tmp_path) == []
+        assert ran == ["toy"]
+
+    def test_what_is_no_longer_there_is_forgotten(
+        self, recorded: check.Recorded, ran: list[str], tmp_path: Path
+    ) -> None:
+        check.check([toy(), replace(toy(tree=SWEPT), name="toy-figure-2")], recorded, tmp_path)
+        assert len(ran) == len(recorded.digests) == 2
+        recorded.forget_others([toy()])
+        assert list(recorded.digests) == [digest.key(toy().runs()["toy"])]
+        assert [path.name for path in sorted((tmp_path / "recorded").iterdir())] == ["digests.json", "toy-figure-1"]

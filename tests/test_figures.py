@@ -1,0 +1,98 @@
+"""The registry of figures: whatever draws a result is in it, and what its records say is so."""
+
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from ackclock import Result, plot, result
+from ackclock.cli.plot import plot as command
+from ackclock.comparison import Comparison
+from ackclock.plot.figure import METHODS
+from ackclock.registry import registry
+
+KINDS = pytest.mark.parametrize("kind", plot.FIGURES, ids=lambda kind: f"{kind.name}-{kind.methods[0]}")
+
+
+def modules() -> list[ModuleType]:
+    return [import_module(f"ackclock.plot.{one.name}") for one in pkgutil.iter_modules(plot.__path__)]
+
+
+def drawing(module: ModuleType) -> Iterator[Any]:
+    """The public functions of a module that draw a result or a comparison."""
+    for name, one in vars(module).items():
+        if inspect.isfunction(one) and one.__module__ == module.__name__ and not name.startswith("_"):
+            signature = inspect.signature(one)
+            first = next(iter(signature.parameters.values()), None)
+            if signature.return_annotation is Figure and first is not None and first.annotation in (Result, Comparison):
+                yield one
+
+
+def drawn_by(kind: plot.FigureKind) -> Any:
+    return kind.draw.func if isinstance(kind.draw, partial) else kind.draw
+
+
+def test_every_record_of_a_figure_is_in_the_list() -> None:
+    defined = [one for module in modules() for one in vars(module).values() if isinstance(one, plot.FigureKind)]
+    assert {id(one) for one in defined} == {id(one) for one in plot.FIGURES}
+
+
+def test_every_function_that_draws_a_result_is_a_figure_of_the_list() -> None:
+    functions = {one for module in modules() for one in drawing(module)}
+    assert plot.cwnd in functions
+    assert functions == {drawn_by(kind) for kind in plot.FIGURES}
+
+
+def test_a_method_has_one_figure_of_a_name() -> None:
+    listed = [(kind.name, method) for kind in plot.FIGURES for method in kind.methods]
+    assert len(set(listed)) == len(listed)
+
+
+@KINDS
+def test_a_record_says_what_is_so(kind: plot.FigureKind) -> None:
+    assert kind.summary.endswith(".")
+    assert kind.methods
+    assert set(kind.methods) <= set(METHODS)
+    assert set(kind.tables) <= {table["name"] for table in registry()["tables"]}
+    view = [field.name for field in fields(plot.View)]
+    depends = [name for name in inspect.signature(kind.draw).parameters if name in view]
+    assert sorted(kind.takes) == sorted(depends)
+    assert kind.is_over_time == ("span" in depends)
+
+
+def test_methods_are_those_of_results() -> None:
+    assert set(METHODS) == {*result._TABLES, "compare"}
+
+
+def test_whatever_a_view_has_is_an_option_of_the_command() -> None:
+    given = {"span" if one.name in ("begin", "end") else one.name for one in command.params}
+    assert set(plot.OPTIONS) <= given
+    assert {*plot.OPTIONS, "predicted"} == {field.name for field in fields(plot.View)}
+
+
+def test_a_figure_is_there_or_says_why_not(result: Result) -> None:
+    view = plot.View()
+    figures = plot.figures(result)
+    assert list(figures) == ["sweep", "cwnd", "throughput", "queue", "rtt", "variation"]
+    for name in plot.names():
+        reason = plot.why_not(result, name, view)
+        assert (reason is None) == (name in figures)
+    nothing = Result(result.run, {})
+    assert plot.figures(nothing) == {}
+    assert plot.why_not(nothing, "cwnd", view) == 'has no table "samples"'
+    assert plot.why_not(result, "bursts", view) == "is a simulation, which does not show it"
+
+
+def test_the_catalogue_has_every_figure_once() -> None:
+    catalogue = plot.catalogue()
+    assert list(catalogue) == plot.names()
+    assert catalogue["cwnd"]["methods"] == ["simulate", "emulate", "compare"]
+    assert catalogue["cwnd"]["options"] == ["point", "replicate", "span"]
+    assert catalogue["sweep"]["options"] == ["metric"]

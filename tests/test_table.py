@@ -1,0 +1,91 @@
+"""The one type of tables: the same cells for people, pages and programs."""
+
+import csv
+import io
+import math
+
+import pytest
+
+from ackclock.metrics import Interval
+from ackclock.report.environment import environment
+from ackclock.table import Column, Table, Written, fixed, in_shown_unit, scaled, table, text
+
+GOODPUT = Interval(5.2134, 0.1312, 5)
+
+
+@pytest.fixture
+def mixed() -> Table:
+    columns = ["flow", Column("goodput", "Mbit/s"), Column("packets"), Column("RTT", "ms", 0), "limit"]
+    rows = [
+        ["a & b", GOODPUT, Written(1500, "1,500"), 70.123456, "window 52 %"],
+        ["other ×8", None, 7, math.inf, ""],
+    ]
+    return table("Flows", columns, rows, "Means.")
+
+
+def test_cells_are_written_with_as_many_digits_as_are_known(mixed: Table) -> None:
+    assert mixed.head == ["flow", "goodput Mbit/s", "packets", "RTT ms", "limit"]
+    assert mixed.texts == [
+        ["a & b", "5.21 ± 0.13", "1,500", "70.12", "window 52 %"],
+        ["other ×8", "–", "7", "∞", ""],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        (Interval(math.nan, math.nan, 0), "–"), (Interval(5.2134, math.nan, 1), "5.213"),
+        (Interval(3.0, 0.0, 4), "3.000 ± 0"), (Interval(-0.00004, 0.02, 3), "0.000 ± 0.020"), (math.nan, "–"),
+        (0.0, "0"), (-0.0, "0"), (12345, "12345"), (12345.6, "12346"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_a_dash_and_zero_has_no_sign(cell: object, written: str) -> None:
+    assert text(cell) == written
+
+
+def test_fixed_places() -> None:
+    assert [fixed(value, 1, sign=True) for value in (-0.04, 0.04, 0.06, -0.06)] == ["0.0", "0.0", "+0.1", "-0.1"]
+    assert fixed(-0.04, 1) == "0.0"
+
+
+def test_units_are_those_of_the_column() -> None:
+    assert scaled(None, 8) is None
+    assert in_shown_unit(None, "goodput") is None
+    assert in_shown_unit(Interval(5e6, 1e6, 3), "goodput") == Interval(5.0, 1.0, 3)
+
+
+def test_numbers_are_told_from_words(mixed: Table) -> None:
+    assert mixed.numeric == [False, True, True, True, False]
+    assert table("", ["a", "b"], []).numeric == [False, False]
+
+
+def test_programs_get_values(mixed: Table) -> None:
+    first, second = mixed.to_json()
+    assert first == {
+        "flow": "a & b", "packets": 1500, "RTT ms": 70.123456, "limit": "window 52 %",
+        "goodput Mbit/s": {"mean": 5.2134, "low": GOODPUT.low, "high": GOODPUT.high, "replicates": 5},
+    }  # fmt: skip
+    assert (second["goodput Mbit/s"], second["RTT ms"]) == (None, None)
+
+
+def test_an_interval_takes_three_columns_of_a_csv_file(mixed: Table) -> None:
+    rows = list(csv.DictReader(io.StringIO(mixed.to_csv())))
+    assert list(rows[0]) == [
+        "flow", "goodput Mbit/s", "goodput Mbit/s low", "goodput Mbit/s high", "packets", "RTT ms", "limit",
+    ]  # fmt: skip
+    assert [float(rows[0][name]) for name in list(rows[0])[1:4]] == [GOODPUT.mean, GOODPUT.low, GOODPUT.high]
+    assert (rows[0]["packets"], rows[1]["goodput Mbit/s low"], rows[1]["RTT ms"]) == ("1500", "", "")
+
+
+def test_columns_can_be_chosen(mixed: Table) -> None:
+    assert mixed.select([3, 0]).texts == [["70.12", "a & b"], ["∞", "other ×8"]]
+    assert mixed.select([3, 0]).title == "Flows"
+
+
+def test_a_page_escapes_words_and_aligns_numbers(mixed: Table) -> None:
+    page = environment().from_string('{% from "table.html.jinja" import table %}{{ table(shown) }}').render(shown=mixed)
+    assert "<h3>Flows</h3>\n<p>Means.</p>" in page
+    assert "<td>a &amp; b</td>" in page
+    assert '<td class="whole">other ×8</td>' in page
+    assert '<th class="number">goodput Mbit/s</th>' in page
+    assert '<td class="number">5.21 ± 0.13</td>' in page
