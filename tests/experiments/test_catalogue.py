@@ -414,7 +414,7 @@ def test_the_guide_to_buffers_shows_this_figure_and_these_numbers(concluded: Con
         assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
 
 
-@pytest.mark.parametrize("concluded", map(concluded_by_tests, rate_control.experiments()), indirect=True)
+@pytest.mark.parametrize("concluded", [concluded_by_tests(one) for one in rate_control.EXPERIMENTS], indirect=True)
 def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(concluded: Concluded) -> None:
     name, rows = RATES[concluded.experiment.shows]
     if name:
@@ -428,7 +428,7 @@ def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(conclud
     "concluded",
     [
         concluded_by_tests(one)
-        for one in tfrcp.experiments()
+        for one in tfrcp.EXPERIMENTS
         if one.name in F_TABLE.keys() | {name for name, *_ in F_TEXT}
     ],
     indirect=True,

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock import engine
+from ackclock import engine, facts
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
@@ -257,7 +257,7 @@ class _Work:
         if known is not None:
             self._announce(f"emulate: taken from {folder}, which holds these runs; remove it to repeat")
             return known
-        if not self._points[0].scenario.resolve().tree.get("media"):  # with any, it is refused before it takes time
+        if not facts.media(self._points[0].scenario.resolve().tree):  # with any, it is refused before it takes time
             self._announce(_announcement(part, self._side_by_side))
         with self._watch("emulate", part.lasts_s) as tell:
             return cache.emulate(

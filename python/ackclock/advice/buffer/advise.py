@@ -389,4 +389,4 @@ def _binding(below: Outcome | None, targets: tuple[Target, ...]) -> Target | Non
 
 
 def _droptails(trials: Trials) -> list[Outcome]:
-    return [one for one in trials.every() if one.setting.size and (one.setting.queue or {}).get("kind") == "droptail"]
+    return [one for one in trials.every() if one.setting.size and one.setting.is_droptail]
