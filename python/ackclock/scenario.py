@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from ackclock import engine
-from ackclock.engine import ScenarioError
+from ackclock.errors import ScenarioError
 from ackclock.suggestion import suggestion
 
 __all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load"]
@@ -31,11 +31,13 @@ def load(path: str | Path) -> "Scenario":
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ScenarioError(f"{path}: no such file; give the path of a scenario, a .toml file") from None
+        raise ScenarioError("file", f"{path}", "no such file; give the path of a scenario, a .toml file") from None
     except UnicodeDecodeError:
-        raise ScenarioError(f"{path}: is no text; give the path of a scenario, a .toml file in UTF-8") from None
+        raise ScenarioError(
+            "file", f"{path}", "is no text; give the path of a scenario, a .toml file in UTF-8"
+        ) from None
     except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}; give the path of a scenario, a .toml file") from None
+        raise ScenarioError("file", f"{path}", f"{error.strerror}; give the path of a scenario, a .toml file") from None
     return Scenario(engine.parse_toml(text), path.parent)
 
 

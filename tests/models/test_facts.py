@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.models.restated import without_facts
 
 from ackclock import load, models
 from ackclock.capture import predictions as capture_predictions
+from tests.models.restated import without_facts
 
 Tree = dict[str, Any]
 

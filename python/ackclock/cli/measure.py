@@ -57,10 +57,7 @@ def measure(
     from ackclock.capture import measurement, sources
     from ackclock.cli.progress import progress
 
-    try:
-        found = sources.find(source)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    found = sources.find(source)
     folder = output or Path("out") / f"{found.stem}-measured"
     refuse_foreign_folder(folder)
     refuse_unwritable_folder(folder)

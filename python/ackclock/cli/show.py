@@ -8,6 +8,7 @@ import click
 
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
+from ackclock.errors import InputError
 from ackclock.registry import kinds, registry, schema
 from ackclock.suggestion import suggestion
 
@@ -119,7 +120,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     listed = records(kind)
     if name is not None:
         if name not in listed:
-            raise click.UsageError(f'"{name}" is none of the {kind}; {suggestion(name, listed)}')
+            raise InputError("unknown-name", "NAME", f'"{name}" is none of the {kind}; {suggestion(name, listed)}')
         listed = {name: listed[name]}
     if as_json:
         print_json(list(listed.values()))

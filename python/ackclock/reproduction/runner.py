@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine, plot
+from ackclock.errors import LackingError
 from ackclock.estimators import asked
 from ackclock.folder import (
     RESULT,
@@ -102,7 +103,7 @@ def reproduce(
         return _write_record(experiment, Outcome(real_time, (), None), None, folder)
     try:
         results = results_of(runs, folder / "runs", progress or (lambda _share: None))
-    except engine.LackingError as lacking:
+    except LackingError as lacking:
         outcome = Outcome(Verdict(Kind.NOT_RUN, str(lacking)), (), None)
     except FailedRunError as failure:
         outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)
