@@ -26,7 +26,7 @@ from ackclock.table import json_text
 __all__ = ["Recorded", "check", "main"]
 
 #: Bytes of stored tables above which an experiment has none: it is run in full wherever it is concluded.
-MOST_BYTES = 256_000
+MOST_BYTES = 300_000
 
 
 class Recorded:
