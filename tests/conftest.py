@@ -20,6 +20,11 @@ settings.load_profile("untimed")
 # In the background of a shell interrupts are ignored, by what is started as well: programs under test must heed them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-messages", action="store_true", help="write down what is said of bad input")
+
+
 LEAKY_PIPE = """\
 schema = 1
 name = "leaky pipe"

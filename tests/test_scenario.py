@@ -10,6 +10,8 @@ import ackclock
 from ackclock import Scenario, ScenarioError, load, units
 from ackclock.registry import registry, schema
 
+from .refusals import refused
+
 
 def test_a_file_is_loaded_with_its_folder(scenario_file: Path, leaky_pipe: Scenario) -> None:
     loaded = ackclock.load(scenario_file)
@@ -29,10 +31,23 @@ def test_parts_are_reached_by_name_with_units_as_written(leaky_pipe: Scenario) -
 
 
 def test_what_is_not_there_is_answered_with_what_is(leaky_pipe: Scenario) -> None:
-    with pytest.raises(AttributeError, match="no 'dealy' here; there is name, link, queue, delay"):
+    with pytest.raises(AttributeError, match=r"no 'dealy' here; did you mean delay\?"):
         _ = leaky_pipe.hops["wired"].dealy
+    with pytest.raises(AttributeError, match="no 'zzz' here; there is name, link, queue, delay"):
+        _ = leaky_pipe.hops["wired"].zzz
+    with pytest.raises(AttributeError, match=r"no 'hopps' here; did you mean hops\?"):
+        _ = leaky_pipe.hopps
+    with pytest.raises(AttributeError, match=r"no 'replcae' here; did you mean replace"):
+        _ = leaky_pipe.replcae
+    assert not hasattr(leaky_pipe, "_repr_html_")
+    assert {"hops", "duration", "replace"} <= set(dir(leaky_pipe))
     with pytest.raises(KeyError, match="no 'wierd' here; there is wired, wireless, return"):
         _ = leaky_pipe.hops["wierd"]
+
+
+def test_parts_can_be_copied(leaky_pipe: Scenario) -> None:
+    assert copy.copy(leaky_pipe.hops["wired"]) == leaky_pipe.hops["wired"]
+    assert copy.deepcopy(leaky_pipe) == leaky_pipe
 
 
 def test_replace_makes_a_copy(leaky_pipe: Scenario) -> None:
@@ -47,7 +62,7 @@ def test_replace_makes_a_copy(leaky_pipe: Scenario) -> None:
 
 
 def test_replace_refuses_a_path_to_nowhere(leaky_pipe: Scenario) -> None:
-    with pytest.raises(ScenarioError, match="nowhere"):
+    with refused("unknown-field", "hops.nowhere", "wireless"):
         leaky_pipe.replace({"hops.nowhere.delay": "1 ms"})
 
 
@@ -85,42 +100,40 @@ def test_the_tree_survives_json(leaky_pipe: Scenario) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "message"),
+    ("before", "after", "code", "field"),
     [
-        ('"45 Mbit/s"', '"45"', r'^hops\.wired\.link\.rate: "45" has no unit; write for example "45 Mbit/s"$'),
-        ('"45 Mbit/s"', '"45 ms"', r"^hops\.wired\.link\.rate: .*does not fit here"),
-        ('delay = "35 ms"', 'dealy = "35 ms"', r'^hops\.wired\.dealy: .*did you mean "delay"\?'),
-        ('"0.5 %"', '"120 %"', "not between 0 % and 100 %"),
-        ('kind = "droptail"', 'kind = "dorptail"', 'did you mean "droptail"'),
-        ('warmup = "1 s"', 'warmup = "10 s"', "^warmup: "),
-        ('route = ["wired"', 'route = ["wierd"', 'did you mean "wired"'),
-        ("schema = 1", "schema = 2", "^schema: "),
-        ('preset = "rfc"', 'preset = "frc"', r"preset: .*rfc"),
+        ('"45 Mbit/s"', '"45"', "no-unit", "hops.wired.link.rate"),
+        ('"45 Mbit/s"', '"45 ms"', "wrong-unit", "hops.wired.link.rate"),
+        ('delay = "35 ms"', 'dealy = "35 ms"', "unknown-field", "hops.wired.dealy"),
+        ('"0.5 %"', '"120 %"', "out-of-range", "hops.wireless.impairments.0.probability"),
+        ('kind = "droptail"', 'kind = "dorptail"', "unknown-name", "hops.wired.queue.kind"),
+        ('warmup = "1 s"', 'warmup = "10 s"', "contradiction", "warmup"),
+        ('route = ["wired"', 'route = ["wierd"', "unknown-name", "flows.main.route.0"),
+        ("schema = 1", "schema = 2", "unsupported", "schema"),
+        ('preset = "rfc"', 'preset = "frc"', "unknown-name", "flows.main.transport.preset"),
     ],
 )
-def test_bad_input_is_one_line_with_a_remedy(leaky_pipe_text: str, before: str, after: str, message: str) -> None:
+def test_bad_input_has_a_code_and_a_field(leaky_pipe_text: str, before: str, after: str, code: str, field: str) -> None:
     text = leaky_pipe_text.split("[sweep]")[0].replace(before, after, 1)
-    with pytest.raises(ScenarioError, match=message) as caught:
+    with refused(code, field):
         Scenario.from_toml(text).check()
-    assert "\n" not in str(caught.value)
 
 
 def test_a_swept_value_is_checked_too(leaky_pipe: Scenario) -> None:
     wrong = leaky_pipe.replace(sweep={"hops.wireless.impairments.0.probability": ["1 %", "oops"]})
-    with pytest.raises(ScenarioError, match="oops"):
+    with refused("wrong-type", "hops.wireless.impairments.0.probability", "oops"):
         wrong.check()
 
 
 @pytest.mark.parametrize("name", ["missing.toml", "."])
 def test_what_cannot_be_read_is_one_line(scenario_file: Path, name: str) -> None:
-    with pytest.raises(ScenarioError, match="give the path of a scenario") as caught:
+    with refused("file", str(scenario_file.parent / name)):
         ackclock.load(scenario_file.parent / name)
-    assert "\n" not in str(caught.value)
 
 
 def test_binary_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ScenarioError, match="UTF-8"):
+    with refused("file", str(tmp_path / "x.toml")):
         ackclock.load(tmp_path / "x.toml")
 
 
@@ -161,9 +174,12 @@ def test_data_is_read_as_the_engine_reads_it(leaky_pipe: Scenario, unit: str) ->
     assert units.data_bytes(point.resolve().hops["wired"].queue.limit) == units.data_bytes(f"3 {unit}")
 
 
-@pytest.mark.parametrize("written", ["fast", "45 furlongs", "", None, True, []])
-def test_what_is_no_quantity_is_refused(written: object) -> None:
-    with pytest.raises(ValueError, match=r"no quantity|unknown unit"):
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [("fast", "wrong-type"), ("45 furlongs", "wrong-unit"), *((one, "wrong-type") for one in ("", None, True, []))],
+)
+def test_what_is_no_quantity_is_refused(written: object, code: str) -> None:
+    with refused(code, ""):
         units.parse(written)
 
 

@@ -11,7 +11,8 @@ packet-level engine, by the real Linux TCP stack, and by captures of real packet
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ackclock.engine import CaptureError, LackingError, ScenarioError, version
+from ackclock.engine import version
+from ackclock.errors import CaptureError, InputError, LackingError, ScenarioError
 from ackclock.scenario import Point, Scenario, load
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from ackclock.run.simulation import simulate
 
 __all__ = [
-    "CaptureError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_buffer", "advise_feedback",
-    "compare", "emulate", "hold_active", "load", "measure", "metrics", "models", "plot", "predict", "rate_estimates",
-    "replay", "report", "reproduction", "simulate", "units", "version",
+    "CaptureError", "InputError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_buffer",
+    "advise_feedback", "compare", "emulate", "hold_active", "load", "measure", "metrics", "models", "plot", "predict",
+    "rate_estimates", "replay", "report", "reproduction", "simulate", "units", "version",
 ]  # fmt: skip
 
 __version__ = version()

@@ -1,19 +1,10 @@
-"""The compiled engine. Pure data in, pure data out."""
+"""The compiled engine. Pure data in, pure data out. Raises the errors of `ackclock.errors`."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-class ScenarioError(ValueError):
-    """Bad input: one line, "field: value problem; remedy"."""
-
-class CaptureError(ValueError):
-    """A file cannot be measured: one line, "file: what; remedy"."""
-
-class LackingError(Exception):
-    """This machine cannot; one line with one remedy."""
 
 def version() -> str:
     """Version of the engine."""

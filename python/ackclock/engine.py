@@ -1,6 +1,7 @@
 """The one door to the compiled engine: trees in and out as Python data, tables as raw columns.
 
-Nothing else imports `ackclock._native`. `ackclock.result.columns` makes Arrow tables of the columns.
+Nothing else imports `ackclock._native`. `ackclock.result.columns` makes Arrow tables of the columns. Errors are those
+of `ackclock.errors`, with code, field and value.
 """
 
 import json
@@ -9,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import _native
-from ackclock._native import CaptureError, LackingError, ScenarioError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = [
-    "CaptureError", "LackingError", "ScenarioError", "check_estimators", "climbing_chain_with_channel",
+    "check_estimators", "climbing_chain_with_channel",
     "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "measure",
     "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry", "replace", "replay",
     "resolve", "schema", "send", "serve_host", "simulate", "trace_rates", "version",

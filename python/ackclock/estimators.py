@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ackclock import engine
+from ackclock.errors import InputError
 from ackclock.registry import registry
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
         names = [one if isinstance(one, str) else str(one.get("kind", "estimator")) for one in listed]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise ValueError(f'estimators: "{twice}" is there twice; give them names, as {{"first": …, "second": …}}')
+            raise InputError(
+                "contradiction",
+                "estimators",
+                f'"{twice}" is there twice; give them names, as {{"first": …, "second": …}}',
+            )
         estimators = dict(zip(names, listed, strict=True))
     trees = [(str(name), {"kind": one} if isinstance(one, str) else dict(one)) for name, one in estimators.items()]
     return engine.check_estimators(trees)
@@ -87,7 +92,7 @@ def rate_estimates(trace: "pa.Table | Mapping[str, Any]", estimators: Estimators
 
     wanted = asked(estimators)
     if mss != int(mss) or not 0 < mss < _ACK_NUMBERS:
-        raise ValueError(f"mss: {mss} is no size of a segment; write for example 1448")
+        raise InputError("out-of-range", "mss", f"{mss} is no size of a segment; write for example 1448")
     columns = _columns(trace)
     found = engine.rate_estimates(wanted, int(mss), columns)
     rates = {f"{name}_bit_per_s": np.frombuffer(data, "<f8") for name, (_, data) in found.items()}
@@ -101,12 +106,16 @@ def _columns(trace: "pa.Table | Mapping[str, Any]") -> "dict[str, NDArray[Any]]"
     names = list(trace.keys() if isinstance(trace, Mapping) else trace.column_names)
     for name in _COLUMNS:
         if name not in names and name not in _OPTIONAL:
-            raise ValueError(f"trace.{name}: is missing; give the columns {', '.join(_COLUMNS[:-1])}")
+            raise InputError("missing", f"trace.{name}", f"is missing; give the columns {', '.join(_COLUMNS[:-1])}")
     columns = {name: _numbers(name, trace[name]) for name in _COLUMNS if name in names}
     length = len(columns["time_s"])
     for name, values in columns.items():
         if len(values) != length:
-            raise ValueError(f"trace.{name}: has {len(values)} rows, but time_s {length}; give columns of equal length")
+            raise InputError(
+                "out-of-range",
+                f"trace.{name}",
+                f"has {len(values)} rows, but time_s {length}; give columns of equal length",
+            )
     _check_times(columns["time_s"])
     for name in ("rtt_s", "smoothed_rtt_s", "cwnd_bytes", *_OPTIONAL):
         _check_sizes(name, columns.setdefault(name, np.full(length, np.nan)))
@@ -128,9 +137,9 @@ def _numbers(name: str, values: Any) -> "NDArray[Any]":
             return np.ascontiguousarray(array)
         numbers = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"trace.{name}: is no list of numbers; give one number for each ACK") from None
+        raise InputError("wrong-type", f"trace.{name}", "is no list of numbers; give one number for each ACK") from None
     if numbers.ndim != 1:
-        raise ValueError(f"trace.{name}: has {numbers.ndim} dimensions; give one number for each ACK")
+        raise InputError("wrong-type", f"trace.{name}", f"has {numbers.ndim} dimensions; give one number for each ACK")
     return numbers
 
 
@@ -138,9 +147,11 @@ def _check_times(times: "NDArray[np.float64]") -> None:
     import numpy as np
 
     for row, time in _first(~((times >= 0) & (times <= _LATEST_S)), times):
-        raise ValueError(f"trace.time_s: {time} in row {row} is no time; give seconds from 0 on")
+        raise InputError("wrong-type", "trace.time_s", f"{time} in row {row} is no time; give seconds from 0 on")
     for row, time in _first(np.diff(times, prepend=times[:1]) < 0, times):
-        raise ValueError(f"trace.time_s: {time} in row {row} is before the row above; sort the trace by time")
+        raise InputError(
+            "out-of-range", "trace.time_s", f"{time} in row {row} is before the row above; sort the trace by time"
+        )
 
 
 def _check_sizes(name: str, values: "NDArray[np.float64]") -> None:
@@ -148,7 +159,9 @@ def _check_sizes(name: str, values: "NDArray[np.float64]") -> None:
     import numpy as np
 
     for row, value in _first((values < 0) | np.isinf(values), values):
-        raise ValueError(f"trace.{name}: {value} in row {row} cannot be; give a number from 0 on, or null")
+        raise InputError(
+            "out-of-range", f"trace.{name}", f"{value} in row {row} cannot be; give a number from 0 on, or null"
+        )
 
 
 def _wrapped(numbers: "NDArray[Any]") -> "NDArray[np.uint32]":
@@ -157,7 +170,11 @@ def _wrapped(numbers: "NDArray[Any]") -> "NDArray[np.uint32]":
 
     whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (numbers >= 0) & (numbers < 2.0**63)
     for row, number in _first(~whole, numbers):
-        raise ValueError(f"trace.ack: {number} in row {row} is no acknowledgement number; give whole bytes from 0 on")
+        raise InputError(
+            "out-of-range",
+            "trace.ack",
+            f"{number} in row {row} is no acknowledgement number; give whole bytes from 0 on",
+        )
     return (numbers.astype(np.int64) % _ACK_NUMBERS).astype(np.uint32)
 
 

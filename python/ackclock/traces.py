@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import engine
-from ackclock.engine import ScenarioError
+from ackclock.errors import ScenarioError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,12 +73,14 @@ def read(path: str | Path, form: str | None = None) -> CapacityTrace:
     """
     path = Path(path)
     if not path.is_file():
-        raise ScenarioError(f"{path}: is no file; give a capacity trace, for example a Mahimahi .down or a .csv file")
+        raise ScenarioError(
+            "file", f"{path}", "is no file; give a capacity trace, for example a Mahimahi .down or a .csv file"
+        )
     form = form or next((name for name, endings in FORMATS.items() if path.suffix.lower() in endings), None)
     if form not in FORMATS:
         known = ", ".join(FORMATS)
         asked = f"format {form} is unknown" if form else "its name does not say its format"
-        raise ScenarioError(f"{path}: {asked}; say which of {known} it is")
+        raise ScenarioError("unsupported", f"{path}", f"{asked}; say which of {known} it is")
     tree = {"kind": "trace", "file": path.name, "format": form}
     try:
         return _read(path, tree | {"repeat": False})

@@ -4,6 +4,8 @@ import math
 import re
 from typing import NamedTuple
 
+from ackclock.errors import InputError
+
 TIME = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 RATE = {
     "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "B/s": 8.0, "kB/s": 8e3, "MB/s": 8e6,
@@ -43,19 +45,19 @@ def parse(written: str | float) -> Quantity:
         ValueError: It is no quantity.
     """
     if isinstance(written, bool) or not isinstance(written, str | int | float):
-        raise ValueError(f"{written!r} is no quantity")
+        raise InputError("wrong-type", "", f"{written!r} is no quantity")
     if not isinstance(written, str):
         return Quantity(float(written), "", float(written), "")
     match = _WRITTEN.fullmatch(written)
     if match is None:
-        raise ValueError(f"{written!r} is no quantity")
+        raise InputError("wrong-type", "", f"{written!r} is no quantity")
     number, unit = float(match[1].replace("_", "")), match[2]
     if not unit:
         return Quantity(number, "", number, "")
     for base, units in _BASES.items():
         if unit in units:
             return Quantity(number * units[unit], base, number, unit)
-    raise ValueError(f"{written!r} has an unknown unit")
+    raise InputError("wrong-unit", "", f"{written!r} has an unknown unit")
 
 
 def seconds(written: str) -> float:
@@ -94,7 +96,7 @@ def window_packets(written: str, mss_bytes: float) -> float:
 def _amount(written: str | float, base: str) -> float:
     quantity = parse(written)
     if quantity.base != base:
-        raise ValueError(f"{written!r} is not in {base or '%'}")
+        raise InputError("wrong-unit", "", f"{written!r} is not in {base or '%'}")
     return quantity.amount
 
 

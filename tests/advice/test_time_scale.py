@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ackclock import traces
 from ackclock.advice import regions, time_scale
-from ackclock.scenario import ScenarioError
 
+from ..refusals import refused
 from .made_up import HIGH, LOW, markov_csv, markov_rows, write_csv
 
 
@@ -138,17 +138,16 @@ def test_traces_that_end_at_another_rate_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text", "code"),
     [
-        ("a.txt", "1\n", "a.txt: its name does not say its format; say which of mahimahi, csv it is"),
-        ("a.up", "", "file: a.up line 1: the trace is empty; write at least one number of milliseconds"),
-        ("a.csv", "", 'file: a.csv line 1: "" is no known header; write time,rate or time_s,rate_bit_per_s'),
-        ("a.up", "x\n", 'file: a.up line 1: "x" is no whole number of milliseconds'),
+        ("a.txt", "1\n", "unsupported"),
+        ("a.up", "", "file"),
+        ("a.csv", "", "file"),
+        ("a.up", "x\n", "file"),
     ],
 )
-def test_what_is_no_trace_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_what_is_no_trace_is_refused(tmp_path: Path, name: str, text: str, code: str) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ScenarioError) as caught:
+    with refused(code, str(path) if code == "unsupported" else "file"):
         traces.read(path)
-    assert message in str(caught.value)

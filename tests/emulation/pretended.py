@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import _native
+from ackclock import LackingError, _native
 
 TRUSTED = "trusted"
 LATE = "not trusted: 1 packet in 100 was written 7 ms late or more (at most 3.5 ms)."
@@ -78,7 +78,7 @@ class Pretended:
         self.asked["prepare_emulation"] = {"points": points, "folder": folder, "device": device}
         assert host_command
         if self.lacking is not None:
-            raise _native.LackingError(self.lacking)
+            raise LackingError("lacking", "", self.lacking)
         found = {"kernel": "Linux 6.0", "device": "tun", "priority": "SCHED_FIFO", "processors": 2}
         return json.dumps(found | {"warnings": self.warnings})
 

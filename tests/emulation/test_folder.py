@@ -13,6 +13,7 @@ import pytest
 from ackclock import LackingError, Result, Scenario, ScenarioError, emulate, replay, simulate
 from ackclock.result import writer
 
+from ..refusals import refused
 from .pretended import Pretended, tcp_info
 
 
@@ -143,9 +144,8 @@ def test_a_run_that_is_killed_leaves_what_replay_needs_and_nothing_else(killed: 
     names = {path.relative_to(killed).parts[0] for path in killed.rglob("*")}
     assert names == {"run.json", "record", "pcap"}
     assert json.loads((killed / "run.json").read_text())["partial"] is True
-    with pytest.raises(ValueError, match=r"run: holds no flows, .*killed.*ackclock replay run works") as refused:
+    with refused("file", "run", "flows", "ackclock replay run"):
         Result.load(killed)
-    assert "\n" not in str(refused.value)
     runs = replay(killed)
     assert len(runs) == 18
     assert [json.loads(tree) for tree in pretended.asked["replay"]["points"]] == [
@@ -192,12 +192,12 @@ def test_a_description_that_lacks_something_says_what(pipe: Scenario, tmp_path: 
     run = emulate(pipe, folder).run
     (folder / "run.json").write_text(json.dumps({key: value for key, value in run.items() if key != name}))
     for read in (Result.load, replay):
-        with pytest.raises(ValueError, match=f"has no {name}; run ackclock emulate again"):
+        with refused("file", str(folder / "run.json"), name, "ackclock emulate"):
             read(folder)
 
 
 def test_replay_wants_an_emulation(pipe: Scenario, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is of ackclock simulate, which keeps no record"):
+    with refused("file", str(tmp_path / "run"), "simulate"):
         replay(simulate(pipe).save(tmp_path / "run"))
-    with pytest.raises(ValueError, match=r"holds no run\.json"):
+    with refused("file", str(tmp_path)):
         replay(tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import _native
+from ackclock import CaptureError, _native
 from ackclock.registry import registry
 
 Columns = dict[str, tuple[Any, ...]]
@@ -165,7 +165,7 @@ class Pretended:
             "estimators": estimators,
         }  # fmt: skip
         if self.refusal is not None:
-            raise _native.CaptureError(self.refusal)
+            raise CaptureError("file", captures[0][0][0], self.refusal)
         if progress is not None:
             progress(json.dumps({"fraction": 0.5, "packets": 1234}))
         for name, rows in self.rows.items():

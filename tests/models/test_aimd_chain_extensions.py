@@ -24,6 +24,7 @@ from ackclock.models.aimd_chain import (
     timeouts,
 )
 
+from ..refusals import refused
 from .test_aimd_chain import eliminated
 
 loss_rates = st.floats(-6, -0.05).map(lambda exponent: 10**exponent)
@@ -329,43 +330,50 @@ def test_a_buffer_that_never_fills_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "named"),
+    ("make", "code", "field", "value"),
     [
-        (lambda: GeneralAimd(0, 0.5), "alpha = 0 must be positive"),
-        (lambda: GeneralAimd(1, 1), "beta = 1 must be at least 0 and below 1"),
-        (lambda: GeneralAimd(1, math.nan), "beta = nan must be"),
-        (lambda: delayed_acks(0.5), "b = 0.5 must be at least 1"),
-        (lambda: cubic.Cubic(C=-1), "C = -1 must be positive"),
-        (lambda: cubic.Cubic(beta=1), "beta = 1 must be between 0 and 1"),
-        (lambda: cubic.solve(Bernoulli(0.1), 10, 0), "R = 0 must be positive"),
-        (lambda: cubic.solve(Bernoulli(0.1), 20_000, 0.1), "w_max = 20000 is too large"),
-        (lambda: cubic.solve(Bernoulli(0.1), 1, 0.1), "w_max = 1 must be at least 2"),
+        (lambda: GeneralAimd(0, 0.5), "out-of-range", "alpha", "0"),
+        (lambda: GeneralAimd(1, 1), "out-of-range", "beta", "1"),
+        (lambda: GeneralAimd(1, math.nan), "out-of-range", "beta", "nan"),
+        (lambda: delayed_acks(0.5), "out-of-range", "b", "0.5"),
+        (lambda: cubic.Cubic(C=-1), "out-of-range", "C", "-1"),
+        (lambda: cubic.Cubic(beta=1), "out-of-range", "beta", "1"),
+        (lambda: cubic.solve(Bernoulli(0.1), 10, 0), "out-of-range", "R", "0"),
+        (lambda: cubic.solve(Bernoulli(0.1), 20_000, 0.1), "out-of-range", "w_max", "20000"),
+        (lambda: cubic.solve(Bernoulli(0.1), 1, 0.1), "out-of-range", "w_max", "1"),
         (
             lambda: cubic.solve(Bernoulli(1e-9), 100, 1e-7, cubic.Cubic(reno_friendly=False)),
-            "R = 1e-07 is so short",
+            "out-of-range",
+            "R",
+            "1e-07",
         ),
-        (lambda: gilbert_elliott.GilbertElliott(-1, 0.5), "good_to_bad = -1 must be a probability"),
-        (lambda: gilbert_elliott.GilbertElliott(0, 0), "the channel must be able to change"),
-        (lambda: gilbert_elliott.GilbertElliott(1, 1), "so that the channel mixes"),
-        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.5, 0.1, 2), "mean_loss = 0.5 must be positive and below"),
-        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.1, 0.5, 0), "bad_sojourn = 0 must be at least 1"),
-        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.4, 0.5, 1), "bad_sojourn = 1 is too short"),
-        (lambda: gilbert_elliott.solve(gilbert_elliott.GilbertElliott(0.1, 0.5), 9, idle=-1), "idle = -1 must be"),
-        (lambda: drop_tail.Bottleneck(0, 0.1, 1), "rate = 0 must be positive"),
-        (lambda: drop_tail.Bottleneck(math.inf, 0.1, 1), "rate = inf must be finite"),
-        (lambda: drop_tail.Bottleneck(9, -0.1, 1), "base_rtt = -0.1 must be positive"),
-        (lambda: drop_tail.Bottleneck(9, 0.1, -1), "buffer = -1 must not be negative"),
-        (lambda: drop_tail.solve(Bernoulli(0), drop_tail.Bottleneck(9, 1, 1), w_max=1), "w_max = 1 must be at least 2"),
-        (lambda: timeouts.renewal_rate(solve(Bernoulli(0.1), 9), 0.1, rtt.constant(1), 0), "T0 = 0 must be positive"),
+        (lambda: gilbert_elliott.GilbertElliott(-1, 0.5), "out-of-range", "good_to_bad", "-1"),
+        (lambda: gilbert_elliott.GilbertElliott(0, 0), "out-of-range", "good_to_bad", "0"),
+        (lambda: gilbert_elliott.GilbertElliott(1, 1), "out-of-range", "good_to_bad", "1"),
+        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.5, 0.1, 2), "out-of-range", "mean_loss", "0.5"),
+        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.1, 0.5, 0), "out-of-range", "bad_sojourn", "0"),
+        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.4, 0.5, 1), "out-of-range", "bad_sojourn", "1"),
+        (
+            lambda: gilbert_elliott.solve(gilbert_elliott.GilbertElliott(0.1, 0.5), 9, idle=-1),
+            "out-of-range",
+            "idle",
+            "-1",
+        ),
+        (lambda: drop_tail.Bottleneck(0, 0.1, 1), "out-of-range", "rate", "0"),
+        (lambda: drop_tail.Bottleneck(math.inf, 0.1, 1), "out-of-range", "rate", "inf"),
+        (lambda: drop_tail.Bottleneck(9, -0.1, 1), "out-of-range", "base_rtt", "-0.1"),
+        (lambda: drop_tail.Bottleneck(9, 0.1, -1), "out-of-range", "buffer", "-1"),
+        (lambda: drop_tail.solve(Bernoulli(0), drop_tail.Bottleneck(9, 1, 1), w_max=1), "out-of-range", "w_max", "1"),
+        (lambda: timeouts.renewal_rate(solve(Bernoulli(0.1), 9), 0.1, rtt.constant(1), 0), "out-of-range", "T0", "0"),
         (
             lambda: timeouts.renewal_rate(solve(Bernoulli(0.1), 9), 0.1, rtt.constant(1), 1, recovery_rounds=-1),
-            "recovery_rounds = -1 must not be negative",
+            "out-of-range",
+            "recovery_rounds",
+            "-1",
         ),
-        (lambda: aimd_chain.solve(Bernoulli(0.1), 1.9, HighSpeed()), "w_max = 1.9 must be at least 2"),
+        (lambda: aimd_chain.solve(Bernoulli(0.1), 1.9, HighSpeed()), "out-of-range", "w_max", "1.9"),
     ],
 )
-def test_bad_input_gets_one_clear_line(make: Any, named: str) -> None:
-    with pytest.raises(ValueError, match=r".") as refused:
+def test_bad_input_gets_one_clear_line(make: Any, code: str, field: str, value: str) -> None:
+    with refused(code, field, value):
         make()
-    assert named in str(refused.value)
-    assert "\n" not in str(refused.value)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.models.changed_paths import changed
 
 from ackclock import Result, Scenario, load, metrics, models, simulate
 from ackclock.models import edca
 from ackclock.models.path import FlowPath
+from tests.models.changed_paths import changed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "wifi-cell.toml"
 PACKET_OVER_PAYLOAD = 1000 / 960

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import models
-from ackclock.models import InputError
 from ackclock.models.edca import (
     DSSS,
     ERP_OFDM,
@@ -25,6 +24,7 @@ from ackclock.models.edca import (
     saturation,
 )
 
+from ..refusals import refused
 from . import slots
 
 # A cell of 802.11g: packets of 1000 bytes in 36 of headers, TCP's ACKs in a class of their own (AIFSN 2, CW 3 to 7).
@@ -57,9 +57,9 @@ def test_airtimes_of_the_profiles() -> None:
 
 
 def test_a_frame_without_size_or_rate_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^rate = 0 is out of its domain; give rate > 0$"):
+    with refused("out-of-range", "rate", 0):
         ERP_OFDM.airtime(100, 0.0)
-    with pytest.raises(ValueError, match=r"^size = -1 is out of its domain; give size ≥ 0$"):
+    with refused("out-of-range", "size", -1):
         ERP_OFDM.airtime(-1.0, 6e6)
 
 
@@ -336,19 +336,19 @@ def test_alike_classes_stay_alike_where_one_could_keep_the_medium() -> None:
 
 
 def test_bad_classes_are_refused_on_one_line() -> None:
-    for bad, said in (
-        ({"stations": 0}, "stations = 0 is out of its domain; give stations ≥ 1"),
-        ({"aifsn": 0}, "aifsn = 0 is out of its domain; give 1 ≤ aifsn ≤ 15"),
-        ({"aifsn": 2.5}, "aifsn = 2.5 must be a whole number"),
-        ({"high": 7}, "cw_max = 7 is below cw_min; give at least 15"),
-        ({"low": -1}, "cw_min = -1 is out of its domain; give 0 ≤ cw_min ≤ 32767"),
-        ({"retries": -1}, "retries = -1 is out of its domain; give retries ≥ 0"),
+    for bad, code, field, value in (
+        ({"stations": 0}, "out-of-range", "stations", 0),
+        ({"aifsn": 0}, "out-of-range", "aifsn", 0),
+        ({"aifsn": 2.5}, "out-of-range", "aifsn", 2.5),
+        ({"high": 7}, "contradiction", "cw_max", 7),
+        ({"low": -1}, "out-of-range", "cw_min", -1),
+        ({"retries": -1}, "out-of-range", "retries", -1),
     ):
-        with pytest.raises(ValueError, match=f"^{said}$"):
+        with refused(code, field, value):
             alike(**({"stations": 2} | bad))
-    with pytest.raises(ValueError, match=r"^classes = none leaves nothing to contend; give at least one$"):
+    with refused("out-of-range", "classes"):
         contention()
-    with pytest.raises(ValueError, match=r"^stations = 0.5 is out of its domain; give stations ≥ 1$"):
+    with refused("out-of-range", "stations", 0.5):
         saturation.solve(0.5, DATA, slot=9e-6, success=1e-3, collision=1e-3)
 
 
@@ -377,16 +377,16 @@ def test_how_many_stations_may_share_a_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "code", "field", "value"),
     [
-        ({"cw_max": 7, "cw_min": 15}, "cw_max: 7 is below cw_min; give at least 15"),
-        ({"other_cw_max": 3, "other_cw_min": 7}, "other_cw_max: 3 is below other_cw_min; give at least 7"),
-        ({"aifsn": 2.5}, "aifsn: 2.5 is out of its domain; give a whole number"),
-        ({"retries": 2.5}, "retries: 2.5 is out of its domain; give a whole number"),
+        ({"cw_max": 7, "cw_min": 15}, "contradiction", "cw_max", 7),
+        ({"other_cw_max": 3, "other_cw_min": 7}, "contradiction", "other_cw_max", 3),
+        ({"aifsn": 2.5}, "out-of-range", "aifsn", 2.5),
+        ({"retries": 2.5}, "out-of-range", "retries", 2.5),
     ],
 )
-def test_a_record_refuses_what_contradicts(given: dict[str, float], said: str) -> None:
+def test_a_record_refuses_what_contradicts(given: dict[str, float], code: str, field: str, value: float) -> None:
     base = {"stations": 2, "aifsn": 2, "cw_min": 7, "cw_max": 15, "rtt": 0.1}
     base |= {"other_stations": 3, "other_aifsn": 3, "other_cw_min": 15, "other_cw_max": 1023}
-    with pytest.raises(InputError, match=f"^{said}$"):
+    with refused(code, field, value):
         models.model("edca").answer(**(base | given))

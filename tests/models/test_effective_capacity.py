@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from ackclock.models.explicit_rate.effective_capacity import decay_of, least_mean, of_server, of_two_rates, stationary
 
+from ..refusals import refused
+
 chances = st.floats(0.01, 1)
 
 
@@ -114,18 +116,18 @@ def test_the_inverse_beyond_its_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "field", "value"),
     [
-        (lambda: of_two_rates(20, 40, 0.5, 0.5, 1), "high_minus_low = -20 is out of its domain"),
-        (lambda: of_two_rates(40, 20, 0, 0.5, 1), "fall = 0 is out of its domain; give 0 < fall ≤ 1"),
-        (lambda: of_server([40, 20], chain(0.5, 0.5), -1), "decay = -1 is out of its domain; give decay ≥ 0"),
-        (lambda: of_server([40, 20, 1], chain(0.5, 0.5), 1), "must have a row and a column for each of 3 capacities"),
-        (lambda: of_server([40, 20], [[0.5, 0.6], [1, 0]], 1), "must have rows of probabilities that add up to 1"),
-        (lambda: of_server([40, 20], [[1, 0], [0.5, 0.5]], 1), "must lead from every state to every other"),
-        (lambda: of_server([40, -1], chain(0.5, 0.5), 1), "capacities = -1 is out of its domain"),
-        (lambda: decay_of(-1, [40, 20], chain(0.5, 0.5)), "rate = -1 is out of its domain"),
+        (lambda: of_two_rates(20, 40, 0.5, 0.5, 1), "high_minus_low", "-20"),
+        (lambda: of_two_rates(40, 20, 0, 0.5, 1), "fall", "0"),
+        (lambda: of_server([40, 20], chain(0.5, 0.5), -1), "decay", "-1"),
+        (lambda: of_server([40, 20, 1], chain(0.5, 0.5), 1), "transitions", ""),
+        (lambda: of_server([40, 20], [[0.5, 0.6], [1, 0]], 1), "transitions", ""),
+        (lambda: of_server([40, 20], [[1, 0], [0.5, 0.5]], 1), "transitions", ""),
+        (lambda: of_server([40, -1], chain(0.5, 0.5), 1), "capacities", "-1"),
+        (lambda: decay_of(-1, [40, 20], chain(0.5, 0.5)), "rate", "-1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(call, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_what_makes_no_sense_is_refused(call, field: str, value: str) -> None:
+    with refused("out-of-range", field, value):
         call()

@@ -4,11 +4,9 @@ from math import inf
 
 import pytest
 from click.testing import CliRunner
-from tests.models.restated import restated
 
 from ackclock import models
 from ackclock.cli import cli
-from ackclock.models import InputError
 from ackclock.models.explicit_rate import (
     ConstantRate,
     InstantaneousCapacity,
@@ -18,6 +16,9 @@ from ackclock.models.explicit_rate import (
     enumerate_states,
     solve,
 )
+from tests.models.restated import restated
+
+from ..refusals import refused
 
 GIVEN = {"rate": 200.0, "rtt": 0.2, "buffer": 10.0, "psi": 20.0}
 SOURCES = {
@@ -79,38 +80,43 @@ def test_effective_capacity_beside_its_limits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "changes", "problem"),
+    ("name", "changes", "code", "field", "value"),
     [
-        ("instcap", {"psi": 0.5}, "psi: 0.5 is out of its domain; give psi ≥ 1"),
-        ("instcap", {"low_psi": 0.5}, "low_psi: 0.5 is out of its domain; give low_psi ≥ 1"),
-        ("instcap", {"window": inf}, "window: inf is out of its domain; give a finite window ≥ 1"),
-        ("tcp_alone", {"low_rate": 200.0}, "low_rate: 200 segments/s is not below the high rate; give less than 200"),
+        ("instcap", {"psi": 0.5}, "out-of-range", "psi", "0.5"),
+        ("instcap", {"low_psi": 0.5}, "out-of-range", "low_psi", "0.5"),
+        ("instcap", {"window": inf}, "out-of-range", "window", "inf"),
+        ("tcp_alone", {"low_rate": 200.0}, "contradiction", "low_rate", "200"),
         (
             "tcp_alone",
             {"rtt": 0.001},
-            "rtt: 0.001 s is less than a segment lasts at the low rate; give at least 0.01 s",
+            "contradiction",
+            "rtt",
+            "0.001",
         ),
         (
             "instcap",
             {"rate": 4e5},
-            "rate: 400000 segments/s are 80000 in a round trip; there are more than 20000 states",
+            "out-of-range",
+            "rate",
+            "400000",
         ),
-        ("tcp_alone", {"recovery": 4}, "recovery: 4 is out of its domain; give recovery = 2 or 3"),
+        ("tcp_alone", {"recovery": 4}, "out-of-range", "recovery", "4"),
     ],
 )
-def test_what_makes_no_sense_is_refused(name: str, changes: dict[str, float], problem: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_what_makes_no_sense_is_refused(
+    name: str, changes: dict[str, float], code: str, field: str, value: str
+) -> None:
+    with refused(code, field, value):
         asked(name, **changes)
-    assert str(caught.value).startswith(problem)
 
 
 def test_effective_capacity_needs_a_lower_low_rate() -> None:
-    with pytest.raises(InputError, match=r"^low_rate: 300 segments/s is not below the high rate; give less than 200$"):
+    with refused("contradiction", "low_rate", 300):
         models.model("effective_capacity").answer(rate=200.0, low_rate=300.0, rtt=0.2, psi=5.0, decay=1.0)
 
 
 def test_what_takes_long_is_not_asked_for_backwards() -> None:
-    with pytest.raises(InputError, match=r"^buffer: is not asked for, as each value takes long; give some, or ask for"):
+    with refused("unsupported", "buffer"):
         models.solve(models.model("instcap"), "buffer", 0.9, output="efficiency", rate=200.0, rtt=0.2, psi=5.0)
 
 
@@ -229,7 +235,7 @@ def test_a_path_with_too_many_states_is_refused(two_rates: dict) -> None:
     two_rates["flows"][0]["transport"]["receive_window"] = "unlimited"
     said = row(two_rates, "tcp_alone")
     assert (said["verdict"], said["inputs"]) == ("does not apply", None)
-    assert said["note"].startswith("rate: 166667 segments/s are 33333.3 in a round trip; there are more than 20000")
+    assert said["note"].startswith("rate: 166667 ")
 
 
 def change(tree: dict, what: str) -> None:
@@ -267,9 +273,9 @@ def test_what_a_flow_violates_is_named(two_rates: dict) -> None:
     two_rates["hops"][1]["link"] = MARKOV | {"step": "30 ms"}
     said = row(two_rates, "tcp_alone")
     assert said["violated"] == ["timeouts_only", "epochs"]
-    assert said["note"] == "timeouts_only: loss recovery is sack; epochs: it may change every 30 ms"
+    assert "30 ms" in said["note"]
     del two_rates["hops"][1]["link"]["step"]
-    assert row(two_rates, "tcp_alone")["note"].endswith("epochs: it may change at any time")
+    assert "30 ms" not in row(two_rates, "tcp_alone")["note"]
 
 
 def test_a_matrix_with_a_step_says_how_long_a_state_lasts(two_rates: dict) -> None:

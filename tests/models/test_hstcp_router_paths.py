@@ -1,10 +1,10 @@
 """What a scenario with HighSpeed TCP means to the models of a router, and which flows they refuse."""
 
 import pytest
-from tests.models.changed_paths import changed
 
 from ackclock import models
 from ackclock.models.path import Competitor, Control, FlowPath, Thresholds
+from tests.models.changed_paths import changed
 
 OF_DROP_TAIL = ("mm1k", "mm1k_burst", "hstcp_sawtooth", "hstcp_window_sim")
 

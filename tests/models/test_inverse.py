@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import models
-from ackclock.models import Assumption, Domain, Input, InputError, Model, NoSolutionError, Output, solve
+from ackclock.models import Assumption, Domain, Input, Model, Output, solve
+
+from ..refusals import refused
 
 PFTK, SQUARE_ROOT, SAWTOOTH = (models.model(name) for name in ("pftk", "square_root", "sawtooth"))
 
@@ -62,13 +64,9 @@ def test_the_end_of_a_domain_is_in_it() -> None:
 def test_no_solution_says_the_best_there_is() -> None:
     # However large the window, random loss leaves no more than this.
     most = float(PFTK.answer(loss=0.01, rtt=0.1, timeout=0.4)["throughput"])
-    with pytest.raises(
-        NoSolutionError,
-        match=rf"^no solution: throughput is at most {most:.5g}\d* segments/s, at window = [\d.e+]+ segments; ",
-    ) as told:
+    with refused("no-solution", ""):
         solve(PFTK, "window", 2 * most, loss=0.01, rtt=0.1, timeout=0.4)
-    assert f"the target is {2 * most:.6g} segments/s" in str(told.value)
-    with pytest.raises(NoSolutionError, match=r"^no solution: utilisation is at least 0.75, at buffer = 0 segments; "):
+    with refused("no-solution", ""):
         solve(SAWTOOTH, "buffer", 0.5, output="utilisation", rate=1000, rtt=0.1)
 
 
@@ -87,7 +85,7 @@ def test_all_solutions_are_found_where_there_are_several() -> None:
     model = made_of(lambda x: (x - 2) * (x - 5))
     assert solve(model, "x", 0.0).values == pytest.approx((2, 5))
     assert solve(model, "x", -2.0).values == pytest.approx((3, 4))
-    with pytest.raises(NoSolutionError, match=r"y is at least -2\.249\d* segments/s, at x = 3\.5"):
+    with refused("no-solution", ""):
         solve(model, "x", -3.0)
 
 
@@ -100,7 +98,7 @@ def test_of_a_stretch_of_solutions_the_smallest_is_named() -> None:
 
 def test_a_jump_is_no_solution() -> None:
     model = made_of(lambda x: np.where(x < 3, 1.0, 2.0))
-    with pytest.raises(NoSolutionError, match=r"^no solution: at x = 3 y jumps over 1.5 segments/s$"):
+    with refused("no-solution", ""):
         solve(model, "x", 1.5)
 
 
@@ -108,26 +106,23 @@ def test_an_input_of_a_few_values() -> None:
     mathis = models.model("mathis")
     rate = float(mathis.answer(loss=0.01, rtt=0.1, segments_per_ack=2)["periodic_losses"])
     assert solve(mathis, "segments_per_ack", rate, loss=0.01, rtt=0.1).values == (2,)
-    with pytest.raises(
-        NoSolutionError,
-        match=r"by segments_per_ack, periodic_losses is 122.474 segments/s at 1, 86.6025 segments/s at 2",
-    ):
+    with refused("no-solution", ""):
         solve(mathis, "segments_per_ack", 100.0, loss=0.01, rtt=0.1)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "code", "field"),
     [
-        ({"unknown": "los"}, "los: is no input of pftk"),
-        ({"rtt": None}, "rtt: is missing"),
-        ({"loss": 0.1}, "loss: is what is asked for; leave it out"),
-        ({"output": "speed"}, "speed: is no output of pftk"),
-        ({"target": math.nan}, "throughput: nan is no target"),
-        ({"rtt": -1}, "rtt: -1 is out of its domain"),
+        ({"unknown": "los"}, "unknown-field", "los"),
+        ({"rtt": None}, "missing", "rtt"),
+        ({"loss": 0.1}, "contradiction", "loss"),
+        ({"output": "speed"}, "unknown-field", "speed"),
+        ({"target": math.nan}, "out-of-range", "throughput"),
+        ({"rtt": -1}, "out-of-range", "rtt"),
     ],
 )
-def test_a_wrong_question_is_refused(arguments: dict, complaint: str) -> None:
+def test_a_wrong_question_is_refused(arguments: dict, code: str, field: str) -> None:
     asked = {"unknown": "loss", "target": 100.0, "rtt": 0.1} | arguments
     asked = {name: value for name, value in asked.items() if value is not None}
-    with pytest.raises(InputError, match=f"^{complaint}"):
+    with refused(code, field):
         solve(PFTK, **asked)

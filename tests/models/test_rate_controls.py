@@ -3,12 +3,12 @@
 import math
 
 import pytest
-from tests.models.restated import restated
 
 from ackclock import Scenario, models, predict, simulate
 from ackclock.metrics import metric, summarise
 from ackclock.models import pftk, square_root, tfrc
 from ackclock.report.run_tables import flow_rows
+from tests.models.restated import restated
 
 UDP = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes", "feedback_size": "40 bytes"}
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from ackclock import models
 from ackclock.models import Domain, Input, InputError, Model, Output, Rule
 
+from ..refusals import refused
+
 # Something in the domain of each input that has no default.
 GIVEN = {
     "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0, "decay": 0.01, "flows": 10.0,
@@ -142,18 +144,18 @@ def test_twice_the_round_trip_is_half_the_rate(model: Model) -> None:
 def test_what_is_missing_unknown_or_out_of_domain_is_refused(model: Model) -> None:
     known = given_of(model)
     for name in known:
-        with pytest.raises(InputError, match=f"^{name}: is missing; {model.name} needs it"):
+        with refused("missing", name):
             model.answer(**{other: value for other, value in known.items() if other != name})
-    with pytest.raises(InputError, match=rf"^los: is no input of {model.name}; use "):
+    with refused("unknown-field", "los"):
         model.answer(los=0.1, **known)
     for one in model.inputs:
         for bad in (math.nan, -1.0, [*np.atleast_1d(model.completed(**known)[one.name]), math.nan]):
-            with pytest.raises(InputError, match=f"^{one.name}: .* is out of its domain; give "):
+            with refused("out-of-range", one.name):
                 model.answer(**(known | {one.name: bad}))
 
 
 def test_the_first_of_an_array_that_is_out_of_its_domain_is_named() -> None:
-    with pytest.raises(InputError, match=r"^loss: 1.5 is out of its domain; give 0 < loss < 1$"):
+    with refused("out-of-range", "loss", 1.5):
         models.model("pftk").answer(loss=[0.1, 1.5, 2], rtt=0.1)
 
 
@@ -187,11 +189,11 @@ def test_a_default_may_follow_from_other_inputs() -> None:
 def test_a_record_that_contradicts_itself_is_none() -> None:
     model = models.model("mathis")
     twice = (*model.inputs, Input("loss", "q", "", "again"))
-    with pytest.raises(ValueError, match="mathis: inputs and outputs need different names"):
+    with refused("contradiction", "mathis"):
         Model(**(vars(model) | {"inputs": twice}))
-    with pytest.raises(InputError, match="is no output of mathis"):
+    with refused("unknown-field", "time"):
         Model(**(vars(model) | {"goodput": "time"}))
-    with pytest.raises(ValueError, match="goodput is an output's in segments/s"):
+    with refused("contradiction", "mathis"):
         Model(**(vars(model) | {"goodput": "w", "outputs": (Output("w", "w", "segments", "window"),)}))
 
 
@@ -199,7 +201,7 @@ def test_models_are_chosen_by_a_word_or_by_name() -> None:
     assert models.chosen("all") == models.MODELS
     assert {one.name for one in models.chosen("usual")} == {one.name for one in models.MODELS if one.usual}
     assert [one.name for one in models.chosen("pftk, mathis")] == ["mathis", "pftk"]  # in the list's order
-    with pytest.raises(ValueError, match=r'^"pftc" is no model; did you mean pftk'):
+    with refused("unknown-name", "", "pftc", "pftk"):
         models.chosen("mathis,pftc")
-    with pytest.raises(ValueError, match=r'^"zzz" is no model; write one of square_root, '):
+    with refused("unknown-name", "", "zzz", "square_root"):
         models.model("zzz")

@@ -3,9 +3,9 @@
 import math
 
 import pytest
-from tests.models.restated import restated
 
 from ackclock import Scenario, models, predict
+from tests.models.restated import restated
 
 
 def path_of(tree: dict) -> models.FlowPath:

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import models
-from ackclock.models import InputError, short_transfer
+from ackclock.models import short_transfer
 from ackclock.models.short_transfer import NEWRENO, RENO, SACK, Sender
+
+from ..refusals import refused
 
 MODEL = short_transfer.MODEL
 
@@ -186,23 +188,24 @@ def test_too_few_behind_the_first_hole_need_the_timer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "complaint"),
+    ("wrong", "code", "field", "value"),
     [
-        ({"buffer": -1}, "buffer: -1 is out of its domain; give buffer ≥ 0"),
-        ({"segments_per_ack": 0}, "segments_per_ack: 0 is out of its domain; give 0 < segments_per_ack ≤ 100"),
-        ({"reductions": 4}, "reductions: 4 is out of its domain; give reductions = 0 or 1 or 2 or 3"),
-        ({"recovery": 3}, "recovery: 3 is out of its domain; give recovery = 0 or 1 or 2"),
-        ({"kept": 1}, "kept: 1 is out of its domain; give 0 < kept < 1"),
+        ({"buffer": -1}, "out-of-range", "buffer", -1),
+        ({"segments_per_ack": 0}, "out-of-range", "segments_per_ack", 0),
+        ({"reductions": 4}, "out-of-range", "reductions", 4),
+        ({"recovery": 3}, "out-of-range", "recovery", 3),
+        ({"kept": 1}, "out-of-range", "kept", 1),
         (
             {"initial_window": [10, 30]},
-            "initial_window: 30 segments overflow a buffer of 20 before any ACK; give one more at most",
+            "contradiction",
+            "initial_window",
+            30,
         ),
     ],
 )
-def test_what_it_is_not_meant_for_is_refused(wrong: dict, complaint: str) -> None:
-    with pytest.raises(InputError) as error:
+def test_what_it_is_not_meant_for_is_refused(wrong: dict, code: str, field: str, value: float) -> None:
+    with refused(code, field, value):
         answer(**({"size": 100, "buffer": 20} | wrong))
-    assert str(error.value) == complaint
 
 
 def test_it_can_be_asked_backwards() -> None:

@@ -33,12 +33,12 @@ class Engine:
         """The result of a run.
 
         Raises:
-            Refused: Bad input.
+            ScenarioError: Bad input.
             AssertionError: It panicked, died, or has not ended in time.
         """
         kind, answer = self._ask(scenario.tree)
         if kind == "refused":
-            raise Refused(answer)
+            raise answer
         assert kind == "result", f"the engine failed: {answer}"
         return Result(*answer)
 
@@ -72,10 +72,6 @@ class Engine:
         return process.returncode
 
 
-class Refused(Exception):  # noqa: N818 (no error of the engine's)
-    """The scenario is no good; the message says why."""
-
-
 def _serve() -> None:
     """The other end: answers until nobody asks any more."""
     from ackclock import ScenarioError, simulate
@@ -91,7 +87,7 @@ def _serve() -> None:
             result = simulate(Scenario(tree), threads=1)
             answer = "result", (result.run, result.tables)
         except ScenarioError as error:
-            answer = "refused", str(error)
+            answer = "refused", error
         except BaseException as error:  # a panic is no Exception
             answer = "panic", f"{type(error).__name__}: {error}"
         pickle.dump(answer, sys.stdout.buffer)

@@ -109,10 +109,7 @@ mod tests {
             kind: Intervals::Fixed,
             mean_interval: Span::ZERO,
         };
-        let error = arrivals.check().unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "mean_interval: \"0 s\" is no time; write for example \"200 ms\""
-        );
+        let error = arrivals.check().unwrap_err().key();
+        assert_eq!(error, "out-of-range mean_interval");
     }
 }

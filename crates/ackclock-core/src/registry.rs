@@ -7,7 +7,7 @@
 //! parameters. They are computed from the parameters and stand beside them in the resolved form,
 //! under [`FACTS`].
 
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::Files;
 use crate::scenario::parse;
 use crate::streams::Streams;
@@ -193,7 +193,8 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> 
                 K::NAME,
                 names().next().unwrap_or("…")
             ),
-        ));
+        )
+        .coded(Code::WrongType));
     };
     let mut map = map.clone();
     let stated = map.shift_remove(FACTS);

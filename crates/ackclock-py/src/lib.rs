@@ -15,32 +15,15 @@ mod watch;
 
 use ackclock_core::scenario::files::Files;
 use ackclock_core::scenario::{Scenario, error, schema, tree};
-use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::PyErrArguments;
+use pyo3::import_exception;
 use pyo3::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
 
-create_exception!(
-    _native,
-    ScenarioError,
-    PyValueError,
-    "Bad input: field, value, remedy, on one line."
-);
-
-create_exception!(
-    _native,
-    LackingError,
-    PyRuntimeError,
-    "This machine cannot: what is missing, remedy, on one line."
-);
-
-create_exception!(
-    _native,
-    CaptureError,
-    PyValueError,
-    "A file cannot be measured: which, what is wrong, remedy, on one line."
-);
+import_exception!(ackclock.errors, ScenarioError);
+import_exception!(ackclock.errors, LackingError);
+import_exception!(ackclock.errors, CaptureError);
 
 /// Files named in a scenario, relative to its folder.
 struct Folder(PathBuf);
@@ -55,11 +38,33 @@ impl Files for Folder {
 }
 
 fn refuse(error: error::Error) -> PyErr {
-    ScenarioError::new_err(error.to_string())
+    ScenarioError::new_err(Refusal(error))
+}
+
+/// The arguments of Python's error: code, field, sentence, value.
+struct Refusal(error::Error);
+
+impl PyErrArguments for Refusal {
+    fn arguments(self, py: Python<'_>) -> Py<PyAny> {
+        let Refusal(error) = self;
+        let value = error.value().and_then(|value| as_python(py, value).ok());
+        let arguments = (error.code().name(), error.field(), error.sentence(), value);
+        arguments
+            .into_pyobject(py)
+            .map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
+    }
+}
+
+/// A tree as Python data.
+fn as_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    let json = py.import("json")?;
+    Ok(json.call_method1("loads", (value.to_string(),))?.unbind())
 }
 
 fn tree_of(text: &str) -> PyResult<Value> {
-    serde_json::from_str(text).map_err(|error| ScenarioError::new_err(format!("not JSON: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        refuse(error::Error::message("", format!("not JSON: {error}")).coded(error::Code::Syntax))
+    })
 }
 
 fn scenario_of(text: &str, folder: &str) -> PyResult<Scenario> {
@@ -130,9 +135,6 @@ fn registry() -> String {
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
-    module.add("LackingError", module.py().get_type::<LackingError>())?;
-    module.add("CaptureError", module.py().get_type::<CaptureError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(is_checking, module)?)?;
     module.add_function(wrap_pyfunction!(parse_toml, module)?)?;

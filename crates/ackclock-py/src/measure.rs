@@ -6,6 +6,7 @@ use crate::tables::{Tables, by_name, to_python};
 use crate::watch::watch;
 use ackclock_core::packet::FlowId;
 use ackclock_core::result::{Column, Table};
+use ackclock_core::scenario::error::Code;
 use ackclock_core::units::Span;
 use ackclock_emu::addresses::flow_of;
 use ackclock_emu::ipv4::Direction;
@@ -59,9 +60,10 @@ pub fn measure<'py>(
     let estimators = estimators::asked(estimators)?;
     let state = State::default();
     for file in captures.iter().flat_map(|(files, ..)| files) {
-        state
-            .total
-            .fetch_add(refuse_what_is_none(file)?, Ordering::Relaxed);
+        state.total.fetch_add(
+            refuse_what_is_none(file).map_err(Unreadable::raised)?,
+            Ordering::Relaxed,
+        );
     }
     let tell = || {
         for (name, rows) in state.take_chunks().into_iter().flatten() {
@@ -89,9 +91,9 @@ pub fn measure<'py>(
                 found.push(read(asked, measurement, &state)?);
             }
         }
-        Ok::<_, String>(found)
+        Ok::<_, Unreadable>(found)
     };
-    let found = watch(py, || state.stop(), tell, work)?.map_err(CaptureError::new_err)?;
+    let found = watch(py, || state.stop(), tell, work)?.map_err(Unreadable::raised)?;
     let result = PyDict::new(py);
     result.set_item("complete", !state.is_stopped())?;
     result.set_item("captures", Value::from(found).to_string())?;
@@ -103,17 +105,48 @@ pub fn measure<'py>(
 }
 
 /// How long a file is, if it is one and a capture; none of standard input and pipes, which can be read but once.
-fn refuse_what_is_none(file: &str) -> PyResult<u64> {
+fn refuse_what_is_none(file: &str) -> Result<u64, Unreadable> {
     if file == STANDARD_INPUT {
         return Ok(0);
     }
-    let refuse = |words: String| CaptureError::new_err(format!("{file}: {words}"));
-    let opened = File::open(file).map_err(|error| refuse(cannot_open(&error)))?;
-    let metadata = opened.metadata().map_err(|error| refuse(cannot_open(&error)))?;
+    let opened = File::open(file).map_err(|error| Unreadable::of_system(file, &error))?;
+    let metadata = opened
+        .metadata()
+        .map_err(|error| Unreadable::of_system(file, &error))?;
     if metadata.is_file() {
-        Reader::new(opened).map_err(|error| refuse(error.to_string()))?;
+        Reader::new(opened).map_err(|error| Unreadable::of_content(file, &error))?;
     }
     Ok(metadata.len())
+}
+
+/// A file that cannot be measured.
+struct Unreadable {
+    file: String,
+    code: Code,
+    sentence: String,
+}
+
+impl Unreadable {
+    fn new(file: &str, code: Code, sentence: String) -> Self {
+        let file = file.into();
+        Unreadable { file, code, sentence }
+    }
+
+    fn of_system(file: &str, error: &io::Error) -> Self {
+        Unreadable::new(file, Code::File, cannot_open(error))
+    }
+
+    fn of_content(file: &str, error: &ackclock_pcap::CaptureError) -> Self {
+        let code = match error {
+            ackclock_pcap::CaptureError::Unsupported(_) => Code::Unsupported,
+            _ => Code::File,
+        };
+        Unreadable::new(file, code, error.to_string())
+    }
+
+    fn raised(self) -> PyErr {
+        CaptureError::new_err((self.code.name(), self.file, self.sentence))
+    }
 }
 
 fn cannot_open(error: &io::Error) -> String {
@@ -167,8 +200,8 @@ fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
 }
 
 /// Reads one capture to its end, and says what was in it.
-fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Value, String> {
-    let readers: Result<Vec<_>, String> = asked.0.iter().map(|name| open(name, state)).collect();
+fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Value, Unreadable> {
+    let readers: Result<Vec<_>, Unreadable> = asked.0.iter().map(|name| open(name, state)).collect();
     let mut packets = Merged::new(readers?);
     let mut count = 0;
     for packet in packets.by_ref() {
@@ -202,19 +235,19 @@ fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Va
 }
 
 /// Opens a capture.
-fn open<'a>(name: &str, state: &'a State) -> Result<Reader<Counted<'a>>, String> {
+fn open<'a>(name: &str, state: &'a State) -> Result<Reader<Counted<'a>>, Unreadable> {
     let is_pipe = name == STANDARD_INPUT;
     let input: Box<dyn Read + Send> = if is_pipe {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(name).map_err(|error| format!("{name}: {}", cannot_open(&error)))?)
+        Box::new(File::open(name).map_err(|error| Unreadable::of_system(name, &error))?)
     };
     let counted = Counted {
         input,
         count: &state.bytes,
     };
     let shown = if is_pipe { "standard input" } else { name };
-    Reader::new(counted).map_err(|error| format!("{shown}: {error}"))
+    Reader::new(counted).map_err(|error| Unreadable::of_content(shown, &error))
 }
 
 /// Counts what is read.

@@ -3,6 +3,7 @@
 use crate::{Folder, refuse, tree_of};
 use ackclock_core::link::trace::Trace;
 use ackclock_core::registry::Element;
+use ackclock_core::scenario::error::Error;
 use ackclock_core::units::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -17,7 +18,7 @@ pub fn trace_rates<'py>(
     interval_ns: Option<u64>,
 ) -> PyResult<(u64, Bound<'py, PyBytes>)> {
     let mut trace: Trace = serde_json::from_value(tree_of(trace)?)
-        .map_err(|error| crate::ScenarioError::new_err(error.to_string()))?;
+        .map_err(|error| refuse(Error::message("", error.to_string())))?;
     trace.check(&Folder(folder.into())).map_err(refuse)?;
     let rates = |interval| trace.mean_rates(interval).map(|rate| rate.as_bit_per_s() as f64);
     let bytes: Vec<u8> = py.detach(|| {

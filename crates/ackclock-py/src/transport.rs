@@ -2,7 +2,8 @@
 
 use crate::tables::{Tables, by_name};
 use crate::watch::watch;
-use crate::{LackingError, ScenarioError, refuse, tree_of};
+use crate::{LackingError, refuse, tree_of};
+use ackclock_core::scenario::error::{Code, Error};
 use ackclock_core::units::Span;
 use ackclock_transport::driver::{
     self, Live, Port, SessionOutcome, SessionStatus, receiver_tables, sender_tables,
@@ -106,9 +107,8 @@ pub fn receive<'py>(
 fn key_of(key: Option<Vec<u8>>) -> PyResult<SharedKey> {
     match key {
         None => Ok(SharedKey::public()),
-        Some(bytes) => {
-            SharedKey::new(&bytes).map_err(|words| ScenarioError::new_err(format!("--key-file: {words}")))
-        }
+        Some(bytes) => SharedKey::new(&bytes)
+            .map_err(|words| refuse(Error::message("--key-file", words).coded(Code::File))),
     }
 }
 
@@ -118,23 +118,27 @@ fn live(duration_s: Option<f64>) -> PyResult<Live> {
 
 fn random() -> PyResult<[u8; 32]> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| LackingError::new_err(format!("this machine gives no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        LackingError::new_err((
+            "lacking",
+            "",
+            format!("this machine gives no random bytes: {error}"),
+        ))
+    })?;
     Ok(bytes)
 }
 
 fn bound(address: &str, pcap: Option<String>) -> PyResult<Port> {
     let address: SocketAddr = address.parse().map_err(|_| {
-        let remedy = "write for example 127.0.0.1:7400 or [::]:7400";
-        ScenarioError::new_err(format!("--listen: {address:?} is no address; {remedy}"))
+        let remedy = "is no address; write for example 127.0.0.1:7400 or [::]:7400";
+        refuse(Error::new("--listen", &address.into(), remedy).coded(Code::Syntax))
     })?;
     let capture = pcap
         .map(|name| File::create(&name).map_err(|error| named(&error, &name)))
         .transpose()?;
     Port::bind(address, capture).map_err(|error| {
-        LackingError::new_err(format!(
-            "{address}: cannot be listened on ({error}); choose another"
-        ))
+        let sentence = format!("cannot be listened on ({error}); choose another");
+        LackingError::new_err(("lacking", address.to_string(), sentence))
     })
 }
 

@@ -6,7 +6,7 @@ use crate::wire::LONGEST_PAYLOAD;
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
 use ackclock_core::registry::{Kind, Selection, choose};
-use ackclock_core::scenario::error::{Error, Result};
+use ackclock_core::scenario::error::{Code, Error, Result};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::parse::from_tree;
 use ackclock_core::scenario::quantity::Segments;
@@ -151,7 +151,7 @@ impl ReceiveOptions {
     pub fn sender(&self) -> Result<SocketAddr> {
         let wrong = |_| {
             let remedy = "is no address; write for example 127.0.0.1:7400 or [::1]:7400";
-            Error::new("SENDER", &json!(self.sender), remedy)
+            Error::new("SENDER", &json!(self.sender), remedy).coded(Code::Syntax)
         };
         self.sender.parse().map_err(wrong)
     }
@@ -218,22 +218,34 @@ mod tests {
         tree
     }
 
-    fn refusal(field: &str, value: Value) -> String {
-        SendOptions::read(with(field, value)).unwrap_err().to_string()
+    fn refusal(field: &str, value: Value) -> (Code, String) {
+        let error = SendOptions::read(with(field, value)).unwrap_err();
+        (error.code(), error.field().to_owned())
     }
 
     #[test]
     fn what_is_wrong_is_said_in_the_words_of_the_command_line() {
-        assert!(refusal("--max-rate", json!("45")).starts_with("--max-rate: \"45\" has no unit"));
-        // Two packets of 1104 bytes in 10 s.
-        assert!(refusal("--max-rate", json!("1 kbit/s")).ends_with("write at least 1767 bit/s"));
-        assert!(SendOptions::read(with("--max-rate", json!("1767 bit/s"))).is_ok());
-        assert!(refusal("--payload", json!("1500 bytes")).starts_with("--payload: "));
-        assert!(refusal("--control", json!([{ "kind": "tfrcq" }])).starts_with("--control.kind: "));
-        assert!(
-            refusal("--control", json!([{ "kind": "gaimd", "decrease": 2.0 }]))
-                .starts_with("--control.decrease: ")
+        let of = |code, field: &str| (code, field.to_owned());
+        assert_eq!(refusal("--max-rate", json!("45")), of(Code::NoUnit, "--max-rate"));
+        assert_eq!(
+            refusal("--payload", json!("1500 bytes")),
+            of(Code::OutOfRange, "--payload")
         );
+        assert_eq!(
+            refusal("--control", json!([{ "kind": "tfrcq" }])),
+            of(Code::UnknownName, "--control.kind")
+        );
+        assert_eq!(
+            refusal("--control", json!([{ "kind": "gaimd", "decrease": 2.0 }])),
+            of(Code::OutOfRange, "--control.decrease")
+        );
+    }
+
+    #[test]
+    fn two_packets_fit_into_the_silence_that_ends_a_session() {
+        // Two packets of 1104 bytes in 10 s.
+        assert_eq!(refusal("--max-rate", json!("1766 bit/s")).0, Code::OutOfRange);
+        assert!(SendOptions::read(with("--max-rate", json!("1767 bit/s"))).is_ok());
     }
 
     #[test]

@@ -11,10 +11,9 @@ from ackclock.advice.outcomes import Outcome, Outcomes, outcomes, packet_bytes
 from ackclock.advice.regions import Region, across, region
 from ackclock.advice.time_scale import Estimate, TimeScale
 from ackclock.advice.trials import Path
-from ackclock.models import InputError
+from ackclock.errors import InputError, ScenarioError
 from ackclock.models.explicit_rate import effective_capacity
 from ackclock.result import Result
-from ackclock.scenario import ScenarioError
 
 __all__ = ["FeedbackAdvice", "advise_feedback"]
 
@@ -149,31 +148,35 @@ def _asked(
 ) -> Path:  # fmt: skip
     """The path that is asked about, checked."""
     if sender not in trials.SENDERS:
-        raise InputError("sender", f'"{sender}" is unknown; write one of {", ".join(trials.SENDERS)}')
+        raise InputError("unknown-name", "sender", f'"{sender}" is unknown; write one of {", ".join(trials.SENDERS)}')
     if replicates < 1:
-        raise InputError("replicates", f"{replicates} are none; give 1 or more")
+        raise InputError("out-of-range", "replicates", f"{replicates} are none; give 1 or more")
     rtt_s = _positive("rtt", rtt, "100 ms", units.seconds)
     mss_bytes = round(_positive("mss", mss, "1448 bytes", units.data_bytes))
     read = traces.read(trace, form)
     if 0 < read.length_s < _SHORTEST_ROUND_TRIPS * rtt_s:
         problem = f"lasts {units.shown(read.length_s, 's')}, {read.length_s / rtt_s:.3g} round trips"
-        raise ScenarioError(f"{trace}: {problem}; give a trace of {_SHORTEST_ROUND_TRIPS} at least")
+        raise ScenarioError("out-of-range", f"{trace}", f"{problem}; give a trace of {_SHORTEST_ROUND_TRIPS} at least")
     if read.length_s == 0:
-        raise ScenarioError(f"{trace}: its rate never changes, it has a single row; there is nothing to follow")
+        raise ScenarioError(
+            "no-data", f"{trace}", "its rate never changes, it has a single row; there is nothing to follow"
+        )
     mean = read.mean_bit_per_s
     if mean == 0:
-        raise ScenarioError(f"{trace}: carries nothing; give the trace of a link that does")
+        raise ScenarioError("no-data", f"{trace}", "carries nothing; give the trace of a link that does")
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
     least, most = _measurable(read)
     if measured > most:
         takes = f"{time_scale.OPPORTUNITIES} opportunities take {units.shown(measured, 's')} on the mean"
-        raise ScenarioError(f"{trace}: {takes}; give a trace of {_FEWEST_INTERVALS} times that at least")
+        raise ScenarioError(
+            "out-of-range", f"{trace}", f"{takes}; give a trace of {_FEWEST_INTERVALS} times that at least"
+        )
     if period is not None:
         period_s = _fitting("period", period, "15 ms", read)
     elif measured < least:
         over = units.shown(least, "s")
         problem = f'"{rtt}" cuts {trace} into too many measurements; measure over {over} at least, with --period'
-        raise InputError("rtt", problem)
+        raise InputError("contradiction", "rtt", problem)
     else:
         period_s = measured
     carried = ceil(mean * rtt_s / 8)
@@ -193,7 +196,7 @@ def _fitting(name: str, written: str, example: str, trace: traces.CapacityTrace)
     least, most = _measurable(trace)
     if not least <= asked <= most:
         between = f"{units.shown(least, 's')} and {units.shown(most, 's')}"
-        raise InputError(name, f'"{written}" does not fit {trace.path}; give between {between}')
+        raise InputError("contradiction", name, f'"{written}" does not fit {trace.path}; give between {between}')
     return asked
 
 
@@ -204,7 +207,9 @@ def _buffer(written: str) -> units.Quantity:
         read = units.parse(0)
     whole = read.base == "s" or read.amount == round(read.amount)
     if read.base not in ("packets", "bytes", "s") or read.amount <= 0 or not whole:
-        raise InputError("buffer", f'"{written}" is no queue; write for example "100 packets", "150 kB" or "100 ms"')
+        raise InputError(
+            "wrong-type", "buffer", f'"{written}" is no queue; write for example "100 packets", "150 kB" or "100 ms"'
+        )
     return read
 
 
@@ -214,7 +219,7 @@ def _positive(name: str, written: str, example: str, read: Callable[[str], float
     except ValueError:
         amount = 0.0
     if amount <= 0:
-        raise InputError(name, f'"{written}" will not do; write for example "{example}"')
+        raise InputError("wrong-type", name, f'"{written}" will not do; write for example "{example}"')
     return amount
 
 
@@ -229,7 +234,9 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
     scale, coarser = (_looked_at(path, interval_s * times) for times in (1, _COARSER))
     if scale is None:
         rate = units.shown(mean, "bit/s")
-        raise ScenarioError(f"{trace.path}: its rate never changes, {rate} all the time; there is nothing to follow")
+        raise ScenarioError(
+            "no-data", f"{trace.path}", f"its rate never changes, {rate} all the time; there is nothing to follow"
+        )
     warnings = []
     if scale.changes < _FEW_CHANGES:
         warnings.append(f"few changes of the rate ({scale.changes}): how often it changes is hardly known; record more")

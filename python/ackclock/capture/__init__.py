@@ -1,6 +1,6 @@
 """Measuring: what packet captures show of their TCP connections."""
 
 from ackclock.capture.measurement import MODELS_OF_CAPTURES, measure
-from ackclock.engine import CaptureError
+from ackclock.errors import CaptureError
 
 __all__ = ["MODELS_OF_CAPTURES", "CaptureError", "measure"]

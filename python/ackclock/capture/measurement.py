@@ -11,12 +11,12 @@ from ackclock import engine, units
 from ackclock.capture.connections import passed_over, reservations
 from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
-from ackclock.engine import CaptureError
+from ackclock.errors import CaptureError, InputError
 from ackclock.estimators import Estimators, asked, described
+from ackclock.folder import refuse_foreign_folder
 from ackclock.models import Model, chosen
 from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
-from ackclock.result.folder import refuse_foreign_folder
 from ackclock.result.writer import GrowingResult
 
 # What is asked about captured connections: of the usual models those that need not know how a link moves; and the
@@ -104,7 +104,7 @@ def _refuse_own_place(found: Source, folder: Path) -> None:
     refuse_foreign_folder(folder)
     files = [Path(file) for one in found.captures for file in one.files if file != STANDARD_INPUT]
     if any(folder.resolve() in file.resolve().parents for file in files):
-        raise FileExistsError(f"{folder}: holds the capture that is to be measured; choose another folder")
+        raise InputError("file", f"{folder}", "holds the capture that is to be measured; choose another folder")
 
 
 def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:
@@ -128,9 +128,8 @@ def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
     if not complete:
         return KeyboardInterrupt()
     what = passed_over(run["captures"])
-    return CaptureError(
-        f"{run['source']}: holds no TCP segment{f' ({what})' if what else ''}; capture with tcpdump -w FILE tcp"
-    )
+    sentence = f"holds no TCP segment{f' ({what})' if what else ''}; capture with tcpdump -w FILE tcp"
+    return CaptureError("file", run["source"], sentence)
 
 
 def _concluded(

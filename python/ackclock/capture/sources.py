@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ackclock.errors import InputError
 from ackclock.result import read_run
 
 __all__ = ["STANDARD_INPUT", "Capture", "Source", "find"]
@@ -75,9 +76,11 @@ def _of_a_run(folder: Path) -> Source:
     run = read_run(folder)
     places = _AT_SENDERS.get(run["way"])
     if places is None:
-        raise ValueError(
-            f"{folder}: is of ackclock {run['way']}, which keeps no captures; give a result of simulate --pcap or of "
-            "emulate, or a capture's file"
+        raise InputError(
+            "file",
+            f"{folder}",
+            f"is of ackclock {run['way']}, which keeps no captures; give a result of simulate --pcap or of "
+            "emulate, or a capture's file",
         )
     found: dict[tuple[int, int], dict[str, str]] = {}
     for file in (folder / "pcap").glob("*.pcap"):
@@ -91,7 +94,7 @@ def _of_a_run(folder: Path) -> Source:
     )
     if not captures:
         again = "simulate --pcap" if run["way"] == "simulate" else "emulate without --no-pcap"
-        raise ValueError(f"{folder}: holds no captures of the senders' side; run ackclock {again} again")
+        raise InputError("file", f"{folder}", f"holds no captures of the senders' side; run ackclock {again} again")
     return Source(run["name"], folder.resolve().name, captures, run)
 
 
@@ -102,9 +105,11 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
         return tuple((flow["name"], flow["count"]) for flow in flows)
     file = folder / "flows.parquet"
     if not file.is_file():
-        raise ValueError(
-            f"{folder}: was interrupted, so that nobody knows how many of its flows arrived; measure the files in "
-            "pcap/ one by one, or run it again"
+        raise InputError(
+            "file",
+            f"{folder}",
+            "was interrupted, so that nobody knows how many of its flows arrived; measure the files in "
+            "pcap/ one by one, or run it again",
         )
     rows = pq.read_table(file, columns=["point", "replicate", "flow"])
     own = rows.filter((pc.field("point") == key[0]) & (pc.field("replicate") == key[1]))["flow"].to_pylist()

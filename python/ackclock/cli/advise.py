@@ -8,6 +8,7 @@ import click
 from ackclock.cli.errors import Commands
 from ackclock.cli.options import checked_time, json_option, read_scenario, scenario_options
 from ackclock.cli.output import print_json, print_table
+from ackclock.errors import InputError, ScenarioError
 
 if TYPE_CHECKING:
     from ackclock.advice import BufferAdvice, FeedbackAdvice
@@ -32,7 +33,9 @@ def _pairs(_context: click.Context, _option: click.Parameter, written: tuple[str
     for one in written:
         numbers = [part.strip() for part in one.split(",")]
         if len(numbers) != 2 or not all(part.isdecimal() and int(part) > 0 for part in numbers):
-            raise click.BadParameter(f'"{one}" is no pair of M and N, whole numbers from 1; write for example 7,49')
+            raise InputError(
+                "syntax", "--effcap", f'"{one}" is no pair of M and N, whole numbers from 1; write for example 7,49'
+            )
         pairs.append((int(numbers[0]), int(numbers[1])))
     return pairs
 
@@ -99,12 +102,11 @@ def feedback(
       ackclock advise feedback lte.down --rtt 60ms --buffer '200 packets' -o out/lte
     """
     from ackclock.cli.progress import progress
-    from ackclock.result.folder import refuse_foreign_folder
+    from ackclock.folder import refuse_foreign_folder
 
     if output is not None:
         refuse_foreign_folder(output)
     from ackclock.advice import advise_feedback
-    from ackclock.models import InputError
 
     try:
         with progress("advise") as tell:
@@ -112,8 +114,10 @@ def feedback(
                 trace, rtt, buffer=buffer, mss=mss, sender=sender, effcap=effcap, interval=interval, period=period,
                 form=form, replicates=replicates, seed=seed, progress=tell,
             )  # fmt: skip
+    except ScenarioError:
+        raise
     except InputError as error:
-        raise click.UsageError(f"--{error.name}: {error.problem}") from None
+        raise error.at(f"--{error.field}") from None
     for warning in advice.warnings:
         click.echo(f"warning: {warning}", err=True)
     _print(advice, output, as_json=as_json)
@@ -180,12 +184,11 @@ def buffer(
       ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms -o out/buffer
     """
     from ackclock.cli.progress import progress
-    from ackclock.result.folder import refuse_foreign_folder
+    from ackclock.folder import refuse_foreign_folder
 
     read = read_scenario(scenario, assignments, seed, replicates)
     from ackclock.advice import advise_buffer
     from ackclock.advice.buffer.advise import ADVICE, RUNS
-    from ackclock.models import InputError
 
     if output is not None:
         refuse_foreign_folder(output, ADVICE)
@@ -195,8 +198,10 @@ def buffer(
                 read, hop=hop, utilisation=utilisation, p99_delay=p99_delay, loss=loss, completion_p95=completion_p95,
                 folder=output, progress=lambda words: tell(None, words),
             )  # fmt: skip
+    except ScenarioError:
+        raise
     except InputError as error:
-        raise click.UsageError(f"--{error.name}: {error.problem}") from None
+        raise error.at(f"--{error.field}") from None
     confirmation = None
     if emulated:
         from ackclock.advice.buffer.confirmation import confirm
@@ -214,7 +219,7 @@ def _print_buffer(
     advice: "BufferAdvice", confirmation: "Confirmation | None", output: Path | None, *, as_json: bool
 ) -> None:
     from ackclock.advice.buffer import words
-    from ackclock.result.folder import write_whole
+    from ackclock.folder import write_whole
     from ackclock.table import json_text
 
     told = words.plain(advice, confirmation)

@@ -16,6 +16,7 @@ from ackclock.cli.options import (
     untrusted_option,
 )
 from ackclock.cli.output import print_json, print_table
+from ackclock.errors import InputError
 from ackclock.run.emulation import DEVICES
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def _ways(_context: click.Context, _option: click.Parameter, names: str) -> list
     chosen = [name.strip() for name in names.split(",")]
     try:
         each_method.refuse(chosen)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+    except InputError as error:
+        raise error.at("--ways") from None
     return chosen
 
 
@@ -48,7 +49,9 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     chosen = list(COMPARED) if names == "all" else [name.strip() for name in names.split(",")]
     unknown = next((name for name in chosen if name not in COMPARED), None)
     if unknown is not None:
-        raise click.BadParameter(f'"{unknown}" is not compared; write some of {",".join(COMPARED)}, or all')
+        raise InputError(
+            "unknown-name", "--metrics", f'"{unknown}" is not compared; write some of {",".join(COMPARED)}, or all'
+        )
     return chosen
 
 
@@ -122,10 +125,7 @@ def read(folder: Path, *, untrusted: bool) -> "Comparison":
     """The comparison in a folder; with `untrusted`, its averages take in runs that are not to be trusted."""
     from ackclock.comparison import each_method
 
-    try:
-        return each_method.load(folder, averages_untrusted=untrusted)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    return each_method.load(folder, averages_untrusted=untrusted)
 
 
 def _print_warnings(comparison: "Comparison") -> None:

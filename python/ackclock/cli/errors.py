@@ -1,13 +1,13 @@
 """How a command ends: an exit code, and one line on standard error if something is wrong."""
 
 import errno
+import json
 import sys
 from typing import Any, NoReturn
 
 import click
 
-from ackclock.engine import CaptureError, LackingError
-from ackclock.scenario import ScenarioError
+from ackclock.errors import InputError, LackingError
 
 BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
 
@@ -27,64 +27,95 @@ _BAD_PATH = frozenset(
 
 
 class Commands(click.Group):
-    """A group whose errors are one line and an exit code."""
+    """A group whose errors are one line and an exit code; with `--json` an object on standard output too."""
 
     def main(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Runs a command and exits with its code; arguments as for click."""
+        """Runs a command and exits with its code; arguments as for click. The exit's cause is the error."""
         options["standalone_mode"] = False
+        cause: BaseException | None = None
         try:
             code = super().main(*arguments, **options)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message())
             code = BAD_INPUT
-        except click.ClickException as error:
-            code = complain(_worded(error), BAD_INPUT)
-        except (ScenarioError, CaptureError, LackingError) as error:
-            code = complain(str(error), LACKING if isinstance(error, LackingError) else BAD_INPUT)
-        except (KeyboardInterrupt, click.Abort) as error:
-            # Click's Abort has the interrupt as its cause.
-            code = complain(str(error.__cause__ or error) or "interrupted; nothing was written", INTERRUPTED)
         except BrokenPipeError:  # the reader of our output has seen enough
             sys.stderr.close()
             code = 0
-        except ImportError as error:
-            code = complain(f"{error.name} cannot be imported; install it: pip install {error.name}", LACKING)
-        except OSError as error:
-            code = _complain_of_system(error)
         except BaseException as error:
-            # The engine's own assertions (conservation, causality) arrive as a panic.
-            if type(error).__name__ != "PanicException":
-                raise
-            code = complain(f"the engine contradicts itself, please report it: {error}", UNTRUSTWORTHY)
-        sys.exit(code if isinstance(code, int) else 0)
+            cause, code = _read(error)
+            complain(str(cause), code)
+            if "--json" in (options.get("args") or next(iter(arguments), None) or sys.argv[1:]):
+                _print_as_json(cause)
+        raise SystemExit(code if isinstance(code, int) else 0) from cause
 
 
-def _worded(error: click.ClickException) -> str:
+def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
+    """An error in our form, and its exit code. Raises it again if it is a bug of this package."""
+    match error:
+        case InputError():
+            return error, BAD_INPUT
+        case LackingError():
+            return error, LACKING
+        case click.Abort() | KeyboardInterrupt():
+            # Click's Abort has the interrupt as its cause.
+            words = str(error.__cause__ or error) or "interrupted; nothing was written"
+            return InputError("interrupted", "", words), INTERRUPTED
+        case click.ClickException():
+            return _of_click(error), BAD_INPUT
+        case ImportError():
+            words = f"{error.name} cannot be imported; install it: pip install {error.name}"
+            return LackingError("lacking", "", words), LACKING
+        case OSError():
+            return _of_system(error)
+    # The engine's own assertions (conservation, causality) arrive as a panic.
+    if type(error).__name__ == "PanicException":
+        return InputError("internal", "", f"internal error, please report: {error}"), UNTRUSTWORTHY
+    raise error
+
+
+def _of_click(error: click.ClickException) -> InputError:
     """Click's complaints in our form: what, what is wrong with it; what to do."""
-    if isinstance(error, click.MissingParameter) and error.param is not None:
-        command = error.ctx.command_path if error.ctx else "ackclock"
-        return f"{_name(error.param)}: is missing; see {command} --help"
-    if isinstance(error, click.NoSuchOption):
-        command = error.ctx.command_path if error.ctx else "ackclock"
-        near = " or ".join(sorted(error.possibilities or ()))
-        return f"{error.option_name}: no such option; {f'did you mean {near}?' if near else f'see {command} --help'}"
-    if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{_name(error.param)}: {error.message}"
-    return error.format_message()
+    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ackclock"
+    match error:
+        case click.MissingParameter(param=click.Parameter() as known):
+            return InputError("missing", _name(known), f"is missing; see {command} --help")
+        case click.NoSuchOption():
+            near = " or ".join(sorted(error.possibilities or ()))
+            remedy = f"did you mean {near}?" if near else f"see {command} --help"
+            return InputError("unknown-field", error.option_name, f"no such option; {remedy}")
+        case click.exceptions.NoSuchCommand():
+            return InputError("unknown-name", "", error.format_message())
+        case click.BadParameter(param=click.Parameter() as known):
+            return InputError(_CODES.get(type(known.type), "wrong-type"), _name(known), error.message)
+    return InputError("syntax", "", error.format_message())
+
+
+# What is wrong with an option of that type if click says so.
+_CODES = {
+    click.Choice: "unknown-name",
+    click.IntRange: "out-of-range",
+    click.FloatRange: "out-of-range",
+    click.Path: "file",
+}
 
 
 def _name(known: click.Parameter) -> str:
     return known.opts[0] if isinstance(known, click.Option) else known.human_readable_name.upper()
 
 
-def _complain_of_system(error: OSError) -> int:
-    if error.errno is None:  # one of ours, worded already
-        return complain(str(error), BAD_INPUT)
+def _of_system(error: OSError) -> tuple[InputError | LackingError, int]:
+    if error.errno is None:  # the engine's, worded already
+        return InputError("file", "", str(error)), BAD_INPUT
     plainer = {errno.EEXIST: "is a file", errno.ENOTDIR: "leads through a file"}  # where a folder was wanted
-    reason = f"{error.filename or 'this machine'}: {plainer.get(error.errno, error.strerror)}"
+    place, reason = str(error.filename or "this machine"), plainer.get(error.errno, error.strerror)
     if error.filename and error.errno in _BAD_PATH:
-        return complain(f"{reason}; choose another place", BAD_INPUT)
-    return complain(reason, LACKING)
+        return InputError("file", place, f"{reason}; choose another place"), BAD_INPUT
+    return LackingError("file", place, f"{reason}"), LACKING
+
+
+def _print_as_json(error: InputError | LackingError) -> None:
+    parts = {"code": error.code, "field": error.field, "message": error.message}
+    click.echo(json.dumps({"error": parts}, ensure_ascii=False))
 
 
 def complain(message: str, code: int) -> int:

@@ -9,7 +9,7 @@ from ackclock.capture.measurement import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import checked_time, json_option, models_option
 from ackclock.cli.output import print_json, print_table
-from ackclock.result.folder import refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -57,10 +57,7 @@ def measure(
     from ackclock.capture import measurement, sources
     from ackclock.cli.progress import progress
 
-    try:
-        found = sources.find(source)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    found = sources.find(source)
     folder = output or Path("out") / f"{found.stem}-measured"
     refuse_foreign_folder(folder)
     refuse_unwritable_folder(folder)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ackclock.errors import InputError
 from ackclock.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def scenario_options(command: _Command) -> _Command:
 def checked_time(example: str, *, from_zero: bool = False) -> Callable[..., str | None]:
     """A callback for an option that is a time: refuses what is none, and what is not positive, or not from zero on."""
 
-    def checked(_context: click.Context, _option: click.Parameter, written: str | None) -> str | None:
+    def checked(_context: click.Context, option: click.Parameter, written: str | None) -> str | None:
         from ackclock import units
 
         if written is None:
@@ -45,10 +46,12 @@ def checked_time(example: str, *, from_zero: bool = False) -> Callable[..., str 
         try:
             seconds = units.seconds(written)
         except ValueError:
-            raise click.BadParameter(f'"{written}" is no time; write for example "{example}"') from None
+            raise InputError(
+                "wrong-type", option.opts[0], f'"{written}" is no time; write for example "{example}"'
+            ) from None
         if seconds < 0 or (seconds == 0 and not from_zero):
             must = "must not be negative" if from_zero else "must be positive"
-            raise click.BadParameter(f'"{written}" {must}; write for example "{example}"')
+            raise InputError("out-of-range", option.opts[0], f'"{written}" {must}; write for example "{example}"')
         return written
 
     return checked
@@ -63,8 +66,8 @@ def models_option(default: str) -> _Command:
 
             try:
                 chosen(names)
-            except ValueError as error:
-                raise click.BadParameter(str(error)) from None
+            except InputError as error:
+                raise error.at("--models") from None
         return names
 
     return click.option(
@@ -115,7 +118,4 @@ def read_result(folder: Path, *, untrusted: bool) -> "Result":
 
     from ackclock.result import Result
 
-    try:
-        return replace(Result.load(folder), averages_untrusted=untrusted)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    return replace(Result.load(folder), averages_untrusted=untrusted)

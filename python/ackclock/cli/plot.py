@@ -14,6 +14,7 @@ from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.options import checked_time, json_option, models_option, read_result, untrusted_option
 from ackclock.cli.output import print_json
 from ackclock.cli.predicted import check_models, predicted
+from ackclock.errors import InputError
 from ackclock.suggestion import suggestion
 
 # Imported where figures are drawn: the help of a command needs no matplotlib.
@@ -27,7 +28,7 @@ def _kind(_context: click.Context, _option: click.Parameter, name: str) -> str:
     from ackclock.plot import names
 
     if name not in (_ALL, *names()):
-        raise click.BadParameter(f'unknown figure "{name}"; {suggestion(name, [_ALL, *names()])}')
+        raise InputError("unknown-name", "--kind", f'unknown figure "{name}"; {suggestion(name, [_ALL, *names()])}')
     return name
 
 
@@ -36,7 +37,7 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
 
     known = [entry.name for entry in METRICS]
     if name not in known:
-        raise click.BadParameter(f'unknown metric "{name}"; {suggestion(name, known)}')
+        raise InputError("unknown-name", "--metric", f'unknown metric "{name}"; {suggestion(name, known)}')
     return name
 
 
@@ -117,7 +118,9 @@ def _span(begin: str | None, end: str | None) -> tuple[float, float] | None:
         return None
     span = (units.seconds(begin or "0 s"), math.inf if end is None else units.seconds(end))
     if not span[0] < span[1]:
-        raise click.UsageError(f"--to {end}: is not after --from {begin}; write for example --from 10s --to 12s")
+        raise InputError(
+            "contradiction", "--to", f"{end} is not after --from {begin}; write for example --from 10s --to 12s"
+        )
     return span
 
 
@@ -126,8 +129,12 @@ def _check_output(kind: str, output: Path | None) -> None:
     if output is None or (kind == _ALL) == (output.suffix.lower() not in formats):
         return
     if kind == _ALL:
-        raise click.UsageError(f"-o {output}: one file cannot hold all figures; name a folder, or one with --kind")
-    raise click.UsageError(f"-o {output}: ends in no picture format; write {', '.join(formats)}")
+        raise InputError(
+            "contradiction",
+            "-o",
+            f"{output} is one file, which cannot hold all figures; name a folder, or one with --kind",
+        )
+    raise InputError("unsupported", "-o", f"{output} ends in no picture format; write {', '.join(formats)}")
 
 
 def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[FigureKind]":
@@ -140,9 +147,9 @@ def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[Fig
         return chosen
     others = f"choose from {', '.join(one.name for one in found)}" if found else "no figure shows it"
     if kind == _ALL:
-        raise click.UsageError(f"{run}: {others}")
+        raise InputError("no-data", str(run), others)
     reason = why_not(subject, kind, view) or ""
-    raise click.UsageError(f"--kind {kind}: {run} {reason}{'' if ';' in reason else f'; {others}'}")
+    raise InputError("no-data", "--kind", f"{run} {reason}{'' if ';' in reason else f'; {others}'}", kind)
 
 
 def _check_options(context: click.Context, chosen: "list[FigureKind]", kind: str, run: Path) -> None:
@@ -152,7 +159,7 @@ def _check_options(context: click.Context, chosen: "list[FigureKind]", kind: str
         is_given = context.get_parameter_source(option.name or "") == ParameterSource.COMMANDLINE
         if is_given and name not in taken:
             figures = f"figures of {run}" if kind == _ALL else f"--kind {kind}"
-            raise click.UsageError(f"{option.opts[0]}: does not apply to {figures}; remove it")
+            raise InputError("contradiction", option.opts[0], f"does not apply to {figures}; remove it")
 
 
 def _view_options() -> Iterator[tuple[click.Parameter, str]]:
@@ -177,7 +184,9 @@ def _check_view(subject: "Subject", view: "View") -> None:
     for name, count in counts.items():
         asked = getattr(view, name)
         if asked >= count:
-            raise click.UsageError(f"--{name} {asked}: there is none; {name}s go from 0 to {count - 1}")
+            raise InputError(
+                "out-of-range", f"--{name}", f"there is no {name} {asked}; {name}s go from 0 to {count - 1}"
+            )
 
 
 def _draw(subject: "Subject", chosen: "list[FigureKind]", view: "View", run: Path, output: Path | None) -> list[Path]:
@@ -191,8 +200,8 @@ def _draw(subject: "Subject", chosen: "list[FigureKind]", view: "View", run: Pat
         for position, kind in enumerate(chosen):
             try:
                 drawn.append(kind.drawn(subject, view))
-            except ValueError as error:
-                raise click.UsageError(f"{run}: {error}") from None
+            except InputError as error:
+                raise error.at(str(run)) from None
             tell(0.5 * (position + 1) / len(chosen))
         for position, (figure, path) in enumerate(zip(drawn, paths, strict=True)):
             save(figure, path)

@@ -14,6 +14,7 @@ import click
 from ackclock import units
 from ackclock.cli.options import json_option, models_option, read_scenario, scenario_options
 from ackclock.cli.output import print_json, print_table
+from ackclock.errors import InputError
 
 # Imported where a model is named: NumPy is not needed to say that a file does not exist.
 if TYPE_CHECKING:
@@ -37,9 +38,11 @@ class PredictCommand(click.Command):
 
         try:
             command = _command(model(word))
-        except ValueError as error:
+        except InputError as error:
             stop = "" if str(error).endswith("?") else "."
-            raise click.UsageError(f"{error}{stop} A scenario's file must exist or end in .toml") from None
+            raise InputError(
+                "unknown-name", "", f"{error.message}{stop} A scenario's file must exist or end in .toml"
+            ) from None
         rest = list(args)
         rest.remove(word)
         return command.make_context(f"{info_name} {word}", rest, parent, **extra)
@@ -135,14 +138,18 @@ class _Units:
         self.mss_bytes = self._bytes("--mss", mss)
         self.header_bytes = self._bytes("--header", header)
         if self.mss_bytes <= 0 or self.header_bytes < 0:
-            raise click.UsageError(f"--mss: {mss} with --header {header} is no segment; write for example {_MSS}")
+            raise InputError(
+                "out-of-range", "--mss", f"{mss} with --header {header} is no segment; write for example {_MSS}"
+            )
 
     @staticmethod
     def _bytes(option: str, written: str) -> float:
         try:
             return units.data_bytes(written)
         except ValueError:
-            raise click.UsageError(f'{option}: "{written}" is no amount of data; write for example {_MSS}') from None
+            raise InputError(
+                "wrong-type", option, f'"{written}" is no amount of data; write for example {_MSS}'
+            ) from None
 
     def read(self, one: "Input | Output", written: str) -> list[float]:
         """The numbers of a comma-separated list."""
@@ -158,7 +165,9 @@ class _Units:
         try:
             read = units.parse(written)
         except ValueError:
-            raise _wrong(one.name, f'"{written}" is no quantity; write for example {example}') from None
+            raise InputError(
+                "wrong-type", _option(one.name), f'"{written}" is no quantity; write for example {example}'
+            ) from None
         size = self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0)
         scales = {
             "s": {"s": 1.0},
@@ -169,8 +178,8 @@ class _Units:
             scales = {}
         if read.base in scales:
             return read.amount * scales[read.base]
-        wrong = "is in another unit" if read.unit else "has no unit"
-        raise _wrong(one.name, f'"{written}" {wrong}; write for example {example}')
+        code, wrong = ("wrong-unit", "is in another unit") if read.unit else ("no-unit", "has no unit")
+        raise InputError(code, _option(one.name), f'"{written}" {wrong}; write for example {example}')
 
     def words(self, one: "Input | Output", value: float) -> str:
         """A value for people."""
@@ -184,13 +193,7 @@ class _Units:
         return f"{value:.4g} {one.unit}".rstrip()
 
 
-def _wrong(name: str, problem: str) -> click.UsageError:
-    return click.UsageError(f"{_option(name)}: {problem}")
-
-
 def _run(model: "Model", written: dict[str, str], solve: str | None, units: _Units, as_json: bool) -> None:
-    from ackclock.models import InputError
-
     targets = {one.name: one for one in model.outputs if one.name in written}
     given = {name: text for name, text in written.items() if name not in targets}
     values = {name: units.read(model.input(name), text) for name, text in given.items()}
@@ -198,11 +201,11 @@ def _run(model: "Model", written: dict[str, str], solve: str | None, units: _Uni
         if solve is not None:
             _solve(model, values, solve.replace("-", "_"), targets, written, units, as_json)
         elif targets:
-            raise click.UsageError(f"{_option(next(iter(targets)))}: is an output; say with --solve what to look for")
+            raise InputError("missing", _option(next(iter(targets))), "is an output; say with --solve what to look for")
         else:
             _answer(model, values, units, as_json)
     except InputError as error:
-        raise _wrong(error.name, error.problem) from None
+        raise (error if error.field.startswith("--") else error.at(_option(error.field))) from None
 
 
 def _combinations(values: dict[str, list[float]]) -> list[dict[str, float]]:
@@ -255,9 +258,11 @@ def _solve(
 
     if len(targets) != 1:
         names = ", ".join(_option(one.name) for one in model.outputs)
-        raise click.UsageError(f"--solve: needs the value of one output, one of {names}")
+        raise InputError("missing", "--solve", f"needs the value of one output, one of {names}")
     if unknown not in [one.name for one in model.inputs]:
-        raise click.UsageError(f"--solve: {unknown} is no input; write one of {', '.join(_names(model.inputs))}")
+        raise InputError(
+            "unknown-name", "--solve", f"{unknown} is no input; write one of {', '.join(_names(model.inputs))}"
+        )
     [target] = targets.values()
     asked = model.input(unknown)
     wanted = units.read(target, written[target.name])
@@ -270,7 +275,7 @@ def _solve(
             except NoSolutionError as error:
                 rows.append(row | {"values": [], "why_not": str(error)})
     if len(rows) == 1 and not rows[0]["values"]:
-        raise _wrong(target.name, rows[0]["why_not"])
+        raise InputError("no-solution", target.name, rows[0]["why_not"])
     if as_json:
         _print_as_json(model, units, rows)
         return

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import click
+from ackclock.errors import InputError
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -25,4 +25,4 @@ def predicted(result: "Result", models: str) -> "Result | None":
 def check_models(results: "list[Result]", models: str) -> None:
     """Refuses models if no result is there that they could be asked about."""
     if models != "usual" and all(result.is_session for result in results):
-        raise click.UsageError(f"--models {models}: is of no use, as no model is asked about a session")
+        raise InputError("contradiction", "--models", "is of no use, as no model is asked about a session")

@@ -6,6 +6,7 @@ import click
 
 from ackclock.cli.options import checked_time
 from ackclock.cli.session import check_place, conclude, moment, read_security, session_options, session_output
+from ackclock.errors import InputError
 
 
 @click.command()
@@ -40,16 +41,13 @@ def receive(
     from ackclock.cli.progress import progress
 
     if data == session.STANDARD and as_json:
-        raise click.UsageError("--json: is of no use, as the data goes to standard output")
+        raise InputError("contradiction", "--json", "is of no use, as the data goes to standard output")
     check_place(output)
     security = read_security(key_file, insecure, insecure_anywhere)
     with progress(f"receive from {sender}") as tell:
-        try:
-            result = session.receive(
-                output, security, session.Data(data), sender, control=control, max_rate=max_rate, payload=payload,
-                wait=wait, duration_s=None if duration is None else units.seconds(duration), pcap=pcap,
-                progress=lambda state: tell(None, moment(state["now"])),
-            )  # fmt: skip
-        except ValueError as error:
-            raise click.UsageError(str(error)) from None
+        result = session.receive(
+            output, security, session.Data(data), sender, control=control, max_rate=max_rate, payload=payload,
+            wait=wait, duration_s=None if duration is None else units.seconds(duration), pcap=pcap,
+            progress=lambda state: tell(None, moment(state["now"])),
+        )  # fmt: skip
     return conclude(result, output, as_json=as_json, plain=data != session.STANDARD)

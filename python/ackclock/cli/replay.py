@@ -24,10 +24,7 @@ def replay(run: Path, as_json: bool) -> int:
     """
     from ackclock.run import emulation
 
-    try:
-        runs = emulation.replay(run)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    runs = emulation.replay(run)
     if as_json:
         print_json(runs)
     else:

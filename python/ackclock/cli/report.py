@@ -8,6 +8,7 @@ from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.options import json_option, models_option, read_result, untrusted_option
 from ackclock.cli.output import print_json
 from ackclock.cli.predicted import check_models, predicted
+from ackclock.errors import InputError
 
 
 @click.command()
@@ -34,10 +35,12 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: 
 
     path = output or runs[0] / "report.html"
     if path.is_dir():
-        raise click.UsageError(f"-o {path}: is a folder; write for example -o {path}/report.html")
+        raise InputError("contradiction", "-o", f"{path} is a folder; write for example -o {path}/report.html")
     compared = [run for run in runs if is_comparison(run)]
     if compared and len(runs) > 1:
-        raise click.UsageError(f"{compared[0]}: is a comparison, which has a page of its own; give it alone")
+        raise InputError(
+            "contradiction", f"{compared[0]}", "is a comparison, which has a page of its own; give it alone"
+        )
     if compared:
         comparison = read(compared[0], untrusted=untrusted)
         from ackclock.report.comparison import page_of_comparison

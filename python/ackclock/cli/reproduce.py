@@ -12,6 +12,7 @@ from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
 from ackclock.cli.progress import progress
 from ackclock.cli.show import experiment
+from ackclock.errors import InputError
 from ackclock.reproduction import Experiment, Kind, chosen, experiments, runner, tables
 from ackclock.table import table
 
@@ -48,11 +49,10 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, quick: boo
       ackclock reproduce westwood --quick
     """
     if not (names or everything or listed):
-        raise click.UsageError("NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list")
-    try:
-        wanted = chosen(names, experiments())
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        raise InputError(
+            "missing", "NAMES", "is missing; write names or groups, or --all; see ackclock reproduce --list"
+        )
+    wanted = chosen(names, experiments())
     if everything or not names:
         wanted = list(experiments())
     if listed:

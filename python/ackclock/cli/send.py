@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from ackclock.cli.session import check_place, conclude, moment, read_security, session_options, session_output
+from ackclock.errors import InputError
 
 
 @click.command()
@@ -50,7 +51,7 @@ def send(
     from ackclock.cli.progress import progress
 
     if data is not None and amount is not None:
-        raise click.UsageError(f"--bytes {amount}: is of no use, as DATA is given")
+        raise InputError("contradiction", "--bytes", "is of no use, as DATA is given")
     check_place(output)
     security = read_security(key_file, insecure, insecure_anywhere)
     said: list[str] = []
@@ -63,13 +64,10 @@ def send(
                 click.echo(f"waiting on {state['local']}", err=True)
             tell(None, moment(state["now"]))
 
-        try:
-            result = session.send(
-                output, security, session.Data(data, amount), listen=listen, controls=controls, max_rate=max_rate,
-                payload=payload, tick=tick, burst=burst, jitter=jitter,
-                duration_s=None if duration is None else units.seconds(duration), seed=seed, pcap=pcap,
-                progress=told,
-            )  # fmt: skip
-        except ValueError as error:
-            raise click.UsageError(str(error)) from None
+        result = session.send(
+            output, security, session.Data(data, amount), listen=listen, controls=controls, max_rate=max_rate,
+            payload=payload, tick=tick, burst=burst, jitter=jitter,
+            duration_s=None if duration is None else units.seconds(duration), seed=seed, pcap=pcap,
+            progress=told,
+        )  # fmt: skip
     return conclude(result, output, as_json=as_json, plain=True)

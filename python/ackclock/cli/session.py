@@ -9,7 +9,8 @@ import click
 from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNTRUSTWORTHY, complain
 from ackclock.cli.options import checked_time, json_option
 from ackclock.cli.output import print_json, print_table
-from ackclock.result.folder import refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.errors import InputError
+from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -80,7 +81,7 @@ def read_security(key_file: Path | None, insecure: bool, anywhere: bool) -> "Sec
 
     if key_file is not None and (insecure or anywhere):
         option = "--insecure" if insecure else "--insecure-anywhere"
-        raise click.UsageError(f"{option}: is of no use, as there is a --key-file")
+        raise InputError("contradiction", option, "is of no use, as there is a --key-file")
     return Security(None if key_file is None else key_file.read_bytes(), insecure, anywhere)
 
 

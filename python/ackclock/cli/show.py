@@ -8,6 +8,7 @@ import click
 
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
+from ackclock.errors import InputError
 from ackclock.registry import kinds, registry, schema
 from ackclock.suggestion import suggestion
 
@@ -38,35 +39,6 @@ def _registries() -> dict[str, Callable[[], Records]]:
         "causes": _causes,
         "experiments": _experiments,
     }
-
-
-@click.command()
-@click.argument("kind", type=click.Choice(shown()))
-@click.argument("name", required=False)
-@json_option
-def show(kind: str, name: str | None, as_json: bool) -> None:
-    """List what there is; with a name, what it can be told.
-
-    \b
-    Example:
-      ackclock show controls
-      ackclock show queues droptail
-    """
-    if kind == _SCHEMA:
-        print_json(schema())
-        return
-    listed = records(kind)
-    if name is not None:
-        if name not in listed:
-            raise click.UsageError(f'"{name}" is none of the {kind}; {suggestion(name, listed)}')
-        listed = {name: listed[name]}
-    if as_json:
-        print_json(list(listed.values()))
-    elif name is None:
-        print_table(overview(kind, listed))
-    else:
-        for table in details(listed[name]):
-            print_table(table)
 
 
 def records(kind: str) -> Records:
@@ -130,13 +102,42 @@ def experiment(record: "Experiment") -> dict[str, Any]:
     }
 
 
+@click.command()
+@click.argument("kind", type=click.Choice(shown()))
+@click.argument("name", required=False)
+@json_option
+def show(kind: str, name: str | None, as_json: bool) -> None:
+    """List what there is; with a name, what it can be told.
+
+    \b
+    Example:
+      ackclock show controls
+      ackclock show queues droptail
+    """
+    if kind == _SCHEMA:
+        print_json(schema())
+        return
+    listed = records(kind)
+    if name is not None:
+        if name not in listed:
+            raise InputError("unknown-name", "NAME", f'"{name}" is none of the {kind}; {suggestion(name, listed)}')
+        listed = {name: listed[name]}
+    if as_json:
+        print_json(list(listed.values()))
+    elif name is None:
+        print_table(overview(kind, listed))
+    else:
+        for table in details(listed[name]):
+            print_table(table)
+
+
 def overview(kind: str, listed: Records) -> "Table":
     """The table of all records of a kind."""
     from ackclock.table import table
 
-    told = ("name", "label", "unit", "summary", "reference")
+    told = ("name", "label", "unit", "methods", "options", "summary", "reference")
     columns = [name for name in told if any(name in one for one in listed.values())]
-    return table(kind, columns, ([str(one.get(name, "")) for name in columns] for one in listed.values()))
+    return table(kind, columns, ([_text(one.get(name, "")) for name in columns] for one in listed.values()))
 
 
 def details(record: dict[str, Any]) -> "list[Table]":

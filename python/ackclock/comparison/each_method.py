@@ -18,12 +18,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock import engine
+from ackclock import engine, facts
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
+from ackclock.errors import InputError, LackingError
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import chosen
 from ackclock.result import COMPRESSION, Result
-from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.run import address, cache, prediction
 from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError
@@ -107,7 +108,7 @@ def compare(
         _leave_nothing(folder)
         if work.interrupted:
             raise KeyboardInterrupt
-        raise engine.LackingError("; ".join(column.why for column in work.columns.values()))
+        raise LackingError("lacking", "", "; ".join(column.why for column in work.columns.values()))
     comparison = Comparison(work.description(), _with(work.columns, averages_untrusted=averages_untrusted))
     _write_tables(folder, comparison)
     return comparison
@@ -117,11 +118,11 @@ def refuse(asked: Sequence[str]) -> None:
     """Raises `ValueError` if these are no ways that can be compared."""
     unknown = next((name for name in asked if name not in WAYS), None)
     if unknown is not None:
-        raise ValueError(f'"{unknown}" is no way; write some of {",".join(WAYS)}')
+        raise InputError("unknown-name", "", f'"{unknown}" is no way; write some of {",".join(WAYS)}')
     if set(asked) <= {"predict", "measure"} and "measure" in asked:
-        raise ValueError("measure needs captures; write for example simulate,measure")
+        raise InputError("missing", "", "measure needs captures; write for example simulate,measure")
     if not asked:
-        raise ValueError(f"there is nothing to compare; write some of {','.join(WAYS)}")
+        raise InputError("missing", "", f"there is nothing to compare; write some of {','.join(WAYS)}")
 
 
 def prepare(folder: Path) -> None:
@@ -152,7 +153,7 @@ def load(folder: str | Path, *, averages_untrusted: bool = False) -> Comparison:
     folder = Path(folder)
     found = _read(folder)
     if found is None or "columns" not in found:
-        raise ValueError(f"{folder}: holds no comparison; run ackclock compare")
+        raise InputError("file", f"{folder}", "holds no comparison; run ackclock compare")
     points = tuple(point["assignments"] for point in found["points"])
     columns: dict[str, Column] = {}
     for one in found["columns"]:
@@ -225,7 +226,7 @@ class _Work:
         self._why = ""
         try:
             result = make()
-        except (engine.LackingError, ScenarioError) as error:
+        except (LackingError, ScenarioError) as error:
             result, self._why = None, str(error)
         except KeyboardInterrupt:
             result, self._why, self.interrupted = None, "interrupted", True
@@ -257,7 +258,7 @@ class _Work:
         if known is not None:
             self._announce(f"emulate: taken from {folder}, which holds these runs; remove it to repeat")
             return known
-        if not self._points[0].scenario.resolve().tree.get("media"):  # with any, it is refused before it takes time
+        if not facts.media(self._points[0].scenario.resolve().tree):  # with any, it is refused before it takes time
             self._announce(_announcement(part, self._side_by_side))
         with self._watch("emulate", part.lasts_s) as tell:
             return cache.emulate(
@@ -277,8 +278,8 @@ class _Work:
         try:
             with self._watch(f"measure {of}") as tell:
                 return cache.measure(captured, folder, tell)
-        except ValueError as error:  # there is nothing in these captures
-            raise engine.LackingError(str(error)) from None
+        except InputError as error:  # there is nothing in these captures
+            raise LackingError("no-data", error.field, error.message) from None
 
 
 def _announcement(part: Part, side_by_side: int) -> str:

@@ -6,6 +6,7 @@ Of the time after the warm-up, unless they say otherwise.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ackclock.errors import InputError
 from ackclock.metrics import arrivals, estimates, flows, hops, sharing, smoothness
 from ackclock.metrics.confidence import Interval, difference, interval
 from ackclock.metrics.estimates import settling_time
@@ -244,7 +245,9 @@ def metric(name: str) -> Metric:
     for entry in METRICS:
         if entry.name == name:
             return entry
-    raise KeyError(f"{name!r} is no metric; write one of {', '.join(entry.name for entry in METRICS)}")
+    raise InputError(
+        "unknown-name", "", f"{name!r} is no metric; write one of {', '.join(entry.name for entry in METRICS)}"
+    )
 
 
 def summarise(result: Result, what: Metric) -> list[Summary]:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ackclock.errors import InputError
+
 
 class Interval(NamedTuple):
     """A mean and where the true mean lies with some confidence.
@@ -79,5 +81,5 @@ def _quantile(freedom: float, confidence: float) -> float:
     from scipy.special import stdtrit  # scipy.stats has the same and takes a second to import
 
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence = {confidence} is not between 0 and 1")
+        raise InputError("out-of-range", "confidence", f"{confidence} is not between 0 and 1")
     return float(stdtrit(freedom, (1 + confidence) / 2))

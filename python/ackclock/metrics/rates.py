@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ackclock import units
+from ackclock.errors import InputError
 from ackclock.metrics.tables import column, grouped
 from ackclock.result import Result
 
@@ -86,10 +87,10 @@ def series(result: Result, of: str = "sent") -> Iterator[Series]:
         ValueError: `of` is none of these, or no sample tells it.
     """
     if of not in SOURCES:
-        raise ValueError(f'of: "{of}" is no rate; write one of {", ".join(SOURCES)}')
+        raise InputError("unknown-name", "of", f'"{of}" is no rate; write one of {", ".join(SOURCES)}')
     name = SOURCES[of]
     if name not in result.tables["samples"].column_names:
-        raise ValueError(f"of: {of} is not known, as no sample has {name}; write sent or delivered")
+        raise InputError("no-data", "of", f"{of} is not known, as no sample has {name}; write sent or delivered")
     keys = ("point", "replicate", "flow", "instance")
     active = dict(grouped(result.tables["flows"], keys, ("start_s", "end_s")))
     for key, rows in grouped(result.tables["samples"], keys, ("time_s", name)):
@@ -127,7 +128,9 @@ def refuse_unknown(result: Result, *flows: str) -> None:
     known = dict.fromkeys(flow["name"] for point in result.points for flow in point["scenario"]["flows"])
     for name in flows:
         if name not in known:
-            raise ValueError(f'flow "{name}": is none of this result; write one of {", ".join(known)}')
+            raise InputError(
+                "unknown-name", "flow", f'"{name}" is none of this result; write one of {", ".join(known)}'
+            )
 
 
 def measured_time(result: Result, point: int) -> tuple[float, float]:
@@ -153,13 +156,17 @@ def refuse_finer(result: Result, time_scale_s: float) -> None:
         ValueError: It is no time, or finer than the samples of a point; one line.
     """
     if not (time_scale_s > 0 and math.isfinite(time_scale_s)):
-        raise ValueError(f"time scale {time_scale_s:g} s: is no length of time; write for example 0.2")
+        raise InputError(
+            "out-of-range", "time scale", f"{time_scale_s:g} s is no length of time; write for example 0.2"
+        )
     for point in range(len(result.points)):
         apart = sample_interval(result, point)
         if not is_shown(apart, time_scale_s):
-            raise ValueError(
-                f"time scale {time_scale_s:g} s: is finer than the samples, which are {apart:g} s apart; run it again "
-                f'with sample_interval = "{time_scale_s:g} s" or shorter'
+            raise InputError(
+                "contradiction",
+                "time scale",
+                f"{time_scale_s:g} s is finer than the samples, which are {apart:g} s apart; run it again "
+                f'with sample_interval = "{time_scale_s:g} s" or shorter',
             )
 
 

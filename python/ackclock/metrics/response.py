@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ackclock.errors import InputError
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import ROUNDING, Array, Series, measured_time, refuse_finer, series
 from ackclock.metrics.tables import grouped, mean_of_known
@@ -81,7 +82,9 @@ def response(edges_s: ArrayLike, rates: ArrayLike, step_s: float, share: float =
     edges, rate = np.asarray(edges_s, float), np.asarray(rates, float)
     earlier, later = edges[1:] <= step_s + ROUNDING, edges[:-1] >= step_s - ROUNDING
     if not (earlier.any() and later.any()):
-        raise ValueError(f"step at {step_s:g} s: there is no whole interval before or after it in the measured time")
+        raise InputError(
+            "no-data", "step", f"at {step_s:g} s there is no whole interval before or after it in the measured time"
+        )
     before = float(rate[earlier].mean())
     ends, following = edges[1:][later], rate[later]
     begins = edges[-1] - SETTLED_SHARE * (edges[-1] - step_s)
@@ -114,9 +117,11 @@ def outage(edges_s: ArrayLike, rates: ArrayLike, from_s: float, until_s: float, 
     earlier, later = edges[1:] <= from_s + ROUNDING, edges[:-1] >= until_s - ROUNDING
     within = (edges[:-1] >= from_s - ROUNDING) & (edges[1:] <= until_s + ROUNDING)
     if not (earlier.any() and within.any() and later.any()):
-        raise ValueError(
-            f"outage from {from_s:g} s to {until_s:g} s: there is no whole interval before, within or after it in the "
-            "measured time"
+        raise InputError(
+            "no-data",
+            "outage",
+            f"from {from_s:g} s to {until_s:g} s there is no whole interval before, within or after it in the "
+            "measured time",
         )
     before = float(rate[earlier].mean())
     worst, last = (
@@ -229,7 +234,9 @@ def _values(
         for begin, end in looked_at:
             outside = [moment for moment in moments_s if not begin < moment < end]
             if outside:
-                raise ValueError(f"{outside[0]:g} s: is not within the measured time, {begin:g} s to {end:g} s")
+                raise InputError(
+                    "out-of-range", "at", f"{outside[0]:g} s is not within the measured time, {begin:g} s to {end:g} s"
+                )
         flows: dict[tuple[int, int, str], list[Series]] = {}
         for one in series(result, of):
             flows.setdefault((one.point, one.replicate, one.flow), []).append(one)

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ackclock.errors import InputError
 from ackclock.result import Result
 
 __all__ = ["Hurst", "arrivals_per_interval", "hurst_variance_time", "hurst_wavelet"]
@@ -63,7 +64,9 @@ def arrivals_per_interval(result: Result, hop: str, point: int = 0, replicate: i
 
     rows = result.rows("hops", point=point, replicate=replicate, hop=hop)
     if rows.num_rows == 0:
-        raise ValueError(f"hop {hop!r} has no samples at point {point}, replicate {replicate}; name a shared hop")
+        raise InputError(
+            "no-data", "hop", f"{hop!r} has no samples at point {point}, replicate {replicate}; name a shared hop"
+        )
     scenario = result.points[point]["scenario"]
     times = rows["time_s"].to_numpy()
     arrivals = rows["arrivals"].to_numpy()
@@ -123,11 +126,13 @@ def hurst_wavelet(counts: ArrayLike, smallest: int = 1, largest: int | None = No
 def _scales(most: int, smallest: int, largest: int | None) -> Array:
     """`smallest` times powers of two, up to `largest` and to what `most` intervals have enough of."""
     if smallest < 1:
-        raise ValueError(f"smallest: {smallest} is no number of intervals; write 1 or more")
+        raise InputError("out-of-range", "smallest", f"{smallest} is no number of intervals; write 1 or more")
     end = most // _FEWEST if largest is None else min(largest, most // _FEWEST)
     if end < 2 * smallest:
-        raise ValueError(
-            f"counts: {most} are too few for two scales from {smallest} on; give a longer series or a smaller scale"
+        raise InputError(
+            "no-data",
+            "counts",
+            f"{most} are too few for two scales from {smallest} on; give a longer series or a smaller scale",
         )
     return np.asarray(smallest * np.exp2(np.arange(int(math.log2(end / smallest)) + 1.0)))
 
@@ -139,7 +144,7 @@ def _sums(counts: Array, scale: int) -> Array:
 def _slope(scales: Array, values: Array, weights: Array | None = None) -> float:
     """Of the line through the logarithms."""
     if not (values > 0).all():
-        raise ValueError("counts: do not vary at every scale; a constant has no Hurst parameter")
+        raise InputError("no-data", "counts", "do not vary at every scale; a constant has no Hurst parameter")
     weights = np.ones(scales.size) if weights is None else weights
     x, y = np.log2(scales), np.log2(values)
     x = x - np.average(x, weights=weights)

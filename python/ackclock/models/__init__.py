@@ -6,6 +6,7 @@ The records of `ackclock.models.path` say how loss rate, round-trip time and lim
 from collections.abc import Iterable
 from typing import Any
 
+from ackclock.errors import InputError
 from ackclock.models import (
     aimd_chain,
     cardwell,
@@ -26,7 +27,7 @@ from ackclock.models import (
 )
 from ackclock.models.domain import Domain
 from ackclock.models.inverse import NoSolutionError, Solution, solve
-from ackclock.models.model import Assumption, Input, InputError, Model, Output, Rule, Verdict
+from ackclock.models.model import Assumption, Input, Model, Output, Rule, Verdict
 from ackclock.models.path import FlowPath
 from ackclock.models.resolved import flow_path, flow_paths
 from ackclock.suggestion import suggestion
@@ -71,7 +72,7 @@ def model(name: str) -> Model:
     for one in MODELS:
         if one.name == name:
             return one
-    raise ValueError(f'"{name}" is no model; {suggestion(name, (one.name for one in MODELS))}')
+    raise InputError("unknown-name", "", f'"{name}" is no model; {suggestion(name, (one.name for one in MODELS))}')
 
 
 def chosen(names: str) -> tuple[Model, ...]:

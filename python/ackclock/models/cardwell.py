@@ -54,7 +54,7 @@ def slow_start_time(d_ss: ArrayLike, R: ArrayLike, Wm: ArrayLike, b: ArrayLike, 
     d_ss, R, Wm, b, w1 = (np.asarray(value, float) for value in (d_ss, R, Wm, b, w1))
     check(R=(R, POSITIVE), Wm=(Wm, LIMIT), b=(b, AT_LEAST_ONE), w1=(w1, AT_LEAST_ONE))
     if not (Wm >= w1).all():
-        refuse("Wm", float(Wm.min()), "is below w1; give Wm ≥ w1")
+        refuse("Wm", float(Wm.min()), "is below w1; give Wm ≥ w1", "contradiction")
     gamma = 1 + 1 / b
     is_limited = slow_start_window(d_ss, w1, b) > Wm
     top = np.where(is_limited, Wm, w1)  # finite where it is looked at

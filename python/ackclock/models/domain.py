@@ -51,7 +51,7 @@ class Domain:
 
 
 def check(**arguments: tuple[ArrayLike, Domain]) -> None:
-    """Refuses the first argument that is out of its domain: `p = 1.5 is out of its domain; give 0 < p < 1`.
+    """Refuses the first argument that is out of its domain: `p: 1.5 is out of its domain; give 0 < p < 1`.
 
     Args:
         arguments: Letter to (value, domain); arrays are in it if all their members are.

@@ -11,11 +11,15 @@ from math import inf, isfinite
 
 import numpy as np
 
-from ackclock.models.model import Array, Input, InputError, Model, Output
+from ackclock.errors import InputError
+from ackclock.models.model import Array, Input, Model, Output
 
 
-class NoSolutionError(ValueError):
+class NoSolutionError(InputError):
     """No value of the unknown gives the target; the message says what the best ones give."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__("no-solution", field, message)
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,14 @@ def solve(model: Model, unknown: str, target: float, *, output: str = "", **know
     """
     wanted, asked = model.output(output), model.input(unknown)
     if unknown in known:
-        raise InputError(unknown, "is what is asked for; leave it out")
+        raise InputError("contradiction", unknown, "is what is asked for; leave it out")
     if not asked.backwards:
         others = ", ".join(one.name for one in model.inputs if one.backwards and one.name not in known)
-        raise InputError(unknown, f"is not asked for, as each value takes long; give some, or ask for {others}")
+        raise InputError(
+            "unsupported", unknown, f"is not asked for, as each value takes long; give some, or ask for {others}"
+        )
     if not isfinite(target):
-        raise InputError(wanted.name, f"{target:g} is no target; give a finite number")
+        raise InputError("out-of-range", wanted.name, f"{target:g} is no target; give a finite number", target)
     if asked.domain.values:
         return _among(model, unknown, target, wanted.name, known)
 
@@ -88,7 +94,7 @@ def solve(model: Model, unknown: str, target: float, *, output: str = "", **know
     values = [root for root, around in found if abs(miss(root)) <= _SAME * max(abs(target), around)]
     if values:
         return Solution(unknown, asked.unit, tuple(values), wanted.name, target)
-    raise NoSolutionError(_explained(asked, wanted, target, grid, given, [root for root, _ in found]))
+    raise NoSolutionError("", _explained(asked, wanted, target, grid, given, [root for root, _ in found]))
 
 
 def _among(model: Model, unknown: str, target: float, output: str, known: dict[str, float]) -> Solution:
@@ -99,7 +105,7 @@ def _among(model: Model, unknown: str, target: float, output: str, known: dict[s
     if not values:
         unit = model.output(output).unit
         told = ", ".join(f"{_in(gives, unit)} at {value:g}" for value, gives in zip(choices, given, strict=True))
-        raise NoSolutionError(f"no solution: by {unknown}, {output} is {told}; the target is {_in(target, unit)}")
+        raise NoSolutionError("", f"no solution: by {unknown}, {output} is {told}; the target is {_in(target, unit)}")
     return Solution(unknown, model.input(unknown).unit, tuple(values), output, target)
 
 

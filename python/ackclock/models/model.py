@@ -7,23 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ackclock.errors import InputError
 from ackclock.models.domain import POSITIVE, Domain
 from ackclock.models.path import FlowPath
 
 Array = NDArray[np.float64]
-
-
-class InputError(ValueError):
-    """Something is wrong with one input: `name: problem`.
-
-    Attributes:
-        name: Of the input.
-        problem: What is wrong, and what to do.
-    """
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(f"{name}: {problem}")
-        self.name, self.problem = name, problem
 
 
 @dataclass(frozen=True)
@@ -170,8 +158,10 @@ class Model:
     def __post_init__(self) -> None:
         names = [one.name for one in self.inputs] + [one.name for one in self.outputs]
         if len(set(names)) < len(names) or self.output(self.goodput).unit != "segments/s":
-            raise ValueError(
-                f"{self.name}: inputs and outputs need different names, goodput is an output's in segments/s"
+            raise InputError(
+                "contradiction",
+                self.name,
+                "inputs and outputs need different names, goodput is an output's in segments/s",
             )
 
     def input(self, name: str) -> Input:
@@ -183,7 +173,9 @@ class Model:
         for one in self.inputs:
             if one.name == name:
                 return one
-        raise InputError(name, f"is no input of {self.name}; use {', '.join(one.name for one in self.inputs)}")
+        raise InputError(
+            "unknown-field", name, f"is no input of {self.name}; use {', '.join(one.name for one in self.inputs)}"
+        )
 
     def output(self, name: str = "") -> Output:
         """The output of that name, the primary one for none.
@@ -194,7 +186,9 @@ class Model:
         for one in self.outputs:
             if one.name == (name or self.outputs[0].name):
                 return one
-        raise InputError(name, f"is no output of {self.name}; use {', '.join(one.name for one in self.outputs)}")
+        raise InputError(
+            "unknown-field", name, f"is no output of {self.name}; use {', '.join(one.name for one in self.outputs)}"
+        )
 
     def completed(self, **inputs: ArrayLike) -> dict[str, Array]:
         """All inputs in the record's order: those given, checked, and the others' defaults.
@@ -207,7 +201,7 @@ class Model:
             inside = one.domain.holds(numbers)
             if not inside.all():
                 bad = float(numbers[~inside].flat[0])
-                raise InputError(one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}")
+                raise InputError("out-of-range", one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}", bad)
             known[one.name] = numbers
         return known
 
@@ -229,7 +223,7 @@ class Model:
             value = inputs.get(one.name, one.default)
             if value is None:
                 unit = f", in {one.unit}" if one.unit else ""
-                raise InputError(one.name, f"is missing; {self.name} needs it ({one.meaning}{unit})")
+                raise InputError("missing", one.name, f"is missing; {self.name} needs it ({one.meaning}{unit})")
             known[one.name] = np.asarray(value.value(known) if isinstance(value, Rule) else value, float)
             yield one, known[one.name]
 

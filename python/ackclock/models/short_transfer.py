@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ackclock.errors import InputError
 from ackclock.models import slow_start_overflow as overflowing
 from ackclock.models.assumptions import (
     STEADY_LINK,
@@ -38,7 +39,7 @@ from ackclock.models.assumptions import (
     violated_if,
 )
 from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, PROPER_SHARE, Domain
-from ackclock.models.model import Array, Assumption, Input, InputError, Model, Output, Rule
+from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath
 
 # How a sender recovers: the numbers of the record's input.
@@ -250,7 +251,7 @@ def _evaluate(
     if (w1 > B + 1).any():
         at = np.flatnonzero((w1 > B + 1).ravel())[0]
         problem = f"{w1.flat[at]:g} segments overflow a buffer of {B.flat[at]:g} before any ACK; give one more at most"
-        raise InputError("initial_window", problem)
+        raise InputError("contradiction", "initial_window", problem)
     met = loss(B, mu * T, d, w1, W_th, kept, recovery, reductions)
     times = np.empty((len(Transfer._fields), *S.shape))
     for at in np.ndindex(S.shape):
@@ -291,15 +292,16 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 def _refusal(path: FlowPath) -> str:
     control = path.control
-    reasons = {
-        "no transfer of a given size": path.transfer.size_segments == inf,
-        f"recovery from losses is {path.sender.recovery}": path.sender.recovery not in _RECOVERIES,
-        control.unstated: bool(control.unstated),
-        f"{control.name} is no AIMD, nor CUBIC": bool(not_aimd(control) and not_cubic(control)),
-        no_droptail(path.bottleneck): bool(no_droptail(path.bottleneck)),
-        "the bottleneck sends nothing": path.bottleneck.segments_per_s == 0,
-    }
-    return needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
+    known = not (not_aimd(control) and not_cubic(control))
+    return (
+        needs_tcp(path)
+        or unless(path.transfer.size_segments < inf, "no transfer of a given size")
+        or unless(path.sender.recovery in _RECOVERIES, f"recovery from losses is {path.sender.recovery}")
+        or control.unstated
+        or unless(known, f"{control.name} is no AIMD, nor CUBIC")
+        or no_droptail(path.bottleneck)
+        or unless(path.bottleneck.segments_per_s > 0, "the bottleneck sends nothing")
+    )
 
 
 def _limited(path: FlowPath) -> str:

@@ -63,7 +63,12 @@ def overflow(B: ArrayLike, bdp: ArrayLike, d: ArrayLike, w1: ArrayLike = 1.0) ->
     B, bdp, d, w1 = np.broadcast_arrays(*(np.asarray(value, float) for value in (B, bdp, d, w1)))
     check(B=(B, NOT_NEGATIVE), bdp=(bdp, POSITIVE), d=(d, SEGMENTS_PER_ACK), w1=(w1, AT_LEAST_ONE))
     if (w1 > B + 1).any():
-        refuse("w1", float(w1[w1 > B + 1].flat[0]), "overflows the buffer before any ACK; give at most B + 1")
+        refuse(
+            "w1",
+            float(w1[w1 > B + 1].flat[0]),
+            "overflows the buffer before any ACK; give at most B + 1",
+            "contradiction",
+        )
     alpha, full = (d + 1) / d, B * (d + 1) * (1 - _SAME)
     n, burst = np.zeros(B.shape), np.array(w1)
     while (fits := burst < full).any():

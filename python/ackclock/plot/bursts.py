@@ -3,6 +3,7 @@
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+from ackclock.errors import InputError
 from ackclock.metrics.tables import column
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.figure import FigureKind
@@ -26,7 +27,7 @@ def bursts(result: Result) -> Figure:
         ValueError: The result is of another method.
     """
     if "bursts" not in result.tables:
-        raise ValueError('this result has no table "bursts"; a session of ackclock send has')
+        raise InputError("no-data", "", 'this result has no table "bursts"; a session of ackclock send has')
     rows, shown = result.tables["bursts"], described(result, 0)
     packets, counts = column(rows, "packets"), column(rows, "bursts")
     controls = [flow.control for flow in shown.flows.values()]

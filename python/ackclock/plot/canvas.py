@@ -14,6 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ackclock.errors import InputError
+
 #: From when to when, in seconds.
 Span = tuple[float, float]
 
@@ -75,7 +77,9 @@ def between(span: Span | None, start_s: float, end_s: float) -> Span:
     low, high = span or (start_s, end_s)
     if span is not None and not max(low, start_s) < min(high, end_s):
         until = f"to {high:g} s" if high < np.inf else "on"
-        raise ValueError(f"nothing to draw from {low:g} s {until}; it lasts from {start_s:g} s to {end_s:g} s")
+        raise InputError(
+            "no-data", "", f"nothing to draw from {low:g} s {until}; it lasts from {start_s:g} s to {end_s:g} s"
+        )
     return max(low, start_s), min(high, end_s)
 
 
@@ -99,7 +103,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
-        raise ValueError(f"{path}: ends in no picture format; write .svg, .png or .pdf")
+        raise InputError("unsupported", f"{path}", "ends in no picture format; write .svg, .png or .pdf")
     data = render(figure, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)

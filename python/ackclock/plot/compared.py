@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from ackclock import metrics, units
 from ackclock.comparison import COLUMNS, Column, Comparison, Row
+from ackclock.errors import InputError
 from ackclock.metrics import Metric
 from ackclock.metrics.tables import grouped
 from ackclock.plot.canvas import entitle, looks, new
@@ -37,12 +38,12 @@ def swept(comparison: Comparison, *, metric: str = "goodput") -> Figure:
     """Draws a metric's means and 95 % intervals against the swept parameter: a panel per flow, a line per method.
 
     Raises:
-        ValueError: Nothing numeric is swept, or no method knows the metric.
+        InputError: Nothing numeric is swept, or no method knows the metric.
     """
     axis, what = swept_axis(comparison.points), metrics.metric(metric)
     rows = [row for row in comparison.rows if row.metric == metric]
     if axis is None or not rows:
-        raise ValueError(NOTHING_SWEPT if axis is None else _unknown(metric))
+        raise InputError("no-data", "", NOTHING_SWEPT if axis is None else _unknown(metric))
     panels: dict[str, list[Row]] = {}
     for row in rows:
         panels.setdefault(_panel(comparison, row, axis), []).append(row)
@@ -74,7 +75,9 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
         ValueError: The comparison has no such point.
     """
     if not 0 <= point < len(comparison.points):
-        raise ValueError(f"there is no point {point}; this comparison has {len(comparison.points)}, from 0")
+        raise InputError(
+            "out-of-range", "", f"there is no point {point}; this comparison has {len(comparison.points)}, from 0"
+        )
     scenario = comparison.points[point]["scenario"]
     flows = scenario["flows"][:_MOST_PANELS]
     columns = _over_time(comparison, point)

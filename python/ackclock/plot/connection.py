@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from ackclock.capture.connections import largest
 from ackclock.capture.estimates import KEYS
 from ackclock.capture.limiting_factor import heading
+from ackclock.errors import InputError
 from ackclock.plot.canvas import Span, between, entitle
 from ackclock.plot.figure import View
 from ackclock.result import Result
@@ -61,7 +62,9 @@ def connection_of(result: Result, point: int, replicate: int, number: int) -> Co
     """
     rows = largest(result, number + 1, point=point, replicate=replicate)
     if len(rows) <= number:
-        raise ValueError(f"there is no connection {number} with payload; there are {len(rows)}, from 0")
+        raise InputError(
+            "out-of-range", "", f"there is no connection {number} with payload; there are {len(rows)}, from 0"
+        )
     return Connection(result, rows[number])
 
 

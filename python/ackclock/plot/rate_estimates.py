@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ackclock.errors import InputError
 from ackclock.metrics.tables import column
 from ackclock.plot.canvas import Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
@@ -35,7 +36,7 @@ def rate_estimates(
             one line.
     """
     if "rate_estimates" not in result.tables:
-        raise ValueError(_NOT_KEPT)
+        raise InputError("no-data", "", _NOT_KEPT)
     observed = connection_of(result, point, replicate, connection)
     with looks():
         figure = Figure(figsize=(7.2, 4.0), layout="constrained")

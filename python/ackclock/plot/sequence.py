@@ -8,6 +8,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, column
 from ackclock.plot.canvas import Span, inside, looks
 from ackclock.plot.connection import TAKES, connection_of, lacks_payload
@@ -47,7 +48,7 @@ def sequence(
             span; one line.
     """
     if "segments" not in result.tables:
-        raise ValueError(_NOT_KEPT)
+        raise InputError("no-data", "", _NOT_KEPT)
     observed = connection_of(result, point, replicate, connection)
     segments = observed.rows("segments")
     shown = inside(span, column(segments, "time_s"))

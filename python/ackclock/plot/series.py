@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ackclock.capture.connections import largest
+from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
 from ackclock.plot.flows import Described, described
@@ -79,7 +80,9 @@ class Replicate:
 
     def __post_init__(self) -> None:
         if not 0 <= self.point < len(self.result.points):
-            raise ValueError(f"there is no point {self.point}; this result has {len(self.result.points)}, from 0")
+            raise InputError(
+                "out-of-range", "", f"there is no point {self.point}; this result has {len(self.result.points)}, from 0"
+            )
 
     @property
     def method(self) -> str:
@@ -93,7 +96,9 @@ class Replicate:
             ValueError: The result has no such table; one line.
         """
         if table not in self.result.tables:
-            raise ValueError(f'this result has no table "{table}"; a run of ackclock simulate or emulate has')
+            raise InputError(
+                "no-data", "", f'this result has no table "{table}"; a run of ackclock simulate or emulate has'
+            )
         return self.result.rows(table, point=self.point, replicate=self.replicate)
 
     def lines(self, *names: str) -> list[Line]:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock import metrics, units
+from ackclock.errors import InputError
 from ackclock.metrics import Metric, Summary, summarise
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.figure import FigureKind, View
@@ -89,7 +90,7 @@ def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goo
     """
     axis, what = swept_axis(result.points), metrics.metric(metric)
     if axis is None:
-        raise ValueError(NOTHING_SWEPT)
+        raise InputError("no-data", "", NOTHING_SWEPT)
     with looks():
         figure, [axes] = new(height=3.8)
         series = _series(result, axis, what)

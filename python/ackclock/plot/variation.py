@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from matplotlib.figure import Figure
 
+from ackclock.errors import InputError
 from ackclock.metrics import Summary, rate_variation, shown_time_scales, summarise
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.figure import FigureKind, View
@@ -48,7 +49,7 @@ def variation(
     of = of or ("delivered" if result.run["way"] == "receive" else "sent")
     scales = list(time_scales_s or shown_time_scales(result, point))
     if not scales:
-        raise ValueError(_NO_TIME_SCALE)
+        raise InputError("no-data", "", _NO_TIME_SCALE)
     of_point = _only(result, point)
     lines: dict[str, list[Summary]] = {}
     for scale in scales:

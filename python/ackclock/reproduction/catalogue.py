@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 
+from ackclock.errors import InputError
 from ackclock.reproduction.experiment import Experiment
 from ackclock.suggestion import suggestion
 
@@ -30,7 +31,9 @@ def experiments() -> tuple[Experiment, ...]:
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(f'experiment "{twice}" is announced twice; uninstall one of the packages that have it')
+        raise InputError(
+            "contradiction", "", f'experiment "{twice}" is announced twice; uninstall one of the packages that have it'
+        )
     return tuple(found)
 
 
@@ -45,5 +48,5 @@ def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment
     known = {experiment.name for experiment in among} | {experiment.group for experiment in among}
     for name in sorted(wanted - known):
         hint = suggestion(name, sorted(known), "see ackclock reproduce --list")
-        raise ValueError(f'"{name}" is no experiment or group of them; {hint}')
+        raise InputError("unknown-name", "", f'"{name}" is no experiment or group of them; {hint}')
     return [experiment for experiment in among if {experiment.name, experiment.group} & wanted]

@@ -15,14 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine, plot
+from ackclock.errors import LackingError
 from ackclock.estimators import asked
-from ackclock.reproduction.experiment import Experiment, Run
-from ackclock.reproduction.outcome import Kind, Outcome, Verdict, plain
-from ackclock.reproduction.runs import FailedRunError
-from ackclock.reproduction.runs import addresses as addresses_of
-from ackclock.reproduction.runs import distrust as distrust_of
-from ackclock.reproduction.runs import results as results_of
-from ackclock.result.folder import (
+from ackclock.folder import (
     RESULT,
     Contents,
     refuse_foreign_folder,
@@ -30,6 +25,12 @@ from ackclock.result.folder import (
     staged,
     write_whole,
 )
+from ackclock.reproduction.experiment import Experiment, Run
+from ackclock.reproduction.outcome import Kind, Outcome, Verdict, plain
+from ackclock.reproduction.runs import FailedRunError
+from ackclock.reproduction.runs import addresses as addresses_of
+from ackclock.reproduction.runs import distrust as distrust_of
+from ackclock.reproduction.runs import results as results_of
 from ackclock.run import address
 from ackclock.table import json_text
 
@@ -102,7 +103,7 @@ def reproduce(
         return _write_record(experiment, Outcome(real_time, (), None), None, folder)
     try:
         results = results_of(runs, folder / "runs", progress or (lambda _share: None))
-    except engine.LackingError as lacking:
+    except LackingError as lacking:
         outcome = Outcome(Verdict(Kind.NOT_RUN, str(lacking)), (), None)
     except FailedRunError as failure:
         outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)

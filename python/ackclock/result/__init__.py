@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from ackclock.result.folder import refuse_foreign_folder, staged
+from ackclock.errors import InputError
+from ackclock.folder import refuse_foreign_folder, staged
 
 __all__ = ["SCHEMA", "Result", "Tables", "matching"]
 
@@ -144,10 +145,10 @@ class Result:
         missing = [name for name in needed if name not in tables]
         if missing and run["way"] in _MORE and run.get("partial"):
             replay = f"ackclock replay {folder} works on what there is, or " if run["way"] == "emulate" else ""
-            lacking = f"{folder}: holds no {', '.join(missing)}, as the run was killed or still goes on"
-            raise ValueError(f"{lacking}; {replay}{_again(run)}")
+            lacking = f"holds no {', '.join(missing)}, as the run was killed or still goes on"
+            raise InputError("file", f"{folder}", f"{lacking}; {replay}{_again(run)}")
         if missing:
-            raise ValueError(f"{folder}: holds no {missing[0]}.parquet; {_again(run)}")
+            raise InputError("file", f"{folder}", f"holds no {missing[0]}.parquet; {_again(run)}")
         try:
             for name in needed:
                 if name in _LARGE.get(run["way"], ()):
@@ -155,7 +156,7 @@ class Result:
                 else:
                     tables[name]
         except (OSError, pa.ArrowException) as error:
-            raise ValueError(f"{folder}: {str(error).splitlines()[0]}; {_again(run)}") from None
+            raise InputError("file", f"{folder}", f"{str(error).splitlines()[0]}; {_again(run)}") from None
         return cls(run, tables)
 
 
@@ -173,17 +174,19 @@ def read_run(folder: Path) -> dict[str, Any]:
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except OSError:
-        raise ValueError(
-            f"{folder}: holds no run.json; give a folder that ackclock simulate, emulate or measure wrote"
+        raise InputError(
+            "file", f"{folder}", "holds no run.json; give a folder that ackclock simulate, emulate or measure wrote"
         ) from None
     except ValueError:
-        raise ValueError(f"{folder}/run.json: is damaged; {_again({})}") from None
+        raise InputError("file", f"{folder}/run.json", f"is damaged; {_again({})}") from None
     if not isinstance(run, dict) or run.get("schema") != SCHEMA:
-        raise ValueError(f"{folder}/run.json: is not of schema {SCHEMA}; run it again with this version of ackclock")
+        raise InputError(
+            "file", f"{folder}/run.json", f"is not of schema {SCHEMA}; run it again with this version of ackclock"
+        )
     lacking = sorted((_RUN | _MORE.get(str(run.get("way")), frozenset())) - run.keys())
     if lacking or not run["points"]:
         what = f"has no {', '.join(lacking)}" if lacking else "has no points"
-        raise ValueError(f"{folder}/run.json: {what}; {_again(run)}")
+        raise InputError("file", f"{folder}/run.json", f"{what}; {_again(run)}")
     return run
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
+from ackclock.errors import InputError
 from ackclock.result import Result, read_run
 from ackclock.result.columns import table_of
 from ackclock.result.writer import GrowingResult
@@ -96,10 +97,12 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
     folder = Path(folder)
     run = read_run(folder)
     if run["way"] != "emulate":
-        raise ValueError(f"{folder}: is of ackclock {run['way']}, which keeps no record; give a result of emulate")
+        raise InputError(
+            "file", f"{folder}", f"is of ackclock {run['way']}, which keeps no record; give a result of emulate"
+        )
     runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
     if not runs:
-        raise OSError(f"{folder}: holds no record; run ackclock emulate again")
+        raise InputError("file", f"{folder}", "holds no record; run ackclock emulate again")
     return runs
 
 

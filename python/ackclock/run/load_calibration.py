@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ackclock import units
+from ackclock.errors import InputError, ScenarioError
 from ackclock.run.simulation import simulate
-from ackclock.scenario import Scenario, ScenarioError
+from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -69,7 +70,7 @@ def hold_active(
     """
     for name, value in (("number", number), ("within", within), ("runs", runs)):
         if not value > 0:
-            raise ValueError(f"{name}: {value} is not above nought; write for example {_EXAMPLES[name]}")
+            raise InputError("out-of-range", name, f"{value} is not above nought; write for example {_EXAMPLES[name]}")
     path = f"flows.{flow}.arrivals.mean_interval"
     interval_s = _first_guess(scenario, flow)
     tried: list[tuple[float, float]] = []
@@ -81,9 +82,11 @@ def hold_active(
             return Calibrated(changed, interval_s, active, tuple(tried))
         interval_s = _next(tried, number)
     nearest = min(tried, key=lambda one: abs(math.log(max(one[1], 1e-9) / number)))
-    raise ValueError(
-        f"{path}: {runs} runs did not bring the mean number active to {number:g} ± {within * 100:g} %; the nearest was "
-        f"{nearest[1]:.3g} at {nearest[0] * 1e3:.4g} ms; allow more runs, a larger deviation or a longer duration"
+    raise InputError(
+        "no-solution",
+        path,
+        f"{runs} runs did not bring the mean number active to {number:g} ± {within * 100:g} %; the nearest was "
+        f"{nearest[1]:.3g} at {nearest[0] * 1e3:.4g} ms; allow more runs, a larger deviation or a longer duration",
     )
 
 
@@ -92,13 +95,15 @@ _EXAMPLES = {"number": "10", "within": "0.05", "runs": "16"}
 
 def _first_guess(scenario: Scenario, flow: str) -> float:
     if "sweep" in scenario.tree:
-        raise ScenarioError("sweep: describes several runs; expand it and calibrate each point")
+        raise ScenarioError("unsupported", "sweep", "describes several runs; expand it and calibrate each point")
     resolved = scenario.resolve().tree
     for one in resolved["flows"]:
         if one["name"] == flow and "arrivals" in one:
             return units.seconds(one["arrivals"]["mean_interval"])
     raise ScenarioError(
-        f'flows.{flow}.arrivals: is missing; write for example {{ kind = "poisson", mean_interval = "200 ms" }}'
+        "missing",
+        f"flows.{flow}.arrivals",
+        'is missing; write for example { kind = "poisson", mean_interval = "200 ms" }',
     )
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
+from ackclock.errors import InputError, LackingError
+from ackclock.folder import scratch
 from ackclock.registry import controls
 from ackclock.result import SCHEMA, Result
 from ackclock.result.columns import table_of
-from ackclock.result.folder import scratch
 
 __all__ = ["PORT", "Data", "Security", "receive", "send"]
 
@@ -51,11 +52,15 @@ class Security:
             return
         remedy = "give both sides the same --key-file; head -c 32 /dev/urandom | base64 > key makes one"
         if not self.insecure:
-            raise ValueError(f"--key-file: is missing; {remedy}, or say --insecure among private addresses")
+            raise InputError(
+                "missing", "--key-file", f"is missing; {remedy}, or say --insecure among private addresses"
+            )
         ip = ipaddress.ip_address(_host_and_port(address)[0].partition("%")[0])
         # Who waits on all addresses serves those that are near.
         if not (ip.is_unspecified or _is_private(ip)):
-            raise ValueError(f"{option} {address}: is no private address, where --insecure is not enough; {remedy}")
+            raise InputError(
+                "contradiction", option, f"{address} is no private address, where --insecure is not enough; {remedy}"
+            )
 
 
 @dataclass(frozen=True)
@@ -200,7 +205,7 @@ def _run(
 ) -> Result:  # fmt: skip
     """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
     if not engine.has_sockets():
-        raise engine.LackingError("sessions on real sockets need Linux; use a machine that runs it")
+        raise LackingError("lacking", "", "sessions on real sockets need Linux; use a machine that runs it")
 
     with scratch(folder) if pcap else contextlib.nullcontext() as aside:
         captures = None if aside is None else Path(aside) / "pcap"
@@ -261,11 +266,11 @@ def _literal(address: str, option: str) -> str:
     host, port = _host_and_port(address)
     if not host or not port.isdecimal() or int(port) >= 1 << 16 or (":" in host and "[" not in address):
         example = f"127.0.0.1:{PORT} or [::1]:{PORT}"
-        raise ValueError(f'{option}: "{address}" is no address with a port; write for example {example}')
+        raise InputError("syntax", option, f'"{address}" is no address with a port; write for example {example}')
     try:
         found = socket.getaddrinfo(host, int(port), type=socket.SOCK_DGRAM)
     except OSError as error:
-        raise ValueError(f'{option}: "{host}" is no host that is known here ({error.strerror})') from None
+        raise InputError("unknown-name", option, f'"{host}" is no host that is known here ({error.strerror})') from None
     family, *_, place = found[0]
     literal = str(place[0])
     return f"[{literal}]:{port}" if family == socket.AF_INET6 else f"{literal}:{port}"

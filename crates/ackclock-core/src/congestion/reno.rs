@@ -342,15 +342,18 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_refused_by_name() {
-        let refusal = |tree| choose::<ControlKind>(&tree, &NoFiles).unwrap_err().to_string();
+        let refusal = |tree| choose::<ControlKind>(&tree, &NoFiles).unwrap_err().key();
         assert_eq!(
             refusal(json!({ "kind": "reno", "alpha": 0.0 })),
-            "alpha: 0.0 is not larger than 0; write for example 1"
+            "out-of-range alpha"
         );
         assert_eq!(
             refusal(json!({ "kind": "reno", "beta": 1.0 })),
-            "beta: 1.0 is not between 0 and 1, both excluded; write for example 0.5"
+            "out-of-range beta"
         );
-        assert!(refusal(json!({ "kind": "reno", "gamma": 1 })).contains("gamma"));
+        assert_eq!(
+            refusal(json!({ "kind": "reno", "gamma": 1 })),
+            "unknown-field gamma"
+        );
     }
 }

@@ -105,14 +105,14 @@ proptest! {
 
 #[test]
 fn numbers_of_measurements_are_checked() {
-    let error = |tree: Value| choose::<FeedbackKind>(&tree, &NoFiles).unwrap_err().to_string();
+    let error = |tree: Value| choose::<FeedbackKind>(&tree, &NoFiles).unwrap_err().key();
     assert_eq!(
         error(json!({ "kind": "effcap", "m": 0, "n": 4 })),
-        "m: 0 is no number of measurements; write one from 1 to 1000000"
+        "out-of-range m"
     );
     assert_eq!(
         error(json!({ "kind": "effcap", "m": 7, "n": 0 })),
-        "n: 0 is no number of measurements; write one from 1 to 1000000"
+        "out-of-range n"
     );
-    assert!(error(json!({ "kind": "mean", "m": 2_000_000 })).contains("2000000 is no number"));
+    assert_eq!(error(json!({ "kind": "mean", "m": 2_000_000 })), "out-of-range m");
 }

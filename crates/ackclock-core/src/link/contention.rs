@@ -115,7 +115,7 @@ impl Contention {
         }
         if cw_max < cw_min {
             let remedy = format!("is less than cw_min; write {cw_min} or more");
-            return Err(Error::new("cw_max", &json!(cw_max), &remedy));
+            return Err(Error::contradiction("cw_max", &json!(cw_max), &remedy));
         }
         Ok(AccessParameters {
             aifsn,

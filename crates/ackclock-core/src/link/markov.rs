@@ -388,9 +388,7 @@ mod tests {
     }
     fn refusal(mut tree: Value) -> String {
         tree["kind"] = "markov".into();
-        registry::choose::<LinkKind>(&tree, &NoFiles)
-            .unwrap_err()
-            .to_string()
+        registry::choose::<LinkKind>(&tree, &NoFiles).unwrap_err().key()
     }
 
     /// Sojourns (state, seconds) until `seconds`, the last one left out.
@@ -597,65 +595,60 @@ mod tests {
             tree["rates"] = json!(["1 Mbit/s", "2 Mbit/s"]);
             tree
         };
-        for (tree, start) in [
-            (json!({ "rates": [] }), "rates: has 0 states"),
-            (both(json!({})), "mean_sojourn: is missing"),
-            (
-                both(json!({ "mean_sojourn": "5" })),
-                "mean_sojourn: \"5\" has no unit",
-            ),
+        for (tree, key) in [
+            (json!({ "rates": [] }), "out-of-range rates"),
+            (both(json!({})), "missing mean_sojourn"),
+            (both(json!({ "mean_sojourn": "5" })), "no-unit mean_sojourn"),
             (
                 both(json!({ "mean_sojourn": ["1 s"] })),
-                "mean_sojourn: has 1 times for 2 rates",
+                "out-of-range mean_sojourn",
             ),
             (
                 both(json!({ "mean_sojourn": ["1 s", "0 s"] })),
-                "mean_sojourn.1: \"0 s\" is too short",
+                "out-of-range mean_sojourn.1",
             ),
             (
                 both(json!({ "mean_sojourn": "1 ms", "step": "2 ms" })),
-                "mean_sojourn: \"1 ms\" is too short; write at least \"2 ms\"",
+                "out-of-range mean_sojourn",
             ),
             (
                 both(json!({ "mean_sojourn": "1 s", "step": "0 s" })),
-                "step: \"0 s\" is too short",
+                "out-of-range step",
             ),
             (
                 both(json!({ "transition_matrix": [[1, 0], [0, 1]] })),
-                "step: is missing",
+                "missing step",
             ),
             (
                 both(json!({ "step": "1 s", "transition_matrix": [[1, 0]] })),
-                "transition_matrix: is not square",
+                "out-of-range transition_matrix",
             ),
             (
                 both(json!({ "step": "1 s", "transition_matrix": [[0.5, 0.4], [0, 1]] })),
-                "transition_matrix.0: 0.9 is wrong as the sum",
+                "out-of-range transition_matrix.0",
             ),
             (
                 both(json!({ "step": "1 s", "transition_matrix": [[1, 0], [0, 1]] })),
-                "transition_matrix: leads from state 1 never to state 0",
+                "out-of-range transition_matrix",
             ),
             (
                 both(json!({ "mean_sojourn": "1 s", "transition_matrix": [[1, 0], [1, 0]] })),
-                "transition_matrix.0: 1.0 stands on the diagonal",
+                "out-of-range transition_matrix.0",
             ),
             (
                 both(json!({ "mean_sojourn": "1 s", "initial": 2 })),
-                "initial: 2 is no state",
+                "out-of-range initial",
             ),
             (
                 both(json!({ "mean_sojourn": "1 s", "initial": "first" })),
-                "initial: \"first\" is no state",
+                "out-of-range initial",
             ),
             (
                 json!({ "rates": ["1 kbit/s", "0 bit/s"], "mean_sojourn": "1 us" }),
-                "rates: has a mean of 5.000e2 bit/s",
+                "out-of-range rates",
             ),
         ] {
-            let message = refusal(tree);
-            assert!(message.starts_with(start), "{message}");
-            assert!(!message.contains('\n'));
+            assert_eq!(refusal(tree), key);
         }
     }
 

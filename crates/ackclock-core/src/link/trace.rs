@@ -30,7 +30,7 @@ use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::{Files, read_checked};
 use crate::units::{BitRate, Span, Time};
 use schemars::JsonSchema;
@@ -141,7 +141,7 @@ const LATEST_MS: u64 = u64::MAX / 2 / NANOS_PER_MS;
 impl Trace {
     /// Something is wrong with a line, counted from 1.
     fn line(&self, line: usize, problem: &str) -> Error {
-        Error::message("file", format!("{} line {line}: {problem}", self.file))
+        Error::message("file", format!("{} line {line}: {problem}", self.file)).coded(Code::File)
     }
 
     /// How long what is recorded lasts: until the last opportunity, or until the trace begins again; of a CSV trace that does not, until
@@ -178,7 +178,7 @@ impl Trace {
     fn read_deliveries(&self, text: &str) -> Result<Deliveries> {
         if self.period.is_some() {
             let remedy = "does not fit here; a Mahimahi trace repeats after its last line";
-            return Err(Error::new("period", &json!(self.period), remedy));
+            return Err(Error::contradiction("period", &json!(self.period), remedy));
         }
         let mut at = Vec::new();
         for (line, row) in (1..).zip(text.lines()) {
@@ -295,7 +295,7 @@ impl Trace {
         let period = match self.period {
             Some(_) if !self.repeat => {
                 let remedy = "does not fit repeat = false; leave one of the two out";
-                return Err(Error::new("period", &json!(self.period), remedy));
+                return Err(Error::contradiction("period", &json!(self.period), remedy));
             }
             Some(period) if period.as_nanos() <= end => {
                 let remedy = format!(

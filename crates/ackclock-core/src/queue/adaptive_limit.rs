@@ -218,7 +218,7 @@ pub(super) fn check_idle_time(
     check_room("minimum", minimum)?;
     if minimum > maximum {
         let remedy = format!("is above {named}, {}; write at most as much", json!(maximum));
-        return Err(Error::new("minimum", &json!(minimum), &remedy));
+        return Err(Error::contradiction("minimum", &json!(minimum), &remedy));
     }
     if !(minimum..=maximum).contains(&initial) {
         let remedy = format!(
@@ -226,7 +226,7 @@ pub(super) fn check_idle_time(
             json!(minimum),
             json!(maximum)
         );
-        return Err(Error::new("initial", &json!(initial), &remedy));
+        return Err(Error::contradiction("initial", &json!(initial), &remedy));
     }
     Ok(())
 }

@@ -284,23 +284,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_by_name_in_one_line() {
-        for (field, value, says) in [
-            ("limit", "0 packets", "no room"),
-            ("limit", "14 packets", "at least 15 packets"),
-            ("target_delay", "0 ms", "is no delay"),
-            ("initial_probability", "0 %", "drops nothing"),
-            ("initial_probability", "0.5 %", "not from 1 % to 50 %"),
-            ("typical_packet", "0 bytes", "no packet"),
-            ("rate", "0 bit/s", "never sends"),
+        for (field, value) in [
+            ("limit", "0 packets"),
+            ("limit", "14 packets"),
+            ("target_delay", "0 ms"),
+            ("initial_probability", "0 %"),
+            ("initial_probability", "0.5 %"),
+            ("typical_packet", "0 bytes"),
+            ("rate", "0 bit/s"),
         ] {
             let mut tree = json!({ "kind": "adaptive_red", "limit": "100 packets" });
             tree[field] = value.into();
             let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
-            let line = error.to_string();
-            assert!(
-                error.field() == field && line.contains(says) && !line.contains('\n'),
-                "{line}"
-            );
+            assert_eq!(error.key(), format!("out-of-range {field}"), "{error}");
         }
     }
 }

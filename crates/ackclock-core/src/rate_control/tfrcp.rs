@@ -7,7 +7,7 @@ use super::acknowledging::Acknowledging;
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Error, Result};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{OptionalWindow, PacketRate};
 use crate::units::{Bytes, Span};
@@ -166,7 +166,7 @@ impl Tfrcp {
                     "means nothing to this strategy; leave it out, or write strategy = {}",
                     json!(strategy)
                 );
-                return check::refuse(field, value, &remedy);
+                return Err(Error::contradiction(field, &value, &remedy));
             }
         }
         match self.strategy {

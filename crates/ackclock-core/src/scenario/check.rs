@@ -1,6 +1,6 @@
 //! What no single field shows: values that do not go together, or that no run could hold.
 
-use super::error::{Error, Result, nearest};
+use super::error::{Code, Error, Result, nearest};
 use super::parse::to_tree;
 use super::quantity::QueueLimit;
 use super::resolve::no_hop;
@@ -30,9 +30,14 @@ const LARGEST_PACKET: u64 = 65_535;
 /// Retransmission timeouts: at none at all, virtual time would stand still.
 const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
-/// `value` cannot stand in `field`.
+/// `value` is out of range in `field`.
 fn refuse<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
     Err(Error::new(field, &to_tree(value), remedy))
+}
+
+/// `value` in `field` does not go with another field.
+fn contradict<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
+    Err(Error::contradiction(field, &to_tree(value), remedy))
 }
 
 impl Scenario {
@@ -52,7 +57,7 @@ impl Scenario {
             );
         }
         if self.warmup >= self.duration {
-            return refuse(
+            return contradict(
                 "warmup",
                 &self.warmup,
                 "leaves nothing to average; write less than the duration",
@@ -90,7 +95,9 @@ impl Scenario {
             let Some(name) = &hop.link.facts.measures else {
                 continue;
             };
-            let remedy = match self.hops.iter().find(|other| other.name == *name) {
+            let other = self.hops.iter().find(|other| other.name == *name);
+            let known = other.is_some();
+            let remedy = match other {
                 Some(other) if other.link.facts.measures.is_some() => {
                     "is a hop whose rate is fed back itself; name one whose rate is its own".into()
                 }
@@ -106,7 +113,13 @@ impl Scenario {
                     no_hop(name, &known)
                 }
             };
-            return refuse(&format!("hops.{}.link.from", hop.name), &name, &remedy);
+            let code = if known {
+                Code::Contradiction
+            } else {
+                Code::UnknownName
+            };
+            let field = format!("hops.{}.link.from", hop.name);
+            return Err(Error::new(&field, &name.as_str().into(), &remedy).coded(code));
         }
         Ok(())
     }
@@ -125,12 +138,9 @@ impl Scenario {
             let within = |error: Error| error.within(&format!("hops.{}", hop.name));
             let Some(medium) = self.media.iter().find(|medium| medium.name == contention.medium) else {
                 let known = self.media.iter().map(|medium| medium.name.as_str());
-                return refuse(
-                    "link.medium",
-                    &contention.medium,
-                    &no_medium(&contention.medium, known),
-                )
-                .map_err(within);
+                let remedy = no_medium(&contention.medium, known);
+                let error = Error::new("link.medium", &contention.medium.as_str().into(), &remedy);
+                return Err(within(error.coded(Code::UnknownName)));
             };
             let added = medium.medium.build(place).add(0, contention, place.stream());
             added.map_err(|error| within(error.within("link")))?;
@@ -182,14 +192,14 @@ impl FlowDescription {
             );
         }
         if self.stop <= Time::ZERO + self.start.high {
-            return refuse(
+            return contradict(
                 "stop",
                 &self.stop.since(Time::ZERO),
                 "is not after the start; write a later time",
             );
         }
         if !matches!(self.transport, Transport::Udp { .. }) && self.return_route.is_empty() {
-            return refuse(
+            return contradict(
                 "return",
                 &self.return_route,
                 "has no hop for the ACKs; write for example [\"return\"]",
@@ -217,7 +227,7 @@ impl FlowDescription {
         let source = self.traffic.build(TrafficContext { place, mss });
         if source.transports() == Transports::Controlled {
             let remedy = "cannot go over UDP without control; write one with a rate, give the transport a control, or write transport kind \"tcp\"";
-            return refuse("traffic.kind", &self.traffic.name, remedy);
+            return contradict("traffic.kind", &self.traffic.name, remedy);
         }
         Ok(())
     }
@@ -246,7 +256,7 @@ fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
     let field = fields.and_then(|fields| fields.iter().find(|(_, other)| **other == value));
     let field = field.map_or("queue".into(), |(name, _)| format!("queue.{name}"));
     let remedy = "is a time, and nobody knows how long a contender will wait; write packets or bytes";
-    refuse(&field, &value, remedy)
+    contradict(&field, &value, remedy)
 }
 
 fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
@@ -284,7 +294,7 @@ fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
 fn check_tcp(tcp: &TcpParameters) -> Result<()> {
     check_sizes(tcp.mss, tcp.header)?;
     if tcp.after_timeout == AfterTimeout::Scoreboard && tcp.recovery != LossRecovery::Sack {
-        return refuse(
+        return contradict(
             "after_timeout",
             &tcp.after_timeout,
             "needs recovery = \"sack\"; write \"go_back_n\"",
@@ -310,7 +320,7 @@ fn check_tcp(tcp: &TcpParameters) -> Result<()> {
         .is_some_and(|window| window < tcp.mss)
     {
         let remedy = "holds no full segment; write \"1 packets\" or more";
-        return refuse("receive_window", &tcp.receive_window, remedy);
+        return contradict("receive_window", &tcp.receive_window, remedy);
     }
     for (field, span) in [
         ("rto_minimum", tcp.rto_minimum),
@@ -326,7 +336,7 @@ fn check_tcp(tcp: &TcpParameters) -> Result<()> {
         }
     }
     if tcp.rto_minimum > tcp.rto_maximum {
-        return refuse(
+        return contradict(
             "rto_minimum",
             &tcp.rto_minimum,
             "is more than rto_maximum; write less",

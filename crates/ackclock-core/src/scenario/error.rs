@@ -1,12 +1,85 @@
-//! Bad input: which field, which value, what to do. One line.
+//! Bad input: a code, the field, the value, and a sentence with what to do. One line.
 
 use serde_json::Value;
 use std::fmt;
 
+/// What is wrong, for programs and tests: it stays when the sentence is worded better.
+///
+/// `ackclock.errors` in Python has the same codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// A required field is absent.
+    Missing,
+    /// A field or list item does not exist.
+    UnknownField,
+    /// A value names nothing that exists: a kind, a hop, a choice.
+    UnknownName,
+    /// A value has another type: a number for a table, a word for a quantity.
+    WrongType,
+    /// A quantity lacks its unit.
+    NoUnit,
+    /// A quantity has a unit of something else.
+    WrongUnit,
+    /// A value is of the right type but too small, too large or not allowed.
+    OutOfRange,
+    /// A value is good in itself but not together with another field.
+    Contradiction,
+    /// Text is not in its format: TOML, JSON, an assignment.
+    Syntax,
+    /// A file cannot be read or does not hold what it should.
+    File,
+    /// What is described is valid, but not by the chosen method.
+    Unsupported,
+}
+
+/// Every code with its name.
+const CODES: [(Code, &str); 11] = [
+    (Code::Missing, "missing"),
+    (Code::UnknownField, "unknown-field"),
+    (Code::UnknownName, "unknown-name"),
+    (Code::WrongType, "wrong-type"),
+    (Code::NoUnit, "no-unit"),
+    (Code::WrongUnit, "wrong-unit"),
+    (Code::OutOfRange, "out-of-range"),
+    (Code::Contradiction, "contradiction"),
+    (Code::Syntax, "syntax"),
+    (Code::File, "file"),
+    (Code::Unsupported, "unsupported"),
+];
+
+impl Code {
+    /// Its name: `unknown-field`.
+    pub fn name(self) -> &'static str {
+        CODES
+            .iter()
+            .find(|(code, _)| *code == self)
+            .map_or("", |(_, name)| name)
+    }
+
+    /// The code of a name.
+    fn named(name: &str) -> Option<Self> {
+        CODES
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(code, _)| *code)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Stands between a sentence and its code where only text can pass: serde keeps of an error no more.
+const CODE_FOLLOWS: char = '\u{1f}';
+
 /// Bad input in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
+    code: Code,
     field: String,
+    value: Option<Value>,
     message: String,
 }
 
@@ -17,20 +90,45 @@ pub type Result<T> = std::result::Result<T, Error>;
 const LONGEST_VALUE: usize = 80;
 
 impl Error {
-    /// `value` cannot stand in `field`; `remedy` says what can ("has no unit; write for example \"45 Mbit/s\"").
+    /// `value` is out of range in `field`; `remedy` says what is not ("is less than 1; write 1 or more").
+    /// For another code see [`Error::coded`].
     pub fn new(field: &str, value: &Value, remedy: &str) -> Self {
-        Error::message(field, format!("{} {remedy}", shortened(value)))
+        Error::message(field, format!("{} {remedy}", shortened(value))).valued(value)
+    }
+    /// `value` in `field` does not go with another field; `remedy` as for [`Error::new`].
+    pub fn contradiction(field: &str, value: &Value, remedy: &str) -> Self {
+        Error::new(field, value, remedy).coded(Code::Contradiction)
     }
     /// `field` is not there but must be.
     pub fn missing(field: &str, remedy: &str) -> Self {
-        Error::message(field, format!("is missing; {remedy}"))
+        Error::message(field, format!("is missing; {remedy}")).coded(Code::Missing)
     }
-    /// A problem that is not a single value's. Line breaks in it become blanks.
+    /// A problem that is not a single value's, out of range unless [`Error::coded`] or the message's own
+    /// end says otherwise. Line breaks in it become blanks.
     pub fn message(field: &str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let coded = message
+            .rsplit_once(CODE_FOLLOWS)
+            .and_then(|(text, name)| Some((text, Code::named(name)?)));
+        let (text, code) = coded.unwrap_or((&message, Code::OutOfRange));
         Error {
+            code,
             field: on_one_line(field),
-            message: on_one_line(&message.into()),
+            value: None,
+            message: on_one_line(text),
         }
+    }
+    /// The same error with another code.
+    #[must_use]
+    pub fn coded(mut self, code: Code) -> Self {
+        self.code = code;
+        self
+    }
+    /// The same error with the value it is about.
+    #[must_use]
+    pub fn valued(mut self, value: &Value) -> Self {
+        self.value = Some(value.clone());
+        self
     }
     /// `field` does not exist; the nearest of the `known` ones is offered.
     pub fn unknown_field(field: &str, known: &[&str]) -> Self {
@@ -40,7 +138,7 @@ impl Error {
             (None, []) => "there are none here".into(),
             (None, known) => format!("write one of {}", known.join(", ")),
         };
-        Error::message(field, format!("no such field; {remedy}"))
+        Error::message(field, format!("no such field; {remedy}")).coded(Code::UnknownField)
     }
     /// `value` names no known `what`; the nearest known name is offered.
     pub fn unknown_name<'a>(
@@ -55,7 +153,7 @@ impl Error {
             (None, []) => format!("is no {what}; there is none"),
             (None, known) => format!("is no {what}; write one of {}", known.join(", ")),
         };
-        Error::new(field, value, &remedy)
+        Error::new(field, value, &remedy).coded(Code::UnknownName)
     }
     /// The same problem seen from outside: `prefix.field`.
     #[must_use]
@@ -67,9 +165,25 @@ impl Error {
         };
         self
     }
-    /// Which field.
+    /// What is wrong.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+    /// Which field; empty if it is the whole.
     pub fn field(&self) -> &str {
         &self.field
+    }
+    /// The value that is refused, if it is a single one.
+    pub fn value(&self) -> Option<&Value> {
+        self.value.as_ref()
+    }
+    /// Code and field: `unknown-name hops.wired.queue.kind`. What a test compares.
+    pub fn key(&self) -> String {
+        format!("{} {}", self.code, self.field)
+    }
+    /// The sentence behind the field.
+    pub fn sentence(&self) -> &str {
+        &self.message
     }
 }
 
@@ -83,6 +197,11 @@ impl fmt::Display for Error {
     }
 }
 impl std::error::Error for Error {}
+
+/// The text that carries a code through serde, for [`Error::message`] to take apart.
+pub(super) fn with_code(code: Code, text: &str) -> String {
+    format!("{text}{CODE_FOLLOWS}{code}")
+}
 
 /// Names and reasons come from outside: they may hold anything.
 fn on_one_line(text: &str) -> String {
@@ -146,17 +265,28 @@ mod tests {
     #[test]
     fn what_is_unknown_is_answered_with_what_is_known() {
         let error = Error::unknown_field("link.rat", &["kind", "rate"]);
-        assert_eq!(
-            error.to_string(),
-            r#"link.rat: no such field; did you mean "rate"?"#
-        );
+        assert_eq!((error.code(), error.field()), (Code::UnknownField, "link.rat"));
+        assert!(error.sentence().contains(r#""rate""#), "{error}");
         let known = ["droptail", "red"];
         let error = Error::unknown_name("kind", &json!("codel"), "queue", known.into_iter());
-        assert_eq!(
-            error.to_string(),
-            r#"kind: "codel" is no queue; write one of droptail, red"#
-        );
+        assert_eq!((error.code(), error.field()), (Code::UnknownName, "kind"));
+        assert_eq!(error.value(), Some(&json!("codel")));
+        assert!(error.sentence().ends_with("droptail, red"), "{error}");
         let error = Error::unknown_name("kind", &json!(3), "traffic", std::iter::empty());
-        assert_eq!(error.to_string(), "kind: 3 is no traffic; there is none");
+        assert_eq!(error.value(), Some(&json!(3)));
+    }
+
+    #[test]
+    fn a_code_survives_as_text() {
+        for (code, name) in CODES {
+            assert_eq!((code.name(), Code::named(name)), (name, Some(code)));
+            let error = Error::message("field", with_code(code, "is odd"));
+            assert_eq!((error.code(), error.sentence()), (code, "is odd"));
+        }
+        let error = Error::message("field", "of somebody who writes \u{1f}odd things");
+        assert_eq!(
+            (error.code(), error.sentence()),
+            (Code::OutOfRange, "of somebody who writes  odd things")
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Files a scenario names (link traces). The core opens none: who reads a scenario hands them in.
 
-use super::error::{Error, Result};
+use super::error::{Code, Error, Result};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -38,9 +38,9 @@ pub fn read_checked(
     digest: &mut Option<String>,
     remedy: &str,
 ) -> Result<String> {
-    let text = files
-        .read(file)
-        .map_err(|why| Error::new("file", &json!(file), &format!("cannot be read ({why}); {remedy}")))?;
+    let text = files.read(file).map_err(|why| {
+        Error::new("file", &json!(file), &format!("cannot be read ({why}); {remedy}")).coded(Code::File)
+    })?;
     let found = format!("{:016x}", fnv1a(text.as_bytes()));
     if let Some(expected) = digest
         && *expected != found
@@ -48,7 +48,7 @@ pub fn read_checked(
         let remedy = format!(
             "is not the digest of {file}, which is \"{found}\"; leave it out to accept the file as it is now"
         );
-        return Err(Error::new("digest", &json!(expected), &remedy));
+        return Err(Error::new("digest", &json!(expected), &remedy).coded(Code::File));
     }
     *digest = Some(found);
     Ok(text)

@@ -1,9 +1,10 @@
 //! How quantities are written: `"45 Mbit/s"`, `"35 ms"`, `"93 packets"`, `"0.5 %"`. Every quantity has its unit.
 
 use super::Range;
+use super::error::{Code, with_code};
 use crate::units::{BitRate, Bytes, Probability, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -98,6 +99,31 @@ const PACKET_RATE: Units = &[("packets/s", 1.0), ("packet/s", 1.0)];
 /// The largest value of an integer quantity that a run can hold.
 const LARGEST: f64 = 9e18;
 
+/// What is wrong with a quantity: its sentence begins with the value.
+#[derive(Debug, PartialEq, Eq)]
+struct Problem {
+    code: Code,
+    sentence: String,
+}
+
+/// A quantity, or what is wrong with it.
+type Read<T> = Result<T, Problem>;
+
+impl Problem {
+    fn new(code: Code, sentence: String) -> Self {
+        Problem { code, sentence }
+    }
+
+    /// As an error of serde's, which [`Error::message`](super::error::Error::message) reads back.
+    fn carried<E: serde::de::Error>(self) -> E {
+        E::custom(with_code(self.code, &self.sentence))
+    }
+}
+
+fn out_of_range(sentence: String) -> Problem {
+    Problem::new(Code::OutOfRange, sentence)
+}
+
 /// The digits and the unit in `"45 Mbit/s"`; the space may be missing.
 fn cut(text: &str) -> (String, &str) {
     let text = text.trim();
@@ -121,40 +147,42 @@ fn split(text: &str) -> Option<(f64, &str)> {
 }
 
 /// Reads a quantity in one of several units, as a multiple of the base unit, or says what is wrong with it.
-fn read(value: &Value, units: &[Units], example: &str) -> Result<f64, String> {
-    let remedy = || format!("write for example \"{example}\"");
+fn read(value: &Value, units: &[Units], example: &str) -> Read<f64> {
+    let problem = |code, what: &str| {
+        Err(Problem::new(
+            code,
+            format!("{value} {what}; write for example \"{example}\""),
+        ))
+    };
     let Value::String(text) = value else {
-        return Err(match value {
-            Value::Number(_) => format!("{value} has no unit; {}", remedy()),
-            _ => format!("{value} is no quantity; {}", remedy()),
-        });
+        return match value {
+            Value::Number(_) => problem(Code::NoUnit, "has no unit"),
+            _ => problem(Code::WrongType, "is no quantity"),
+        };
     };
     let Some((number, unit)) = split(text) else {
-        return Err(format!("{value} is no quantity; {}", remedy()));
+        return problem(Code::WrongType, "is no quantity");
     };
     if unit.is_empty() {
-        return Err(format!("{value} has no unit; {}", remedy()));
+        return problem(Code::NoUnit, "has no unit");
     }
-    let Some((_, size)) = units
-        .iter()
-        .flat_map(|list| list.iter())
-        .find(|(name, _)| *name == unit)
-    else {
-        return Err(format!(
-            "{value} has the unit \"{unit}\", which does not fit here; {}",
-            remedy()
-        ));
+    let mut known = units.iter().flat_map(|list| list.iter());
+    let Some((_, size)) = known.find(|(name, _)| *name == unit) else {
+        return problem(
+            Code::WrongUnit,
+            &format!("has the unit \"{unit}\", which does not fit here"),
+        );
     };
     let amount = number * size;
     if !(0.0..=LARGEST).contains(&amount) {
-        return Err(format!("{value} is out of range; {}", remedy()));
+        return problem(Code::OutOfRange, "is out of range");
     }
     Ok(amount)
 }
 
 /// Reads a quantity that is kept as a whole number of base units, rounded to it. What is written as a whole number is
 /// kept to the last digit, beyond the 53 bits of floating point.
-fn read_whole(value: &Value, units: Units, example: &str) -> Result<u64, String> {
+fn read_whole(value: &Value, units: Units, example: &str) -> Read<u64> {
     let amount = read(value, &[units], example)?;
     let exact = value.as_str().map(cut).and_then(|(digits, unit)| {
         let (_, size) = units.iter().find(|(name, _)| *name == unit)?;
@@ -206,34 +234,34 @@ fn write_bytes(bytes: Bytes) -> String {
 /// The range of a rate that is not zero: 1 kbit/s to 400 Gbit/s.
 const RATES: std::ops::RangeInclusive<u64> = 1_000..=400_000_000_000;
 
-fn read_span(value: &Value) -> Result<Span, String> {
+fn read_span(value: &Value) -> Read<Span> {
     read_whole(value, TIME, "35 ms").map(Span::from_nanos)
 }
-fn read_rate(value: &Value) -> Result<BitRate, String> {
+fn read_rate(value: &Value) -> Read<BitRate> {
     let rate = read_whole(value, RATE, "45 Mbit/s")?;
     if rate != 0 && !RATES.contains(&rate) {
-        return Err(format!(
+        return Err(out_of_range(format!(
             "{value} is out of range; rates go from 1 kbit/s to 400 Gbit/s (or 0 bit/s for a link that is down)"
-        ));
+        )));
     }
     Ok(BitRate::from_bit_per_s(rate))
 }
-fn read_bytes(value: &Value) -> Result<Bytes, String> {
+fn read_bytes(value: &Value) -> Read<Bytes> {
     read_whole(value, DATA, "1000 bytes").map(Bytes)
 }
-fn read_segments(value: &Value) -> Result<Segments, String> {
+fn read_segments(value: &Value) -> Read<Segments> {
     let count = read(value, &[COUNT], "10 packets")?;
     if libm::trunc(count) != count || count > f64::from(u32::MAX) {
-        return Err(format!(
+        return Err(out_of_range(format!(
             "{value} is no whole number; write for example \"10 packets\""
-        ));
+        )));
     }
     Ok(Segments(count as u32))
 }
-fn read_packet_rate(value: &Value) -> Result<PacketRate, String> {
+fn read_packet_rate(value: &Value) -> Read<PacketRate> {
     read(value, &[PACKET_RATE], "40 packets/s").map(PacketRate)
 }
-fn read_probability(value: &Value) -> Result<Probability, String> {
+fn read_probability(value: &Value) -> Read<Probability> {
     let remedy = "write for example \"0.5 %\" or 0.005";
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -244,10 +272,12 @@ fn read_probability(value: &Value) -> Result<Probability, String> {
         },
         _ => None,
     };
-    let number = number.ok_or_else(|| format!("{value} is no probability; {remedy}"))?;
-    Probability::new(number).ok_or_else(|| format!("{value} is not between 0 % and 100 %; {remedy}"))
+    let number = number
+        .ok_or_else(|| Problem::new(Code::WrongType, format!("{value} is no probability; {remedy}")))?;
+    Probability::new(number)
+        .ok_or_else(|| out_of_range(format!("{value} is not between 0 % and 100 %; {remedy}")))
 }
-fn read_window(value: &Value) -> Result<OptionalWindow, String> {
+fn read_window(value: &Value) -> Read<OptionalWindow> {
     match value.as_str().and_then(split) {
         _ if value.as_str() == Some("unlimited") => Ok(OptionalWindow::Unlimited),
         Some((_, unit)) if COUNT.iter().any(|(name, _)| *name == unit) => {
@@ -256,7 +286,7 @@ fn read_window(value: &Value) -> Result<OptionalWindow, String> {
         _ => read_whole(value, DATA, "20 packets").map(|bytes| OptionalWindow::Bytes(Bytes(bytes))),
     }
 }
-fn read_limit(value: &Value) -> Result<QueueLimit, String> {
+fn read_limit(value: &Value) -> Read<QueueLimit> {
     let unit_in = |units: Units| {
         value
             .as_str()
@@ -274,13 +304,13 @@ fn read_limit(value: &Value) -> Result<QueueLimit, String> {
     }
     let packets = read(value, &[COUNT], "93 packets")?;
     if libm::trunc(packets) != packets {
-        return Err(format!(
+        return Err(out_of_range(format!(
             "{value} is no whole number; write for example \"93 packets\""
-        ));
+        )));
     }
     Ok(QueueLimit::Packets(read_whole(value, COUNT, "93 packets")?))
 }
-fn read_range(value: &Value) -> Result<Range, String> {
+fn read_range(value: &Value) -> Read<Range> {
     let Value::Array(ends) = value else {
         return read_span(value).map(|span| Range {
             low: span,
@@ -288,13 +318,16 @@ fn read_range(value: &Value) -> Result<Range, String> {
         });
     };
     let [low, high] = &ends[..] else {
-        return Err(format!(
-            "{value} has not two ends; write for example [\"0 s\", \"1 s\"]"
+        return Err(Problem::new(
+            Code::WrongType,
+            format!("{value} has not two ends; write for example [\"0 s\", \"1 s\"]"),
         ));
     };
     let (low, high) = (read_span(low)?, read_span(high)?);
     if low > high {
-        return Err(format!("{value} runs backwards; write the smaller time first"));
+        return Err(out_of_range(format!(
+            "{value} runs backwards; write the smaller time first"
+        )));
     }
     Ok(Range { low, high })
 }
@@ -357,7 +390,7 @@ macro_rules! quantity {
         }
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $read(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
+                $read(&Value::deserialize(deserializer)?).map_err(Problem::carried)
             }
         }
         impl JsonSchema for $type {
@@ -459,7 +492,7 @@ impl Serialize for Range {
 }
 impl<'de> Deserialize<'de> for Range {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_range(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
+        read_range(&Value::deserialize(deserializer)?).map_err(Problem::carried)
     }
 }
 impl JsonSchema for Range {
@@ -507,16 +540,20 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_unit_is_named() {
-        let message = read_rate(&json!("45")).unwrap_err();
-        assert_eq!(message, "\"45\" has no unit; write for example \"45 Mbit/s\"");
-        assert!(read_rate(&json!(45)).unwrap_err().contains("has no unit"));
-        assert!(
-            read_rate(&json!("45 ms"))
-                .unwrap_err()
-                .contains("does not fit here")
-        );
-        assert!(read_span(&json!("-1 s")).unwrap_err().contains("out of range"));
+    fn what_is_wrong_with_a_quantity_has_a_code() {
+        for (written, code) in [
+            (json!("45"), Code::NoUnit),
+            (json!(45), Code::NoUnit),
+            (json!("45 ms"), Code::WrongUnit),
+            (json!("fast"), Code::WrongType),
+            (json!(true), Code::WrongType),
+            (json!("-1 Mbit/s"), Code::OutOfRange),
+            (json!("1 bit/s"), Code::OutOfRange),
+        ] {
+            let problem = read_rate(&written).unwrap_err();
+            assert_eq!(problem.code, code, "{written}");
+            assert!(problem.sentence.starts_with(&written.to_string()), "{written}");
+        }
         assert!(read_span(&json!("NaN s")).is_err());
     }
 
@@ -533,17 +570,10 @@ mod tests {
             json!(["1 s", "2 s"])
         );
         assert_eq!(serde_json::to_value(seconds(2.0, 2.0)).unwrap(), json!("2 s"));
-        assert!(
-            read_range(&json!(["2 s", "1 s"]))
-                .unwrap_err()
-                .contains("backwards")
-        );
-        assert!(read_range(&json!(["2 s"])).unwrap_err().contains("two ends"));
-        assert!(
-            read_range(&json!(["0 s", 1]))
-                .unwrap_err()
-                .starts_with("1 has no unit")
-        );
+        let code = |written| read_range(&written).unwrap_err().code;
+        assert_eq!(code(json!(["2 s", "1 s"])), Code::OutOfRange);
+        assert_eq!(code(json!(["2 s"])), Code::WrongType);
+        assert_eq!(code(json!(["0 s", 1])), Code::NoUnit);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From the document to the scenario: every element through its registry, names to indices, defaults filled in.
 
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
-use super::error::{Error, Result, nearest};
+use super::error::{Code, Error, Result, nearest};
 use super::files::Files;
 use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, parse, transport};
 use crate::arrivals::Arrivals;
@@ -25,10 +25,10 @@ impl Scenario {
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
         let document = Document::read(tree)?;
         if document.sweep.is_some() {
-            return Err(Error::message(
-                "sweep",
-                "describes several runs; expand it and read each point",
-            ));
+            return Err(
+                Error::message("sweep", "describes several runs; expand it and read each point")
+                    .coded(Code::Unsupported),
+            );
         }
         let media = each(&document.media, "media", |tree, _| medium(tree, files))?;
         unique(media.iter().map(|medium| medium.name.as_str()), "media")?;
@@ -144,7 +144,7 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> Result<()> {
     let mut seen = std::collections::BTreeMap::new();
     for (position, name) in names.enumerate() {
         if let Some(first) = seen.insert(name, position) {
-            return Err(Error::new(
+            return Err(Error::contradiction(
                 &format!("{field}.{position}.name"),
                 &name.into(),
                 &format!("is the name of {field}.{first} too; write another"),
@@ -161,11 +161,9 @@ fn medium(tree: &Value, files: &dyn Files) -> Result<MediumDescription> {
     let name = match name {
         Some(Value::String(name)) => name,
         Some(other) => {
-            return Err(Error::new(
-                "name",
-                &other,
-                "is no name; write for example \"cell\"",
-            ));
+            return Err(
+                Error::new("name", &other, "is no name; write for example \"cell\"").coded(Code::WrongType),
+            );
         }
         None => return Err(Error::missing("name", "write for example name = \"cell\"")),
     };
@@ -238,7 +236,7 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
         (Some(count), Some(_)) => {
             let remedy =
                 "says how many there are, though how many arrive is drawn; leave out count or arrivals";
-            Err(Error::new("count", &count.into(), remedy))
+            Err(Error::contradiction("count", &count.into(), remedy))
         }
     }
 }
@@ -267,6 +265,7 @@ fn route(names: &[String], field: &str, hops: &[HopDescription]) -> Result<Vec<u
                 &name.as_str().into(),
                 &no_hop(name, &known),
             )
+            .coded(Code::UnknownName)
         })
     };
     names.iter().enumerate().map(place).collect()

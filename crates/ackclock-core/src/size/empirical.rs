@@ -5,7 +5,7 @@
 
 use super::{SizeKind, check_size};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::{Files, read_checked};
 use crate::streams::Stream;
 use crate::units::Bytes;
@@ -53,7 +53,7 @@ impl Element<SizeKind> for Empirical {
             (None, Some(file)) => {
                 let text = read_checked(files, file, &mut self.digest, "name a file of sizes")?;
                 read(&text).map_err(|(line, problem)| {
-                    Error::message("file", format!("{file} line {line}: {problem}"))
+                    Error::message("file", format!("{file} line {line}: {problem}")).coded(Code::File)
                 })?
             }
             (None, None) => {
@@ -62,7 +62,7 @@ impl Element<SizeKind> for Empirical {
                 return Err(Error::missing("values", remedy));
             }
             (Some(_), Some(file)) => {
-                return Err(Error::new(
+                return Err(Error::contradiction(
                     "file",
                     &json!(file),
                     "is one list too many; leave out values or file",

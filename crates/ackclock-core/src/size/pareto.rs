@@ -57,7 +57,7 @@ impl Element<SizeKind> for Pareto {
             }
             Some(maximum) if maximum <= self.mean => {
                 let remedy = "is not above the mean; write a larger size";
-                return Err(Error::new("maximum", &json!(maximum), remedy));
+                return Err(Error::contradiction("maximum", &json!(maximum), remedy));
             }
             _ => {}
         }

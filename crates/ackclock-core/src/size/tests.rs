@@ -11,9 +11,7 @@ fn law(tree: Value) -> Selection<SizeKind> {
 }
 
 fn refused(tree: Value, files: &dyn Files) -> String {
-    registry::choose::<SizeKind>(&tree, files)
-        .unwrap_err()
-        .to_string()
+    registry::choose::<SizeKind>(&tree, files).unwrap_err().key()
 }
 
 /// So many sizes of one stream, in bytes.
@@ -139,7 +137,7 @@ fn a_file_says_what_a_list_says() {
         let again = registry::choose::<SizeKind>(&read.resolved, &files).unwrap();
         assert_eq!(again.resolved, read.resolved);
         let other = BTreeMap::from([("sizes.csv".to_string(), "size\n1 kB\n".to_string())]);
-        assert!(refused(read.resolved, &other).starts_with("digest: "));
+        assert_eq!(refused(read.resolved, &other), "file digest");
     }
     let files = BTreeMap::from([("measured".to_string(), "size_bytes\n700\n700\n9\n".to_string())]);
     let measured: Selection<SizeKind> =
@@ -152,60 +150,42 @@ fn what_is_no_law_is_refused_in_a_line() {
     for (tree, expected) in [
         (
             json!({ "kind": "uniform", "low": "0 bytes", "high": "1 kB" }),
-            "low: \"0 bytes\" is nothing to transfer; write at least \"1 byte\"",
+            "out-of-range low",
         ),
         (
             json!({ "kind": "lognormal", "mean": "1 kB", "sigma": 0 }),
-            "sigma: 0.0 is no positive number; write for example 1.3",
+            "out-of-range sigma",
         ),
         (
             json!({ "kind": "pareto", "mean": "1 kB", "shape": 1.0 }),
-            "shape: 1.0 has no mean; write a shape above 1, for example 1.2, or give a maximum",
+            "out-of-range shape",
         ),
         (
             json!({ "kind": "pareto", "mean": "1 kB", "maximum": "1 kB" }),
-            "maximum: \"1000 bytes\" is not above the mean; write a larger size",
+            "contradiction maximum",
         ),
-        (
-            json!({ "kind": "empirical" }),
-            "values: is missing; write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the name of a file",
-        ),
+        (json!({ "kind": "empirical" }), "missing values"),
         (
             json!({ "kind": "empirical", "values": [["1 kB", 1], ["1 kB", -1]] }),
-            "values.1: -1.0 is no weight; write 0 or more, for example 1",
+            "out-of-range values.1",
         ),
         (
             json!({ "kind": "empirical", "values": [["1 kB", 0]] }),
-            "values: there is no size with a weight above 0; write one for example as [\"10 kB\", 1]",
+            "out-of-range values",
         ),
         (
             json!({ "kind": "empirical", "values": [["1 kB", 1]], "file": "x" }),
-            "file: \"x\" is one list too many; leave out values or file",
+            "contradiction file",
         ),
     ] {
         assert_eq!(refused(tree, &NoFiles), expected);
     }
     for (text, expected) in [
-        (
-            "sizes\n",
-            "file: f line 1: \"sizes\" is no known header; write size, size,weight, size_bytes or size_bytes,weight",
-        ),
-        (
-            "size\n1 kB,2\n",
-            "file: f line 2: \"1 kB,2\" has not the columns of the header, size",
-        ),
-        (
-            "size_bytes,weight\n10,1\n20,x\n",
-            "file: f line 3: \"x\" is no weight; write for example 1",
-        ),
-        (
-            "size_bytes\n0\n",
-            "file: f line 2: \"0 bytes\" is nothing to transfer; write at least \"1 byte\"",
-        ),
-        (
-            "size\n",
-            "file: there is no size with a weight above 0; write one for example as [\"10 kB\", 1]",
-        ),
+        ("sizes\n", "file file"),
+        ("size\n1 kB,2\n", "file file"),
+        ("size_bytes,weight\n10,1\n20,x\n", "file file"),
+        ("size_bytes\n0\n", "file file"),
+        ("size\n", "out-of-range file"),
     ] {
         let files = BTreeMap::from([("f".to_string(), text.to_string())]);
         assert_eq!(

@@ -34,7 +34,7 @@ impl Element<SizeKind> for Uniform {
         check_size("low", self.low)?;
         if self.high < self.low {
             let remedy = "is less than low; write the larger size here";
-            return Err(Error::new("high", &json!(self.high), remedy));
+            return Err(Error::contradiction("high", &json!(self.high), remedy));
         }
         Ok(())
     }

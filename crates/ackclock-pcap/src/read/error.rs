@@ -15,6 +15,8 @@ pub enum CaptureError {
     Input(io::Error),
     /// It is no capture, or one of a kind that cannot be read. What it is, and the remedy, in one line that goes on after the file's name and a colon.
     Format(String),
+    /// It is a capture in a version or with packets that are not known; one line, as above.
+    Unsupported(String),
 }
 
 impl CaptureError {
@@ -36,14 +38,14 @@ impl CaptureError {
 
     /// Its header says a version that does not exist yet.
     pub(super) fn version(format: &str, major: u16, minor: u16, known: u16) -> Self {
-        CaptureError::Format(format!(
+        CaptureError::Unsupported(format!(
             "is {format} of version {major}.{minor}, but only {known}.x can be read; convert it with editcap -F pcap FILE OUTPUT"
         ))
     }
 
     /// Its packets begin with a header that is not known.
     pub(super) fn link_type(number: u32) -> Self {
-        CaptureError::Format(format!(
+        CaptureError::Unsupported(format!(
             "has packets of link type {number}, which cannot be decoded; capture on Ethernet (1), raw IP (12, 14, 101, 228, 229), \
              Linux cooked (113, 276) or BSD loopback (0, 108)"
         ))
@@ -54,7 +56,7 @@ impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CaptureError::Input(error) => write!(f, "cannot be read: {error}"),
-            CaptureError::Format(message) => f.write_str(message),
+            CaptureError::Format(message) | CaptureError::Unsupported(message) => f.write_str(message),
         }
     }
 }
@@ -63,7 +65,7 @@ impl Error for CaptureError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             CaptureError::Input(error) => Some(error),
-            CaptureError::Format(_) => None,
+            CaptureError::Format(_) | CaptureError::Unsupported(_) => None,
         }
     }
 }

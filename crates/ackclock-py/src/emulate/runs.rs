@@ -7,10 +7,11 @@ use crate::{LackingError, refuse, scenario_of};
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
+use ackclock_core::scenario::error::Error;
 use ackclock_core::units::Time;
 use ackclock_emu::emulation::{self, EmulationOutcome, Failure, Options, Watch};
 use ackclock_emu::protocol::DeviceChoice;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -24,14 +25,21 @@ fn scenarios_of(points: &[String], folder: &str) -> PyResult<Vec<Scenario>> {
 }
 
 fn device_of(name: &str) -> PyResult<DeviceChoice> {
-    serde_json::from_value(Value::from(name))
-        .map_err(|_| PyValueError::new_err(format!("{name}: is no device")))
+    serde_json::from_value(Value::from(name)).map_err(|_| {
+        refuse(Error::unknown_name(
+            "--device",
+            &name.into(),
+            "device",
+            std::iter::empty(),
+        ))
+    })
 }
 
 fn raised(failure: Failure) -> PyErr {
     match failure {
         Failure::Scenario(error) => refuse(error),
-        Failure::Lacking(text) | Failure::Broken(text) => LackingError::new_err(text),
+        Failure::Lacking(text) => LackingError::new_err(("lacking", "", text)),
+        Failure::Broken(text) => LackingError::new_err(("failed", "", text)),
     }
 }
 

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 fn lacking() -> PyErr {
-    LackingError::new_err("an emulation is made of Linux's network namespaces; use Linux, or simulate")
+    let sentence = "an emulation is made of Linux's network namespaces; use Linux, or simulate";
+    LackingError::new_err(("lacking", "", sentence))
 }
 
 #[pyfunction]

@@ -14,10 +14,10 @@ from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rule
 from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, UNDECIDED, Target, finite_flows
 from ackclock.advice.buffer.search import Stretch, crossing, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
-from ackclock.models import InputError
+from ackclock.errors import InputError, ScenarioError
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.result import Result
-from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
-from ackclock.scenario import Scenario, ScenarioError
+from ackclock.scenario import Scenario
 from ackclock.table import json_text
 
 __all__ = ["ADVICE", "RUNS", "SCHEMA", "BufferAdvice", "advise_buffer"]
@@ -171,7 +171,9 @@ def advise_buffer(
     targets = {name: _target(name, written) for name, written in given.items() if written is not None}
     points = scenario.expand()
     if len(points) != 1:
-        raise ScenarioError(f"sweep: has {len(points)} points, and a buffer is sized for one; give a scenario without")
+        raise ScenarioError(
+            "unsupported", "sweep", f"has {len(points)} points, and a buffer is sized for one; give a scenario without"
+        )
     scenario = points[0].scenario
     tree = scenario.resolve().tree
     runs = Runs(None if folder is None else Path(folder) / RUNS, progress or (lambda _words: None))
@@ -214,13 +216,15 @@ def _target(name: str, written: str | float) -> Target:
     try:
         bound = read(written)
     except ValueError:
-        raise InputError(option, f'"{written}" will not do; write for example "{example}"') from None
+        raise InputError("wrong-type", option, f'"{written}" will not do; write for example "{example}"') from None
     if name == "utilisation" and bound > 1:
-        raise InputError(option, f'"{written}" is more than a link can be used; write 100 % at most')
+        raise InputError("out-of-range", option, f'"{written}" is more than a link can be used; write 100 % at most')
     if name == "loss" and not 0 <= bound < 1:
-        raise InputError(option, f'"{written}" is no share to be lost; write for example "{example}"')
+        raise InputError("out-of-range", option, f'"{written}" is no share to be lost; write for example "{example}"')
     if name != "loss" and bound <= 0:
-        raise InputError(option, f'"{written}" must be more than nothing; write for example "{example}"')
+        raise InputError(
+            "out-of-range", option, f'"{written}" must be more than nothing; write for example "{example}"'
+        )
     return Target(measure, bound)
 
 
@@ -228,25 +232,33 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
     """Refuses targets that say nothing, or contradict the scenario on their face."""
     if not targets:
         options = ", ".join(one.option for one in MEASURES.values())
-        raise ScenarioError(f"targets: there is none, as no long flow crosses {hop.name}; give one of {options}")
+        raise ScenarioError(
+            "missing", "targets", f"there is none, as no long flow crosses {hop.name}; give one of {options}"
+        )
     bounds = {target.measure.name: target.bound for target in targets}
     scenario = present.points[0]["scenario"]
     if bounds.get("delay_p99_s", hop.packet_s) < hop.packet_s:
         takes = units.shown(hop.packet_s, "s")
-        raise InputError("p99-delay", f"is less than the {takes} that one packet takes at {hop.name}; allow more")
+        raise InputError(
+            "contradiction", "p99-delay", f"is less than the {takes} that one packet takes at {hop.name}; allow more"
+        )
     measured = units.seconds(scenario["duration"]) - units.seconds(scenario["warmup"])
     samples = measured / units.seconds(scenario["sample_interval"])
     if "delay_p99_s" in bounds and samples < FEWEST_SAMPLES:
         problem = f"{samples:.0f} samples tell no 99 % quantile; shorten sample_interval, {FEWEST_SAMPLES} at least"
-        raise ScenarioError(f"sample_interval: {problem}")
+        raise ScenarioError("contradiction", "sample_interval", problem)
     if "completion_p95_s" in bounds:
         names = finite_flows(scenario, hop.name)
         if not names:
-            raise InputError("completion-p95", f"no finite transfer crosses {hop.name}; leave it out, or add one")
+            raise InputError(
+                "contradiction", "completion-p95", f"no finite transfer crosses {hop.name}; leave it out, or add one"
+            )
         least = min((path.round_trip.propagation_s / 2 for path in hop.paths if path.flow in names), default=0.0)
         if bounds["completion_p95_s"] <= least:
             half = units.shown(least, "s")
-            raise InputError("completion-p95", f"is no more than the {half} of the way to the receiver; allow more")
+            raise InputError(
+                "contradiction", "completion-p95", f"is no more than the {half} of the way to the receiver; allow more"
+            )
 
 
 def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object]) -> BufferAdvice:
@@ -389,4 +401,4 @@ def _binding(below: Outcome | None, targets: tuple[Target, ...]) -> Target | Non
 
 
 def _droptails(trials: Trials) -> list[Outcome]:
-    return [one for one in trials.every() if one.setting.size and (one.setting.queue or {}).get("kind") == "droptail"]
+    return [one for one in trials.every() if one.setting.size and one.setting.is_droptail]

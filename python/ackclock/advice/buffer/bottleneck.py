@@ -9,10 +9,10 @@ import numpy as np
 
 from ackclock import facts, units
 from ackclock.advice.buffer.measures import mean_rate, values
+from ackclock.errors import ScenarioError
 from ackclock.models import FlowPath, flow_path
 from ackclock.models.hstcp_response import kept_share
 from ackclock.result import Result
-from ackclock.scenario import ScenarioError
 
 __all__ = ["Bottleneck", "Rule", "bottleneck", "rules"]
 
@@ -23,7 +23,7 @@ class Bottleneck:
 
     Attributes:
         name: Its name.
-        queue: Its queue, as the resolved scenario has it.
+        queue: Its queue, as the resolved scenario has it, to be shown.
         rate_bit_per_s: What its link can send, on the mean over the measured time.
         is_steady: Whether that is its rate at every moment.
         packet_bytes: The largest full packet that crosses it, headers included.
@@ -133,23 +133,31 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
     shared = [hop["name"] for hop in scenario["hops"] if hop["scope"] == "shared"]
     crossed = [hop for hop in shared if any(hop in flow["route"] for flow in scenario["flows"])]
     if not crossed:
-        raise ScenarioError("hops: no queue is shared by what crosses it; give a hop on a way of data scope = shared")
+        raise ScenarioError(
+            "no-data", "hops", "no queue is shared by what crosses it; give a hop on a way of data scope = shared"
+        )
     if name is not None and name not in crossed:
-        raise ScenarioError(f'--hop: "{name}" is no shared hop on a way of data; write one of {", ".join(crossed)}')
+        raise ScenarioError(
+            "unknown-name", "--hop", f'"{name}" is no shared hop on a way of data; write one of {", ".join(crossed)}'
+        )
     contending = [one["name"] for one in scenario["hops"] if facts.link(one)[1]["contends"] is not None]
     if name is None and (unknown := next((hop for hop in crossed if hop in contending), None)):
-        raise ScenarioError(f"hops.{unknown}.link: contends, and how much it is used is not known; name a hop by --hop")
+        raise ScenarioError(
+            "no-data", f"hops.{unknown}.link", "contends, and how much it is used is not known; name a hop by --hop"
+        )
     used = {hop: float(np.mean(list(values(present, hop)["utilisation"].values()))) for hop in crossed}
     chosen = name or max(crossed, key=lambda hop: -1.0 if isnan(used[hop]) else used[hop])
     rate = mean_rate(present, chosen)
     if isnan(rate) or rate <= 0:
-        raise ScenarioError(f"hops.{chosen}.link: has no mean rate to size a buffer by; name another hop with --hop")
+        raise ScenarioError(
+            "no-data", f"hops.{chosen}.link", "has no mean rate to size a buffer by; name another hop with --hop"
+        )
     crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
     hop = next(one for one in scenario["hops"] if one["name"] == chosen)
     sizes = [sum(units.data_bytes(flow["transport"][part]) for part in ("mss", "header")) for flow in crossing]
     paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control.name)
     is_steady = facts.link(hop)[1]["varies"] is False
-    return Bottleneck(chosen, hop["queue"], rate, is_steady, max(sizes), paths)
+    return Bottleneck(chosen, facts.whole(hop, "queue"), rate, is_steady, max(sizes), paths)
 
 
 def rules(hop: Bottleneck) -> list[Rule]:

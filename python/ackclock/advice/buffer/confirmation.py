@@ -8,7 +8,7 @@ from pathlib import Path
 from ackclock.advice.buffer.advise import BufferAdvice
 from ackclock.advice.buffer.measures import intervals, values
 from ackclock.advice.buffer.trials import Outcome, Setting
-from ackclock.engine import LackingError
+from ackclock.errors import LackingError
 from ackclock.result import Result
 from ackclock.run import address, cache
 from ackclock.run.time_budget import lasts_s
@@ -78,7 +78,7 @@ def _emulated(scenario: Scenario, place: Path, tell: Tell) -> tuple[Result, str]
         return known, made_of
     result = cache.emulate(scenario, place / made_of, tell, captures=False)
     if result.run.get("failed"):
-        raise LackingError(next(line for line in result.run["warnings"] if "failed" in line))
+        raise LackingError("failed", "", next(line for line in result.run["warnings"] if "failed" in line))
     if result.partial:
         raise KeyboardInterrupt("interrupted: the same command goes on")
     return result, made_of

@@ -85,7 +85,7 @@ class WindowChain:
         if mode == "segment_full":
             return self.round * self.windows
         if mode not in MODES:
-            refuse("mode", mode, f"is unknown; write one of {', '.join(MODES)}")
+            refuse("mode", mode, f"is unknown; write one of {', '.join(MODES)}", "unknown-name")
         if rtt is None:
             refuse("rtt", rtt, f"will not do for mode {mode}; give a round-trip time, for example rtt.constant(0.1)")
         lasts = round_lasts(self, rtt, rate)

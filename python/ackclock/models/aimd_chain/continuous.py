@@ -49,7 +49,7 @@ class Continuous:
         if missing:
             refuse("law", repr(self.distribution), "is no frozen continuous distribution of scipy.stats")
         if self.negative not in ("cap", "truncate"):
-            refuse("negative", self.negative, "is unknown; write cap or truncate")
+            refuse("negative", self.negative, "is unknown; write cap or truncate", "unknown-name")
         if not self.distribution.sf(0.0) > 0:  # also for parameters out of the distribution's domain
             refuse("law", repr(self.distribution), "has no mass above zero")
 

@@ -56,7 +56,7 @@ class Throughput:
     def __post_init__(self) -> None:
         check_rate(self.rate)
         if self.mode not in (*MODES, TIME_WEIGHTED):
-            refuse("mode", self.mode, f"is unknown; write one of {', '.join((*MODES, TIME_WEIGHTED))}")
+            refuse("mode", self.mode, f"is unknown; write one of {', '.join((*MODES, TIME_WEIGHTED))}", "unknown-name")
 
     @property
     def renewal_rate(self) -> float:

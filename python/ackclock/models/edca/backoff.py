@@ -44,7 +44,12 @@ class Backoff:
         low, high, m = self._arrays()
         check(cw_min=(low, NOT_NEGATIVE), cw_max=(high, NOT_NEGATIVE), retries=(m, RETRIES))
         if (bad := high < low).any():
-            refuse("cw_max", float(high[bad].flat[0]), f"is below cw_min; give at least {low[bad].flat[0]:g}")
+            refuse(
+                "cw_max",
+                float(high[bad].flat[0]),
+                f"is below cw_min; give at least {low[bad].flat[0]:g}",
+                "contradiction",
+            )
 
     def _arrays(self) -> tuple[Array, Array, Array]:
         given = (np.asarray(one, float) for one in (self.cw_min, self.cw_max, self.retries))

@@ -17,13 +17,14 @@ from math import inf
 
 import numpy as np
 
+from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, Domain
 from ackclock.models.edca import on_a_path, saturation
 from ackclock.models.edca.access_class import AIFSN, WINDOW, AccessClass
 from ackclock.models.edca.backoff import RETRIES, Backoff
 from ackclock.models.edca.classes import Contention, solve
 from ackclock.models.edca.phy import ERP_OFDM, LLC_BYTES, MAC_HEADER_BYTES, exchange
-from ackclock.models.model import Array, Assumption, Input, InputError, Model, Output, Rule
+from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 
 _TIMES = exchange(ERP_OFDM, 1500 + MAC_HEADER_BYTES + LLC_BYTES, 54e6, 24e6)
 _WITH_DIFS = saturation.with_aifs(ERP_OFDM, _TIMES, 2)
@@ -56,7 +57,9 @@ def _not_below(known: dict[str, Array], of: str = "") -> None:
     """Refuses a CWmax below CWmin."""
     low, high = np.broadcast_arrays(known[f"{of}cw_min"], known[f"{of}cw_max"])
     if (bad := high < low).any():
-        raise InputError(f"{of}cw_max", f"{high[bad][0]:g} is below {of}cw_min; give at least {low[bad][0]:g}")
+        raise InputError(
+            "contradiction", f"{of}cw_max", f"{high[bad][0]:g} is below {of}cw_min; give at least {low[bad][0]:g}"
+        )
 
 
 def _evaluate_dcf(**known: Array) -> dict[str, Array]:
@@ -153,9 +156,11 @@ def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
     for name in ("stations", "aifsn", "cw_min", "cw_max"):
         for of in _CLASSES:
             if numbers[of + name] % 1 != 0:
-                raise InputError(of + name, f"{numbers[of + name]:g} is out of its domain; give a whole number")
+                raise InputError(
+                    "out-of-range", of + name, f"{numbers[of + name]:g} is out of its domain; give a whole number"
+                )
     if numbers["retries"] < inf and numbers["retries"] % 1 != 0:
-        raise InputError("retries", f"{numbers['retries']:g} is out of its domain; give a whole number")
+        raise InputError("out-of-range", "retries", f"{numbers['retries']:g} is out of its domain; give a whole number")
     every = [
         AccessClass(
             stations=int(numbers[f"{of}stations"]), aifsn=int(numbers[f"{of}aifsn"]),

@@ -67,7 +67,7 @@ class Loop:
         if self.buffer != int(self.buffer):
             refuse("buffer", self.buffer, "must be a whole number of packets")
         if self.growth not in GROWTHS:
-            refuse("growth", self.growth, f"is unknown; write one of {', '.join(GROWTHS)}")
+            refuse("growth", self.growth, f"is unknown; write one of {', '.join(GROWTHS)}", "unknown-name")
         if self.low_capacity < 1:
             refuse("slowdown", self.slowdown, f"leaves no packet per round trip; take up to {self.round_trip:g}")
 

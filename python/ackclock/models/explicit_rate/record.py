@@ -26,6 +26,7 @@ from math import floor, inf
 
 import numpy as np
 
+from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, UP_TO_ONE, Domain
 from ackclock.models.explicit_rate import on_a_path
 from ackclock.models.explicit_rate.link import TwoRateLink
@@ -33,7 +34,7 @@ from ackclock.models.explicit_rate.loop import ROUNDING, Loop, Source
 from ackclock.models.explicit_rate.renewal import Renewal, solve
 from ackclock.models.explicit_rate.sources import ConstantRate, InstantaneousCapacity, Unregulated
 from ackclock.models.explicit_rate.states import TooManyStatesError, enumerate_states
-from ackclock.models.model import Array, Input, InputError, Model, Output, Rule
+from ackclock.models.model import Array, Input, Model, Output, Rule
 
 REFERENCE = "Shakkottai, Kumar, Karnik, Anvekar 2001, reconstructed from its prose"
 
@@ -43,7 +44,9 @@ _AMPLE = 1.3
 
 def not_below(low: float, rate: float) -> InputError:
     """What is wrong with a low rate."""
-    return InputError("low_rate", f"{low:g} segments/s is not below the high rate; give less than {rate:g}")
+    return InputError(
+        "contradiction", "low_rate", f"{low:g} segments/s is not below the high rate; give less than {rate:g}"
+    )
 
 
 def _evaluating(source_of: Callable[[Mapping[str, float]], Source]) -> Callable[..., dict[str, Array]]:
@@ -67,13 +70,19 @@ def _renewal(numbers: Mapping[str, float], source: Source) -> Renewal:
     if low >= rate:
         raise not_below(low, rate)
     if low * rtt < 1 - ROUNDING:
-        raise InputError("rtt", f"{rtt:g} s is less than a segment lasts at the low rate; give at least {1 / low:g} s")
+        raise InputError(
+            "contradiction",
+            "rtt",
+            f"{rtt:g} s is less than a segment lasts at the low rate; give at least {1 / low:g} s",
+        )
     window, buffer = numbers["window"], floor(numbers["buffer"] + ROUNDING)
     loop = Loop(rate * rtt, buffer, rate / low, floor(window) if window < inf else inf, int(numbers["recovery"]))
     try:
         states = enumerate_states(loop, source)
     except TooManyStatesError as error:
-        raise InputError("rate", f"{rate:g} segments/s are {rate * rtt:g} in a round trip; {error}") from None
+        raise InputError(
+            "out-of-range", "rate", f"{rate:g} segments/s are {rate * rtt:g} in a round trip; {error}"
+        ) from None
     return solve(states, TwoRateLink.of_sojourns(numbers["psi"], numbers["low_psi"]))
 
 

@@ -40,7 +40,7 @@ class Renewal:
             reward: What is credited to an interval with a loss; one of `REWARDS`, see `States`.
         """
         if reward not in REWARDS:
-            refuse("reward", reward, f"is unknown; write one of {', '.join(REWARDS)}")
+            refuse("reward", reward, f"is unknown; write one of {', '.join(REWARDS)}", "unknown-name")
         return self._mean(self.states.rewards[reward]) / self._mean(self.states.intervals)
 
     def efficiency(self, reward: str = "conservative") -> float:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE
-from ackclock.models.model import Array, Input, InputError, Rule
+from ackclock.models.model import Array, Input, Rule
 
 REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later account of it"
 
@@ -36,15 +37,20 @@ def check(numbers: Mapping[str, Array]) -> None:
     """
     flows, rtt = numbers["flows"], numbers["rtt"]
     shortest, longest = numbers["shortest"], numbers["longest"]
-    for name, wrong, problem in (
-        ("flows", flows % 1 != 0, "is no whole number of flows"),
-        ("shortest", shortest > rtt, "s is longer than this flow's own; give at most the input rtt"),
-        ("longest", longest < rtt, "s is shorter than this flow's own; give at least the input rtt"),
-        ("flows", (flows == 1) & (shortest < longest), "flow has one round-trip time; leave out shortest and longest"),
+    for name, code, wrong, problem in (
+        ("flows", "out-of-range", flows % 1 != 0, "is no whole number of flows"),
+        ("shortest", "contradiction", shortest > rtt, "s is longer than this flow's own; give at most the input rtt"),
+        ("longest", "contradiction", longest < rtt, "s is shorter than this flow's own; give at least the input rtt"),
+        (
+            "flows",
+            "contradiction",
+            (flows == 1) & (shortest < longest),
+            "flow has one round-trip time; leave out shortest and longest",
+        ),
     ):
         if np.any(wrong):
             bad = np.broadcast_to(numbers[name], np.shape(wrong))[wrong]
-            raise InputError(name, f"{float(np.ravel(bad)[0]):g} {problem}")
+            raise InputError(code, name, f"{float(np.ravel(bad)[0]):g} {problem}")
 
 
 def round_trips(shortest: Array, longest: Array, flows: int) -> Array:

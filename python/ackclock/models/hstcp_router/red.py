@@ -18,13 +18,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ackclock.errors import InputError
 from ackclock.models.domain import NOT_NEGATIVE, UP_TO_ONE
 from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import mm1k, on_a_path
 from ackclock.models.hstcp_router.fixed_point import solve
 from ackclock.models.hstcp_router.flows import OF_THE_FLOWS, PLACES, REFERENCE
 from ackclock.models.hstcp_router.occupancy import Red
-from ackclock.models.model import Array, Input, InputError, Model, Output, Rule
+from ackclock.models.model import Array, Input, Model, Output, Rule
 
 # Of the publication, see above; p_max is a guess.
 _LOW, _P_MAX = 0.4, 0.1
@@ -40,7 +41,7 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     flow_inputs.check(given)
     if (wrong := given["min_th"] >= given["max_th"]).any():
         low, high = given["min_th"][wrong][0], given["max_th"][wrong][0]
-        raise InputError("min_th", f"{low:g} is not below max_th; give less than {high:g}")
+        raise InputError("contradiction", "min_th", f"{low:g} is not below max_th; give less than {high:g}")
     shape = given["rate"].shape
     rows = [_answer({name: float(v[index]) for name, v in given.items()}) for index in np.ndindex(shape)]
     return {one.name: np.reshape([row[one.name] for row in rows], shape) for one in RED.outputs}

@@ -18,12 +18,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE, NOT_NEGATIVE, Domain
 from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import on_a_path
 from ackclock.models.hstcp_router.flows import OF_THE_FLOWS
 from ackclock.models.hstcp_router.window_simulation import Simulated, Timing, simulate
-from ackclock.models.model import Array, Input, InputError, Model, Output, Rule
+from ackclock.models.model import Array, Input, Model, Output, Rule
 
 # Of the longest round trip. A saw-tooth takes about fifty at 1500 segments, and what is measured is some twenty.
 _WARMUP, _DURATION = 300, 1300
@@ -45,11 +46,15 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
     rate, rtt, flows = numbers["rate"], numbers["rtt"], int(numbers["flows"])
     steps = numbers["duration"] / numbers["step"]
     if steps > _MOST_STEPS:
-        raise InputError("step", f"{numbers['step']:g} s makes {steps:.3g} steps; allow for at most {_MOST_STEPS:,}")
+        raise InputError(
+            "out-of-range", "step", f"{numbers['step']:g} s makes {steps:.3g} steps; allow for at most {_MOST_STEPS:,}"
+        )
     if numbers["step"] > numbers["shortest"] / 2:
-        raise InputError("step", f"{numbers['step']:g} s is more than half a round trip; give less")
+        raise InputError("contradiction", "step", f"{numbers['step']:g} s is more than half a round trip; give less")
     if numbers["duration"] - numbers["warmup"] < numbers["step"]:
-        raise InputError("warmup", f"{numbers['warmup']:g} s leaves nothing of {numbers['duration']:g} s; give less")
+        raise InputError(
+            "contradiction", "warmup", f"{numbers['warmup']:g} s leaves nothing of {numbers['duration']:g} s; give less"
+        )
     ends = numbers["shortest"], numbers["longest"]
     timing = Timing(numbers["duration"], numbers["warmup"], numbers["step"])
     made = _simulated(rate, *ends, flows, numbers["buffer"], int(numbers["runs"]), numbers["sync"] == 1, timing)

@@ -166,49 +166,43 @@ fn who_cannot_be_measured_is_refused_with_one_line() {
     let error = |assignments: &[&str]| {
         Scenario::from_toml(TWO_HOPS, assignments, &NoFiles)
             .unwrap_err()
-            .to_string()
+            .key()
     };
     assert!(Scenario::from_toml(TWO_HOPS, &[""; 0], &NoFiles).is_ok());
     for (assignment, expected) in [
         (
             "hops.host.link.from=botleneck",
-            r#"hops.host.link.from: "botleneck" names no hop; did you mean "bottleneck"?"#,
+            "unknown-name hops.host.link.from",
         ),
-        (
-            "hops.host.link.from=host",
-            r#"hops.host.link.from: "host" is a hop whose rate is fed back itself; name one whose rate is its own"#,
-        ),
+        ("hops.host.link.from=host", "contradiction hops.host.link.from"),
         (
             "hops.bottleneck.scope=per_flow",
-            r#"hops.host.link.from: "bottleneck" is a hop that each flow has its own of; name a shared one"#,
+            "contradiction hops.host.link.from",
         ),
-        (
-            "hops.host.link.period=0 s",
-            r#"hops.host.link.period: "0 s" is too short to measure in; write for example "30 ms""#,
-        ),
+        ("hops.host.link.period=0 s", "out-of-range hops.host.link.period"),
         (
             "hops.host.link.sessions=0",
-            "hops.host.link.sessions: 0 is nobody; write 1 or more",
+            "out-of-range hops.host.link.sessions",
         ),
         (
             "hops.host.link.target_utilisation=0 %",
-            r#"hops.host.link.target_utilisation: "0 %" asks for nothing; write for example "98 %""#,
+            "out-of-range hops.host.link.target_utilisation",
         ),
         (
             "hops.host.link.minimum_rate=0 bit/s",
-            r#"hops.host.link.minimum_rate: "0 bit/s" never sends; write for example "64 kbit/s""#,
+            "out-of-range hops.host.link.minimum_rate",
         ),
         (
             "hops.host.link.algorithm.n=0",
-            "hops.host.link.algorithm.n: 0 is no number of measurements; write one from 1 to 1000000",
+            "out-of-range hops.host.link.algorithm.n",
         ),
         (
             "hops.host.link.algorithm.kind=efcap",
-            r#"hops.host.link.algorithm.kind: "efcap" is no feedback algorithm; did you mean "effcap"?"#,
+            "unknown-name hops.host.link.algorithm.kind",
         ),
     ] {
         assert_eq!(error(&[assignment]), expected);
     }
     let circle = r#"hops.bottleneck.link={ kind = "feedback", from = "host", algorithm = { kind = "instcap" }, delay = "1 ms", period = "1 ms" }"#;
-    assert!(error(&[circle]).contains("is a hop whose rate is fed back itself"));
+    assert_eq!(error(&[circle]), "contradiction hops.bottleneck.link.from");
 }

@@ -182,74 +182,37 @@ fn a_trace_tells_its_length_and_its_rates_in_successive_intervals() {
 }
 
 #[test]
-fn a_malformed_trace_is_refused_with_file_line_value_and_remedy() {
-    let csv = |rows: &str| {
-        choose(&format!("time,rate\n{rows}"), json!({}))
-            .unwrap_err()
-            .to_string()
-    };
-    let deliveries = |text: &str| {
-        choose(text, json!({ "format": "mahimahi" }))
-            .unwrap_err()
-            .to_string()
-    };
-    for (message, expected) in [
-        (deliveries(""), "line 1: the trace is empty; write"),
+fn a_malformed_trace_is_refused_with_file_and_line() {
+    let csv = |rows: &str| choose(&format!("time,rate\n{rows}"), json!({})).unwrap_err();
+    let deliveries = |text: &str| choose(text, json!({ "format": "mahimahi" })).unwrap_err();
+    for (error, line) in [
+        (deliveries(""), "line 1:"),
+        (deliveries("1\n\n2\n"), "line 2:"),
+        (deliveries("1\n2.5\n"), "line 2:"),
+        (deliveries("1\n-2\n"), "line 2:"),
+        (deliveries("99999999999999999999\n"), "line 1:"),
+        (deliveries("7\n5\n"), "line 2:"),
+        (deliveries("0\n0\n"), "line 2:"),
+        (choose("", json!({})).unwrap_err(), "line 1:"),
+        (choose("t,r\n", json!({})).unwrap_err(), "line 1:"),
+        (csv(""), "line 2:"),
+        (csv("0 s,\n"), "line 2:"),
+        (csv("0 s\n"), "line 2:"),
+        (csv("1 s,1 Mbit/s\n"), "line 2:"),
+        (csv("0 s,1 Mbit/s\n0 s,2 Mbit/s\n"), "line 3:"),
+        (csv("0 s,1 Mbit/s\n1 s,\n2 s,1 Mbit/s\n"), "line 3:"),
+        (csv("0 s,1 Mbit/s\n1 s,2\n"), "line 3:"),
+        (csv("0 s,1 Mbit/s\n1 s,2 Mbit/s\n"), "line 3:"),
         (
-            deliveries("1\n\n2\n"),
-            "line 2: \"\" is no whole number of milliseconds; write",
-        ),
-        (deliveries("1\n2.5\n"), "line 2: \"2.5\" is no whole number"),
-        (deliveries("1\n-2\n"), "line 2: \"-2\" is no whole number"),
-        (
-            deliveries("99999999999999999999\n"),
-            "line 1: \"99999999999999999999\" is no whole number",
-        ),
-        (
-            deliveries("7\n5\n"),
-            "line 2: 5 is before 7 on the line above; sort",
-        ),
-        (
-            deliveries("0\n0\n"),
-            "line 2: 0 is the last time; a trace must last",
-        ),
-        (
-            choose("", json!({})).unwrap_err().to_string(),
-            "line 1: \"\" is no known header; write",
-        ),
-        (
-            choose("t,r\n", json!({})).unwrap_err().to_string(),
-            "line 1: \"t,r\" is no known header",
-        ),
-        (csv(""), "line 2: there is no first row with a rate"),
-        (csv("0 s,\n"), "line 2: there is no first row with a rate"),
-        (csv("0 s\n"), "line 2: \"0 s\" has no comma"),
-        (csv("1 s,1 Mbit/s\n"), "line 2: \"1 s\" is not 0"),
-        (
-            csv("0 s,1 Mbit/s\n0 s,2 Mbit/s\n"),
-            "line 3: \"0 s\" is not after the time on the line above",
-        ),
-        (csv("0 s,1 Mbit/s\n1 s,\n2 s,1 Mbit/s\n"), "line 3: has no rate"),
-        (
-            csv("0 s,1 Mbit/s\n1 s,2\n"),
-            "line 3: \"2\" has no unit; write for example \"45 Mbit/s\"",
-        ),
-        (
-            csv("0 s,1 Mbit/s\n1 s,2 Mbit/s\n"),
-            "line 3: \"2 Mbit/s\" is not the first row's rate",
-        ),
-        (
-            choose("time_s,rate_bit_per_s\n0,1 Mbit/s\n", json!({}))
-                .unwrap_err()
-                .to_string(),
-            "line 2: \"1 Mbit/s\" is no number",
+            choose("time_s,rate_bit_per_s\n0,1 Mbit/s\n", json!({})).unwrap_err(),
+            "line 2:",
         ),
     ] {
+        assert_eq!(error.key(), "file file", "{error}");
         assert!(
-            message.starts_with(&format!("file: a.trace {expected}")),
-            "{message}"
+            error.sentence().starts_with(&format!("a.trace {line}")),
+            "{error}"
         );
-        assert!(!message.contains('\n'));
     }
 }
 
@@ -257,39 +220,27 @@ fn a_malformed_trace_is_refused_with_file_line_value_and_remedy() {
 fn parameters_that_do_not_fit_are_refused() {
     let rows = "time,rate\n0 s,1 Mbit/s\n1 s,2 Mbit/s\n";
     for (text, tree, expected) in [
-        (
-            rows,
-            json!({ "period": "1 s" }),
-            "period: \"1 s\" is not after the last row, \"1 s\"; lengthen it",
-        ),
+        (rows, json!({ "period": "1 s" }), "out-of-range period"),
         (
             rows,
             json!({ "period": "2 s", "repeat": false }),
-            "period: \"2 s\" does not fit repeat = false",
+            "contradiction period",
         ),
         (
             "1",
             json!({ "period": "2 s", "format": "mahimahi" }),
-            "period: \"2 s\" does not fit here",
+            "contradiction period",
         ),
-        (
-            rows,
-            json!({ "file": "missing" }),
-            "file: \"missing\" cannot be read (no such file)",
-        ),
-        (
-            rows,
-            json!({ "digest": "0", "repeat": false }),
-            "digest: \"0\" is not the digest of a.trace",
-        ),
+        (rows, json!({ "file": "missing" }), "file file"),
+        (rows, json!({ "digest": "0", "repeat": false }), "file digest"),
         (
             "time,rate\n0 s,1 Mbit/s\n1 s,\n",
             json!({ "repeat": false }),
-            "file: a.trace line 3: has no rate",
+            "file file",
         ),
     ] {
-        let message = choose(text, tree).unwrap_err().to_string();
-        assert!(message.starts_with(expected), "{message}");
+        let error = choose(text, tree).unwrap_err();
+        assert_eq!(error.key(), expected, "{error}");
     }
 }
 

@@ -495,36 +495,24 @@ mod rounds {
 
 #[test]
 fn what_belongs_to_another_strategy_is_refused() {
-    for (tree, message) in [
-        (
-            json!({ "round_trips": 10 }),
-            "round_trips: 10.0 means nothing to this strategy; leave it out, or write strategy = \"round_trips\"",
-        ),
+    for (tree, key) in [
+        (json!({ "round_trips": 10 }), "contradiction round_trips"),
         (
             json!({ "strategy": "random", "round": "2 s" }),
-            "round: \"2 s\" means nothing to this strategy; leave it out, or write strategy = \"constant\"",
+            "contradiction round",
         ),
-        (
-            json!({ "round": "0 s" }),
-            "round: \"0 s\" is too short for a round; write for example \"2 s\"",
-        ),
-        (
-            json!({ "initial_rate": 40 }),
-            "initial_rate: 40 has no unit; write for example \"40 packets/s\"",
-        ),
-        (
-            json!({ "packets_per_ack": 0.5 }),
-            "packets_per_ack: 0.5 is no number of packets; write 1, or 2 for delayed ACKs",
-        ),
+        (json!({ "round": "0 s" }), "out-of-range round"),
+        (json!({ "initial_rate": 40 }), "no-unit initial_rate"),
+        (json!({ "packets_per_ack": 0.5 }), "out-of-range packets_per_ack"),
         (
             json!({ "receive_window": "0 packets" }),
-            "receive_window: \"0 packets\" lets nothing through; write for example \"20 packets\" or \"unlimited\"",
+            "out-of-range receive_window",
         ),
     ] {
         let mut tree = tree;
         tree["kind"] = json!("tfrcp");
         let error = choose::<RateControlKind>(&tree, &NoFiles).unwrap_err();
-        assert_eq!(error.to_string(), message);
+        assert_eq!(error.key(), key, "{error}");
     }
 }
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ackclock.errors import InputError
+
 __all__ = [
     "ADDRESS", "RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged",
     "write_whole",
@@ -53,21 +55,23 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
     folder = Path(folder)
     for parent in folder.parents:
         if parent.exists() and not parent.is_dir():
-            raise FileExistsError(f"{parent}: is a file; choose another folder")
+            raise InputError("file", f"{parent}", "is a file; choose another folder")
     if not folder.exists() and not folder.is_symlink():
         return
     if not folder.is_dir():
-        raise FileExistsError(f"{folder}: is a file; choose another folder")
+        raise InputError("file", f"{folder}", "is a file; choose another folder")
     inside = (path.relative_to(folder) for path in folder.rglob("*"))
     contents = sorted(
         path.as_posix() for path in inside if not any(part.startswith(_UNFINISHED) for part in path.parts)
     )
     if contents and may_hold.mark not in contents:
-        raise FileExistsError(f"{folder}: is not empty and no {may_hold.noun} of ackclock's; choose another folder")
+        raise InputError(
+            "file", f"{folder}", f"is not empty and no {may_hold.noun} of ackclock's; choose another folder"
+        )
     foreign = next((name for name in contents if not may_hold.names.fullmatch(name)), None)
     if foreign is not None:
-        raise FileExistsError(
-            f"{folder}: holds {foreign}, which is not ackclock's; move it away or choose another folder"
+        raise InputError(
+            "file", f"{folder}", f"holds {foreign}, which is not ackclock's; move it away or choose another folder"
         )
 
 

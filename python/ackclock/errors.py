@@ -1,0 +1,70 @@
+"""What ackclock raises: a code and a field for programs, a sentence for people.
+
+The text of an error is one line, `field: what is wrong; what to do`. Codes are stable; sentences are not.
+"""
+
+from typing import Any, Final, Self
+
+#: Every code and its meaning. The engine raises the first eleven too (`scenario/error.rs`).
+CODES: Final = {
+    "missing": "A required field, argument or option is absent.",
+    "unknown-field": "A field, list item or option does not exist.",
+    "unknown-name": "A value names nothing that exists: a kind, a hop, a model, a figure.",
+    "wrong-type": "A value has another type: a number for a table, a word for a quantity.",
+    "no-unit": "A quantity lacks its unit.",
+    "wrong-unit": "A quantity has a unit of something else.",
+    "out-of-range": "A value is of the right type but too small, too large or not allowed.",
+    "contradiction": "A value is good in itself but not together with another field or option.",
+    "syntax": "Text is not in its format: TOML, JSON, an address.",
+    "file": "A file or folder cannot be read or written, or does not hold what it should.",
+    "unsupported": "What is asked for is valid, but not by this method, figure or machine.",
+    "no-data": "A result lacks the table, hop or samples that are asked for.",
+    "no-solution": "No input of a model gives the wanted output.",
+    "lacking": "This machine lacks a permission, a kernel feature or a package.",
+    "failed": "A run or a session began and failed.",
+    "interrupted": "A person interrupted it.",
+    "internal": "ackclock contradicts itself: a bug.",
+}
+
+
+class _CodedError(Exception):
+    """An error with a code, a field, a sentence and, if there is a single one, the refused value."""
+
+    def __init__(self, code: str, field: str, message: str, value: Any = None) -> None:
+        if code not in CODES:
+            raise KeyError(code)
+        super().__init__(code, field, message, value)
+        self.code = code
+        self.field = field
+        self.message = message
+        self.value = value
+
+    def at(self, field: str) -> Self:
+        """The same error of another field: the option that an input was written in, the file that it was read from."""
+        return type(self)(self.code, field, self.message, self.value)
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+class InputError(_CodedError, ValueError):
+    """Bad input: a value, an option or a file that another one remedies.
+
+    Attributes:
+        code: One of `CODES`.
+        field: Path of the field, name of the option or input, or the file; empty if it is the whole.
+        message: The sentence behind the field.
+        value: The refused value, if it is a single one that is known.
+    """
+
+
+class ScenarioError(InputError):
+    """A scenario, or the options of a session, cannot be used."""
+
+
+class CaptureError(InputError):
+    """A packet capture cannot be measured."""
+
+
+class LackingError(_CodedError, RuntimeError):
+    """This machine cannot do what is asked for; the attributes are those of `InputError`."""

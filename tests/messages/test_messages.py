@@ -1,0 +1,92 @@
+"""Every kind of bad input has its code and its field; what is said of it is in one file.
+
+A sentence that was changed on purpose: `pytest tests/messages --write-messages` writes it down.
+"""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import ackclock
+from ackclock import InputError, Scenario, engine
+from ackclock.cli import cli
+from ackclock.errors import CODES
+from ackclock.result import Result
+
+from ..conftest import LEAKY_PIPE
+from ..refusals import error_of
+from .bad_input import COMMANDS, EXPRESSIONS, SCENARIO, Case, cases
+
+SENTENCES = Path(__file__).with_name("sentences.txt")
+EVERY = [*cases(SCENARIO), *cases(COMMANDS), *cases(EXPRESSIONS)]
+
+PCAP = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0"
+FILES = {
+    "leaky.toml": LEAKY_PIPE.encode(),
+    "broken.toml": b"name = = 1\n",
+    "dated.toml": b"duration = 1979-05-27\n",
+    "bad.down": b"1\ntwo\n",
+    "good.down": b"".join(b"%d\n" % at for at in range(1, 2000)),
+    "nothing.pcap": b"",
+    "text.pcap": b"schema = 1\n",
+    "elf.pcap": b"\x7fELF\x02\x01\x01\x00" * 10,
+    "xz.pcap": b"\xfd7zXZ\0",
+    "cut.pcap": PCAP[:6],
+    "link.pcap": PCAP + b"\x69\0\0\0",
+    "empty.pcap": PCAP + b"\x65\0\0\0",
+    "short": b"short\n",
+}
+
+
+@pytest.fixture(scope="module")
+def errors(leaky_pipe: Scenario, result: Result, tmp_path_factory: pytest.TempPathFactory) -> dict[Case, object]:
+    """What each case raises, in a folder with what the cases name."""
+    alone = leaky_pipe.expand()[1].scenario
+
+    def check(assignments: str) -> None:
+        alone.replace(dict(engine.parse_assignment(one) for one in assignments.split(" & "))).check()
+
+    def command(line: str) -> None:
+        outcome = CliRunner().invoke(cli, shlex.split(line))
+        assert outcome.exit_code == 2, outcome.output
+        raise error_of(outcome)
+
+    def expression(text: str) -> None:
+        eval(text, {name: getattr(ackclock, name) for name in ackclock.__all__})
+
+    found: dict[Case, object] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("messages"))
+        for name, content in FILES.items():
+            Path(name).write_bytes(content)
+        result.save("run")
+        for table, tell in ((SCENARIO, check), (COMMANDS, command), (EXPRESSIONS, expression)):
+            for case in cases(table):
+                try:
+                    found[case] = tell(case.text)
+                except Exception as error:
+                    found[case] = error
+    return found
+
+
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.text)
+def test_bad_input_has_its_code_and_its_field(errors: dict[Case, object], case: Case) -> None:
+    error = errors[case]
+    assert isinstance(error, InputError), repr(error)
+    assert (error.code, error.field) == (case.code, case.field), error
+    assert "\n" not in str(error)
+
+
+def test_what_is_said_is_on_file(errors: dict[Case, object], request: pytest.FixtureRequest) -> None:
+    sentences = "".join(f"{case.text}\n    {error}\n" for case, error in errors.items())
+    if request.config.getoption("--write-messages"):
+        SENTENCES.write_text(sentences, encoding="utf-8")
+    assert sentences == SENTENCES.read_text(encoding="utf-8"), "if so meant: pytest tests/messages --write-messages"
+
+
+def test_every_code_of_bad_input_is_there() -> None:
+    others = {"lacking", "failed", "interrupted", "internal"}
+    assert {case.code for case in EVERY} == CODES.keys() - others
+    assert len(EVERY) == len(set(EVERY))

@@ -1,0 +1,42 @@
+"""Assertions on errors that hold whatever their sentences are."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from click.testing import Result as Outcome
+
+from ackclock import InputError, LackingError
+
+EXIT_CODES = {InputError: 2, LackingError: 3}
+
+
+@contextmanager
+def refused(code: str, field: str, *quoted: object) -> Iterator[None]:
+    """What runs in it raises an error of one line with that code and field, which quotes what it must."""
+    with pytest.raises(InputError) as caught:
+        yield
+    check(caught.value, code, field, *quoted)
+
+
+def check(error: InputError | LackingError, code: str, field: str, *quoted: object) -> None:
+    assert (error.code, error.field) == (code, field), error
+    assert "\n" not in str(error)
+    for words in quoted:
+        assert str(words) in error.message
+
+
+def error_of(outcome: Outcome) -> InputError | LackingError:
+    """Why a command has failed; it has printed one line, and nothing on standard output unless told --json."""
+    assert outcome.exception is not None
+    error = outcome.exception.__cause__
+    assert isinstance(error, InputError | LackingError), outcome.exception
+    assert outcome.stderr.splitlines()[-1] == f"ackclock: {' '.join(str(error).split())}"
+    return error
+
+
+def check_refusal(outcome: Outcome, code: str, field: str, *quoted: object) -> None:
+    """A command is refused as bad input, in one line and before it does anything."""
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert len(outcome.stderr.splitlines()) == 1, outcome.stderr
+    check(error_of(outcome), code, field, *quoted)
