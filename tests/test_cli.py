@@ -95,6 +95,7 @@ def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
     assert run["points"][0]["scenario"]["hops"][0]["delay"] == "1 ms"
 
 
+@pytest.mark.slow
 def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     outcome = ackclock("plot", "run")
@@ -349,6 +350,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
     # Many runs of a second or so: some end before the signal, most do not.
@@ -385,6 +387,7 @@ def _folder(path: Path) -> dict[str, bytes]:
     return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number_of_threads(run_python) -> None:
     def everything(threads: int) -> dict[str, bytes]:

@@ -83,6 +83,7 @@ def test_alt_forgets_where_it_began() -> None:
     assert low == pytest.approx(high, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["alt", "a_star"])
 def test_several_flows_need_less_and_only_ebdp_does_not_see_it(kind: str) -> None:
     """They do not halve their windows at one time."""
