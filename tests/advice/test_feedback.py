@@ -147,7 +147,7 @@ def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),
     [
-        (("--rtt", "0ms"), "wrong-type", "--rtt"),
+        (("--rtt", "0ms"), "out-of-range", "--rtt"),
         (("--rtt", "5"), "wrong-type", "--rtt"),
         ((), "missing", "--rtt"),
         (("--rtt", "10s"), "out-of-range", "{trace}"),

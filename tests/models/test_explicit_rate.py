@@ -296,7 +296,7 @@ def test_what_makes_no_sense_is_refused(call, code: str, field: str, value: str)
 
 
 def test_what_is_too_large_is_refused() -> None:
-    with pytest.raises(TooManyStatesError, match="there are more than 20000 states; take fewer in a round trip"):
+    with pytest.raises(TooManyStatesError, match="20000"):
         enumerate_states(Loop(1000, 450, window=1500), INSTCAP)
     with pytest.raises(TooManyStatesError):
         enumerate_states(Loop(1e7, 10, window=65), INSTCAP)

@@ -271,7 +271,7 @@ def test_what_a_formula_does_not_take_is_a_verdict(resolved) -> None:
     tree["flows"][0]["transport"]["control"]["facts"]["kept_after_loss"]["share"] = 0.0
     [path] = models.flow_paths(tree)
     verdict = models.model("sawtooth").applies(path)
-    assert verdict.note == "kept: 0 is out of its domain; give 0 < kept < 1"
+    assert verdict.note.startswith("kept: 0 ")
     assert models.predictions([tree])["goodput_bit_per_s"] == [None] * len(models.MODELS)
 
 

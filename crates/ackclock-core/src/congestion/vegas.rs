@@ -69,7 +69,7 @@ impl Element<ControlKind> for Vegas {
         check_positive("gamma", self.gamma, "1")?;
         if self.beta < self.alpha {
             let remedy = format!("is below alpha, {}; write at least as much", self.alpha);
-            return Err(Error::new("beta", &self.beta.into(), &remedy));
+            return Err(Error::contradiction("beta", &self.beta.into(), &remedy));
         }
         Ok(())
     }
@@ -354,12 +354,12 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_refused_by_name() {
-        let refusal = |tree| choose::<ControlKind>(&tree, &NoFiles).unwrap_err().to_string();
-        assert!(refusal(json!({ "kind": "vegas", "alpha": 0.0 })).starts_with("alpha: 0.0"));
-        assert!(refusal(json!({ "kind": "vegas", "gamma": -1.0 })).starts_with("gamma: -1.0"));
+        let refusal = |tree| choose::<ControlKind>(&tree, &NoFiles).unwrap_err().key();
+        assert!(refusal(json!({ "kind": "vegas", "alpha": 0.0 })).starts_with("out-of-range alpha"));
+        assert!(refusal(json!({ "kind": "vegas", "gamma": -1.0 })).starts_with("out-of-range gamma"));
         assert_eq!(
             refusal(json!({ "kind": "vegas", "alpha": 5.0 })),
-            "beta: 4.0 is below alpha, 5; write at least as much"
+            "contradiction beta"
         );
     }
 }
