@@ -246,7 +246,7 @@ def test_a_figure_that_cannot_be_drawn_is_one_line(
 
 def test_samples_too_far_apart_for_any_time_scale_are_said_to_be_so(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "--set", "sample_interval=1 s", "-o", "run")
-    check_refusal(ackclock("plot", "run", "--kind", "variation"), "no-data", "run", "sample_interval")
+    check_refusal(ackclock("plot", "run", "--kind", "variation"), "no-data", "--kind", "sample_interval")
     assert ackclock("plot", "run").exit_code == 0
     assert not Path("run/figures/variation.svg").exists()
 

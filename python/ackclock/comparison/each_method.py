@@ -92,7 +92,7 @@ def compare(
         ScenarioError: Bad input; nothing has been run.
         LackingError: No way that was asked for can be gone on this machine.
         ValueError: There is no such way or model, or nothing whose captures could be measured.
-        FileExistsError: There is something in the folder that is not ackclock's.
+        InputError: There is something in the folder that is not ackclock's.
         KeyboardInterrupt: Interrupted before any way had an answer.
     """
     refuse(asked)

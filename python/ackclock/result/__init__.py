@@ -118,7 +118,7 @@ class Result:
             captures: A folder of pcap files to move in as `pcap`.
 
         Raises:
-            FileExistsError: There is something else.
+            InputError: There is something else.
         """
         folder = Path(folder)
         refuse_foreign_folder(folder)

@@ -163,7 +163,7 @@ def advise_buffer(
     Raises:
         ScenarioError: Bad input; one line.
         InputError: A target cannot be met, whatever the buffer, or is none.
-        FileExistsError: There is something in the folder that is not ackclock's.
+        InputError: There is something in the folder that is not ackclock's.
     """
     given = {
         "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss, "completion_p95_s": completion_p95,
