@@ -51,7 +51,14 @@ def test_blocks_are_found() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def as_parameter(path: Path) -> object:
+    """A document as a parameter; some emulate."""
+    in_real_time = any(block.mark == "emulation" for block in blocks(path.read_text(encoding="utf-8")))
+    marks = pytest.mark.real_time if in_real_time else pytest.mark.slow
+    return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
+
+
+@pytest.mark.parametrize("document", [as_parameter(path) for path in DOCUMENTS])
 def test_a_documents_commands_and_snippets_run(document: Path, tmp_path: Path, no_emulation: str | None) -> None:
     for name in ("examples", "traces"):
         if (ROOT / name).exists():

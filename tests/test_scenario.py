@@ -31,10 +31,23 @@ def test_parts_are_reached_by_name_with_units_as_written(leaky_pipe: Scenario) -
 
 
 def test_what_is_not_there_is_answered_with_what_is(leaky_pipe: Scenario) -> None:
-    with pytest.raises(AttributeError, match="no 'dealy' here; there is name, link, queue, delay"):
+    with pytest.raises(AttributeError, match=r"no 'dealy' here; did you mean delay\?"):
         _ = leaky_pipe.hops["wired"].dealy
+    with pytest.raises(AttributeError, match="no 'zzz' here; there is name, link, queue, delay"):
+        _ = leaky_pipe.hops["wired"].zzz
+    with pytest.raises(AttributeError, match=r"no 'hopps' here; did you mean hops\?"):
+        _ = leaky_pipe.hopps
+    with pytest.raises(AttributeError, match=r"no 'replcae' here; did you mean replace"):
+        _ = leaky_pipe.replcae
+    assert not hasattr(leaky_pipe, "_repr_html_")
+    assert {"hops", "duration", "replace"} <= set(dir(leaky_pipe))
     with pytest.raises(KeyError, match="no 'wierd' here; there is wired, wireless, return"):
         _ = leaky_pipe.hops["wierd"]
+
+
+def test_parts_can_be_copied(leaky_pipe: Scenario) -> None:
+    assert copy.copy(leaky_pipe.hops["wired"]) == leaky_pipe.hops["wired"]
+    assert copy.deepcopy(leaky_pipe) == leaky_pipe
 
 
 def test_replace_makes_a_copy(leaky_pipe: Scenario) -> None:

@@ -57,6 +57,7 @@ def test_units_are_those_of_the_column() -> None:
 def test_numbers_are_told_from_words(mixed: Table) -> None:
     assert mixed.numeric == [False, True, True, True, False]
     assert table("", ["a", "b"], []).numeric == [False, False]
+    assert table("", ["a", Column("b", numeric=False)], [["3 %", "3 of 3 points"]]).numeric == [True, False]
 
 
 def test_programs_get_values(mixed: Table) -> None:

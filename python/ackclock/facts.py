@@ -8,7 +8,7 @@ has a meaning to its own element only. A fact that is not stated is None, which 
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Facts", "control", "element", "impairments", "kind", "link", "media", "queue", "traffic"]
+__all__ = ["Facts", "control", "element", "impairments", "kind", "link", "media", "queue", "traffic", "whole"]
 
 Tree = Mapping[str, Any]
 
@@ -29,6 +29,11 @@ def element(tree: Tree | None) -> Facts:
 def kind(tree: Tree | None) -> str:
     """Returns the name of an element; empty for None."""
     return str((tree or {}).get("kind", ""))
+
+
+def whole(owner: Tree, field: str) -> Any:
+    """Returns an element as the scenario has it, to be shown or compared as a whole; None without one."""
+    return owner.get(field)
 
 
 def control(transport: Tree) -> tuple[str, Facts]:

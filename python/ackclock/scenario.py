@@ -6,13 +6,14 @@ Quantities stay as written, with their units. A scenario is checked when it is u
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
 from ackclock import engine
 from ackclock.errors import ScenarioError
+from ackclock.suggestion import suggestion
 
 __all__ = ["Part", "Parts", "Point", "Scenario", "ScenarioError", "load"]
 
@@ -98,9 +99,12 @@ class Scenario:
         return json.dumps(self.tree, ensure_ascii=False)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(Part(self.tree), name)
+        return _field(self.tree, name, [other for other in vars(Scenario) if not other.startswith("_")])
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self.tree]
 
     def __getitem__(self, name: str) -> Any:
         return Part(self.tree)[name]
@@ -128,6 +132,14 @@ class Point:
     scenario: Scenario
 
 
+def _field(tree: dict[str, Any], name: str, others: Iterable[str] = ()) -> Any:
+    """A field of a table; the error for an unknown name suggests fields and `others` that are like it."""
+    if name in tree:
+        return _view(tree[name])
+    near = suggestion(name, [*tree, *others], f"there is {', '.join(tree) or 'nothing'}")
+    raise AttributeError(f"no {name!r} here; {near}")
+
+
 def _view(value: Any) -> Any:
     if isinstance(value, dict):
         return Part(value)
@@ -143,10 +155,9 @@ class Part(Mapping[str, Any]):
         self._tree = tree
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return _view(self._tree[name])
-        except KeyError:
-            raise AttributeError(f"no {name!r} here; there is {', '.join(self._tree) or 'nothing'}") from None
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _field(self._tree, name)
 
     def __getitem__(self, name: str) -> Any:
         return _view(self._tree[name])

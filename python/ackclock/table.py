@@ -46,11 +46,13 @@ class Column:
         name: The name at its head; empty for none.
         unit: The unit of its numbers, written after the name.
         spare: When a terminal is too narrow, columns are left out by ascending `spare`; None for a column that stays.
+        numeric: Whether it is aligned on the right; None if its cells are to decide.
     """
 
     name: str
     unit: str = ""
     spare: int | None = None
+    numeric: bool | None = None
 
     @property
     def head(self) -> str:
@@ -91,9 +93,14 @@ class Table:
 
     @property
     def numeric(self) -> list[bool]:
-        """For each column whether all its cells are numbers, so that they are aligned on the right."""
-        columns = zip(*self.texts, strict=True) if self.rows else [()] * len(self.columns)
-        return [bool(self.rows) and all(cell[:1] in "0123456789–-+∞" for cell in column if cell) for column in columns]
+        """For each column whether it is aligned on the right: by default if all its cells begin as numbers."""
+        texts = self.texts
+        return [
+            bool(texts) and all(row[at][:1] in "0123456789–-+∞" for row in texts if row[at])
+            if column.numeric is None
+            else column.numeric
+            for at, column in enumerate(self.columns)
+        ]
 
     def select(self, positions: Iterable[int]) -> "Table":
         """The table with some of its columns, in that order."""

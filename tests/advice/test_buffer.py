@@ -410,6 +410,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return iter([ran])
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     file: Path, tmp_path: Path, counted: Iterator[list[str]]
 ) -> None:
@@ -518,6 +519,7 @@ def test_present_is_run_as_it_is(found: BufferAdvice) -> None:
     assert found.present.found["delay_p99_s"].mean == pytest.approx(0.12, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_guide_says_what_the_example_gives() -> None:
     guide = (ROOT / "docs" / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
     advice = advise_buffer(load(ROOT / "examples" / "buffer-on-a-backbone.toml"), utilisation="98 %", p99_delay="20 ms")

@@ -144,8 +144,8 @@ def test_the_delay_is_that_of_packets_where_these_come_evenly() -> None:
 
 
 def test_transfers_through_the_hop_are_those_that_count(resolved: object) -> None:
-    tree = resolved()  # type: ignore[operator]
-    assert finite_flows(tree, "wired") == []
-    tree["flows"][0]["traffic"] = {"kind": "transfer", "size": "1 MB"}
+    assert finite_flows(resolved(), "wired") == []  # type: ignore[operator]
+    size = {"flows.main.traffic": {"kind": "transfer", "size": "1 MB"}}
+    tree = resolved(**size)  # type: ignore[operator]
     assert finite_flows(tree, "wired") == ["main"]
     assert finite_flows(tree, "return") == []

@@ -30,6 +30,7 @@ def efficiency(advice: FeedbackAdvice, label: str) -> float:
     return next(one.efficiency.value for one in advice.outcomes.each if one.scheme.label == label)
 
 
+@pytest.mark.slow
 def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
     advice = advice_at(tmp_path, 100, 2000.0, effcap=[(7, 49)])
     assert advice.region.name == "track the rate"
@@ -44,6 +45,7 @@ def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
     assert words.sentence(advice).startswith("Feed back the capacity measured last (one number every 30.0 ms")
 
 
+@pytest.mark.slow
 def test_what_changes_with_the_round_trip_is_not_followed_but_held_below(tmp_path: Path) -> None:
     advice = advice_at(tmp_path, 1, 600.0)
     assert advice.region.name == "danger zone"
@@ -55,6 +57,7 @@ def test_what_changes_with_the_round_trip_is_not_followed_but_held_below(tmp_pat
     assert advice.chosen.delay_gain_s.high < 0
 
 
+@pytest.mark.slow
 def test_what_changes_much_faster_is_averaged(tmp_path: Path) -> None:
     advice = advice_at(tmp_path, 0.1, 300.0)
     assert advice.region.name == "mean is enough"
@@ -64,6 +67,7 @@ def test_what_changes_much_faster_is_averaged(tmp_path: Path) -> None:
     assert words.fed_back(advice, advice.chosen)[0] > 1.05 * LOW
 
 
+@pytest.mark.slow
 def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path) -> None:
     # Delta (1 - 1/r), and what a source sends too fast until a change is measured: a period of it.
     advice = advice_at(tmp_path, 5, 300.0, buffer="24 packets", effcap=[(7, 49)])
@@ -77,6 +81,7 @@ def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path
     assert sum(without.result.rows("flows", point=1)["dropped_packets"].to_pylist()) > 0
 
 
+@pytest.mark.slow
 def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path) -> None:
     found = [advice_at(tmp_path, psi, 200.0, effcap=[(7, 49)]).effective_capacity_bit_per_s for psi in (0.2, 2, 20)]
     assert found == sorted(found, reverse=True)  # the longer it stays low, the less can be relied on
@@ -113,6 +118,7 @@ def test_the_command_prints_the_table_and_a_sentence(moving: Path) -> None:
     assert list(moving.parent.iterdir()) == [moving]
 
 
+@pytest.mark.slow
 def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("one", "two")]
     texts = []

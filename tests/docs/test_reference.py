@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 import reference
-from ackclock.registry import registry, schema
+from ackclock import plot
+from ackclock.registry import kinds, registry, schema
+from reference_pages.kinds import KINDS
+from reference_pages.schemas import anchor
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,8 +55,8 @@ FACTS = {
     "$defs": {"Law": LAW},
 }
 REGISTERED = {
-    "kinds": [{"name": kind, "facts": FACTS if kind == "queues" else {}} for kind in reference.KINDS],
-    **{kind: [] for kind in reference.KINDS},
+    "kinds": [{"name": kind, "facts": FACTS if kind == "queues" else {}} for kind in KINDS],
+    **{kind: [] for kind in KINDS},
     "queues": [QUEUE],
     "tables": [
         {"name": "flows", "summary": "A row is a flow.", "columns": [{"name": "rtt_s", "summary": "Round trip."}]}
@@ -97,6 +100,16 @@ def made_up() -> dict[str, str]:
     return reference.pages(REGISTERED, DESCRIBED)
 
 
+def test_every_kind_of_element_has_words() -> None:
+    assert set(KINDS) == set(kinds())
+
+
+def test_every_figure_stands_on_its_page(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/figures.md"].splitlines()
+    assert all(any(line.startswith(f"| `{name}` | ") for line in lines) for name in plot.names())
+    assert any(line.startswith("| `bursts` | send | — | ") for line in lines)
+
+
 def test_an_element_is_described_in_full(made_up: dict[str, str]) -> None:
     page = made_up["docs/reference/queues.md"]
     for line in (
@@ -123,10 +136,6 @@ def test_known_facts_of_an_element_are_shown_and_all_of_its_kind_explained(made_
     assert "| `marks` | `true`, `false` | Whether it marks. |" in kind.splitlines()
     assert '| `drops` | [Law](#law): `"head"`, `"tail"` | Which ones. |' in kind.splitlines()
     assert "## Facts" not in made_up["docs/reference/sizes.md"]
-
-
-def test_every_kind_of_the_engine_has_a_page() -> None:
-    assert set(reference.KINDS) == {kind["name"] for kind in registry()["kinds"]}
 
 
 def test_an_empty_registry_has_a_page(made_up: dict[str, str]) -> None:
@@ -190,13 +199,13 @@ def test_links_lead_somewhere() -> None:
         if not name.endswith(".md"):
             continue
         headings = [line.lstrip("# ").strip("`") for line in text.splitlines() if line.startswith("#")]
-        anchors = {reference._anchor(heading) for heading in headings}
+        anchors = {anchor(heading) for heading in headings}
         anchors |= {part.partition('"')[0] for part in text.split('<a id="')[1:]}
         targets = {part.partition(")")[0] for part in text.split("](")[1:]}
         for target in targets:
-            page, _, anchor = target.partition("#")
+            page, _, place = target.partition("#")
             assert not page or f"docs/reference/{page}" in texts, f"{name}: {target}"
-            assert not anchor or anchor in anchors, f"{name}: {target}"
+            assert not place or place in anchors, f"{name}: {target}"
 
 
 def test_examples_are_toml_and_the_schema_is_json() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import LackingError, Result, Scenario, ScenarioError, emulate, replay, simulate
+from ackclock.errors import InputError
 from ackclock.result import writer
 
 from ..refusals import refused
@@ -90,7 +91,7 @@ def test_an_earlier_result_is_kept_unless_there_will_be_a_new_one(
     else:
         (folder / "thesis.tex").write_text("years of work")
     before = contents(tmp_path)
-    kinds = {"lacking": LackingError, "scenario": ScenarioError, "foreign": FileExistsError}
+    kinds = {"lacking": LackingError, "scenario": ScenarioError, "foreign": InputError}
     with pytest.raises(kinds[reason]):
         emulate(pipe, folder)
     assert contents(tmp_path) == before

@@ -49,7 +49,7 @@ class Machine:
     ) -> Result:
         assert (device, side_by_side) == ("automatic", self.side_by_side)
         if self.lacking:
-            raise LackingError(self.lacking)
+            raise LackingError("lacking", "", self.lacking)
         self.done.append("emulate")
         assert callable(progress)
         progress({"fraction": 0.5})

@@ -262,6 +262,13 @@ class TestCheck:
         assert check.check([toy()], recorded, tmp_path) == []
         assert ran == ["toy"]
 
+    def test_what_is_asked_for_is_run_though_it_did_not_change(
+        self, recorded: check.Recorded, ran: list[str], tmp_path: Path
+    ) -> None:
+        for _ in range(2):
+            assert check.check([toy()], recorded, tmp_path, everything=True) == []
+        assert ran == ["toy", "toy"]
+
     def test_what_is_no_longer_there_is_forgotten(
         self, recorded: check.Recorded, ran: list[str], tmp_path: Path
     ) -> None:

@@ -189,6 +189,7 @@ def test_a_measurement_is_no_source_of_captures() -> None:
     check_refusal(ackclock("measure", "m"), "file", "m", "measure")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_figures_and_page(pretended: Pretended, width: int) -> None:

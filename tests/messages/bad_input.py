@@ -67,7 +67,7 @@ out-of-range    hops.0.name                         hops.wired.name="a.b"
 out-of-range    hops.wireless.impairments.0.probability    hops.wireless.impairments.0.probability=120 %
 out-of-range    hops.wired.queue.limit              hops.wired.queue.limit=0.5 packets
 out-of-range    hops.wired.queue.target_delay       hops.wired.queue={kind = "ebdp", target_delay = "0 s"}
-out-of-range    hops.wired.queue.minimum            hops.wired.queue={kind = "alt", minimum = "20 packets", maximum = "10 packets"}
+contradiction   hops.wired.queue.minimum            hops.wired.queue={kind = "alt", minimum = "20 packets", maximum = "10 packets"}
 out-of-range    hops.wired.queue.weight             hops.wired.queue={kind = "a_star", weight = 2}
 out-of-range    hops.wired.link.rates               hops.wired.link={kind = "markov", rates = []}
 out-of-range    flows.main.transport.mss            flows.main.transport.mss=0 B

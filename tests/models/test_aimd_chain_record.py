@@ -71,6 +71,7 @@ def test_from_next_to_no_loss_on_the_square_root_law_holds() -> None:
     np.testing.assert_allclose(MODEL.answer(loss=p, rtt=0.1)["throughput"] * 0.1 * np.sqrt(p), 1.310, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_inverse_questions() -> None:
     found = models.solve(MODEL, "loss", 100.0, rtt=0.1)
     assert MODEL.answer(loss=found.values[0], rtt=0.1)["throughput"] == pytest.approx(100)

@@ -45,6 +45,7 @@ def quad(f: Any, low: float, law: Any) -> float:
     return math.fsum(integrate.quad(f, a, b, epsabs=0, epsrel=1e-11, limit=500)[0] for a, b in pairwise(ends))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONTINUOUS)
 @pytest.mark.parametrize("rate", [20, 150, 900])
 def test_continuous_laws_against_quadrature_of_the_density(name: str, rate: float) -> None:

@@ -291,6 +291,7 @@ BESIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BESIDE)
 def test_classes_beside_a_count_slot_by_slot(name: str) -> None:
     given, with_freezing, without = BESIDE[name]

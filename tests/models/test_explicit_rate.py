@@ -257,6 +257,7 @@ BEST = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("psi", BEST)
 def test_the_best_constant_rate(psi: float) -> None:
     rate, efficiency, decay = BEST[psi]

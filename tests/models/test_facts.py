@@ -71,13 +71,12 @@ def test_what_a_loss_leaves_of_a_window_is_not_guessed_in_a_cell(name: str) -> N
     }
 
 
-def test_vegas_keeps_its_window_by_delay_so_that_losses_do_not_say_how_far_it_falls() -> None:
-    [tree] = points("wifi-cell.toml")[:1]
-    stated = {"growth": "by_delay", "kept_after_loss": {"kind": "constant", "share": 0.5}, "reacts_to_delay": True}
-    for flow in tree["flows"]:
-        flow["transport"]["control"] = VEGAS_LIKE | {"facts": stated}
-    said = "saturated: it is not known whether the queue of ap-data runs empty: vegas_like reacts to delay as well"
-    assert set(answers(tree, "dcf")["note"]) == {said}
+def test_where_a_control_reacts_to_delay_losses_do_not_say_how_far_its_window_falls() -> None:
+    scenario = load(Path("examples/wifi-cell.toml")).expand()[0].scenario
+    vegas = {f"flows.{flow}.transport.control": {"kind": "vegas"} for flow in ("download", "upload")}
+    table = answers(scenario.replace(vegas).resolve().tree, "dcf,edca,sawtooth")
+    said = "saturated: it is not known whether the queue of ap-data runs empty: vegas reacts to delay as well"
+    assert set(table["note"]) == {said, "vegas is no AIMD"}
 
 
 def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:

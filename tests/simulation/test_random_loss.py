@@ -48,6 +48,7 @@ def test_no_loss_fills_the_link() -> None:
     assert goodput(result)[0] == pytest.approx(20e6 * 1000 / 1040, rel=0.001)
 
 
+@pytest.mark.slow
 def test_halving_the_round_trip_doubles_the_rate() -> None:
     def rates(delay: str, duration: str, seed: int) -> NDArray:
         flows = [flow(tcp(initial_ssthresh="40 packets", rto_minimum="1 ms"))]
@@ -74,6 +75,7 @@ def test_the_link_does_not_matter_where_loss_is_the_limit() -> None:
 BAND = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("recovery", "every"), [("reno", 1), ("reno", 2), ("newreno", 2), ("sack", 1), ("sack", 2)])
 @pytest.mark.parametrize("p", BAND)
 def test_reno_lies_between_pftk_and_the_square_root_law(p: float, recovery: str, every: int) -> None:

@@ -74,6 +74,7 @@ def test_the_loop_of_the_renewal_model(
     assert column(result, "flows", "fast_retransmits").sum() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("psi", "expected"),
     [

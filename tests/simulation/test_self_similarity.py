@@ -98,6 +98,7 @@ def exact(hurst: float) -> list[Array]:
     return [gaussian(hurst, INTERVALS, 1000 + number) for number in range(60)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [1.2, 1.5])
 def test_many_sources_with_heavy_tails_are_self_similar(shape: float) -> None:
     """H = (3 - shape)/2: by both methods what they make of exact noise of that H, at the same scales."""
@@ -120,6 +121,7 @@ def test_many_sources_without_heavy_tails_are_not() -> None:
         assert ours.mean() == pytest.approx(0.5, abs=0.06)
 
 
+@pytest.mark.slow
 def test_a_light_tail_shows_its_own_parameter_at_very_large_scales_only() -> None:
     """With a shape near 2, H is 0.6; the slope comes down to it from above, slowly."""
     series = aggregate("pareto", 1.8)

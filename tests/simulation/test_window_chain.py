@@ -114,6 +114,7 @@ def distance(p: float, cap: int | None, growth: str = PER_WINDOW) -> float:
     return float(np.abs(found).sum() / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_the_chains_rate_is_that_of_congestion_avoidance(p: float, cap: int | None) -> None:
@@ -141,6 +142,7 @@ def test_the_distance_tells_laws_apart(p: float) -> None:
         assert np.abs(of.law("round") - other).sum() / 2 > 1.3 * distance(p, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.002, 0.01, 0.05])
 def test_growth_by_single_acks_is_worth_up_to_half_a_segment_less(p: float) -> None:
     """Equation 3 of RFC 5681 adds MSS/cwnd for each ACK, and cwnd grows meanwhile: less than a segment in a round.

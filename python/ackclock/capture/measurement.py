@@ -13,10 +13,10 @@ from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
 from ackclock.errors import CaptureError, InputError
 from ackclock.estimators import Estimators, asked, described
+from ackclock.folder import refuse_foreign_folder
 from ackclock.models import Model, chosen
 from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
-from ackclock.result.folder import refuse_foreign_folder
 from ackclock.result.writer import GrowingResult
 
 # What is asked about captured connections: of the usual models those that need not know how a link moves; and the
@@ -61,7 +61,7 @@ def measure(
         CaptureError: A file is no capture or holds nothing to be measured; nothing has been written.
         ScenarioError: There is no such estimator, or it cannot be so.
         ValueError: There is no such model, or the folder holds no captures.
-        FileExistsError: There is something in the folder that is not ackclock's.
+        InputError: There is something in the folder that is not ackclock's.
     """
     wanted = chosen(models)
     running = asked(estimators)
@@ -100,7 +100,7 @@ def _flows_and_warmup(run: dict[str, Any], capture: Capture) -> tuple[list[tuple
 
 
 def _refuse_own_place(found: Source, folder: Path) -> None:
-    """Raises `FileExistsError` if the result would replace what it is made of."""
+    """Raises `InputError` if the result would replace what it is made of."""
     refuse_foreign_folder(folder)
     files = [Path(file) for one in found.captures for file in one.files if file != STANDARD_INPUT]
     if any(folder.resolve() in file.resolve().parents for file in files):

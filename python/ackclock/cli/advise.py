@@ -102,7 +102,7 @@ def feedback(
       ackclock advise feedback lte.down --rtt 60ms --buffer '200 packets' -o out/lte
     """
     from ackclock.cli.progress import progress
-    from ackclock.result.folder import refuse_foreign_folder
+    from ackclock.folder import refuse_foreign_folder
 
     if output is not None:
         refuse_foreign_folder(output)
@@ -184,7 +184,7 @@ def buffer(
       ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms -o out/buffer
     """
     from ackclock.cli.progress import progress
-    from ackclock.result.folder import refuse_foreign_folder
+    from ackclock.folder import refuse_foreign_folder
 
     read = read_scenario(scenario, assignments, seed, replicates)
     from ackclock.advice import advise_buffer
@@ -219,7 +219,7 @@ def _print_buffer(
     advice: "BufferAdvice", confirmation: "Confirmation | None", output: Path | None, *, as_json: bool
 ) -> None:
     from ackclock.advice.buffer import words
-    from ackclock.result.folder import write_whole
+    from ackclock.folder import write_whole
     from ackclock.table import json_text
 
     told = words.plain(advice, confirmation)

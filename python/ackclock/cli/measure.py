@@ -9,7 +9,7 @@ from ackclock.capture.measurement import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import checked_time, json_option, models_option
 from ackclock.cli.output import print_json, print_table
-from ackclock.result.folder import refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 
 if TYPE_CHECKING:
     from ackclock.result import Result

@@ -10,7 +10,7 @@ from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNTRUSTWORTHY, 
 from ackclock.cli.options import checked_time, json_option
 from ackclock.cli.output import print_json, print_table
 from ackclock.errors import InputError
-from ackclock.result.folder import refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 
 if TYPE_CHECKING:
     from ackclock.result import Result

@@ -135,9 +135,9 @@ def overview(kind: str, listed: Records) -> "Table":
     """The table of all records of a kind."""
     from ackclock.table import table
 
-    told = ("name", "label", "unit", "summary", "reference")
+    told = ("name", "label", "unit", "methods", "options", "summary", "reference")
     columns = [name for name in told if any(name in one for one in listed.values())]
-    return table(kind, columns, ([str(one.get(name, "")) for name in columns] for one in listed.values()))
+    return table(kind, columns, ([_text(one.get(name, "")) for name in columns] for one in listed.values()))
 
 
 def details(record: dict[str, Any]) -> "list[Table]":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ackclock.cli.output import print_json, print_table
-from ackclock.result.folder import refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 
 if TYPE_CHECKING:
     from ackclock.result import Result

@@ -18,13 +18,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from ackclock import engine
+from ackclock import engine, facts
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
 from ackclock.errors import InputError, LackingError
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import chosen
 from ackclock.result import COMPRESSION, Result
-from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.run import address, cache, prediction
 from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError
@@ -92,7 +92,7 @@ def compare(
         ScenarioError: Bad input; nothing has been run.
         LackingError: No way that was asked for can be gone on this machine.
         ValueError: There is no such way or model, or nothing whose captures could be measured.
-        FileExistsError: There is something in the folder that is not ackclock's.
+        InputError: There is something in the folder that is not ackclock's.
         KeyboardInterrupt: Interrupted before any way had an answer.
     """
     refuse(asked)
@@ -258,7 +258,7 @@ class _Work:
         if known is not None:
             self._announce(f"emulate: taken from {folder}, which holds these runs; remove it to repeat")
             return known
-        if not self._points[0].scenario.resolve().tree.get("media"):  # with any, it is refused before it takes time
+        if not facts.media(self._points[0].scenario.resolve().tree):  # with any, it is refused before it takes time
             self._announce(_announcement(part, self._side_by_side))
         with self._watch("emulate", part.lasts_s) as tell:
             return cache.emulate(

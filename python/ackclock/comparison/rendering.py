@@ -90,7 +90,8 @@ def answer_table(comparison: Comparison) -> Table:
         partial = "cut off; " if column.result.partial else ""
         rows.append([column.label, _size(comparison, name), held, partial + column.why])
     note = "Each is a result folder of its own beside this page."
-    return table("How each way answered", ["way", "answered", "held against", "note"], rows, note)
+    columns = ("way", Column("answered", numeric=False), "held against", "note")
+    return table("How each way answered", columns, rows, note)
 
 
 def explanation_table(comparison: Comparison, listed: Sequence[Explanation]) -> Table:

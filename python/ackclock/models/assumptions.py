@@ -141,7 +141,7 @@ def needs_equation(path: FlowPath, loss: str, name: str) -> str:
     """Why a model of a rate control over UDP has no answer under random loss.
 
     Args:
-        path: Of the flow.
+        path: The path of the flow.
         loss: The loss rate that the throughput equation of the control is given.
         name: The control with that equation.
     """

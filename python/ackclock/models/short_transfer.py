@@ -292,15 +292,16 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 def _refusal(path: FlowPath) -> str:
     control = path.control
-    reasons = {
-        "no transfer of a given size": path.transfer.size_segments == inf,
-        f"recovery from losses is {path.sender.recovery}": path.sender.recovery not in _RECOVERIES,
-        control.unstated: bool(control.unstated),
-        f"{control.name} is no AIMD, nor CUBIC": bool(not_aimd(control) and not_cubic(control)),
-        no_droptail(path.bottleneck): bool(no_droptail(path.bottleneck)),
-        "the bottleneck sends nothing": path.bottleneck.segments_per_s == 0,
-    }
-    return needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
+    known = not (not_aimd(control) and not_cubic(control))
+    return (
+        needs_tcp(path)
+        or unless(path.transfer.size_segments < inf, "no transfer of a given size")
+        or unless(path.sender.recovery in _RECOVERIES, f"recovery from losses is {path.sender.recovery}")
+        or control.unstated
+        or unless(known, f"{control.name} is no AIMD, nor CUBIC")
+        or no_droptail(path.bottleneck)
+        or unless(path.bottleneck.segments_per_s > 0, "the bottleneck sends nothing")
+    )
 
 
 def _limited(path: FlowPath) -> str:

@@ -17,13 +17,7 @@ from typing import Any
 from ackclock import engine, plot
 from ackclock.errors import LackingError
 from ackclock.estimators import asked
-from ackclock.reproduction.experiment import Experiment, Run
-from ackclock.reproduction.outcome import Kind, Outcome, Verdict, plain
-from ackclock.reproduction.runs import FailedRunError
-from ackclock.reproduction.runs import addresses as addresses_of
-from ackclock.reproduction.runs import distrust as distrust_of
-from ackclock.reproduction.runs import results as results_of
-from ackclock.result.folder import (
+from ackclock.folder import (
     RESULT,
     Contents,
     refuse_foreign_folder,
@@ -31,6 +25,12 @@ from ackclock.result.folder import (
     staged,
     write_whole,
 )
+from ackclock.reproduction.experiment import Experiment, Run
+from ackclock.reproduction.outcome import Kind, Outcome, Verdict, plain
+from ackclock.reproduction.runs import FailedRunError
+from ackclock.reproduction.runs import addresses as addresses_of
+from ackclock.reproduction.runs import distrust as distrust_of
+from ackclock.reproduction.runs import results as results_of
 from ackclock.run import address
 from ackclock.table import json_text
 

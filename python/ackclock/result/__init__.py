@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from ackclock.errors import InputError
-from ackclock.result.folder import refuse_foreign_folder, staged
+from ackclock.folder import refuse_foreign_folder, staged
 
 __all__ = ["SCHEMA", "Result", "Tables", "matching"]
 
@@ -118,7 +118,7 @@ class Result:
             captures: A folder of pcap files to move in as `pcap`.
 
         Raises:
-            FileExistsError: There is something else.
+            InputError: There is something else.
         """
         folder = Path(folder)
         refuse_foreign_folder(folder)

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ackclock import facts
+
 #: In place of a control's name, as in the tables: UDP that nothing controls.
 UNCONTROLLED = "udp"
 
 
 def control_of(flow: Mapping[str, Any]) -> str:
     """The name of the control of a flow of a resolved scenario; `udp` of UDP without one."""
-    control = flow["transport"].get("control")
-    return str(control["kind"]) if control else UNCONTROLLED
+    return facts.control(flow["transport"])[0] or UNCONTROLLED
 
 
 def is_controlled(flow: Mapping[str, Any]) -> bool:

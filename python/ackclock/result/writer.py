@@ -10,8 +10,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from ackclock.folder import write_whole
 from ackclock.result import COMPRESSION, Result, run_json
-from ackclock.result.folder import write_whole
 
 __all__ = ["GrowingResult"]
 

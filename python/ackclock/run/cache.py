@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock.capture import measurement
-from ackclock.result.folder import ADDRESS
+from ackclock.folder import ADDRESS
 from ackclock.run import address, emulation, simulation
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def emulate(
     Raises:
         ScenarioError: Bad input; nothing has been run.
         LackingError: This machine cannot; nothing has been run.
-        FileExistsError: There is something in the folder that is not ackclock's.
+        InputError: There is something in the folder that is not ackclock's.
     """
     points = scenario.expand()
     resolved = [point.scenario.resolve().tree for point in points]

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ackclock import engine
-from ackclock.result import Result
-from ackclock.result.columns import table_of
-from ackclock.run.description import conclude, describe
 from ackclock.scenario import Scenario
+
+# pyarrow is imported after the run: an engine that has nothing to wait for starts at once.
+if TYPE_CHECKING:
+    from ackclock.result import Result
 
 
 def simulate(
@@ -18,7 +20,7 @@ def simulate(
     packets: bool = False,
     pcap: str | Path | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Result:
+) -> "Result":
     """Runs every replicate of every point. The result does not depend on the number of threads.
 
     Args:
@@ -47,6 +49,10 @@ def simulate(
     )
     if not outcome["tables"]:
         raise KeyboardInterrupt  # before any run had begun
+    from ackclock.result import Result
+    from ackclock.result.columns import table_of
+    from ackclock.run.description import conclude, describe
+
     run = describe("simulate", scenario, points, resolved)
     conclude(run, complete=outcome["complete"])
     return Result(run, {name: table_of(columns) for name, columns in outcome["tables"].items()})

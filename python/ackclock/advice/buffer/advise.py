@@ -15,8 +15,8 @@ from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSE
 from ackclock.advice.buffer.search import Stretch, crossing, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
 from ackclock.errors import InputError, ScenarioError
+from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.result import Result
-from ackclock.result.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.scenario import Scenario
 from ackclock.table import json_text
 
@@ -163,7 +163,7 @@ def advise_buffer(
     Raises:
         ScenarioError: Bad input; one line.
         InputError: A target cannot be met, whatever the buffer, or is none.
-        FileExistsError: There is something in the folder that is not ackclock's.
+        InputError: There is something in the folder that is not ackclock's.
     """
     given = {
         "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss, "completion_p95_s": completion_p95,
@@ -401,4 +401,4 @@ def _binding(below: Outcome | None, targets: tuple[Target, ...]) -> Target | Non
 
 
 def _droptails(trials: Trials) -> list[Outcome]:
-    return [one for one in trials.every() if one.setting.size and (one.setting.queue or {}).get("kind") == "droptail"]
+    return [one for one in trials.every() if one.setting.size and one.setting.is_droptail]

@@ -23,7 +23,7 @@ class Bottleneck:
 
     Attributes:
         name: Its name.
-        queue: Its queue, as the resolved scenario has it.
+        queue: Its queue, as the resolved scenario has it, to be shown.
         rate_bit_per_s: What its link can send, on the mean over the measured time.
         is_steady: Whether that is its rate at every moment.
         packet_bytes: The largest full packet that crosses it, headers included.
@@ -157,7 +157,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
     sizes = [sum(units.data_bytes(flow["transport"][part]) for part in ("mss", "header")) for flow in crossing]
     paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control.name)
     is_steady = facts.link(hop)[1]["varies"] is False
-    return Bottleneck(chosen, hop["queue"], rate, is_steady, max(sizes), paths)
+    return Bottleneck(chosen, facts.whole(hop, "queue"), rate, is_steady, max(sizes), paths)
 
 
 def rules(hop: Bottleneck) -> list[Rule]:

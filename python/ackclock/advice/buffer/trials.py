@@ -42,12 +42,14 @@ class Setting:
         queue: As in a scenario; None for the scenario's own.
         size: In packets: of drop-tail what may wait, of others what they aim at.
         ecn: Whether the senders that cross it are made ECN-capable.
+        is_droptail: Whether it is a drop-tail queue that was tried.
     """
 
     label: str
     queue: dict[str, Any] | None
     size: int = 0
     ecn: bool = False
+    is_droptail: bool = False
 
     @property
     def key(self) -> str:
@@ -213,7 +215,7 @@ def droptail(hop: Bottleneck) -> Discipline:
 
     def of(size: int) -> Setting:
         queue = {"kind": "droptail", "limit": f"{size} packets", "counts_packet_in_service": own}
-        return Setting(f"drop-tail of {size} packets", queue, size)
+        return Setting(f"drop-tail of {size} packets", queue, size, is_droptail=True)
 
     return of
 

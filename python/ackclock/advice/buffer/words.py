@@ -160,11 +160,7 @@ def _measures(advice: BufferAdvice) -> list[Measure]:
 def _shown(advice: BufferAdvice) -> list[Outcome]:
     """The buffers of the table, ascending."""
     wanted = {one.setting.size for one in advice.curve} | set(marks(advice))
-    return [one for one in advice.every if _is_droptail(one) and one.setting.size in wanted]
-
-
-def _is_droptail(one: Outcome) -> bool:
-    return one.setting.queue is not None and one.setting.queue["kind"] == "droptail"
+    return [one for one in advice.every if one.setting.is_droptail and one.setting.size in wanted]
 
 
 def _numbers(advice: BufferAdvice, one: Outcome, measures: list[Measure]) -> list[Cell]:
@@ -288,7 +284,7 @@ def _method(advice: BufferAdvice) -> str:
 
 
 def _most(advice: BufferAdvice) -> int:
-    return max(one.setting.size for one in advice.every if _is_droptail(one))
+    return max(one.setting.size for one in advice.every if one.setting.is_droptail)
 
 
 def _all(targets: tuple[Target, ...]) -> str:

@@ -67,17 +67,17 @@ def _refusal(path: FlowPath) -> str:
     rates = states.segments_per_s
     different = len(set(rates))
     count = "one rate" if different == 1 else f"{len(rates)} rates"
-    reasons = {
-        f"the link has {count}, the analysis takes two": len(rates) != 2 or different == 1,
-        "the link sends nothing in its low state": min(rates) == 0,
-        "no propagation delay": path.round_trip.propagation_s <= 0,
-        not_reno(path.control): bool(not_reno(path.control)),
-        "several flows share the link": path.bottleneck.flows != 1,
-        no_droptail(path.bottleneck): bool(no_droptail(path.bottleneck)),
-        "random loss comes on top": path.loss.rate > 0,
-    }
-    found = needs_tcp(path) or next((reason for reason, holds in reasons.items() if holds), "")
-    return found or _psi_refusal(path, states)
+    return (
+        needs_tcp(path)
+        or unless(len(rates) == different == 2, f"the link has {count}, the analysis takes two")
+        or unless(min(rates) > 0, "the link sends nothing in its low state")
+        or unless(path.round_trip.propagation_s > 0, "no propagation delay")
+        or not_reno(path.control)
+        or unless(path.bottleneck.flows == 1, "several flows share the link")
+        or no_droptail(path.bottleneck)
+        or unless(path.loss.rate == 0, "random loss comes on top")
+        or _psi_refusal(path, states)
+    )
 
 
 def _psi_refusal(path: FlowPath, states: LinkStates) -> str:

@@ -18,7 +18,7 @@ def sender(transport: Transport, round_trip_s: float, full_queue_round_trip_s: f
     """Returns the sender of a flow.
 
     Args:
-        transport: Of the flow, as in a resolved scenario.
+        transport: The flow's transport, as in a resolved scenario.
         round_trip_s: Round-trip time without queueing.
         full_queue_round_trip_s: Round-trip time while the bottleneck's queue is full.
     """
@@ -42,7 +42,7 @@ def transfer(flow: dict[str, Any], warmup_s: float) -> Transfer:
     """Returns the data that a flow has to send.
 
     Args:
-        flow: As in a resolved scenario.
+        flow: A flow of a resolved scenario.
         warmup_s: End of the warm-up.
     """
     transport, traffic = flow["transport"], facts.traffic(flow)

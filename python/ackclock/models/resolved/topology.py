@@ -62,7 +62,7 @@ def crowds(scenario: dict[str, Any]) -> Crowds:
             round_trip_s=base_round_trip(flow, route_of(scenario, flow)),
             arrive="arrivals" in flow,
         )
-        alike = repr((transport["kind"], transport.get("control"), flow.get("arrivals")))
+        alike = repr((transport["kind"], facts.whole(transport, "control"), flow.get("arrivals")))
         for name in flow["route"]:
             found.setdefault(name, Counter())[alike, one] += int(flow.get("count", 1))
     return {name: _in_order(counts.items()) for name, counts in found.items()}

@@ -51,7 +51,7 @@ RESULT = Contents(
 
 
 def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> None:
-    """Raises `FileExistsError` if writing to `folder` would destroy something that is not ackclock's."""
+    """Raises `InputError` if writing to `folder` would destroy something that is not ackclock's."""
     folder = Path(folder)
     for parent in folder.parents:
         if parent.exists() and not parent.is_dir():

@@ -1,0 +1,24 @@
+"""The page of a kind of element."""
+
+from reference_pages.kinds import KINDS
+from reference_pages.page import Page
+from reference_pages.schemas import Json, anchor
+
+__all__ = ["text"]
+
+
+def text(kind: str, registered: Json) -> str:
+    """The page of a kind: every element with its parameters and facts."""
+    page = Page(KINDS[kind].title, registered)
+    page.paragraph(KINDS[kind].place)
+    if not registered[kind]:
+        page.paragraph("There is none yet.")
+    else:
+        index = [(f"[`{entry['name']}`](#{anchor(entry['name'])})", entry["summary"]) for entry in registered[kind]]
+        page.table(("kind", "what it does"), index)
+    for entry in registered[kind]:
+        page.element(entry, KINDS[kind].pattern)
+    facts = next(one["facts"] for one in registered["kinds"] if one["name"] == kind)
+    if facts.get("properties"):
+        page.all_facts(facts)
+    return page.finish()
