@@ -29,6 +29,7 @@ from ackclock.reproduction import (
     experiments,
     plain,
     runs,
+    sources,
     stored,
 )
 from ackclock.reproduction import digest as digests
@@ -218,7 +219,7 @@ every_record = pytest.mark.parametrize("experiment", experiments(), ids=lambda o
 # What `make reproduce-check` wrote.
 RECORDED = Recorded(Path(__file__).parent / "recorded")
 #: Of an experiment whose tables are not stored, the seconds up to which tests run it.
-CHEAP_S = 12
+CHEAP_S = 20
 OWNED = list(digests.owned(experiments()))
 
 
@@ -234,13 +235,16 @@ class Concluded:
         return self.outcome.draw()
 
 
+def is_concluded_by_tests(experiment: Experiment) -> bool:
+    """Whether its tables are stored, or it is cheap to run or only computed; not of what is emulated."""
+    return experiment.name not in RECORDED.large or experiment.cost_s <= CHEAP_S
+
+
 def concluded_by_tests(experiment: Experiment) -> object:
     """An experiment as a parameter, by where its results come from: see `concluded`."""
-    marks = []
-    if experiment.name in SIMULATED and experiment.name in RECORDED.large:
-        marks.append(pytest.mark.slow)
-        if experiment.cost_s > CHEAP_S:
-            marks.append(pytest.mark.skip(reason="its tables are too large to be stored: make reproduce-check"))
+    marks = [pytest.mark.slow] if experiment.name in RECORDED.large else []
+    if not is_concluded_by_tests(experiment):
+        marks.append(pytest.mark.skip(reason="its tables are too large to be stored: make reproduce-check"))
     return pytest.param(experiment, marks=marks, id=experiment.name)
 
 
@@ -301,9 +305,17 @@ def test_runs_give_the_tables_that_are_stored(name: str) -> None:
             pytest.fail(f'{name}: run "{one.name:.80}" changed or is new; make reproduce-check', pytrace=False)
 
 
+@pytest.mark.parametrize(
+    "experiment", [one for one in experiments() if not is_concluded_by_tests(one)], ids=lambda one: one.name
+)
+def test_what_concludes_from_tables_that_are_not_stored_did_not_change(experiment: Experiment) -> None:
+    if sources.conclusion(experiment) != RECORDED.large[experiment.name]:
+        pytest.fail(f"{experiment.name}: the code that concludes changed; make reproduce-check", pytrace=False)
+
+
 def test_nothing_is_recorded_of_what_is_not_there() -> None:
     assert RECORDED.digests.keys() == {digests.key(one.run) for one in OWNED}
-    assert set(RECORDED.large) <= SIMULATED
+    assert RECORDED.large.keys() <= SIMULATED
 
 
 def test_the_verdict_is_the_documented_one(concluded: Concluded) -> None:

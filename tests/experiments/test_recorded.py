@@ -11,7 +11,21 @@ import pytest
 
 from ackclock import Result, Scenario, metrics, simulate, units
 from ackclock.metrics import interval
-from ackclock.reproduction import Band, Claim, Experiment, Kind, Origin, Outcome, Run, Verdict, check, digest, stored
+from ackclock.reproduction import (
+    Band,
+    Claim,
+    Experiment,
+    Kind,
+    Origin,
+    Outcome,
+    Run,
+    Verdict,
+    check,
+    digest,
+    experiments,
+    sources,
+    stored,
+)
 
 TREE = {
     "schema": 1,
@@ -127,6 +141,26 @@ class TestDigest:
     def test_a_run_that_is_shared_belongs_to_the_first(self) -> None:
         first, second = toy(), replace(toy(), name="toy-figure-2")
         assert [(one.experiment, one.name) for one in digest.owned([first, second])] == [("toy-figure-1", "toy")]
+
+
+class TestSources:
+    def test_comments_docstrings_and_layout_are_no_code(self) -> None:
+        written = '"""A module."""\n\ndef f(a):\n    """Words."""\n    # why\n    return f"{a + 1} {{}}"\n'
+        other = 'def f(\n    a,\n):\n    return f"{a + 1} {{}}"  # other\n'.replace(",\n)", ")")
+        assert sources.code(written) == sources.code(other)
+
+    @pytest.mark.parametrize("other", ["x = 2", "y = 1", 'x = "1"', "x = 1 + 0", "x = 1\ny = 2"])
+    def test_code_is(self, other: str) -> None:
+        assert sources.code(other) != sources.code("x = 1")
+
+    def test_a_conclusion_depends_on_what_its_module_imports_and_on_metrics(self) -> None:
+        by_name = {one.name: one for one in experiments()}
+        paths = {
+            path.name for path in sources._imported("ackclock_reproductions.wifi.figure_8", "ackclock_reproductions")
+        }
+        assert {"figure_8.py", "cell.py", "replicates.py"} <= paths
+        assert "figure_3.py" not in paths
+        assert sources.conclusion(by_name["wifi-figure-8"]) != sources.conclusion(by_name["tfrcp-figure-6"])
 
 
 class TestStored:
@@ -257,10 +291,13 @@ class TestCheck:
     ) -> None:
         monkeypatch.setattr(check, "MOST_BYTES", 100)
         assert check.check([toy()], recorded, tmp_path) == []
-        assert check.Recorded(tmp_path / "recorded").large == ["toy-figure-1"]
+        assert check.Recorded(tmp_path / "recorded").large.keys() == {"toy-figure-1"}
         assert not recorded.tables(toy()).exists()
         assert check.check([toy()], recorded, tmp_path) == []
         assert ran == ["toy"]
+        recorded.large["toy-figure-1"] = "other code"
+        assert check.check([toy()], recorded, tmp_path) == []
+        assert ran == ["toy", "toy"]
 
     def test_what_is_asked_for_is_run_though_it_did_not_change(
         self, recorded: check.Recorded, ran: list[str], tmp_path: Path

@@ -1,7 +1,8 @@
 """Checks that what is recorded of experiments still holds: `python -m ackclock.reproduction.check FOLDER`.
 
 The folder holds `digests.json`, digests of what experiments run, and for each experiment a folder of stored tables. An
-experiment is run in full if a digest changed, or if its conclusion reads what is not stored. Digests and tables are
+experiment is run in full if a digest changed, or if its conclusion reads what is not stored. Where tables would be
+large, it is if the code that concludes changed. Digests and tables are
 recorded together, and only if the verdict is the documented one. Where nothing changed, nothing is run or written.
 """
 
@@ -21,11 +22,12 @@ from ackclock.reproduction.catalogue import chosen, experiments
 from ackclock.reproduction.digest import digest, key
 from ackclock.reproduction.experiment import Experiment, Run
 from ackclock.reproduction.runs import results
+from ackclock.reproduction.sources import conclusion
 from ackclock.table import json_text
 
 __all__ = ["Recorded", "check", "main"]
 
-#: Bytes of stored tables above which an experiment has none: it is run in full wherever it is concluded.
+#: Bytes of stored tables above which an experiment has none.
 MOST_BYTES = 300_000
 
 
@@ -34,7 +36,7 @@ class Recorded:
 
     Attributes:
         digests: By the key of a run.
-        large: Experiments whose tables are too large to be stored.
+        large: Experiments whose tables are too large to be stored, and the digest of what concludes from them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,7 +44,7 @@ class Recorded:
         path = folder / "digests.json"
         content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         self.digests: dict[str, str] = content.get("digests", {})
-        self.large: list[str] = content.get("large", [])
+        self.large: dict[str, str] = content.get("large", {})
 
     def tables(self, experiment: Experiment) -> Path:
         """Returns the folder of an experiment's stored tables."""
@@ -51,7 +53,7 @@ class Recorded:
     def write(self) -> None:
         """Writes digests, and which experiments are large."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        content = {"large": sorted(self.large), "digests": dict(sorted(self.digests.items()))}
+        content = {"large": dict(sorted(self.large.items())), "digests": dict(sorted(self.digests.items()))}
         write_whole(self._folder / "digests.json", json_text(content))
 
     def forget_others(self, catalogue: Iterable[Experiment]) -> None:
@@ -60,7 +62,7 @@ class Recorded:
         keys = {key(run) for experiment in catalogue for run in simulated(experiment).values()}
         names = {experiment.name for experiment in catalogue}
         self.digests = {made_of: found for made_of, found in self.digests.items() if made_of in keys}
-        self.large = [name for name in self.large if name in names]
+        self.large = {name: code for name, code in self.large.items() if name in names}
         for path in self._folder.iterdir():
             if path.is_dir() and path.name not in names:
                 shutil.rmtree(path)
@@ -120,8 +122,11 @@ def _standing(experiment: Experiment, fresh: dict[str, str], recorded: Recorded)
     changed = [made_of for made_of, found in fresh.items() if recorded.digests.get(made_of) != found]
     if changed:
         return f"{len(changed)} of {len(fresh)} runs changed or are new", ""
-    if len(fresh) < len(experiment.runs()) or not fresh or experiment.name in recorded.large:
+    if len(fresh) < len(experiment.runs()) or not fresh:
         return "", ""
+    if experiment.name in recorded.large:
+        renewed = recorded.large[experiment.name] != conclusion(experiment)
+        return "the code that concludes, or that of metrics, changed" if renewed else "", ""
     try:
         outcome = stored.outcome_of(experiment, stored.load(experiment, recorded.tables(experiment)))
     except (stored.NotStoredError, KeyError) as error:
@@ -138,9 +143,9 @@ def _renewed(experiment: Experiment, recorded: Recorded, scratch: Path) -> str:
         return "; ".join(outcome.failures)
     place = recorded.tables(experiment)
     shutil.rmtree(place, ignore_errors=True)
-    recorded.large = [name for name in recorded.large if name != experiment.name]
+    recorded.large.pop(experiment.name, None)
     if sum(path.stat().st_size for path in aside.iterdir()) > MOST_BYTES:
-        recorded.large.append(experiment.name)
+        recorded.large[experiment.name] = conclusion(experiment)
     else:
         shutil.copytree(aside, place)
     print(f"  {outcome.verdict.kind}, as documented", flush=True)
