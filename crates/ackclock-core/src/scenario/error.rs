@@ -79,7 +79,7 @@ const CODE_FOLLOWS: char = '\u{1f}';
 pub struct Error {
     code: Code,
     field: String,
-    value: Option<Value>,
+    value: Option<Box<Value>>,
     message: String,
 }
 
@@ -127,7 +127,7 @@ impl Error {
     /// The same error with the value it is about.
     #[must_use]
     pub fn valued(mut self, value: &Value) -> Self {
-        self.value = Some(value.clone());
+        self.value = Some(Box::new(value.clone()));
         self
     }
     /// `field` does not exist; the nearest of the `known` ones is offered.
@@ -175,7 +175,7 @@ impl Error {
     }
     /// The value that is refused, if it is a single one.
     pub fn value(&self) -> Option<&Value> {
-        self.value.as_ref()
+        self.value.as_deref()
     }
     /// Code and field: `unknown-name hops.wired.queue.kind`. What a test compares.
     pub fn key(&self) -> String {
