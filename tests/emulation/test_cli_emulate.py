@@ -274,7 +274,7 @@ def _children(task: Path) -> list[str]:
 
 
 # Says how far it is whenever it can, so that a test need not guess.
-TALKATIVE = "from ackclock import progress; progress._QUIET_S = 0; from ackclock.cli import main; main()"
+TALKATIVE = "from ackclock.cli import progress; progress._QUIET_S = 0; from ackclock.cli import main; main()"
 
 
 @contextmanager
