@@ -51,6 +51,7 @@ class Pretended:
         failure: Why a run failed.
         blocks: Of `tcp_info`, handed over one after the other.
         midway: Called with the folder once all blocks are handed over.
+        recorded_s: Up to when each record goes; None for the end of the run.
         differences: Point and replicate to what a replay finds.
         lacking: Why this machine cannot.
         asked: Every call's arguments.
@@ -64,6 +65,7 @@ class Pretended:
     failure: str | None = None
     blocks: list[list[dict[str, Any]]] = field(default_factory=lambda: [[tcp_info(0.01)], [tcp_info(0.02)]])
     midway: Callable[[Path], None] = lambda _folder: None
+    recorded_s: float | None = None
     differences: dict[tuple[int, int], str] = field(default_factory=dict)
     lacking: str | None = None
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -143,7 +145,9 @@ class Pretended:
         runs = [tuple(int(word) for word in path.stem.split("-")[1::2]) for path in records]
         return json.dumps(
             [
-                {"point": point, "replicate": replicate, "arrivals": 100, "decisions": 90, "complete": True}
+                {"point": point, "replicate": replicate, "arrivals": 100, "decisions": 90}
+                | {"until_s": 5.0 if self.recorded_s is None else self.recorded_s, "duration_s": 5.0}
+                | {"complete": self.recorded_s is None}
                 | {"difference": self.differences.get((point, replicate))}
                 for point, replicate in runs
             ]
