@@ -135,7 +135,9 @@ class Pretended:
             "outside_drops": 0, "lateness_p50_s": 4e-6, "lateness_p99_s": 1.6e-5, "lateness_p999_s": 6e-5,
             "lateness_max_s": 4e-4, "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
             "mtu_bytes": 1500, "base_rtt_s": 0.07, "probes_sent": 20, "probes_measured": 19,
-            "probe_extra_p50_s": 2.2e-5, "probe_extra_max_s": 1.1e-4, "device": "tun", "priority": "SCHED_FIFO",
+            "probe_extra_p50_s": 2.2e-5, "probe_extra_max_s": 1.1e-4, "host_wait_max_s": 1.2e-3,
+            "host_stalled_share": 0.0, "softirq_wait_share": 1e-4, "missed_readings_share": 0.0,
+            "cpu_pressure_share": 0.02, "device": "tun", "priority": "SCHED_FIFO", "host_priority": "SCHED_FIFO",
             "idle_states": "none",
         }  # fmt: skip
 

@@ -113,6 +113,7 @@ impl Report {
             largest_packet: self.traffic.largest,
             mtu,
             probe_extra,
+            hosts: None,
             cpu_share: self.processor.as_seconds() / self.elapsed.as_seconds(),
         }
     }
