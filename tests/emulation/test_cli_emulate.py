@@ -73,6 +73,14 @@ def test_the_answer_says_whether_it_can_be_reliable(emulated: Emulated) -> None:
     assert all((row["verdict"] == "reliable") == bool(row["reliable"]) for row in fidelity)
     assert all(row["largest_packet_bytes"] == row["mtu_bytes"] == 1500 for row in fidelity)
     assert all(row["base_rtt_s"] >= 0.01 for row in fidelity)  # the voice's: nothing comes back
+    for row in fidelity:
+        waited = row["host_wait_max_s"]
+        assert waited is None or waited > 0
+        most = min(max(row["base_rtt_s"], 0.004), 0.020)
+        assert ("A host waited" in row["verdict"]) == (waited is not None and waited >= most)
+        assert ("stood still" in row["verdict"]) == (row["host_stalled_share"] > 0.01)
+        assert ("softirq threads" in row["verdict"]) == ((row["softirq_wait_share"] or 0) > 0.01)
+        assert ("left out" in row["verdict"]) == (row["missed_readings_share"] > 0.01)
     assert emulated.answer["partial"] is False
     assert emulated.answer["flows"][0]["goodput"]["replicates"] == 2 - len(doubtful)
 
@@ -413,6 +421,7 @@ def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> 
         assert outcome.returncode in (0, 4), outcome.stderr
         [row] = json.loads(outcome.stdout)["fidelity"]
         assert row["priority"] != "SCHED_FIFO"
+        assert row["host_priority"] != "SCHED_FIFO"
         assert row["idle_states"] != "none"
         assert "real-time priority refused" in outcome.stderr
         assert command(place, "replay", "run").returncode == 0
