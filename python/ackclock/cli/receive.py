@@ -6,7 +6,7 @@ import click
 
 from ackclock.cli.options import checked_time
 from ackclock.cli.place import claim, force_option
-from ackclock.cli.session import conclude, moment, read_security, session_options, session_output
+from ackclock.cli.session import conclude, moment, never_began, read_security, session_options, session_output
 from ackclock.errors import InputError
 
 
@@ -48,7 +48,7 @@ def receive(
 
     if data == session.STANDARD and as_json:
         raise InputError("contradiction", "--json", "is of no use, as the data goes to standard output")
-    folder = claim(output, Path("out/received"), force=force)
+    folder = claim(output, Path("out/received"), force=force, goes_on=never_began)
     security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     with progress(f"receive from {sender}") as tell:
         result = session.receive(

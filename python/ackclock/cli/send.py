@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ackclock.cli.place import claim, force_option
-from ackclock.cli.session import conclude, moment, read_security, session_options, session_output
+from ackclock.cli.session import conclude, moment, never_began, read_security, session_options, session_output
 from ackclock.errors import InputError
 
 
@@ -57,7 +57,7 @@ def send(
 
     if data is not None and amount is not None:
         raise InputError("contradiction", "--bytes", "is of no use, as DATA is given")
-    folder = claim(output, Path("out/sent"), force=force)
+    folder = claim(output, Path("out/sent"), force=force, goes_on=never_began)
     security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     said: list[str] = []
 

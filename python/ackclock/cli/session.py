@@ -1,5 +1,6 @@
 """What `send` and `receive` have in common: options, the key, the end of a session."""
 
+import json
 import os
 import stat
 from collections.abc import Callable
@@ -66,6 +67,16 @@ def session_output(default: str) -> _Command:
     return click.option(
         "-o", "--output", type=click.Path(path_type=Path), help=f"The result's folder; by default {default}."
     )
+
+
+def never_began(folder: Path) -> bool:
+    """Whether a folder holds a session in which nobody answered: trying again replaces nothing of worth."""
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        ending = run["session"]["ending"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(ending == "no_answer")
 
 
 def read_security(key_file: Path | None, insecure: bool, anywhere: bool, shared_key: bool) -> "Security":
