@@ -38,11 +38,15 @@ def simulate(
     folder: str,
     *,
     threads: int,
+    memory: int | None,
     packets: bool,
     pcap_folder: str | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Runs every replicate of every point; `{"complete": bool, "tables": {name: {column: array}}}`."""
+    """Runs every replicate of every point; `{"complete": bool, "tables": {name: {column: array}}}`.
+
+    Raises `LackingError`, before anything is run, if it needs more bytes than `memory`.
+    """
 
 def serve_host() -> int:
     """Becomes a host of an emulation, if a supervisor is at standard input; the status to exit with."""

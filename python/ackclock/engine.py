@@ -81,15 +81,21 @@ def simulate(
     folder: Path,
     *,
     threads: int,
+    memory: int | None,
     packets: bool,
     pcap_folder: Path | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Runs every replicate of every point; returns `complete` and `tables`, each as `Columns`."""
+    """Runs every replicate of every point; returns `complete` and `tables`, each as `Columns`.
+
+    Raises:
+        LackingError: It needs more bytes than `memory`, and has not begun.
+    """
     return _native.simulate(
         [_dumped(tree) for tree in points],
         str(folder),
         threads=threads,
+        memory=memory,
         packets=packets,
         pcap_folder=None if pcap_folder is None else str(pcap_folder),
         progress=progress,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import engine
+from ackclock.run.memory import free_bytes
 from ackclock.scenario import Scenario
 
 # pyarrow is imported after the run: an engine that has nothing to wait for starts at once.
@@ -36,6 +37,7 @@ def simulate(
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
+        LackingError: It needs more memory than is free; nothing has been run.
     """
     points = scenario.expand()
     resolved = [point.scenario.resolve().tree for point in points]
@@ -43,6 +45,7 @@ def simulate(
         [point.scenario.tree for point in points],
         scenario.folder,
         threads=threads or _cores(),
+        memory=free_bytes(),
         packets=packets,
         pcap_folder=None if pcap is None else Path(pcap),
         progress=progress,
