@@ -2,7 +2,7 @@
 
 use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
-    AfterTimeout, DecreaseBase, LossRecovery, RepeatedTimeout, RttSampling, WindowCounting,
+    AfterTimeout, DecreaseBase, LossRecovery, RepeatedTimeout, RttSampling, SackEntry, WindowCounting,
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
@@ -292,11 +292,15 @@ impl Sender {
         if first == self.highest {
             return;
         }
+        if self.counts_pipe() {
+            let gone = if new { 2 } else { 1 };
+            self.recovery.counted_pipe = self.recovery.counted_pipe.saturating_sub(gone);
+        }
         let duplicate = if self.sack { sack_news } else { !new };
         let flight = self.scoreboard.flight();
         let lost = duplicate && self.recovery.on_duplicate(first, flight, self.mss);
         let known = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first_is_lost();
-        if lost || known {
+        if lost || (known && self.parameters.sack_entry == SackEntry::KnownLoss) {
             self.begin_recovery(now);
         }
     }
@@ -317,6 +321,12 @@ impl Sender {
             self.recovery.begin(self.highest, self.mss);
             if self.sack {
                 self.scoreboard.begin_recovery();
+            }
+            if self.counts_pipe() {
+                let outstanding = self.highest - self.scoreboard.first();
+                let duplicates = self.parameters.duplicate_threshold.0.into();
+                self.recovery.counted_pipe = outstanding.saturating_sub(duplicates);
+                self.burst_left = 1; // the fast retransmission, which does not count
             }
         }
         self.retransmit_at = now + self.rtt.rto();
