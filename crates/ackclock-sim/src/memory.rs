@@ -68,7 +68,7 @@ fn of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
         .clone()
         .filter(|hop| scenario.hops[**hop].scope == Scope::PerFlow)
         .count();
-    let delayed = usize::from(flow.extra_delay.high > Span::ZERO);
+    let delayed = usize::from(flow.access_delay.high > Span::ZERO);
     let stops = (ways.count() + 2) * 4 + 8;
     let sender = match flow.transport {
         Transport::Tcp { .. } => size_of::<Sender>(),

@@ -92,7 +92,7 @@ fn over_a_marking_path(
             mss: Bytes(MSS),
             initial_window: Bytes(10 * MSS),
             initial_ssthresh: None,
-            whole_ssthresh: false,
+            ssthresh_in_whole_segments: false,
         });
     let parameters = TcpParameters {
         ecn: true,
