@@ -30,7 +30,7 @@ from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError
 from ackclock.table import json_text
 
-__all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare", "refuse"]
+__all__ = ["COMPARISON", "METHODS", "Watch", "compare", "load", "prepare", "refuse"]
 
 # What can be asked for, in the order in which it is done: what is dear comes last.
 METHODS = ("predict", "simulate", "emulate", "measure")

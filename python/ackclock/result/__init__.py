@@ -23,8 +23,9 @@ __all__ = ["SCHEMA", "Result", "Tables", "matching"]
 # Of tables.
 COMPRESSION = "zstd"
 
-# Of run.json; goes up when a reader of an older one would misunderstand it.
-SCHEMA = 1
+# Of run.json; goes up when a reader of an older one would misunderstand it. 2: scenarios state facts, and `way` is
+# `method`.
+SCHEMA = 2
 
 # What run.json holds at least, and the tables that each way of answering fills.
 _RUN = frozenset({"method", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
