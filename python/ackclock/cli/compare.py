@@ -62,7 +62,8 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     help="The comparison's folder; by default out/ and the scenario's name with -compared.",
 )  # fmt: skip
 @click.option(
-    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES", callback=_methods,
+    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES",
+    callback=_methods,
     help="Which ways, with commas between them.",
 )  # fmt: skip
 @click.option(
