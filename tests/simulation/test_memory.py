@@ -50,7 +50,10 @@ def test_the_estimate_is_what_a_run_of_many_flows_takes(transport: str, monkeypa
     one = many(200_000, *kinds[transport])
     command = [sys.executable, "-c", GROWTH]
     grown = int(subprocess.run(command, input=json.dumps(one.tree), check=True, capture_output=True, text=True).stdout)
-    assert 0.5 < needed(one, monkeypatch) * 1e9 / grown < 1.1
+    least = needed(one, monkeypatch)
+    # It is said to a tenth of a gigabyte.
+    assert 0.5 * grown < (least + 0.05) * 1e9
+    assert (least - 0.05) * 1e9 < 1.1 * grown
 
 
 def test_what_cannot_fit_is_refused_and_what_can_is_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,7 +151,7 @@ mod emulation;
 mod measure;
 mod words;
 pub use emulation::{FidelityRow, LatenessRow, SettingRow, TcpInfoRow};
-pub use measure::{ConnectionRow, RateEstimateRow, RttHistogramRow, SegmentRow, LimitPeriodRow};
+pub use measure::{ConnectionRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SegmentRow};
 pub use words::Words;
 
 rows! {
@@ -307,7 +307,7 @@ rows! {
         marks: i64,
         /// Rate of the link; unknown where it contends for a medium, as is the capacity.
         rate_bit_per_s: f64,
-        /// Bytes the link could have sent: the integral of its rate, in which a packet of a feedback link keeps the rate that it began with. Unknown once that has changed more than 100,000 times between two samples.
+        /// Bytes the link could have sent: the integral of its rate, where a packet of a feedback link keeps the one it began with. Unknown once that has changed more than 100,000 times between two samples.
         capacity_bytes: f64,
     }
 }
