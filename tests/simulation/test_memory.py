@@ -35,9 +35,10 @@ def many(count: int, transport: dict, traffic: dict) -> Scenario:
 
 def needed(one: Scenario, monkeypatch: pytest.MonkeyPatch) -> float:
     """Gigabytes that the run needs, as its refusal says."""
-    with monkeypatch.context() as patch, pytest.raises(LackingError) as caught:
+    with monkeypatch.context() as patch:
         patch.setattr("ackclock.run.simulation.free_bytes", lambda: 0)
-        simulate(one, threads=1)
+        with pytest.raises(LackingError) as caught:
+            simulate(one, threads=1)
     words = caught.value.message.split()
     return float(words[words.index("GB") - 1])
 
@@ -75,7 +76,7 @@ def system(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-MEMINFO = "MemTotal:       16000000 kB\nMemAvailable:    8000000 kB\nSwapFree:        1000000 kB\nHugePages_Total:       0\n"
+MEMINFO = "MemTotal: 16000000 kB\nMemAvailable: 8000000 kB\nSwapFree: 1000000 kB\nHugePages_Total: 0\n"
 
 
 def test_free_is_the_least_of_what_the_machine_and_the_control_groups_leave(tmp_path: Path) -> None:

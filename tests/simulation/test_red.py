@@ -70,7 +70,7 @@ def test_red_drops_early_and_keeps_the_queue_short() -> None:
 
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_behind_codel_a_mark_costs_what_a_drop_costs(control: str) -> None:
-    """One flow's window is reduced as often and the link used as well, whether CoDel marks or drops: within 3 percent of it.
+    """One flow uses the link as well whether CoDel marks or drops: within 3 percent of it.
 
     Twice a mark, as a sender that answers the last echo of a window again would, costs CUBIC a tenth of the link.
     """
