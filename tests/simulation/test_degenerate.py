@@ -134,7 +134,7 @@ def test_no_delay_and_a_huge_rate(engine: Engine) -> None:
 
 
 def test_the_highest_rate_is_carried_in_fractions_of_a_nanosecond(engine: Engine) -> None:
-    # A packet of 1040 bytes takes 832 ps, an ACK 32 ps: several leave in the same nanosecond, no more than the rate allows.
+    # A packet of 1040 bytes takes 832 ps, an ACK 32 ps: several leave in one nanosecond, no more than the rate allows.
     hops = [hop("out", "10 Tbit/s", "0 s", "100 packets"), hop("back", "10 Tbit/s", "0 s")]
     result = run(engine, hops, [flow(tcp())], "100 us")
     assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(10e12 * 1000 / 1040, rel=0.01)

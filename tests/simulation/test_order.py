@@ -98,7 +98,7 @@ def test_who_stands_first_is_first_of_two_in_the_same_nanosecond() -> None:
 
 @pytest.mark.parametrize("draws", [False, True])
 def test_names_seed_what_is_drawn_and_nothing_else(draws: bool) -> None:
-    """Under another name a flow starts at another moment, and a hop loses other packets; what draws nothing is the same."""
+    """Under another name a flow starts at another moment, and a hop loses other packets; else nothing changes."""
 
     def run(out: str, main: str) -> dict[str, Any]:
         hops = [hop(out, "5 Mbit/s", "10 ms", "20 packets"), hop("back", "5 Mbit/s", "10 ms")]
