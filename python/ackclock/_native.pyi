@@ -1,6 +1,6 @@
 """The compiled engine. Pure data in, pure data out. Raises the errors of `ackclock.errors`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,14 @@ def simulate(
     memory: int | None,
     packets: bool,
     pcap_folder: str | None,
+    finished: Set[tuple[int, int]],
+    take: Callable[[list[tuple[int, int]], dict[str, Any]], None] | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Runs every replicate of every point; `{"complete": bool, "tables": {name: {column: array}}}`.
+    """Runs every replicate of every point that is not `finished`; hands over those that have ended to `take`.
 
+    Returns `{"complete": bool, "keys": [(int, int)], "tables": {name: {column: array}}, "stopped": …}`: those that
+    ended and were not handed over, and the rows of those that were stopped.
     Raises `LackingError`, before anything is run, if it needs more bytes than `memory`.
     """
 
