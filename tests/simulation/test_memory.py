@@ -22,7 +22,7 @@ from ackclock import Scenario, engine
 tree = json.load(sys.stdin)
 used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = used()
-more = dict(threads=1, packets=False, pcap_folder=None, progress=None)
+more = dict(threads=1, packets=False, pcap_folder=None, finished=[], take=None, progress=None)
 engine.simulate([tree], Scenario(tree).folder, memory=None, **more)
 print(used() - before)
 """
