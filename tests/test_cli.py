@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from click.testing import Result as Outcome
 
 import ackclock.cli as commands
-from ackclock import Result, __version__, engine, predict
+from ackclock import LackingError, Result, __version__, engine, predict
 from ackclock.cli import VERBS, cli
 from ackclock.cli.output import print_table
 from ackclock.cli.show import shown
@@ -74,6 +74,14 @@ def test_simulate_as_json(scenario_file: Path) -> None:
     assert {row["hop"] for row in answer["hops"]} == {"wired", "wireless", "return"}
     assert Result.load("run").tables["packets"].num_rows > 0
     assert len(list(Path("run/pcap").glob("*.pcap"))) == 24
+
+
+def test_a_run_that_cannot_fit_into_memory_is_refused_in_one_line(scenario_file: Path) -> None:
+    outcome = ackclock("simulate", scenario_file, "--set", "flows.main.count=10000000", "--set", "duration=1000 h")
+    assert (outcome.exit_code, outcome.stdout, len(outcome.stderr.splitlines())) == (3, "", 1)
+    error = error_of(outcome)
+    assert (error.code, type(error)) == ("lacking", LackingError)
+    assert [path.name for path in Path().iterdir()] == ["leaky.toml"]
 
 
 def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
@@ -181,7 +189,7 @@ BAD = {
         "file",
         "hops.wired.link.file",
     ),
-    "no TOML": ("schema = 1", "schema = = 1", "syntax", "line 1:10"),
+    "no TOML": ("schema = 1", "schema = = 1", "syntax", "leaky.toml, line 1:10"),
 }
 
 

@@ -38,6 +38,7 @@ def simulate(
     folder: str,
     *,
     threads: int,
+    memory: int | None,
     packets: bool,
     pcap_folder: str | None,
     finished: Set[tuple[int, int]],
@@ -48,6 +49,7 @@ def simulate(
 
     Returns `{"complete": bool, "keys": [(int, int)], "tables": {name: {column: array}}, "stopped": …}`: those that
     ended and were not handed over, and the rows of those that were stopped.
+    Raises `LackingError`, before anything is run, if it needs more bytes than `memory`.
     """
 
 def serve_host() -> int:

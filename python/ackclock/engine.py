@@ -81,6 +81,7 @@ def simulate(
     folder: Path,
     *,
     threads: int,
+    memory: int | None,
     packets: bool,
     pcap_folder: Path | None,
     finished: Iterable[tuple[int, int]],
@@ -93,6 +94,7 @@ def simulate(
         points: Trees.
         folder: Where files are looked up.
         threads: How many to use.
+        memory: How many bytes it may need; None for any number.
         packets: Whether to make the table `packets`.
         pcap_folder: For captures, None for none.
         finished: Point and replicate of runs to be left out.
@@ -103,11 +105,15 @@ def simulate(
     Returns:
         `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`; `stopped`, tables of
         the runs that an interrupt stopped.
+
+    Raises:
+        LackingError: It needs more bytes than `memory`, and has not begun.
     """
     return _native.simulate(
         [_dumped(tree) for tree in points],
         str(folder),
         threads=threads,
+        memory=memory,
         packets=packets,
         pcap_folder=None if pcap_folder is None else str(pcap_folder),
         finished=set(finished),

@@ -38,7 +38,13 @@ def load(path: str | Path) -> "Scenario":
         ) from None
     except OSError as error:
         raise ScenarioError("file", f"{path}", f"{error.strerror}; give the path of a scenario, a .toml file") from None
-    return Scenario(engine.parse_toml(text), path.parent)
+    try:
+        tree = engine.parse_toml(text)
+    except ScenarioError as error:
+        if error.code != "syntax":
+            raise  # of a field, as any other error of the scenario
+        raise error.at(f"{path}, {error.field}" if error.field else f"{path}") from None
+    return Scenario(tree, path.parent)
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,7 @@ file            hops.wired.link.digest              hops.wired.link={kind = "tra
 
 # Command lines, in a folder with leaky.toml and its results.
 COMMANDS = """
-syntax          line 1:8        check broken.toml
+syntax          broken.toml, line 1:8  check broken.toml
 wrong-type      duration        check dated.toml
 file            missing.toml    check missing.toml
 file            .               check .
