@@ -536,7 +536,9 @@ impl Direction {
         if let Some(last) = self.milestones.last_data_at {
             self.outstanding.advance(last);
         }
-        self.window.size.advance(at);
+        if self.window.raw.is_some() {
+            self.window.size.advance(at);
+        }
     }
 
     /// The warm-up is over.

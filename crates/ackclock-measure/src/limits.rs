@@ -212,7 +212,13 @@ const LATE: f64 = 0.25;
 /// there a buffer is not told from a congestion window that stands still.
 pub fn judge_still(still: &Stillness) -> LimitingFactor {
     if still.rounds < STILL_ROUNDS || (still.after_loss && still.lasted < PLATEAU) {
-        return LimitingFactor::CongestionWindow;
+        // A sender that paces, or an application that gives no more.
+        let at_will = still.told == still.sent && 2 * still.late > still.sent;
+        return if at_will {
+            LimitingFactor::Unknown
+        } else {
+            LimitingFactor::CongestionWindow
+        };
     }
     let is_share = |count: u64, share: f64| count as f64 >= share * still.sent as f64;
     if still.near == still.sent && is_share(still.prompt, PROMPT) {
@@ -283,6 +289,13 @@ mod tests {
         let says = |still: Stillness| judge_still(&still).name();
         assert_eq!(says(still), "sender_buffer");
         assert_eq!(says(Stillness { rounds: 11, ..still }), "congestion_window");
+        let paced = Stillness {
+            rounds: 1,
+            prompt: 10,
+            late: 60,
+            ..still
+        };
+        assert_eq!(says(paced), "unknown");
         let plateau = Stillness {
             after_loss: true,
             ..still

@@ -116,6 +116,8 @@ struct Round {
     told: u32,
     prompt: u32,
     late: u32,
+    /// Whether nothing was outstanding before it.
+    after_pause: bool,
     events: u32,
     least_round_trip: Option<Span>,
 }
@@ -179,6 +181,8 @@ pub struct Rounds {
     lost: bool,
     /// Round trips that the congestion window limited, or something else if it turns out to stand still.
     pending: Option<Stretch>,
+    /// A round trip after a pause in which data left at will: the application's, unless ACKs release more right after it.
+    doubted: Option<Stretch>,
     least_round_trip: Option<Span>,
     stretch: Option<Stretch>,
     finished: Vec<Stretch>,
@@ -280,6 +284,9 @@ impl Rounds {
         if is_apart && let Some(round) = self.round.take() {
             self.extend(&round, now, wait.waits_for.limit());
             self.begin(now, smoothed);
+            if let Some(round) = &mut self.round {
+                round.after_pause = wait.waits_for == WaitsFor::Application;
+            }
         }
     }
 
@@ -396,11 +403,31 @@ impl Rounds {
         evidence.stretched = least
             .zip(round.least_round_trip)
             .map(|(least, span)| span.as_nanos() as f64 / least.as_nanos() as f64);
+        let goes_on = self.doubted.is_some_and(|doubted| doubted.end == round.start);
+        if goes_on && evidence.sent > evidence.unasked {
+            // There was more to send than the window held.
+            self.resolve_doubt(LimitingFactor::CongestionWindow);
+        }
         let limit = judge(&evidence);
+        if limit == Some(LimitingFactor::Application) && round.after_pause {
+            self.release();
+            self.doubted = Some(Stretch {
+                start: round.start,
+                end,
+                limit: LimitingFactor::Application,
+                sums: round.sums,
+            });
+            self.peak = evidence.peak;
+            return;
+        }
         if evidence.sent > 0 {
             self.note_peak(&evidence, &round, length);
         }
-        let before = self.pending.or(self.stretch).map(|stretch| stretch.limit);
+        let before = self
+            .pending
+            .or(self.doubted)
+            .or(self.stretch)
+            .map(|stretch| stretch.limit);
         match limit.or(before).unwrap_or(LimitingFactor::Unknown) {
             LimitingFactor::CongestionWindow => self.hold(&round, end),
             limit => self.extend(&round, end, limit),
@@ -445,6 +472,7 @@ impl Rounds {
                 pending.sums.add(&round.sums);
             }
             None => {
+                self.resolve_doubt(LimitingFactor::Application);
                 self.pending = Some(Stretch {
                     start: round.start,
                     end,
@@ -455,8 +483,15 @@ impl Rounds {
         }
     }
 
+    fn resolve_doubt(&mut self, limit: LimitingFactor) {
+        if let Some(doubted) = self.doubted.take() {
+            self.append(Stretch { limit, ..doubted });
+        }
+    }
+
     /// What was held back is judged.
     fn release(&mut self) {
+        self.resolve_doubt(LimitingFactor::Application);
         if let Some(pending) = self.pending.take() {
             let limit = judge_still(&self.band.still);
             self.append(Stretch { limit, ..pending });
