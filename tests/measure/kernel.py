@@ -1,7 +1,7 @@
 """Transfers of the real kernel between two network namespaces, captured, with what its `tcp_info` says limited them.
 
-Each host is a process in a namespace of its own with a TUN device. This process holds both devices: it is the path, with
-a delay each way, a rate, a queue and losses on the way there, and it writes the capture where the sender's packets come
+Each host is a process in a namespace of its own with a TUN device. This process holds both devices: it is the path,
+with a delay each way, a rate, a queue and losses on the way there, and it writes the capture where the sender's packets come
 out of its device.
 """
 
@@ -65,7 +65,8 @@ def run(transfer: Transfer, capture: Path, seed: int = 1) -> dict[str, Any]:
 
     Returns:
         `elapsed_s`, `busy_s`, `receive_window_s`, `send_buffer_s` of tcp_info over the time in which the application
-        wrote, and `application_limited`, the share of readings of a busy sender that say so.
+        wrote, and of the readings of a busy sender the shares `application_limited`, with that flag, and `buffer_full`,
+        with all that fits into the buffer outstanding and room in the congestion window.
     """
     hosts = [_Host("receiver", transfer), _Host("sender", transfer)]
     receiver, sender = hosts
@@ -237,28 +238,33 @@ def _send_all(transfer: Transfer) -> dict[str, float]:
     connection = _connect(transfer)
     begun = time.monotonic()
     threading.Thread(target=_write, args=(connection, transfer, begun), daemon=True).start()
-    busy = limited = 0
+    busy = limited = full = 0
     while time.monotonic() < begun + transfer.seconds:
         time.sleep(0.005)
         info = _info(connection)
         is_busy = info["unacknowledged"] > 0
         busy += is_busy
-        limited += is_busy and info["application_limited"]
+        # The writer waits in `send` but for its pauses; all that is written is outstanding, and the window holds more.
+        is_full = transfer.every_s == 0 and info["unsent"] < 1448 and info["unacknowledged"] < info["cwnd"]
+        full += is_busy and is_full
+        limited += is_busy and not is_full and info["application_limited"]
     info = _info(connection)
     kept = ("busy_s", "receive_window_s", "send_buffer_s")
     return {name: info[name] for name in kept} | {
         "elapsed_s": time.monotonic() - begun,
         "application_limited": limited / busy if busy else 1.0,
+        "buffer_full": full / busy if busy else 0.0,
     }
 
 
 def _info(connection: socket.socket) -> dict[str, float]:
     """`struct tcp_info` of linux/tcp.h."""
     raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-    (unacknowledged,) = struct.unpack_from("<I", raw, 24)
+    (unacknowledged,), (cwnd,), (unsent,) = (struct.unpack_from("<I", raw, place) for place in (24, 80, 144))
     busy, receive_window, send_buffer = struct.unpack_from("<QQQ", raw, 168)
     return {
-        "application_limited": raw[7] & 1, "unacknowledged": unacknowledged, "busy_s": busy / 1e6,
+        "application_limited": raw[7] & 1, "unacknowledged": unacknowledged, "cwnd": cwnd,
+        "unsent": unsent, "busy_s": busy / 1e6,
         "receive_window_s": receive_window / 1e6, "send_buffer_s": send_buffer / 1e6,
     }  # fmt: skip
 

@@ -67,8 +67,8 @@ def test_a_hundred_megabits_at_80_ms() -> None:
 def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path: Path) -> None:
     said = _answer(pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0)
     assert said.endswith(
-        "; the capture lacks 80 packets of it at least (10 %), so that packets and losses are too few, and the limit is "
-        "less sure"
+        "; the capture lacks 80 packets of it at least (10 %), so that packets and losses are too few, and the limit "
+        "is less sure"
     )
     [warning] = Result.load(tmp_path / "m").run["warnings"]
     assert warning.startswith(

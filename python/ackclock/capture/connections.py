@@ -223,13 +223,13 @@ def _left_out(captured: dict[str, Any]) -> list[str]:
     lines = []
     if counts.get("empty"):
         lines.append(
-            f"{_connections(counts['empty'])} without payload that got no answer or were reset are not listed: more than "
-            "are followed at a time, or have rows in all, as of a scan of ports"
+            f"{_connections(counts['empty'])} without payload that got no answer or were reset are not listed: more "
+            "than are followed at a time, or have rows in all, as of a scan of ports"
         )
     if counts.get("ended_early"):
         lines.append(
-            f"{_connections(counts['ended_early'])} ended early, those silent for the longest time: more than are followed "
-            "at a time; measure a part of the capture"
+            f"{_connections(counts['ended_early'])} ended early, those silent for the longest time: more than are "
+            "followed at a time; measure a part of the capture"
         )
     return lines
 

@@ -66,7 +66,7 @@ def answer(result: Result, connection: Row) -> str:
 
 
 def lacks(connection: Row) -> str:
-    """What the capture lacks of a connection's packets, and what that makes of its numbers; empty if nothing is known of."""
+    """What the capture lacks of a connection's packets, and what that makes of its numbers; empty if nothing."""
     # Results of earlier versions have no such column.
     missed = connection.get("missed_packets") or 0
     if missed == 0:

@@ -29,7 +29,7 @@ def remedy(connection: Row, limit: str, evidence: Row) -> str:
 
 def next_rate(bit_per_s: float) -> float:
     """The next power of ten that is at least twice that rate."""
-    return float(10 ** math.ceil(math.log10(_WORTH * bit_per_s) - 1e-9))
+    return 10.0 ** math.ceil(math.log10(_WORTH * bit_per_s) - 1e-9)
 
 
 def allowed_loss(bit_per_s: float, rtt_s: float, mss_bytes: float) -> float:
@@ -37,7 +37,7 @@ def allowed_loss(bit_per_s: float, rtt_s: float, mss_bytes: float) -> float:
     segments = bit_per_s * rtt_s / 8 / mss_bytes
     cubic = float(cubic_window(1.0, rtt_s)) / segments
     friendly = float(friendly_window(1.0)) / segments
-    return min(1.0, max(cubic ** (4 / 3), friendly**2))
+    return float(min(1.0, max(cubic ** (4 / 3), friendly**2)))
 
 
 def _goal(evidence: Row) -> tuple[float, float] | None:
@@ -79,7 +79,8 @@ def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
     rtt, least = evidence["rtt_mean_s"], evidence["rtt_min_s"]
     if rtt is None or least is None or not rtt > least:
         return ""
-    return f"a shorter queue would save {shown(rtt - least, 's')} of delay, only a faster link or fewer flows carry more"
+    saved = shown(rtt - least, "s")
+    return f"a shorter queue would save {saved} of delay, only a faster link or fewer flows carry more"
 
 
 def _of_slow_start(_connection: Row, evidence: Row) -> str:
