@@ -1,8 +1,10 @@
 """What limited a transfer, beside what the sending kernel says of it.
 
 The kernel knows when it had nothing to send, and when the receiver's window or its own buffer held it back (tcp_info);
-while it is busy with none of these the network did. Ours is from the packets alone. Of full send buffers and constant rates
-it is not yet near enough to be held to this: the guide on accuracy says how far off. Two things are not the same:
+while it is busy with none of these the network did. Ours is from the packets alone. Of full send buffers and constant
+rates it is not yet near enough to be held to this: the guide on accuracy says how far off.
+
+Two things are not the same:
 
 - The kernel counts a full buffer only from a transmission that finds the writer waiting until a third of it is free,
   often not at all. Readings in which all that was written is outstanding and the window holds more count too.
