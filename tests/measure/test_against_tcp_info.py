@@ -74,7 +74,7 @@ def truth(said: dict[str, float]) -> dict[str, float]:
 def found(result: Result) -> dict[str, float]:
     """Our shares of the time."""
     flows = [row["flow"] for row in result.rows("connections").to_pylist() if row["source"].startswith("10.9.0.1:")]
-    stretches = result.rows("stretches", flow=flows)
+    stretches = result.rows("limit_periods", flow=flows)
     lasts, limits = column(stretches, "end_s") - column(stretches, "start_s"), column(stretches, "limit")
     shares = {name: float(lasts[limits == name].sum() / lasts.sum()) for name in set(limits.tolist())}
     named = {name: shares.get(name, 0.0) for name in ("receive_window", "sender_buffer", "application", "unknown")}
