@@ -10,7 +10,6 @@ from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNRELIABLE, com
 from ackclock.cli.options import checked_time, json_option
 from ackclock.cli.output import print_json, print_table
 from ackclock.errors import InputError
-from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -58,17 +57,10 @@ def session_options(command: _Command) -> _Command:
 
 
 def session_output(default: str) -> _Command:
-    """The option `--output` with its default."""
+    """The option `--output`; its help names the default."""
     return click.option(
-        "-o", "--output", type=click.Path(path_type=Path), default=Path(default), show_default=True,
-        help="The result's folder.",
-    )  # fmt: skip
-
-
-def check_place(folder: Path) -> None:
-    """Refuses a folder that a result cannot be written to."""
-    refuse_foreign_folder(folder)
-    refuse_unwritable_folder(folder)
+        "-o", "--output", type=click.Path(path_type=Path), help=f"The result's folder; by default {default}."
+    )
 
 
 def read_security(key_file: Path | None, insecure: bool, anywhere: bool) -> "Security":
