@@ -1,8 +1,8 @@
 """Transfers of the real kernel between two network namespaces, captured, with what its `tcp_info` says limited them.
 
 Each host is a process in a namespace of its own with a TUN device. This process holds both devices: it is the path,
-with a delay each way, a rate, a queue and losses on the way there, and it writes the capture where the sender's packets come
-out of its device.
+with a delay each way, a rate, a queue and losses on the way there, and it writes the capture where the sender's
+packets come out of its device.
 """
 
 import fcntl

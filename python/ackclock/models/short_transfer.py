@@ -241,7 +241,8 @@ def _time_of(sender: Sender, W: float, step: float, rounds: int) -> float:
 
 def _evaluate(
     size: Array, rate: Array, rtt: Array, buffer: Array, segments_per_ack: Array, avoidance_segments_per_ack: Array,
-    initial_window: Array, initial_threshold: Array, decrease_factor: Array, recovery: Array, reductions: Array, timeout: Array,
+    initial_window: Array, initial_threshold: Array, decrease_factor: Array, recovery: Array, reductions: Array,
+    timeout: Array,
     handshake: Array,
 ) -> dict[str, Array]:  # fmt: skip
     S, mu, T, B, d, d_ca, w1, W_th, decrease_factor, recovery, reductions, RTO, handshake = np.broadcast_arrays(
@@ -333,7 +334,7 @@ _INPUTS = (
         "initial_threshold", "W_th", "segments",
         "where slow start ends without a loss, as HyStart would have it; unlimited for none", inf, LIMIT,
     ),
-    Input("decrease_factor", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE),
+    Input("decrease_factor", "beta", "", "share of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE),
     Input(
         "recovery", "", "", "0 for classic Reno's, 1 for slow but steady NewReno's, 2 for SACK's", 0,
         Domain(values=(0, 1, 2)),
