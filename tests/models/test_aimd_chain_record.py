@@ -29,7 +29,14 @@ def test_the_record_says_what_the_functions_say(
     p: float, R: float, w_max: int, rate: float, T0: float, b: float, control: tuple[float, float]
 ) -> None:
     said = MODEL.answer(
-        loss=p, rtt=R, window=w_max, rate=rate, timeout=T0, segments_per_ack=b, increase=control[0], kept=control[1]
+        loss=p,
+        rtt=R,
+        window=w_max,
+        link_rate=rate,
+        timeout=T0,
+        segments_per_ack=b,
+        increase=control[0],
+        kept=control[1],
     )
     chain, constant = solved(p, w_max, control[0] / b, control[1]), rtt.constant(R)
     over_time = Throughput(chain, constant, rate, "time_weighted")

@@ -113,7 +113,7 @@ class _Several:
 
     def middle(self, windows: Array) -> Array:
         """The mean window of the rounds that begin with each."""
-        return np.minimum(windows + self.alpha * (self.rounds - 1) / 2, windows[-1])
+        return np.asarray(np.minimum(windows + self.alpha * (self.rounds - 1) / 2, windows[-1]))
 
 
 def _several_rounds(loss: Bernoulli, limit: float, several: _Several) -> WindowChain:

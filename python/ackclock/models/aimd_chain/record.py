@@ -73,11 +73,11 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
 
 
 def _evaluate(
-    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, increase: Array,
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array, increase: Array,
     kept: Array, rounded_down: Array,
 ) -> dict[str, Array]:  # fmt: skip
     p, R, w_max, L, T0, alpha, beta, rounded = np.broadcast_arrays(
-        loss, rtt, window, rate, timeout, increase / segments_per_ack, kept, rounded_down
+        loss, rtt, window, link_rate, timeout, increase / segments_per_ack, kept, rounded_down
     )
     answers = np.empty((len(OUTPUTS), *p.shape))
     solved: dict[tuple[float, ...], WindowChain] = {}
@@ -91,11 +91,11 @@ def _evaluate(
 
 
 def _evaluate_goodput(
-    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, increase: Array,  # noqa: ARG001
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array, increase: Array,  # noqa: ARG001
     kept: Array, rounded_down: Array,
 ) -> Array:  # fmt: skip
     """X alone: chains that end at about the same window are solved together, on the path of the longest of them."""
-    given = np.broadcast_arrays(loss, rtt, window, rate, increase / segments_per_ack, kept, rounded_down)
+    given = np.broadcast_arrays(loss, rtt, window, link_rate, increase / segments_per_ack, kept, rounded_down)
     p, R, w_max, L, alpha, beta, rounded = (np.ravel(one) for one in given)
     limits = np.empty(p.size)
     together: dict[tuple[float, ...], list[int]] = {}
@@ -123,26 +123,26 @@ def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array
 
 
 def _evaluate_law(
-    law: RttLaw, loss: float, window: float, rate: float, timeout: float, segments_per_ack: float, increase: float,
+    law: RttLaw, loss: float, window: float, link_rate: float, timeout: float, segments_per_ack: float, increase: float,
     kept: float, rounded_down: float,
 ) -> dict[str, float]:  # fmt: skip
     """The same as `_answer` with round-trip times that vary."""
     chain = _solved(loss, window, increase / segments_per_ack, kept, rounded_down)
     R, w = round_trip.empirical(law.times_s, law.weights), chain.windows
-    over_time = Throughput(chain, R, rate, TIME_WEIGHTED)
+    over_time = Throughput(chain, R, link_rate, TIME_WEIGHTED)
     low, high = over_time.interval(0.9)
-    by_time = chain.round * round_lasts(chain, R, rate)
+    by_time = chain.round * round_lasts(chain, R, link_rate)
     by_time = by_time / by_time.sum()
     mean_window = weighted_sum(by_time, w)
     return {
         "throughput": over_time.renewal_rate,
-        "with_timeouts": timeouts.renewal_rate(chain, loss, R, timeout, rate),
+        "with_timeouts": timeouts.renewal_rate(chain, loss, R, timeout, link_rate),
         "low": low,
         "high": high,
         "mean_window": mean_window,
         "window_sd": sqrt(weighted_sum(by_time, (w - mean_window) ** 2)),
         "round_window": weighted_sum(chain.round, w),
-        "segment_rate": Throughput(chain, R, rate, "segment").mean(),
+        "segment_rate": Throughput(chain, R, link_rate, "segment").mean(),
         "busy": over_time.atom,
     }
 
@@ -151,7 +151,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     link = path.bottleneck.link_bit_per_s / (path.sender.mss_bytes * 8) if path.sender.mss_bytes > 0 else inf
     limits = {
         "window": max(path.sender.receive_window_segments, 2.0),
-        "rate": link,
+        "link_rate": link,
         "timeout": path.sender.first_timeout_s,
     }
     return square_root.inputs_of(path) | limits
@@ -189,7 +189,10 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
         Input("loss", "p", "", "loss rate of a segment", domain=PROPER_SHARE),
         Input("rtt", "R", "s", "round-trip time without queueing"),
         Input("window", "Wm", "segments", "largest window, unlimited for none", inf, Domain(2, inf, "[]")),
-        Input("rate", "L", "segments/s", "the link's rate for the flow, unlimited for none", inf, Domain(0, inf, "(]")),
+        Input(
+            "link_rate", "L", "segments/s", "the link's rate for the flow, unlimited for none", inf,
+            Domain(0, inf, "(]"), on_wire=True,
+        ),
         TIMEOUT,
         *square_root.AIMD_INPUTS,
         ROUNDED,
@@ -207,4 +210,5 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
     refusal=_refusal,
     evaluate_law=_evaluate_law,
     evaluate_goodput=_evaluate_goodput,
+    points=201,
 )  # fmt: skip
