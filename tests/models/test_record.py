@@ -27,7 +27,8 @@ _CLASSES = _CLASS | {f"other_{name}": value for name, value in {**_CLASS, "aifsn
 OF = {
     "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
-} | dict.fromkeys(("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth", "hstcp_window_sim"), {"flows": 10.0})  # fmt: skip
+    **{of: {"flows": 10.0} for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth", "hstcp_window_sim")},
+}  # fmt: skip
 
 
 def given_of(model: Model) -> dict[str, float]:
