@@ -35,8 +35,8 @@ def test_the_record_says_what_the_functions_say(
         link_rate=rate,
         timeout=T0,
         segments_per_ack=b,
-        increase=control[0],
-        kept=control[1],
+        additive_increase=control[0],
+        decrease_factor=control[1],
     )
     chain, constant = solved(p, w_max, control[0] / b, control[1]), rtt.constant(R)
     over_time = Throughput(chain, constant, rate, "time_weighted")
@@ -60,13 +60,13 @@ def test_the_record_says_what_the_functions_say(
 @pytest.mark.parametrize("p", [1e-5, 1e-3, 0.1, 0.9])
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 0.5), (0.2, 0.875), (3, 0)])
 def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta: float) -> None:
-    said = MODEL.answer(loss=p, rtt=0.1, increase=alpha, kept=beta)
+    said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
     limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
     at_limit = solved(p, limit, alpha, beta)
     assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(at_limit, rtt.constant(0.1)), rel=1e-12)
     assert at_limit.round[-1] < 1e-16
     for window in (1.01 * limit, 100 * limit):
-        limited = MODEL.answer(loss=p, rtt=0.1, increase=alpha, kept=beta, window=window)
+        limited = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta, window=window)
         assert limited["throughput"] == said["throughput"]
 
 
@@ -76,7 +76,7 @@ def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta:
     + [(1e-8, 3, 0), (1e-8, 0.2, 0.875), (1e-9, 1, 0.875), (1e-9, 1, 0.95)],
 )
 def test_a_coarser_path_hardly_moves_means(p: float, alpha: float, beta: float) -> None:
-    said = MODEL.answer(loss=p, rtt=0.1, increase=alpha, kept=beta)
+    said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
     limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
     exact = solve(Bernoulli(p), limit, GeneralAimd(alpha, beta, whole_steps=beta == 0.5))
     assert said["round_window"] == pytest.approx(exact.mean("round"), rel=1e-3)

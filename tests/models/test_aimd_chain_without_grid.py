@@ -41,7 +41,7 @@ def mean_by_rounds(p: float, kept: float, increase: float = 1.0) -> tuple[float,
 def test_every_decrease_at_every_loss_rate(p: float, kept: float) -> None:
     expected, error = mean_by_rounds(p, kept)
     assert 4 * error < 2.5e-3 * expected
-    said = MODEL.answer(loss=p, rtt=0.1, kept=kept, rounded_down=0)
+    said = MODEL.answer(loss=p, rtt=0.1, decrease_factor=kept, rounded_down=0)
     assert said["round_window"] == pytest.approx(expected, rel=0.005)
     assert said["throughput"] == pytest.approx(said["round_window"] / 0.1, rel=1e-12)
 
@@ -51,7 +51,7 @@ def test_every_decrease_at_every_loss_rate(p: float, kept: float) -> None:
 )
 def test_any_increase(p: float, increase: float, kept: float) -> None:
     expected, _ = mean_by_rounds(p, kept, increase)
-    said = MODEL.answer(loss=p, rtt=0.1, kept=kept, increase=increase, rounded_down=0)
+    said = MODEL.answer(loss=p, rtt=0.1, decrease_factor=kept, additive_increase=increase, rounded_down=0)
     assert said["round_window"] == pytest.approx(expected, rel=0.005)
 
 
@@ -62,7 +62,9 @@ def test_a_largest_window_is_reached_whatever_the_steps(window: float, increase:
         lost = draw.random(LIVES) < -np.expm1(w * np.log1p(-p))
         w = np.where(lost, np.maximum(2, kept * w), np.minimum(w + increase, window))
         total += w.mean() if number >= rounds // 3 else 0.0
-    said = MODEL.answer(loss=p, rtt=0.1, kept=kept, increase=increase, rounded_down=0, window=window)["round_window"]
+    said = MODEL.answer(
+        loss=p, rtt=0.1, decrease_factor=kept, additive_increase=increase, rounded_down=0, window=window
+    )["round_window"]
     assert said == pytest.approx(total / (rounds - rounds // 3), rel=0.005)
 
 
@@ -70,7 +72,7 @@ def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
     # Where the path's windows move together, go over from one path to the other, and make several rounds at once.
     for start, end in ((0.3, 0.05), (0.04, 0.001), (2e-5, 2e-6)):
         p = np.geomspace(start, end, 400)
-        rates = np.log(MODEL.goodputs(loss=p, rtt=0.1, kept=0.8))
+        rates = np.log(MODEL.goodputs(loss=p, rtt=0.1, decrease_factor=0.8))
         slope = np.diff(rates) / np.diff(np.log(p))
         assert np.abs(np.diff(slope)).max() < 0.01
 

@@ -236,7 +236,7 @@ mod tests {
             of(Code::UnknownName, "--control.kind")
         );
         assert_eq!(
-            refusal("--control", json!([{ "kind": "gaimd", "decrease": 2.0 }])),
+            refusal("--control", json!([{ "kind": "rap", "decrease": 2.0 }])),
             of(Code::OutOfRange, "--control.decrease")
         );
     }
@@ -266,9 +266,6 @@ mod tests {
             .map(|entry| entry.name)
             .collect();
         assert_eq!(offered(with("--burst", json!("3 packets"))), all);
-        assert_eq!(
-            offered(with("--control", json!([{ "kind": "gaimd" }]))),
-            ["gaimd"]
-        );
+        assert_eq!(offered(with("--control", json!([{ "kind": "rap" }]))), ["rap"]);
     }
 }

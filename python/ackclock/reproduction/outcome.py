@@ -214,7 +214,7 @@ class Kind(StrEnum):
     CHANGED = "expectation failed"
     QUICK = "quick"
     NOT_RUN = "not run here"
-    UNTRUSTED = "not to be trusted"
+    UNRELIABLE = "unreliable"
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class Verdict:
 
     Attributes:
         kind: In short.
-        reason: The reading; or why it is not reproduced, not run or not to be trusted, or what failed.
+        reason: The reading; or why it is not reproduced, not run or unreliable, or what failed.
         exceptions: What is not reproduced of something that otherwise is, and why.
     """
 
@@ -247,7 +247,7 @@ class Outcome:
         claims: Of the text, and our own.
         settings: What went in.
         tables: What else there is to know.
-        distrust: Why what was run is not to be trusted; empty if it is.
+        distrust: Why what was run is unreliable; empty if it is.
         quick: What was shortened to be quick; empty if nothing was. Then nothing is expected of the numbers.
         draw: Draws the figure from the numbers that were compared; None if there are none.
     """
@@ -278,9 +278,9 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """The documented one, unless runs are not to be trusted or were shortened, or a claim of ours failed."""
+        """The documented one, unless runs are unreliable or were shortened, or a claim of ours failed."""
         if self.distrust:
-            return Verdict(Kind.UNTRUSTED, self.distrust)
+            return Verdict(Kind.UNRELIABLE, self.distrust)
         failed = self.failures
         if self.quick:
             standing = f"not as documented: {'; '.join(failed)}" if failed else "all that is documented shows"

@@ -98,7 +98,7 @@ def reproduce(
     known = recorded(experiment, folder)
     if known is not None and known["address"] == made_of:
         return known
-    if quick and any(run.way == "emulate" and run.quick is None for run in full.values()):
+    if quick and any(run.method == "emulate" and run.quick is None for run in full.values()):
         real_time = Verdict(Kind.NOT_RUN, "it takes real time; leave out --quick")
         return _write_record(experiment, Outcome(real_time, (), None), None, folder)
     try:
@@ -106,10 +106,10 @@ def reproduce(
     except LackingError as lacking:
         outcome = Outcome(Verdict(Kind.NOT_RUN, str(lacking)), (), None)
     except FailedRunError as failure:
-        outcome = Outcome(Verdict(Kind.UNTRUSTED, str(failure)), (), None)
+        outcome = Outcome(Verdict(Kind.UNRELIABLE, str(failure)), (), None)
     else:
         outcome = replace(experiment.conclude(results), distrust=distrust_of(runs, results), quick=shortened)
-    is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNTRUSTED)
+    is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNRELIABLE)
     return _write_record(experiment, outcome, made_of if is_final else None, folder)
 
 

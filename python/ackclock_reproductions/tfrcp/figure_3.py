@@ -17,7 +17,7 @@ from ackclock_reproductions.tfrcp.senders import FEW_LOADS, LOADS, TCP, one_path
 
 #: What counts as acceptable, up to so many senders and at the most: said before anything was run.
 MANY, FEW_SHARE, ALL_SHARE = 30, Band(most=2.0), Band(most=3.0)
-EVEN = metrics.metric("spread")
+EVEN = metrics.metric("max_min_ratio")
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
