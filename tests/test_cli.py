@@ -21,6 +21,7 @@ from ackclock.cli.show import shown
 from ackclock.models import MODELS
 from ackclock.registry import registry
 from ackclock.report.run_tables import flow_rows, flow_table
+from ackclock.result import SCHEMA
 from ackclock.table import table
 
 from .refusals import check, check_refusal, error_of
@@ -425,7 +426,7 @@ def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number
 @pytest.mark.parametrize("damage", ["run.json", "flows.parquet", "samples.parquet"])
 def test_a_damaged_or_incomplete_result_is_one_line(scenario_file: Path, damage: str) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
-    (Path("run") / damage).write_text('{"schema": 1}')
+    (Path("run") / damage).write_text(json.dumps({"schema": SCHEMA}))
     for command in ("plot", "report"):
         place = "run/run.json" if damage == "run.json" else "run"
         check_refusal(ackclock(command, "run"), "file", place, "ackclock simulate")

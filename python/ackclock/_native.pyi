@@ -1,6 +1,6 @@
 """The compiled engine. Pure data in, pure data out. Raises the errors of `ackclock.errors`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,15 @@ def simulate(
     threads: int,
     packets: bool,
     pcap_folder: str | None,
+    finished: Set[tuple[int, int]],
+    take: Callable[[list[tuple[int, int]], dict[str, Any]], None] | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Runs every replicate of every point; `{"complete": bool, "tables": {name: {column: array}}}`."""
+    """Runs every replicate of every point that is not `finished`; hands over those that have ended to `take`.
+
+    Returns `{"complete": bool, "keys": [(int, int)], "tables": {name: {column: array}}, "stopped": …}`: those that
+    ended and were not handed over, and the rows of those that were stopped.
+    """
 
 def serve_host() -> int:
     """Becomes a host of an emulation, if a supervisor is at standard input; the status to exit with."""

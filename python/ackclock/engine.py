@@ -5,7 +5,7 @@ of `ackclock.errors`, with code, field and value.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,15 +83,35 @@ def simulate(
     threads: int,
     packets: bool,
     pcap_folder: Path | None,
+    finished: Iterable[tuple[int, int]],
+    take: Callable[[list[tuple[int, int]], dict[str, Columns]], None] | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Runs every replicate of every point; returns `complete` and `tables`, each as `Columns`."""
+    """Runs every replicate of every point that is not in `finished`.
+
+    Args:
+        points: Trees.
+        folder: Where files are looked up.
+        threads: How many to use.
+        packets: Whether to make the table `packets`.
+        pcap_folder: For captures, None for none.
+        finished: Point and replicate of runs to be left out.
+        take: Is given point and replicate of runs that have ended, and their tables, about once a second;
+            None for all at the end.
+        progress: Is told the share done.
+
+    Returns:
+        `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`; `stopped`, tables of
+        the runs that an interrupt stopped.
+    """
     return _native.simulate(
         [_dumped(tree) for tree in points],
         str(folder),
         threads=threads,
         packets=packets,
         pcap_folder=None if pcap_folder is None else str(pcap_folder),
+        finished=set(finished),
+        take=take,
         progress=progress,
     )
 
