@@ -79,7 +79,7 @@ def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
 
 def test_goodput_rises_with_what_is_kept() -> None:
     for p in (1e-5, 1e-3, 0.05, 0.2):
-        rates = MODEL.goodputs(loss=p, rtt=0.1, kept=np.linspace(0.3, 0.95, 400), rounded_down=0)
+        rates = MODEL.goodputs(loss=p, rtt=0.1, decrease_factor=np.linspace(0.3, 0.95, 400), rounded_down=0)
         assert (np.diff(rates) > 0).all()
 
 

@@ -110,7 +110,7 @@ def test_numbers_beyond_reckoning_are_refused(value: float) -> None:
 @pytest.mark.parametrize(
     ("name", "unknown", "output", "target"),
     [
-        ("aimd_chain", "kept", "throughput", 250.0),
+        ("aimd_chain", "decrease_factor", "throughput", 250.0),
         ("aimd_chain", "loss", "throughput", 60.0),
         ("instcap", "psi", "efficiency", 0.8),
         ("tcp_alone", "psi", "efficiency", 0.7),

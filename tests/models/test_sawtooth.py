@@ -118,7 +118,8 @@ def test_gentle_decrease_and_tiny_buffers_do_not_cancel() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "name"),
-    [({"rate": 0}, "rate"), ({"buffer": -1}, "buffer"), ({"buffer": math.inf}, "buffer"), ({"decrease_factor": 1}, "decrease_factor"),
+    [({"rate": 0}, "rate"), ({"buffer": -1}, "buffer"), ({"buffer": math.inf}, "buffer"),
+        ({"decrease_factor": 1}, "decrease_factor"),
      ({"flows": 0.5}, "flows"), ({"rtt": math.nan}, "rtt")],
 )  # fmt: skip
 def test_what_it_is_not_meant_for_is_refused(wrong: dict, name: str) -> None:

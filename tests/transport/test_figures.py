@@ -55,7 +55,8 @@ def session(
         tables["bursts"] = pa.table(counts)
     told_of = {"peer": PEERS[method], "control": "tfrc"} if begun or not is_sender else {}
     run = {
-        "schema": 1, "method": method, "name": "mine", "seed": None, "replicates": 1, "versions": {"ackclock": "0.1.0"},
+        "schema": SCHEMA, "method": method, "name": "mine", "seed": None, "replicates": 1,
+        "versions": {"ackclock": "0.1.0"},
         "partial": False, "warnings": [], "controls": controls(), "scenario": None,
         "points": [{"assignments": {}, "scenario": None}], "options": {"--payload": "1000 bytes"},
         "session": {"ending": ending, "lasted_s": 42.0, "silence_s": 11.0} | told_of,

@@ -78,7 +78,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     bottleneck, control = path.bottleneck, path.control
     return {
         "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s, "buffer": bottleneck.buffer_segments,
-        "flows": float(bottleneck.flows), "additive_increase": control.growth_segments, "decrease_factor": control.kept_share,
+        "flows": float(bottleneck.flows), "additive_increase": control.growth_segments,
+        "decrease_factor": control.kept_share,
         "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 

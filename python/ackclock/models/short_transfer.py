@@ -334,7 +334,9 @@ _INPUTS = (
         "initial_threshold", "W_th", "segments",
         "where slow start ends without a loss, as HyStart would have it; unlimited for none", inf, LIMIT,
     ),
-    Input("decrease_factor", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE),
+    Input(
+        "decrease_factor", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE
+    ),
     Input(
         "recovery", "", "", "0 for classic Reno's, 1 for slow but steady NewReno's, 2 for SACK's", 0,
         Domain(values=(0, 1, 2)),

@@ -73,7 +73,8 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
 
 
 def _evaluate(
-    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array, additive_increase: Array,
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array,
+    additive_increase: Array,
     decrease_factor: Array, rounded_down: Array,
 ) -> dict[str, Array]:  # fmt: skip
     p, R, w_max, L, T0, alpha, beta, rounded = np.broadcast_arrays(
@@ -91,7 +92,8 @@ def _evaluate(
 
 
 def _evaluate_goodput(
-    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array, additive_increase: Array,  # noqa: ARG001
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array,  # noqa: ARG001
+    additive_increase: Array,
     decrease_factor: Array, rounded_down: Array,
 ) -> Array:  # fmt: skip
     """X alone: chains that end at about the same window are solved together, on the path of the longest of them."""
@@ -125,7 +127,8 @@ def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array
 
 
 def _evaluate_law(
-    law: RttLaw, loss: float, window: float, link_rate: float, timeout: float, segments_per_ack: float, additive_increase: float,
+    law: RttLaw, loss: float, window: float, link_rate: float, timeout: float, segments_per_ack: float,
+    additive_increase: float,
     decrease_factor: float, rounded_down: float,
 ) -> dict[str, float]:  # fmt: skip
     """The same as `_answer` with round-trip times that vary."""
