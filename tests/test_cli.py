@@ -105,6 +105,21 @@ def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("verb", ["check", "predict", "simulate", "emulate", "compare", "advise buffer"])
+def test_what_is_set_is_what_runs_though_it_is_swept(scenario_file: Path, verb: str) -> None:
+    path = "hops.wireless.impairments.0.probability"
+    check_refusal(ackclock(*verb.split(), scenario_file, "--set", f"{path}=nan"), "wrong-type", path, "nan")
+
+
+def test_what_is_set_is_no_longer_swept(scenario_file: Path) -> None:
+    path = "hops.wireless.impairments.0.probability"
+    for changes, points in ((QUICK, 6), ((*QUICK, "--set", f"{path}=1 %"), 2)):
+        told = json.loads(ackclock("predict", scenario_file, "--models", "square_root", "--json", *changes).stdout)
+        assert len(told) == points
+        assert ackclock("simulate", scenario_file, "-o", f"out-{points}", *changes).exit_code == 0
+        assert len(json.loads(Path(f"out-{points}", "run.json").read_text())["points"]) == points
+
+
 def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     outcome = ackclock("plot", "run")

@@ -140,8 +140,16 @@ def trace_rates(trace_json: str, folder: str, interval_ns: int | None = None) ->
 
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.
 
-def climbing_chains(survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]) -> bytes:
-    """The stationary laws of chains that climb one state per step: a row of probabilities each, one down map."""
+def climbing_chains(
+    survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64], above: NDArray[np.float64]
+) -> bytes:
+    """The stationary laws of chains that climb one state per step: a row of probabilities each, one down map.
+
+    Of a fall the share `above` (which may be empty) goes one state higher than the map says.
+    """
+
+def jumping_chain(offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> bytes:
+    """The stationary law of a chain with sparse rows that climbs by a few states at once."""
 
 def climbing_chain_with_channel(
     survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]

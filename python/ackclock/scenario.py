@@ -69,13 +69,15 @@ class Scenario:
     def replace(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "Scenario":
         """A copy with other values.
 
+        What is given a value is no longer swept; of paths that are swept together the others still are.
+
         Args:
             changes: Path to value: `{"hops.wireless.link.rate": "11 Mbit/s", "seed": 2}`. List members are named by
                 name or by index.
             more: The same as keywords: `replace(seed=2)`, `replace(**{"hops.wireless.delay": "1 ms"})`.
 
         Raises:
-            ScenarioError: A path leads nowhere.
+            ScenarioError: A path leads nowhere, or into a table that the sweep sets as a whole.
         """
         return Scenario(engine.replace(self.tree, {**(changes or {}), **more}), self.folder)
 
