@@ -39,7 +39,10 @@ _NEVER = 40.0
 #: Whether a fall is rounded down to a window of the path.
 ROUNDED = Input(
     "rounded_down", "", "", "1 if a fall ends at the window of the path below beta w, 0 if at beta w itself",
-    Rule("1 if beta is 1/2, as in the paper, else 0", lambda known: np.where(known["kept"] == 0.5, 1.0, 0.0)),
+    Rule(
+        "1 if beta is 1/2, as in the paper, else 0",
+        lambda known: np.where(known["decrease_factor"] == 0.5, 1.0, 0.0),
+    ),
     Domain(values=(0, 1)),
 )  # fmt: skip
 
