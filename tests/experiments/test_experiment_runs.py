@@ -127,9 +127,7 @@ class Toy:
         self.seen.append(results)
         claim = Claim("It rises", "it falls", holds=False, documented=None, origin=Origin.PRINTED)
         curve = plot.Curve("ours", [0.1, 0.9], [1.0, 2.0])
-        return Outcome(
-            Basis(), (), lambda: plot.curves([curve], "p", "rate (segments/s)", "Toy"), (claim,)
-        )
+        return Outcome(Basis(), (), lambda: plot.curves([curve], "p", "rate (segments/s)", "Toy"), (claim,))
 
 
 @pytest.fixture

@@ -352,7 +352,10 @@ def test_what_a_run_says_is_quick_is_run(leaky_pipe: Scenario) -> None:
 
 @pytest.mark.usefixtures("computed")
 def test_what_is_only_computed_is_the_same_quickly() -> None:
-    assert "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”" in ackclock("reproduce", "toy-table-1", "--quick").stdout
+    assert (
+        "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”"
+        in ackclock("reproduce", "toy-table-1", "--quick").stdout
+    )
 
 
 def test_an_interrupted_simulation_is_not_kept(
