@@ -583,7 +583,7 @@ class TestVerdict:
 
 @pytest.mark.parametrize(
     ("mean", "half_width", "holds"),
-    [(1.2, 0.1, True), (1.2, 0.3, False), (0.9, 0.05, False), (1.2, float("nan"), True), (1.1, 0.1, False)],
+    [(1.2, 0.1, True), (1.2, 0.3, False), (0.9, 0.05, False), (1.2, float("nan"), True), (1.1, 0.11, False)],
 )
 def test_a_difference_shows_only_if_the_whole_interval_is_on_its_side(
     mean: float, half_width: float, holds: bool

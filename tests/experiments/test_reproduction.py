@@ -223,7 +223,7 @@ def test_the_gallery_is_one_page_with_everything_in_it() -> None:
     assert "It &lt;rises&gt;" in text
     for words in (
         "Rates.",
-        "reproduced with reading: b = 1",
+        "taken: b = 1",
         "Does it rise?",
         "7.21",
         "A. Toy, 1999",
