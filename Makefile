@@ -33,7 +33,7 @@ help: ## list these
 
 build: $(RELEASE) ## build everything into .venv
 
-# A machine too busy to be trusted (4) has its page all the same.
+# A machine too busy reliable (4) has its page all the same.
 demo: $(RELEASE) ## answer leaky pipes every way this machine can go, print the table, write one page
 	$(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --real-time '$(DEMO_REAL_TIME)' || test $$? = 4
 	$(BIN)/ackclock report $(DEMO_OUT)

@@ -7,7 +7,7 @@
 
 Both ways get the same scenario with the preset `linux`. Rates are after a warm-up; the round-trip time is the mean of
 the smoothed one over time, which both ways know. Intervals are Student's, at 95 %, over the replicates; of the kernel
-only replicates that are to be trusted count.
+only replicates that are reliable count.
 """
 
 import sys
@@ -35,7 +35,7 @@ PATHS = {
 }
 #: Linux's cubic has HyStart, and the Reno-friendly growth of RFC 8312: so the engine's gets both.
 CONTROLS = {"reno": {"kind": "reno"}, "cubic": {"kind": "cubic", "hystart": True, "friendly_speedup": False}}
-WAYS = ("Linux", "engine")
+METHODS = ("Linux", "engine")
 WARMUP_S = 5
 
 SCENARIO = """
@@ -81,18 +81,18 @@ def scenario(path: str, control: str) -> Scenario:
     )
 
 
-def answered(way: str, path: str, control: str, folder: Path) -> Result:
+def answered(method: str, path: str, control: str, folder: Path) -> Result:
     """The result of one way, perhaps of an earlier day."""
     described = scenario(path, control)
-    if way == "engine":
+    if method == "engine":
         return simulate(described)
     kept = folder / f"{control}-{list(PATHS).index(path)}"
     return Result.load(kept) if (kept / "flows.parquet").exists() else emulate(described, kept)
 
 
-def trusted(result: Result) -> list[int]:
+def reliable(result: Result) -> list[int]:
     """The replicates that count."""
-    return [one for one in range(result.run["replicates"]) if (0, one) not in result.untrusted]
+    return [one for one in range(result.run["replicates"]) if (0, one) not in result.unreliable]
 
 
 def measured(result: Result) -> dict[str, list[float]]:
@@ -100,7 +100,7 @@ def measured(result: Result) -> dict[str, list[float]]:
     flows = {row["replicate"]: row for row in result.tables["flows"].to_pylist()}
     samples = {name: column(result.tables["samples"], name) for name in ("replicate", "time_s", "smoothed_rtt_s")}
     warm = samples["time_s"] >= WARMUP_S
-    counted = trusted(result)
+    counted = reliable(result)
     return {
         "goodput": [flows[one]["goodput_bit_per_s"] / 1e6 for one in counted],
         "rtt": [
@@ -118,11 +118,11 @@ def interval(values: list[float]) -> str:
     return f"{np.mean(values):.2f} ± {half:.2f}"
 
 
-def row(path: str, control: str, by_way: dict[str, dict[str, list[float]]]) -> str:
+def row(path: str, control: str, by_method: dict[str, dict[str, list[float]]]) -> str:
     """A line of the page's table."""
     cells = []
     for name in ("goodput", "rtt", "retransmitted"):
-        linux, engine = (by_way[way][name] for way in WAYS)
+        linux, engine = (by_method[method][name] for method in METHODS)
         cells += [interval(linux), interval(engine)]
         if name != "retransmitted":
             cells.append(f"{np.mean(engine) / np.mean(linux) - 1:+.1%}".replace("-0.0", "+0.0"))
@@ -131,12 +131,12 @@ def row(path: str, control: str, by_way: dict[str, dict[str, list[float]]]) -> s
 
 def draw(axes: Axes, results: dict[str, Result], title: str) -> None:
     """Congestion windows of the first replicate of each way, one over the other."""
-    for way, style in zip(WAYS, ("-", "--"), strict=True):
-        samples = results[way].tables["samples"]
-        first = np.flatnonzero(column(samples, "replicate") == trusted(results[way])[0])[::5]
-        colour = "black" if way == "Linux" else "tab:orange"
+    for method, style in zip(METHODS, ("-", "--"), strict=True):
+        samples = results[method].tables["samples"]
+        first = np.flatnonzero(column(samples, "replicate") == reliable(results[method])[0])[::5]
+        colour = "black" if method == "Linux" else "tab:orange"
         segments = column(samples, "cwnd_bytes")[first] / 1448
-        axes.plot(column(samples, "time_s")[first], segments, style, color=colour, linewidth=0.9, label=way)
+        axes.plot(column(samples, "time_s")[first], segments, style, color=colour, linewidth=0.9, label=method)
     axes.set_title(title, fontsize=9, loc="left")
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=8)
@@ -151,10 +151,10 @@ def main() -> None:
         lines = []
         for column, control in enumerate(CONTROLS):
             for place, path in enumerate(PATHS):
-                results = {way: answered(way, path, control, folder) for way in WAYS}
-                by_way = {way: measured(result) for way, result in results.items()}
-                lines.append(row(path, control, by_way))
-                print(lines[-1], f"({len(by_way['Linux']['goodput'])} trusted)", flush=True)
+                results = {method: answered(method, path, control, folder) for method in METHODS}
+                by_method = {method: measured(result) for method, result in results.items()}
+                lines.append(row(path, control, by_method))
+                print(lines[-1], f"({len(by_method['Linux']['goodput'])} reliable)", flush=True)
                 draw(grid[place, column], results, f"{control}, {path}")
     grid[0, 0].legend(fontsize=8)
     figure.supxlabel("time (s)")

@@ -82,7 +82,7 @@ def row(rate: int, flows: int, device: str) -> str:
         f"{1e6 * fidelity['probe_extra_p50_s']:.0f}",
         f"{fidelity['cpu_share']:.0%}",
         str(fidelity["outside_drops"]),
-        "trusted" if fidelity["trusted"] else "not trusted",
+        "reliable" if fidelity["reliable"] else "unreliable",
     ]
     return f"| {' | '.join(cells)} |"
 

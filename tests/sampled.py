@@ -17,7 +17,7 @@ Rates = Sequence[float] | np.ndarray
 
 def sampled(
     replicates: Sequence[dict[str, Sequence[Rates]]], every_s: float = 0.1, warmup_s: float = 0.0, start_s: float = 0.0,
-    allowed: bool = False, trusted: Sequence[bool] | None = None,
+    allowed: bool = False, reliable: Sequence[bool] | None = None,
 ) -> Result:  # fmt: skip
     """A result whose flows send, deliver and may send at these rates.
 
@@ -27,7 +27,7 @@ def sampled(
         warmup_s: Length of the warm-up.
         start_s: When the flows begin.
         allowed: Whether samples have the rate that a rate control allows.
-        trusted: Of an emulation, which replicates are.
+        reliable: Of an emulation, which replicates are.
     """
     samples: dict[str, list] = {name: [] for name in ("replicate", "flow", "instance", "time_s", "sent_packets")}
     samples |= {"delivered_bytes": [], "smoothed_rtt_s": []} | ({"allowed_rate_bit_per_s": []} if allowed else {})
@@ -54,7 +54,7 @@ def sampled(
     scenario = {"warmup": f"{warmup_s} s", "duration": f"{longest * every_s} s", "flows": described}
     tables = {name: pa.table({"point": [0] * len(table["flow"])} | table) for name, table in
               (("samples", samples), ("flows", flows))}  # fmt: skip
-    if trusted is not None:
-        numbers = list(range(len(trusted)))
-        tables["fidelity"] = pa.table({"point": [0] * len(numbers), "replicate": numbers, "trusted": list(trusted)})
-    return Result({"way": "simulate", "points": [{"assignments": {}, "scenario": scenario}]}, tables)
+    if reliable is not None:
+        numbers = list(range(len(reliable)))
+        tables["fidelity"] = pa.table({"point": [0] * len(numbers), "replicate": numbers, "reliable": list(reliable)})
+    return Result({"method": "simulate", "points": [{"assignments": {}, "scenario": scenario}]}, tables)

@@ -23,7 +23,7 @@ DOCUMENTS = [
 _FENCE = re.compile(r"^```(\w+)(?:[ \t]+(\S+))?[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
-# A busy machine's runs are not to be trusted, which is no fault of the document.
+# A busy machine's runs are unreliable, which is no fault of the document.
 _FORGIVING = """\
 ackclock() {
     command ackclock "$@" || { code=$?; case "$1 $code" in "emulate 4" | "compare 4") ;; *) return $code ;; esac; }

@@ -11,7 +11,7 @@ PACKAGE = Path(facts.__file__).parent
 READERS = ("models", "advice", "comparison", "capture", "plot", "metrics", "report", "result")
 
 #: Where elements stand in a resolved scenario. A row of a table may have a column `control`: there a transport counts.
-ELEMENTS = frozenset({"estimator", "impairments", "link", "media", "queue", "traffic"})
+ELEMENTS = frozenset({"estimator", "impairments", "link", "queue", "shared_media", "traffic"})
 
 
 def reads(source: str) -> list[str]:

@@ -98,7 +98,7 @@ def test_dropped_is_what_hops_dropped_on_the_way_to_the_receiver(leaky_pipe: Sce
         (replicate, hop): sum(float(rows[cause][-1]) for cause in causes)
         for (replicate, hop), rows in grouped(result.tables["hops"], ("replicate", "hop"), causes)
     }
-    for value in metric("drops").values(result):
+    for value in metric("loss_rate").values(result):
         forth = sum(dropped[value.replicate, hop] for hop in ("wired", "wireless"))
         [flow] = result.rows("flows", replicate=value.replicate).to_pylist()
         assert value.value == forth / flow["sent_packets"] > 0
@@ -148,7 +148,7 @@ def test_every_metric_of_a_run(result: Result, what) -> None:
     summaries = summarise(result, what)
     assert {summary.point for summary in summaries} == set(range(6))
     assert all(summary.interval.replicates in (0, 3) for summary in summaries)
-    if what.unit == "" and what.name not in ("timeouts", "cwnd_drift", "spread", "rate_variation"):  # shares
+    if what.unit == "" and what.name not in ("timeouts", "cwnd_drift", "max_min_ratio", "rate_cov"):  # shares
         assert all(0 <= summary.interval.mean <= 1 for summary in summaries if summary.interval.replicates)
 
 
@@ -323,10 +323,10 @@ def test_e_is_f_or_one_over_it_and_the_same_from_both_sides(goodputs: list[tuple
 def test_one_that_gets_nothing_is_infinitely_far() -> None:
     result = of_groups({"a": [0.0], "b": [1e6, 0.0]}, {"a": [1e6], "b": [1e6, 5e5]})
     assert [one.value for one in closeness("a", "b").values(result)] == pytest.approx([math.inf, 4 / 3])
-    spreads = by_replicate(result, metric("spread"))
+    spreads = by_replicate(result, metric("max_min_ratio"))
     assert spreads[0, "b"] == {0: math.inf, 1: 2}
     assert all(math.isnan(value) for value in spreads[0, "a"].values())  # one alone
-    [_, b] = summarise(result, metric("spread"))
+    [_, b] = summarise(result, metric("max_min_ratio"))
     assert (b.interval.mean, math.isnan(b.interval.half_width), b.interval.replicates) == (math.inf, True, 2)
     assert written_interval(b.interval) == "∞"
     apart = difference([math.inf, 2], [1, 2])

@@ -101,8 +101,8 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
 
 # Of flows that end, that are more than one, that last longer, whose control allows or estimates a rate.
 OF_OTHER_FLOWS = (
-    "completion_time", "equivalence", "spread", "rate_variation", "allowed_rate", "loss_event_rate", "rate_estimate",
-    "estimate_bias", "estimate_settling_time", "unfinished",
+    "completion_time", "equivalence", "max_min_ratio", "rate_cov", "allowed_rate", "loss_event_rate", "rate_estimate",
+    "estimate_bias", "estimate_settling_time", "incomplete_share",
 )  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def test_what_an_emulation_does_not_know_is_not_drawn(leaky_pipe: Scenario) -> N
     samples = samples.set_column(samples.column_names.index("rtt_s"), "rtt_s", [[None] * samples.num_rows]).cast(
         samples.schema
     )
-    emulated = Result(result.run | {"way": "emulate"}, {**result.tables, "samples": samples})
+    emulated = Result(result.run | {"method": "emulate"}, {**result.tables, "samples": samples})
     [axes] = plot.throughput(emulated).axes
     assert axes.get_ylabel() == "acknowledged (Mbit/s)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["main (Reno)", "udp: not sampled"]

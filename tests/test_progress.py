@@ -55,7 +55,7 @@ def test_a_terminal_gets_a_bar(
 def test_what_lasts_long_is_announced_at_once_with_what_goes_on(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with progress("work", lasts_s=100) as tell:
+    with progress("work", duration_s=100) as tell:
         tell(0.0, "9.5 Mbit/s")
         for second in range(1, 21):
             clock[0] += 1
@@ -68,7 +68,7 @@ def test_what_lasts_long_is_announced_at_once_with_what_goes_on(
 
 
 def test_what_is_known_to_be_short_is_not_announced(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with progress("work", lasts_s=9) as tell:
+    with progress("work", duration_s=9) as tell:
         tell(0.0, "9.5 Mbit/s")
         clock[0] += 1.9
         tell(0.2, "9.6 Mbit/s")

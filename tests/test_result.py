@@ -57,7 +57,7 @@ def test_replicates_differ_and_do_not_depend_on_their_number(leaky_pipe: Scenari
 
 def test_what_run_json_says(result: Result, leaky_pipe: Scenario, tmp_path: Path) -> None:
     run = json.loads((result.save(tmp_path / "run") / "run.json").read_text())
-    assert run["way"] == "simulate"
+    assert run["method"] == "simulate"
     assert run["seed"] == "1"  # text, so that no reader rounds it
     assert run["replicates"] == 3
     assert run["partial"] is False

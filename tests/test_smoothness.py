@@ -14,7 +14,7 @@ from ackclock.metrics import (
     equivalence_of,
     equivalence_ratio,
     metric,
-    rate_variation,
+    rate_cov,
     shown_time_scales,
     summarise,
 )
@@ -68,7 +68,7 @@ def test_a_constant_rate_has_no_variation_at_any_time_scale() -> None:
     result = sampled([{"f": [[800.0] * 600]}])
     for scale in (0.1, 0.2, 0.25, 1, 7):
         # 0.25 s is no multiple of the samples' 0.1 s: intervals end at samples, and none is cut.
-        assert mean(result, rate_variation(scale)) == pytest.approx(0, abs=1e-9)
+        assert mean(result, rate_cov(scale)) == pytest.approx(0, abs=1e-9)
 
 
 def test_the_variation_of_independent_increments_falls_as_the_root_of_the_time_scale() -> None:
@@ -77,13 +77,13 @@ def test_the_variation_of_independent_increments_falls_as_the_root_of_the_time_s
     for count in (1, 4, 16, 64):
         # 40 x 4000/count values tell a standard deviation to 1/sqrt(2 x that), 1.4 % at most; four times as much.
         expected = 0.5 / math.sqrt(count)
-        assert mean(result, rate_variation(0.1 * count)) == pytest.approx(expected, rel=4 / math.sqrt(320e3 / count))
+        assert mean(result, rate_cov(0.1 * count)) == pytest.approx(expected, rel=4 / math.sqrt(320e3 / count))
 
 
 def test_a_wave_shorter_than_the_time_scale_is_not_seen() -> None:
     result = sampled([{"f": [[100.0, 300.0] * 300]}])
-    assert mean(result, rate_variation(0.1)) == pytest.approx(0.5, rel=1e-3)
-    assert mean(result, rate_variation(0.2)) == pytest.approx(0, abs=1e-9)
+    assert mean(result, rate_cov(0.1)) == pytest.approx(0.5, rel=1e-3)
+    assert mean(result, rate_cov(0.2)) == pytest.approx(0, abs=1e-9)
 
 
 def test_only_the_time_counts_in_which_a_flow_is_there_and_measured() -> None:
@@ -92,20 +92,20 @@ def test_only_the_time_counts_in_which_a_flow_is_there_and_measured() -> None:
     warm = sampled([{"f": [np.concatenate([wild, calm])]}], warmup_s=20)
     late = sampled([{"f": [np.concatenate([np.zeros(200), calm])]}], start_s=20)
     for result in (warm, late):
-        assert mean(result, rate_variation(1)) == pytest.approx(0, abs=1e-9)
-    assert mean(sampled([{"f": [np.concatenate([wild, calm])]}]), rate_variation(1)) > 0.1
+        assert mean(result, rate_cov(1)) == pytest.approx(0, abs=1e-9)
+    assert mean(sampled([{"f": [np.concatenate([wild, calm])]}]), rate_cov(1)) > 0.1
 
 
-def test_instances_together_or_each_and_runs_that_are_not_to_be_trusted_are_left_out() -> None:
+def test_instances_together_or_each_and_runs_that_are_not_to_be_reliable_are_left_out() -> None:
     wave, flat = [100.0, 300.0] * 50, [200.0] * 100
     replicates = [{"f": [wave, flat]}, {"f": [wave, flat]}, {"f": [wave, wave]}]
-    each = {one.subject: one.interval for one in summarise(sampled(replicates), rate_variation(0.1, each=True))}
+    each = {one.subject: one.interval for one in summarise(sampled(replicates), rate_cov(0.1, each=True))}
     swing = coefficient_of_variation(wave)
     assert each["f/0"] == pytest.approx((swing, 0, 3))
     assert each["f/1"].mean == pytest.approx(swing / 3)
     assert each["f/1"].half_width > 0
-    [trusted] = summarise(sampled(replicates, trusted=[True, True, False]), rate_variation(0.1))
-    assert trusted.interval == pytest.approx((swing / 2, 0, 2))
+    [reliable] = summarise(sampled(replicates, reliable=[True, True, False]), rate_cov(0.1))
+    assert reliable.interval == pytest.approx((swing / 2, 0, 2))
 
 
 def test_what_is_sent_is_not_what_is_delivered_or_allowed() -> None:
@@ -114,9 +114,9 @@ def test_what_is_sent_is_not_what_is_delivered_or_allowed() -> None:
     delivered = (packets // 100 * 100 * 125).tolist()  # in leaps of a second's packets
     index = result.tables["samples"].column_names.index("delivered_bytes")
     result.tables["samples"] = result.tables["samples"].set_column(index, "delivered_bytes", [delivered])
-    assert mean(result, rate_variation(0.1, "delivered")) > 1
+    assert mean(result, rate_cov(0.1, "delivered")) > 1
     for of in ("sent", "allowed"):
-        assert mean(result, rate_variation(0.1, of)) == pytest.approx(0, abs=1e-9)
+        assert mean(result, rate_cov(0.1, of)) == pytest.approx(0, abs=1e-9)
 
 
 def test_equivalence_of_two_flows_at_a_time_scale() -> None:
@@ -132,19 +132,19 @@ def test_equivalence_of_two_flows_at_a_time_scale() -> None:
 
 def test_a_time_scale_that_samples_do_not_show_is_refused_in_one_line() -> None:
     result = sampled([{"f": [[100.0] * 100]}], every_s=0.5)
-    for what in (rate_variation(0.2), equivalence_of("f", "f", 0.2)):
+    for what in (rate_cov(0.2), equivalence_of("f", "f", 0.2)):
         with refused("contradiction", "time scale", "0.2 s", "0.5 s"):
             summarise(result, what)
     with refused("out-of-range", "time scale"):
-        summarise(result, rate_variation(0))
+        summarise(result, rate_cov(0))
     with refused("unknown-name", "flow", "g"):
         summarise(result, equivalence_of("f", "g", 1))
     with refused("no-data", "of", "allowed"):
-        summarise(result, rate_variation(1, "allowed"))
+        summarise(result, rate_cov(1, "allowed"))
     assert shown_time_scales(result) == [0.5, 1, 2, 5, 10]
     # The metric without a time scale of its own says that it does not know.
-    assert math.isnan(mean(sampled([{"f": [[100.0] * 100]}], every_s=2), metric("rate_variation")))
-    assert mean(result, metric("rate_variation")) == pytest.approx(0, abs=1e-9)
+    assert math.isnan(mean(sampled([{"f": [[100.0] * 100]}], every_s=2), metric("rate_cov")))
+    assert mean(result, metric("rate_cov")) == pytest.approx(0, abs=1e-9)
 
 
 def test_the_figure_of_a_run_and_its_numbers(leaky_pipe: Scenario) -> None:
@@ -153,7 +153,7 @@ def test_the_figure_of_a_run_and_its_numbers(leaky_pipe: Scenario) -> None:
     steady = {"name": "steady", "route": flow["route"], "transport": {"kind": "udp"}}
     steady |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
     result = simulate(point.replace(flows=[flow | {"count": 2}, steady], duration="21 s"))
-    of_scale = {scale: {one.subject: one.interval.mean for one in summarise(result, rate_variation(scale))}
+    of_scale = {scale: {one.subject: one.interval.mean for one in summarise(result, rate_cov(scale))}
                 for scale in shown_time_scales(result)}  # fmt: skip
     assert list(of_scale) == [0.2, 0.5, 1, 2]
     # A packet more or less of the 17 in 0.2 s, and TCP's saw-teeth.

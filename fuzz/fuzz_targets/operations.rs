@@ -53,7 +53,7 @@ impl Connection {
             mss,
             initial_window: mss * u64::from(parameters.initial_window.0),
             initial_ssthresh: parameters.initial_ssthresh.bytes(mss),
-            whole_ssthresh: parameters.whole_ssthresh,
+            ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
         };
         let mut sender = Sender::new(
             Arc::new(parameters),

@@ -63,7 +63,7 @@ def impairments(hop: Tree) -> list[tuple[str, Facts]]:
 
 def media(scenario: Tree) -> dict[str, Facts]:
     """Returns the facts of the shared media of a scenario, by the name of the medium."""
-    return {one["name"]: element(one) for one in scenario.get("media", [])}
+    return {one["name"]: element(one) for one in scenario.get("shared_media", [])}
 
 
 def _of(owner: Tree, field: str) -> tuple[str, Facts]:

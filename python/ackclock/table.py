@@ -265,10 +265,10 @@ def _digits(value: float, significant: int = 4) -> int:
 
 def averaging(result: Result) -> str:
     """What the numbers of a result are, for titles."""
-    count, untrusted = result.run["replicates"], len(result.untrusted)
+    count, unreliable = result.run["replicates"], len(result.unreliable)
     one = "one replicate" if result.run["scenario"] else "one session"
     words = f"means of {count} replicates ± 95 % confidence" if count > 1 else f"{one}, no confidence interval"
-    if untrusted:
-        runs = f"{untrusted} untrusted run{'' if untrusted == 1 else 's'}"
+    if unreliable:
+        runs = f"{unreliable} unreliable run{'' if unreliable == 1 else 's'}"
         words += f", {runs} {'left out' if result.left_out else 'taken in'}"
     return f"interrupted, of what was run: {words}" if result.partial else words

@@ -1,4 +1,4 @@
-"""What is said of anything that was emulated: on what, and whether it is to be trusted."""
+"""What is said of anything that was emulated: on what, and whether it is reliable."""
 
 from collections.abc import Mapping
 
@@ -18,17 +18,17 @@ def trust(results: Mapping[str, Result]) -> Table:
     """How far the machine kept up with so many runs at once, of each result that was emulated."""
     rows = []
     for name, result in results.items():
-        if result.run["way"] != "emulate":
+        if result.run["method"] != "emulate":
             continue
         fidelity = result.tables["fidelity"].to_pylist()
         rows.append(
             (
                 name,
-                f"{len(fidelity) - len(result.untrusted)} of {len(fidelity)}",
+                f"{len(fidelity) - len(result.unreliable)} of {len(fidelity)}",
                 f"{1000 * max(row['lateness_p99_s'] for row in fidelity):.2g}",
                 f"{1000 * max(row['longest_gap_s'] for row in fidelity):.2g}",
                 f"{100 * sum(row['cpu_share'] for row in fidelity):.0f}",
             )
         )
-    head = ("runs", "trusted", "99 % of packets late at most, ms", "longest gap, ms", "processor, % in all")
-    return Table("Whether the emulations are to be trusted: the worst of the runs side by side", head, tuple(rows))
+    head = ("runs", "reliable", "99 % of packets late at most, ms", "longest gap, ms", "processor, % in all")
+    return Table("Whether the emulations are reliable: the worst of the runs side by side", head, tuple(rows))

@@ -57,7 +57,7 @@ route = ["link"]
 return = ["return"]
 transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc" }
 start = ["0 s", "1 s"]
-extra_delay = ["0 ms", "30 ms"]
+access_delay = ["0 ms", "30 ms"]
 """
 
 PAGES = """
@@ -143,7 +143,7 @@ def test_every_buffer_meets_the_same_seeds_and_further_batches_others(small: Sce
 def test_one_flow_needs_what_the_saw_tooth_says() -> None:
     """A single Reno flow that has settled is what the model is about: spec 1.4 and `sawtooth` in rounds."""
     one = Scenario.from_toml(SMALL).replace(
-        {"flows.downloads.count": 1, "duration": "120 s", "warmup": "40 s", "flows.downloads.extra_delay": "30 ms",
+        {"flows.downloads.count": 1, "duration": "120 s", "warmup": "40 s", "flows.downloads.access_delay": "30 ms",
          "flows.downloads.transport": {
              "kind": "tcp", "control": {"kind": "reno"}, "preset": "rfc", "delayed_ack": {"every": "1 packet"},
          }}
@@ -283,7 +283,7 @@ def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scen
 
 
 def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
-    fixed = small.replace({"flows.downloads.start": "0 s", "flows.downloads.extra_delay": "5 ms", "replicates": 2})
+    fixed = small.replace({"flows.downloads.start": "0 s", "flows.downloads.access_delay": "5 ms", "replicates": 2})
     advice = advise_buffer(fixed.replace({"flows.downloads.count": 1}), utilisation="70 %")
     assert any("all replicates are alike" in line for line in advice.warnings)
 
@@ -347,7 +347,7 @@ def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(s
 def test_a_run_of_few_saw_teeth_is_said_to_be(small: Scenario) -> None:
     """One Reno flow of 400 packets or so adds one in 100 ms: a saw-tooth takes 20 s, and 16 are measured."""
     long_pipe = small.replace(
-        {"flows.downloads.count": 1, "flows.downloads.extra_delay": "80 ms", "replicates": 2,
+        {"flows.downloads.count": 1, "flows.downloads.access_delay": "80 ms", "replicates": 2,
          "hops.link.link.rate": "50 Mbit/s"}
     )  # fmt: skip
     [said] = [line for line in advise_buffer(long_pipe, utilisation="70 %").warnings if line.startswith("duration")]
@@ -509,7 +509,7 @@ def test_the_answer_is_emulated_beside_the_next_smaller_buffer(file: Path, tmp_p
     told = json.loads(outcome.stdout)["emulation"]
     assert told["why_not"] is None
     assert len(told["buffers"]) == 2
-    if told["untrusted_runs"] == 0:
+    if told["unreliable_runs"] == 0:
         assert 0 < told["buffers"][0]["utilisation"]["mean"] <= 1
 
 

@@ -9,7 +9,7 @@ from ackclock import Result, Scenario, predict
 from ackclock.comparison import Column, Comparison
 
 SWEEP = {"hops.wireless.impairments.0.probability": ["0.5 %", "5 %"]}
-TRUSTED = "trusted"
+RELIABLE = "reliable"
 
 
 def points_of(scenario: Scenario) -> list[dict[str, Any]]:
@@ -19,11 +19,11 @@ def points_of(scenario: Scenario) -> list[dict[str, Any]]:
 
 
 def made_up(
-    way: str,
+    method: str,
     scenario: Scenario,
     goodputs: Sequence[Sequence[float | None]],
     *,
-    trusted: Mapping[tuple[int, int], bool] | None = None,
+    reliable: Mapping[tuple[int, int], bool] | None = None,
     **columns: float | None,
 ) -> Result:
     """A result with `goodputs[point][replicate]` in Mbit/s; `columns` are the same in every run."""
@@ -41,12 +41,12 @@ def made_up(
     ]
     samples = [
         {"point": point, "replicate": run, "flow": "main", "instance": 0, "time_s": time, "cwnd_bytes": 1e4}
-        | {"rtt_s": None if way == "emulate" else 0.08, "smoothed_rtt_s": 0.08, "retransmitted_packets": time}
+        | {"rtt_s": None if method == "emulate" else 0.08, "smoothed_rtt_s": 0.08, "retransmitted_packets": time}
         for point, run in keys
         for time in (1.0, 2.0, 3.0, 4.0, 5.0)
     ]
     run = {
-        "schema": 1, "way": way, "name": "made up", "seed": "1", "replicates": max(map(len, goodputs)),
+        "schema": 1, "method": method, "name": "made up", "seed": "1", "replicates": max(map(len, goodputs)),
         "versions": {}, "partial": False, "warnings": [], "controls": [], "scenario": scenario.tree,
         "points": points_of(scenario),
     }  # fmt: skip
@@ -54,8 +54,8 @@ def made_up(
         "flows": pa.Table.from_pylist(flows, _typed(flows)),
         "samples": pa.Table.from_pylist(samples, _typed(samples)),
     }
-    if way == "emulate":
-        tables["fidelity"] = _fidelity(keys, trusted or {})
+    if method == "emulate":
+        tables["fidelity"] = _fidelity(keys, reliable or {})
         tables["settings"] = pa.table({name: [] for name in ("point", "name", "asked", "has", "refusal")})
     return Result(run, tables)
 
@@ -66,10 +66,10 @@ def _typed(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
     return pa.schema({name: kinds.get(type(value), pa.float64()) for name, value in rows[0].items()})
 
 
-def _fidelity(keys: Sequence[tuple[int, int]], trusted: Mapping[tuple[int, int], bool]) -> pa.Table:
+def _fidelity(keys: Sequence[tuple[int, int]], reliable: Mapping[tuple[int, int], bool]) -> pa.Table:
     return pa.Table.from_pylist(
         [
-            {"point": point, "replicate": run, "trusted": int(trusted.get((point, run), True)), "verdict": TRUSTED}
+            {"point": point, "replicate": run, "reliable": int(reliable.get((point, run), True)), "verdict": RELIABLE}
             | {"lateness_p50_s": 4e-5, "probe_extra_p50_s": 1e-4}
             for point, run in keys
         ]

@@ -50,7 +50,7 @@ def beside(scenario: Scenario, **transport: Any) -> Evidence:
     lossy = scenario.replace({"hops.wireless.impairments.0.probability": RANDOM, "sweep": {}})
     tree = flow(lossy, **transport)
     return Evidence(
-        metric="goodput", way="emulate", reference="simulate", difference=gap(-1e5), reference_mean=1e6,
+        metric="goodput", method="emulate", reference="simulate", difference=gap(-1e5), reference_mean=1e6,
         replicates=(5, 5), flow=tree["flow"], path=flow_path(tree, tree["flow"]), duration_s=10.0,
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ def beside(scenario: Scenario, **transport: Any) -> Evidence:
 def modelled(reno: Evidence) -> Evidence:
     """The square-root law beside the engine's Reno, 10 % higher."""
     said = prediction("square_root", rtt=0.07, loss=0.02)
-    return replace(reno, way="predict", difference=gap(1e5), prediction=said, replicates=(0, 5))
+    return replace(reno, method="predict", difference=gap(1e5), prediction=said, replicates=(0, 5))
 
 
 def shows(name: str, evidence: Evidence, **changes: Any) -> str:
@@ -92,10 +92,10 @@ def test_too_few_replicates(reno: Evidence, modelled: Evidence) -> None:
     assert shows("too_few_replicates", reno, difference=gap(0.0), reference_mean=0.0) == ""
 
 
-def test_untrusted_runs(reno: Evidence) -> None:
-    assert shows("untrusted_runs", reno) == ""
-    assert shows("untrusted_runs", reno, untrusted=1).startswith("1 run that")
-    assert shows("untrusted_runs", reno, untrusted=2).startswith("2 runs that")
+def test_unreliable_runs(reno: Evidence) -> None:
+    assert shows("unreliable_runs", reno) == ""
+    assert shows("unreliable_runs", reno, unreliable=1).startswith("1 run that")
+    assert shows("unreliable_runs", reno, unreliable=2).startswith("2 runs that")
 
 
 def test_late_packets_make_round_trips_longer_and_rates_smaller(reno: Evidence) -> None:
@@ -107,7 +107,7 @@ def test_late_packets_make_round_trips_longer_and_rates_smaller(reno: Evidence) 
     assert shows("late_packets", reno, **late, difference=gap(-5e4))
     assert shows("late_packets", reno, **late, difference=gap(-9e4)) == ""
     assert shows("late_packets", reno, **late, difference=gap(5e4)) == ""
-    assert shows("late_packets", reno, **late, difference=gap(-5e4), way="simulate") == ""
+    assert shows("late_packets", reno, **late, difference=gap(-5e4), method="simulate") == ""
 
 
 def test_smoothed_round_trips(reno: Evidence, modelled: Evidence) -> None:
@@ -122,13 +122,13 @@ def test_smoothed_round_trips(reno: Evidence, modelled: Evidence) -> None:
         shows("smoothed_round_trips", reno, **rtt, reference_saw=engine | {"smoothed_rtt": 0.081}) == ""
     )  # too little
     assert shows("smoothed_round_trips", reno, reference_saw=engine) == ""  # of another metric
-    turned = rtt | {"way": "simulate", "reference": "emulate", "difference": gap(-0.02)}
+    turned = rtt | {"method": "simulate", "reference": "emulate", "difference": gap(-0.02)}
     assert shows("smoothed_round_trips", reno, **turned, saw=engine) == told
 
 
 def test_measured_at_one_end(reno: Evidence) -> None:
-    assert "acknowledged" in shows("measured_at_one_end", reno, way="measure")
-    assert shows("measured_at_one_end", reno, way="measure", metric="retransmissions") == ""  # means the same
+    assert "acknowledged" in shows("measured_at_one_end", reno, method="measure")
+    assert shows("measured_at_one_end", reno, method="measure", metric="retransmissions") == ""  # means the same
     assert shows("measured_at_one_end", reno) == ""
 
 
@@ -190,7 +190,7 @@ def test_acks_of_a_cell_may_collide() -> None:
         flow = next(one for one in tree["flows"] if one["name"] == name)
         said = prediction("edca", rtt=0.2)
         return {
-            "metric": "goodput", "way": "predict", "reference": "simulate", "difference": gap(3e4),
+            "metric": "goodput", "method": "predict", "reference": "simulate", "difference": gap(3e4),
             "reference_mean": 1e6, "replicates": (0, 3), "flow": flow, "path": flow_path(tree, flow),
             "prediction": said,
         } | more  # fmt: skip
@@ -223,15 +223,15 @@ def setting(name: str, refusal: str = "its own way", has: str = "") -> dict[str,
 
 def test_settings_that_the_kernel_has_otherwise(reno: Evidence) -> None:
     before = "flows.main.transport."
-    names = ("window_counting", "rto_maximum", "decrease_base", "idle_restart")
+    names = ("byte_counting", "rto_maximum", "ssthresh_from", "idle_restart")
     rows = {"settings": [setting(before + name) for name in names]}
-    assert shows("kernel_settings", reno, **rows) == "not as the scenario asks: window_counting"
+    assert shows("kernel_settings", reno, **rows) == "not as the scenario asks: byte_counting"
     lossy = {"saw": {"retransmissions": 0.1, "timeouts": 2.0}}
-    told = "not as the scenario asks: window_counting, rto_maximum, decrease_base"
+    told = "not as the scenario asks: byte_counting, rto_maximum, ssthresh_from"
     assert shows("kernel_settings", reno, **rows, **lossy) == told
-    assert shows("kernel_settings", reno, settings=[setting(before + "window_counting", "")]) == ""
-    assert shows("kernel_settings", reno, settings=[setting("flows.other.transport.window_counting")]) == ""
-    assert shows("kernel_settings", reno, **rows, way="predict") == ""
+    assert shows("kernel_settings", reno, settings=[setting(before + "byte_counting", "")]) == ""
+    assert shows("kernel_settings", reno, settings=[setting("flows.other.transport.byte_counting")]) == ""
+    assert shows("kernel_settings", reno, **rows, method="predict") == ""
 
 
 def test_friendly_growth(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
@@ -260,9 +260,9 @@ def test_hystart(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
 
 
 def test_bursts_overflow_a_queue(reno: Evidence) -> None:
-    more = {"saw": {"overflow": 0.02}, "reference_saw": {"overflow": 0.01}}
+    more = {"saw": {"tail_drop_rate": 0.02}, "reference_saw": {"tail_drop_rate": 0.01}}
     assert shows("bursts", reno, **more) == "a full queue dropped 2 % of the packets in emulate, 1 % in simulate"
-    assert shows("bursts", reno, saw={"overflow": 0.01}, reference_saw={"overflow": 0.02}) == ""
+    assert shows("bursts", reno, saw={"tail_drop_rate": 0.01}, reference_saw={"tail_drop_rate": 0.02}) == ""
     assert shows("bursts", reno, **more, metric="retransmissions") == ""  # fewer of them
     assert shows("bursts", reno, **more, metric="retransmissions", difference=gap(1.0))
 
@@ -273,7 +273,7 @@ def test_whole_segments(reno: Evidence, leaky_pipe: Scenario) -> None:
     assert shows("whole_segments", reno, **small, difference=gap(-2e5)) == ""  # more than a segment
     assert shows("whole_segments", reno, **small, difference=gap(1e5)) == ""
     assert shows("whole_segments", reno, reference_saw={"cwnd": 8000.0}) == ""  # nothing was ever reduced
-    whole = beside(leaky_pipe, control={"kind": "reno"}, whole_ssthresh=True)
+    whole = beside(leaky_pipe, control={"kind": "reno"}, ssthresh_in_whole_segments=True)
     assert shows("whole_segments", whole, **small) == ""
 
 

@@ -18,14 +18,14 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> N
     outcome = run_python("-m", "ackclock", "compare", "wifi-cell.toml", *SHORT, *sweep, "-o", "every", "--json")
     assert outcome.returncode == 0, outcome.stderr
     answer = json.loads(outcome.stdout)
-    answered = {one["name"]: one["answered"] for one in answer["ways"]}
+    answered = {one["name"]: one["answered"] for one in answer["methods"]}
     assert answered == {
         "predict": True, "simulate": True, "measure-simulate": True, "emulate": False, "measure-emulate": False,
     }  # fmt: skip
     lines = [line for line in outcome.stderr.splitlines() if line.startswith("emulate: ")]
     assert len(lines) == 1
     assert "real time" not in lines[0]
-    told = [one for one in answer["rows"] if one["way"] == "predict" and one["metric"] == "goodput"]
+    told = [one for one in answer["rows"] if one["method"] == "predict" and one["metric"] == "goodput"]
     assert [one["subject"] for one in told if one["mean"] is not None] == ["download", "upload"]
     assert run_python("-m", "ackclock", "report", "every").returncode == 0
     assert "EDCA" in (tmp_path / "every" / "report.html").read_text()
@@ -33,8 +33,8 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> N
 
 def test_where_no_model_has_an_answer_a_line_says_so(tmp_path: Path, run_python: Run) -> None:
     shutil.copy(EXAMPLES / "buffer-on-a-backbone.toml", tmp_path)
-    ways = ("--ways", "predict,simulate", "-o", "every")
-    outcome = run_python("-m", "ackclock", "compare", "buffer-on-a-backbone.toml", *SHORT, *ways)
+    methods = ("--methods", "predict,simulate", "-o", "every")
+    outcome = run_python("-m", "ackclock", "compare", "buffer-on-a-backbone.toml", *SHORT, *methods)
     assert outcome.returncode == 0, outcome.stderr
     assert "predict: no model that was asked has an answer; ackclock predict says why of each" in outcome.stderr
     assert "downloads" in outcome.stdout

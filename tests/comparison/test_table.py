@@ -153,13 +153,13 @@ def test_what_a_way_cannot_know_is_null_with_the_reason(path: Scenario) -> None:
     assert list(tail.residuals) == []
     assert not {"queueing_delay", "fairness", "completion_time"} & set(comparison.metrics)  # nobody knows them
     assert all(list(row) == list(FIELDS) for row in rows(comparison))
-    flat = {(row["metric"], row["way"]): row for row in rows(comparison)}
+    flat = {(row["metric"], row["method"]): row for row in rows(comparison)}
     assert flat["rtt_p99", "emulate"]["mean"] is None
     assert flat["rtt_p99", "emulate"]["why_unknown"] == tail.cells["emulate"].why
 
 
-def test_runs_not_to_be_trusted_are_left_out_and_so_is_what_was_measured_of_them(path: Scenario) -> None:
-    emulated = made_up("emulate", path, [[2.0, 90.0, 2.2]], trusted={(0, 1): False})
+def test_runs_not_to_be_reliable_are_left_out_and_so_is_what_was_measured_of_them(path: Scenario) -> None:
+    emulated = made_up("emulate", path, [[2.0, 90.0, 2.2]], reliable={(0, 1): False})
     measured = made_up("measure", path, [[2.0, 90.0, 2.2]])
     comparison = compared(
         path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=emulated, measure_emulate=measured
@@ -167,27 +167,27 @@ def test_runs_not_to_be_trusted_are_left_out_and_so_is_what_was_measured_of_them
     row = goodput(comparison)
     for name in ("emulate", "measure-emulate"):
         assert row.cells[name].interval.mean == pytest.approx(2.1e6)
-        assert row.cells[name].fidelity == "2 of 3 trusted"
+        assert row.cells[name].fidelity == "2 of 3 reliable"
     everything = {
-        name: replace(column, result=replace(column.result, averages_untrusted=True))
+        name: replace(column, result=replace(column.result, averages_unreliable=True))
         for name, column in comparison.columns.items()
     }
     taken_in = goodput(replace(comparison, columns=everything))
     assert taken_in.cells["emulate"].interval.mean == pytest.approx(94.2e6 / 3)
 
 
-def test_untrusted_runs_that_are_taken_in_are_a_cause(path: Scenario) -> None:
-    emulated = made_up("emulate", path, [[2.0, 2.1, 2.2]], trusted={(0, 1): False})
+def test_unreliable_runs_that_are_taken_in_are_a_cause(path: Scenario) -> None:
+    emulated = made_up("emulate", path, [[2.0, 2.1, 2.2]], reliable={(0, 1): False})
     comparison = compared(
-        path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=replace(emulated, averages_untrusted=True)
+        path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=replace(emulated, averages_unreliable=True)
     )
-    assert [one.cause for one in goodput(comparison).residuals["emulate"].findings] == ["untrusted_runs"]
+    assert [one.cause for one in goodput(comparison).residuals["emulate"].findings] == ["unreliable_runs"]
 
 
-def test_a_point_without_a_trusted_run_says_so(path: Scenario) -> None:
-    emulated = made_up("emulate", path, [[2.0]], trusted={(0, 0): False})
+def test_a_point_without_a_reliable_run_says_so(path: Scenario) -> None:
+    emulated = made_up("emulate", path, [[2.0]], reliable={(0, 0): False})
     comparison = compared(path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=emulated)
-    assert goodput(comparison).cells["emulate"].why == "none of its runs is to be trusted"
+    assert goodput(comparison).cells["emulate"].why == "none of its runs is reliable"
 
 
 def test_a_way_that_ran_fewer_points_is_matched_by_their_values(two: Scenario) -> None:
@@ -215,7 +215,7 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
     head, cells = table.head, table.texts
     assert head[:4] == ["probability", "flow", "control", "predict"]
     assert head[-4:] == ["predict − simulate", "emulate − simulate", "model", "emulated"]
-    assert cells[1][-2:] == ["violated: few_timeouts", "3 of 3 trusted"]
+    assert cells[1][-2:] == ["violated: few_timeouts", "3 of 3 reliable"]
     assert len(cells) == 2
     assert all(len(line) == len(head) for line in cells)
     assert cells[0][head.index("emulate − simulate")].endswith(" [?]")

@@ -11,8 +11,8 @@ import pytest
 
 from ackclock import LackingError, _native
 
-TRUSTED = "trusted"
-LATE = "not trusted: 1 packet in 100 was written 7 ms late or more (at most 3.5 ms)."
+RELIABLE = "reliable"
+LATE = "unreliable: 1 packet in 100 was written 7 ms late or more (at most 3.5 ms)."
 
 Columns = dict[str, tuple[Any, ...]]
 
@@ -43,7 +43,7 @@ class Pretended:
     """Stands in for the native functions.
 
     Attributes:
-        verdicts: Point and replicate to verdict, of those that are not trusted.
+        verdicts: Point and replicate to verdict, of those that are unreliable.
         refused: Names of settings that the kernel has not as asked.
         warnings: Of the preparation.
         complaints: Of the runs.
@@ -127,9 +127,9 @@ class Pretended:
         return outcome | {"tables": simulated | added}
 
     def _fidelity(self, point: int, replicate: int) -> dict[str, Any]:
-        verdict = self.verdicts.get((point, replicate), TRUSTED)
+        verdict = self.verdicts.get((point, replicate), RELIABLE)
         return {
-            "point": point, "replicate": replicate, "trusted": int(verdict == TRUSTED), "verdict": verdict,
+            "point": point, "replicate": replicate, "reliable": int(verdict == RELIABLE), "verdict": verdict,
             "outside_drops": 0, "lateness_p50_s": 4e-6, "lateness_p99_s": 1.6e-5, "lateness_p999_s": 6e-5,
             "lateness_max_s": 4e-4, "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
             "mtu_bytes": 1500, "base_rtt_s": 0.07, "probes_sent": 20, "probes_measured": 19,

@@ -30,14 +30,14 @@ def test_one_scenario_every_way(tmp_path: Path, run_python: Callable[..., subpro
     assert outcome.returncode in (0, 4), outcome.stderr
     assert outcome.stderr.startswith("emulate: 4 runs in real time, 8 s ")
     answer = json.loads(outcome.stdout)
-    ways = {one["name"]: one for one in answer["ways"]}
-    assert ways["predict"]["answered"]
-    assert ways["emulate"]["why"] == "left out to stay within 9 s: 2 of 4 replicates of each point"
+    methods = {one["name"]: one for one in answer["methods"]}
+    assert methods["predict"]["answered"]
+    assert methods["emulate"]["why"] == "left out to stay within 9 s: 2 of 4 replicates of each point"
     emulated = Result.load(tmp_path / "every" / "emulate")
     assert emulated.run["replicates"] == 2
-    doubtful = emulated.untrusted
+    doubtful = emulated.unreliable
     assert outcome.returncode == (4 if doubtful else 0)
-    comparison = each_method.load(tmp_path / "every", averages_untrusted=True)
+    comparison = each_method.load(tmp_path / "every", averages_unreliable=True)
     rows = {(row.metric, row.point): row for row in comparison.rows}
     for point in (0, 1):
         goodput = rows["goodput", point]
@@ -49,7 +49,7 @@ def test_one_scenario_every_way(tmp_path: Path, run_python: Callable[..., subpro
             assert residual.reference == "simulate"
             assert residual.standing == WITHIN or residual.difference.mean != 0
         for name in ("measure-simulate", "measure-emulate"):
-            assert ways[name]["answered"], ways[name]["why"]
+            assert methods[name]["answered"], methods[name]["why"]
         cells = rows["retransmissions", point].cells  # the packets of the very runs
         own = cells["simulate"].interval.mean
         assert cells["measure-simulate"].interval.mean == pytest.approx(own, rel=0.02)

@@ -60,13 +60,13 @@ def emulated(emulation: None, tmp_path_factory: pytest.TempPathFactory) -> Emula
     return Emulated(tmp_path_factory.mktemp("emulated"))
 
 
-def test_the_answer_says_whether_it_can_be_trusted(emulated: Emulated) -> None:
+def test_the_answer_says_whether_it_can_be_reliable(emulated: Emulated) -> None:
     fidelity = emulated.answer["fidelity"]
     assert [(row["point"], row["replicate"]) for row in fidelity] == [(0, 0), (0, 1)]
-    doubtful = [row for row in fidelity if not row["trusted"]]
+    doubtful = [row for row in fidelity if not row["reliable"]]
     assert emulated.outcome.returncode == (4 if doubtful else 0), emulated.outcome.stderr
-    assert emulated.outcome.stderr.count(": not trusted: ") == len(doubtful)
-    assert all((row["verdict"] == "trusted") == bool(row["trusted"]) for row in fidelity)
+    assert emulated.outcome.stderr.count(": unreliable: ") == len(doubtful)
+    assert all((row["verdict"] == "reliable") == bool(row["reliable"]) for row in fidelity)
     assert all(row["largest_packet_bytes"] == row["mtu_bytes"] == 1500 for row in fidelity)
     assert all(row["base_rtt_s"] >= 0.01 for row in fidelity)  # the voice's: nothing comes back
     assert emulated.answer["partial"] is False
@@ -88,7 +88,7 @@ def test_the_folder_holds_it_all_and_nothing_lies_about(emulated: Emulated) -> N
     assert all(count(path) > 0 for path in (emulated.folder / "pcap").iterdir())
     assert all(path.stat().st_size > 0 for path in (emulated.folder / "record").iterdir())
     run = emulated.result.run
-    assert run["way"] == "emulate"
+    assert run["method"] == "emulate"
     assert set(run["machine"]) == {"kernel", "device", "priority", "processors"}
     assert os.uname().release in run["machine"]["kernel"]
 
@@ -189,7 +189,7 @@ def test_a_record_that_was_changed_is_found(emulated: Emulated, tmp_path: Path) 
 def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> None:
     for name, draw in plot.figures(emulated.result, replicate=1).items():
         assert draw().axes[0].get_lines(), name
-    asked = () if emulated.outcome.returncode == 0 else ("--untrusted",)
+    asked = () if emulated.outcome.returncode == 0 else ("--unreliable",)
     assert command(emulated.place, "plot", "run", "-o", str(tmp_path / "figures"), *asked).returncode == 0
     page = tmp_path / "report.html"
     assert command(emulated.place, "report", "run", "-o", str(page), *asked).returncode == 0

@@ -27,7 +27,7 @@ def test_a_summary_and_a_folder(scenario_file: Path, pretended: Pretended) -> No
     assert outcome.stdout.startswith("leaky pipe: means of 2 replicates ± 95 % confidence")
     assert "PFTK Mbit/s" in outcome.stdout
     assert outcome.stdout.endswith(f"result: {Path('out') / 'leaky'}\n")
-    assert Result.load("out/leaky").run["way"] == "emulate"
+    assert Result.load("out/leaky").run["method"] == "emulate"
     assert pretended.asked["emulate"]["device"] == "automatic"
 
 
@@ -36,8 +36,8 @@ def test_as_json(scenario_file: Path, pretended: Pretended) -> None:
     outcome = ackclock("emulate", scenario_file, *QUICK, "-o", "run", "--no-pcap", "--device", "tun", "--json")
     answer = json.loads(outcome.stdout)
     assert outcome.exit_code == 4
-    assert [(row["replicate"], row["trusted"], row["verdict"]) for row in answer["fidelity"]] == [
-        (0, 1, "trusted"), (1, 0, LATE),
+    assert [(row["replicate"], row["reliable"], row["verdict"]) for row in answer["fidelity"]] == [
+        (0, 1, "reliable"), (1, 0, LATE),
     ]  # fmt: skip
     assert answer["flows"][0]["goodput"]["replicates"] == 1
     assert {row["hop"] for row in answer["hops"]} == {"wired", "wireless", "return"}
@@ -52,33 +52,33 @@ def test_side_by_side(scenario_file: Path, pretended: Pretended) -> None:
     check_refusal(refused, "out-of-range", "--side-by-side", 0, 1000)
 
 
-def test_an_untrusted_run_is_one_line_and_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
+def test_an_unreliable_run_is_one_line_and_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
     pretended.verdicts = {(0, 1): LATE}
     outcome = ackclock("emulate", scenario_file, *QUICK)
     assert outcome.exit_code == 4
     assert outcome.stderr.splitlines() == [
         f"warning: point 0, replicate 1: {LATE}",
-        "ackclock: not to be trusted: 1 of 2 runs; averages leave them out unless told --untrusted",
+        "ackclock: unreliable: 1 of 2 runs; averages leave them out unless told --unreliable",
     ]
-    assert "1 untrusted run left out" in outcome.stdout
-    taken_in = ackclock("emulate", scenario_file, *QUICK, "--untrusted")
+    assert "1 unreliable run left out" in outcome.stdout
+    taken_in = ackclock("emulate", scenario_file, *QUICK, "--unreliable")
     assert taken_in.exit_code == 4
-    assert "1 untrusted run taken in" in taken_in.stdout
+    assert "1 unreliable run taken in" in taken_in.stdout
 
 
 @pytest.mark.parametrize("command", ["plot", "report"])
-def test_asking_for_untrusted_runs_changes_what_is_drawn(
+def test_asking_for_unreliable_runs_changes_what_is_drawn(
     scenario_file: Path, pretended: Pretended, command: str
 ) -> None:
     pretended.verdicts = {(1, 0): LATE}
     sweep = 'sweep={"hops.wireless.impairments.0.probability" = ["0.5 %", "5 %"]}'
     ackclock("emulate", scenario_file, *QUICK[:-1], sweep, "-o", "run")
     drawn = {}
-    for asked in ((), ("--untrusted",)):
+    for asked in ((), ("--unreliable",)):
         outcome = ackclock(command, "run", *asked, "-o", "run/figures" if command == "plot" else "run/report.html")
         assert outcome.exit_code == 0, outcome.stderr
         drawn[asked] = Path("run/figures/goodput.svg" if command == "plot" else "run/report.html").read_bytes()
-    assert drawn[()] != drawn["--untrusted",]
+    assert drawn[()] != drawn["--unreliable",]
 
 
 def test_settings_that_are_not_as_asked(scenario_file: Path, pretended: Pretended) -> None:

@@ -45,8 +45,8 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         tables = {name: run.tables[name] for name in ("flows", "samples")}
         # What else a capture is asked for, and no comparison looks at.
         nothing = pa.table({"point": pa.array([], pa.int64())})
-        tables |= dict.fromkeys(("connections", "stretches", "rtt_law", "estimates", "predictions"), nothing)
-        Result(run.run | {"way": "measure", "source": str(source), "captures": []}, tables).save(folder)
+        tables |= dict.fromkeys(("connections", "limit_periods", "rtt_histogram", "estimates", "predictions"), nothing)
+        Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(folder)
         return Result.load(folder)
 
     monkeypatch.setattr(measurement, "measure", measure)
@@ -67,7 +67,7 @@ def simulations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_emulated_side_by_side(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
-    outcome = ackclock("compare", scenario_file, *QUICK, "--side-by-side", "3", "--ways", "emulate,measure")
+    outcome = ackclock("compare", scenario_file, *QUICK, "--side-by-side", "3", "--methods", "emulate,measure")
     assert all(words in outcome.stderr for words in ("4 runs", "3 side by side", "4 s"))
     assert pretended.asked["emulate"]["side_by_side"] == 3
     assert measuring == [("emulate", "measure-emulate")]
@@ -80,11 +80,11 @@ def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measurin
     assert "Goodput (Mbit/s)\nprobability  flow" in outcome.stdout
     assert "Tail RTT" not in outcome.stdout
     assert "measure of emulate" in outcome.stdout
-    assert "2 of 2 trusted" in outcome.stdout
+    assert "2 of 2 reliable" in outcome.stdout
     assert outcome.stdout.rstrip().endswith(f"ackclock report {FOLDER}")
     names = ["emulate", "measure-emulate", "measure-simulate", "predict", "simulate"]
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(["comparison.json", "comparison.parquet", *names])
-    assert [Result.load(FOLDER / name).run["way"] for name in names] == [
+    assert [Result.load(FOLDER / name).run["method"] for name in names] == [
         "emulate", "measure", "measure", "predict", "simulate",
     ]  # fmt: skip
     assert measuring == [("simulate", "measure-simulate"), ("emulate", "measure-emulate")]
@@ -95,21 +95,21 @@ def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measurin
 def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     answer = json.loads(ackclock("compare", scenario_file, *QUICK, "--json").stdout)
     assert (answer["folder"], answer["partial"], answer["reference"]) == (str(FOLDER), False, "simulate")
-    assert [(one["name"], one["answered"], one["reference"]) for one in answer["ways"]] == [
+    assert [(one["name"], one["answered"], one["reference"]) for one in answer["methods"]] == [
         ("predict", True, "simulate"), ("simulate", True, None), ("measure-simulate", True, "simulate"),
         ("emulate", True, "simulate"), ("measure-emulate", True, "emulate"),
     ]  # fmt: skip
     assert parquet.read_table(FOLDER / "comparison.parquet").to_pylist() == answer["rows"]
     kept = json.loads((FOLDER / "comparison.json").read_text())
     assert kept["explanations"] == answer["explanations"]
-    goodput = {one["way"]: one for one in answer["rows"] if (one["metric"], one["point"]) == ("goodput", 0)}
+    goodput = {one["method"]: one for one in answer["rows"] if (one["metric"], one["point"]) == ("goodput", 0)}
     # The pretended emulation is the engine's.
     assert goodput["emulate"]["residual"] == goodput["measure-simulate"]["residual"] == 0
     assert goodput["emulate"]["standing"] == "within its interval"
     comparison = each_method.load(FOLDER)
     row = comparison.rows[0]
     assert row.cells["simulate"].interval.mean == goodput["simulate"]["mean"]
-    assert [one["mean"] for one in answer["rows"] if (one["metric"], one["way"]) == ("rtt_p99", "emulate")]
+    assert [one["mean"] for one in answer["rows"] if (one["metric"], one["method"]) == ("rtt_p99", "emulate")]
 
 
 def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: Pretended) -> None:
@@ -129,7 +129,7 @@ def test_a_machine_that_cannot_emulate_leaves_nulls(scenario_file: Path, pretend
     outcome = ackclock("compare", scenario_file, *QUICK, "--json")
     assert outcome.exit_code == 0
     assert [line.split(": ")[0] for line in outcome.stderr.splitlines()[1:]] == ["emulate", "measure of emulate"]
-    rows = [one for one in json.loads(outcome.stdout)["rows"] if one["way"] == "emulate"]
+    rows = [one for one in json.loads(outcome.stdout)["rows"] if one["method"] == "emulate"]
     assert rows
     assert all((one["mean"], one["why_unknown"]) == (None, pretended.lacking) for one in rows)
     assert [source for source, _ in measuring] == ["simulate"]
@@ -138,25 +138,25 @@ def test_a_machine_that_cannot_emulate_leaves_nulls(scenario_file: Path, pretend
 
 def test_nothing_but_what_this_machine_cannot_is_exit_code_3(scenario_file: Path, pretended: Pretended) -> None:
     pretended.lacking = "no namespaces; run as root"
-    outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "emulate")
+    outcome = ackclock("compare", scenario_file, *QUICK, "--methods", "emulate")
     assert (outcome.exit_code, outcome.stdout) == (3, "")
     check(error_of(outcome), "lacking", "", pretended.lacking)
     assert not FOLDER.exists()
 
 
-def test_untrusted_runs_are_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
+def test_unreliable_runs_are_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
     pretended.verdicts = {(1, 0): LATE, (1, 1): LATE}
-    chosen = ("--ways", "simulate,emulate")
+    chosen = ("--methods", "simulate,emulate")
     outcome = ackclock("compare", scenario_file, *QUICK, *chosen)
     assert outcome.exit_code == 4
-    assert all(words in outcome.stderr.splitlines()[-1] for words in ("2 of 4 emulated runs", "--untrusted"))
-    assert "0 of 2 trusted" in outcome.stdout
+    assert all(words in outcome.stderr.splitlines()[-1] for words in ("2 of 4 emulated runs", "--unreliable"))
+    assert "0 of 2 reliable" in outcome.stdout
     known = [row for row in each_method.load(FOLDER).rows if row.cells["emulate"].is_known]
     assert {row.point for row in known} == {0}
-    taken_in = ackclock("compare", scenario_file, *QUICK, *chosen, "--untrusted")
+    taken_in = ackclock("compare", scenario_file, *QUICK, *chosen, "--unreliable")
     assert taken_in.exit_code == 4
-    assert "--untrusted" not in taken_in.stderr
-    known = [row for row in each_method.load(FOLDER, averages_untrusted=True).rows if row.cells["emulate"].is_known]
+    assert "--unreliable" not in taken_in.stderr
+    known = [row for row in each_method.load(FOLDER, averages_unreliable=True).rows if row.cells["emulate"].is_known]
     assert {row.point for row in known} == {0, 1}
 
 
@@ -168,7 +168,7 @@ def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) 
 
 
 def test_real_time_is_limited_and_announced(scenario_file: Path, pretended: Pretended) -> None:
-    chosen = ("--ways", "simulate,emulate", "--replicates", 3, "--set", f'sweep={{"{LOSS}" = ["0 %", "1 %", "2 %"]}}')
+    chosen = ("--methods", "simulate,emulate", "--replicates", 3, "--set", f'sweep={{"{LOSS}" = ["0 %", "1 %", "2 %"]}}')
     outcome = ackclock("compare", scenario_file, *chosen, "--real-time", "11 s")
     assert outcome.exit_code == 0
     assert all(words in outcome.stderr.splitlines()[0] for words in ("2 runs", "10 s", "1 of 3 points"))
@@ -259,13 +259,13 @@ def test_ctrl_c_before_the_dear_way_keeps_what_there_is(
 
 @pytest.mark.usefixtures("pretended")
 def test_a_kill_leaves_no_tables_of_other_results(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ackclock("compare", scenario_file, *QUICK, "--ways", "simulate").exit_code == 0
+    assert ackclock("compare", scenario_file, *QUICK, "--methods", "simulate").exit_code == 0
 
     def die(*_arguments: object, **_options: object) -> None:
         raise SystemExit(9)
 
     monkeypatch.setattr(simulation, "simulate", die)
-    assert ackclock("compare", scenario_file, *QUICK, "--ways", "simulate", "--seed", 3).exit_code == 9
+    assert ackclock("compare", scenario_file, *QUICK, "--methods", "simulate", "--seed", 3).exit_code == 9
     check_refusal(ackclock("report", FOLDER), "file", str(FOLDER), "ackclock compare")
 
 
@@ -273,8 +273,8 @@ def test_a_kill_leaves_no_tables_of_other_results(scenario_file: Path, monkeypat
     ("arguments", "code", "field"),
     [
         (("leaky.toml", "--set", "hops.wired.delay=35"), "no-unit", "hops.wired.delay"),
-        (("leaky.toml", "--ways", "simulate,guess"), "unknown-name", "--ways"),
-        (("leaky.toml", "--ways", "measure"), "missing", "--ways"),
+        (("leaky.toml", "--methods", "simulate,guess"), "unknown-name", "--methods"),
+        (("leaky.toml", "--methods", "measure"), "missing", "--methods"),
         (("leaky.toml", "--real-time", "forty"), "wrong-type", "--real-time"),
         (("leaky.toml", "--real-time", "0 s"), "out-of-range", "--real-time"),
         (("leaky.toml", "--metrics", "speed"), "unknown-name", "--metrics"),
@@ -293,9 +293,9 @@ def test_bad_input_is_one_line_and_nothing_is_run(
 
 @pytest.mark.usefixtures("pretended")
 def test_what_is_not_ours_is_not_touched(scenario_file: Path) -> None:
-    ackclock("compare", scenario_file, *QUICK, "--ways", "predict,simulate")
+    ackclock("compare", scenario_file, *QUICK, "--methods", "predict,simulate")
     (FOLDER / "simulate/thesis.txt").write_text("years of work")
-    outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "predict,simulate", "--seed", 2)
+    outcome = ackclock("compare", scenario_file, *QUICK, "--methods", "predict,simulate", "--seed", 2)
     check_refusal(outcome, "file", str(FOLDER), "simulate/thesis.txt")
 
 
@@ -338,7 +338,7 @@ def test_ctrl_c_before_any_answer_leaves_nothing(scenario_file: Path, monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(simulation, "simulate", interrupt)
-    outcome = ackclock("compare", scenario_file, *QUICK, "--ways", "simulate,emulate")
+    outcome = ackclock("compare", scenario_file, *QUICK, "--methods", "simulate,emulate")
     assert (outcome.exit_code, outcome.stdout) == (130, "")
     check(error_of(outcome), "interrupted", "")
     assert not FOLDER.exists()

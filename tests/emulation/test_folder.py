@@ -40,7 +40,7 @@ def test_everything_is_in_one_folder(pipe: Scenario, tmp_path: Path) -> None:
         "deep/run/run.json",
         *(f"deep/run/{name}.parquet" for name in ("samples", "settings", "tcp_info")),
     ]
-    assert result.run["way"] == "emulate"
+    assert result.run["method"] == "emulate"
     assert not result.partial
     assert result.run["machine"] == {
         "kernel": "Linux 6.0", "device": "tun", "priority": "SCHED_FIFO", "processors": 2,

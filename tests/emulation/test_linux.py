@@ -61,7 +61,7 @@ def measured(result: Result) -> tuple[float, float]:
 
 def too_busy(result: Result) -> str | None:
     """Why a run says nothing, None if it does."""
-    if result.untrusted:
+    if result.unreliable:
         return str(result.tables["fidelity"]["verdict"][0])
     away_s = np.diff(column(result.tables["tcp_info"], "time_s")).max()
     return f"the sending program was away for {away_s:.3f} s" if away_s > LONGEST_AWAY_S else None

@@ -68,14 +68,14 @@ def test_the_example_is_answered_every_way_in_one_table(tmp_path: Path) -> None:
         tmp_path / "compared",
         asked=("predict", "simulate", "emulate"),
         side_by_side=4,
-        averages_untrusted=True,
+        averages_unreliable=True,
     )
     rows = [row for row in comparison.rows if row.metric == "goodput"]
     told = [row.cells["predict"].prediction for row in rows]
     assert [one and one.model.name for one in told] == ["tcp_alone", "instcap"]
     assert [one and one.violated for one in told] == [(), ()]  # the loop is the analysis's
     for row in rows:
-        assert all(row.cells[way].is_known for way in ("predict", "simulate", "emulate"))
+        assert all(row.cells[method].is_known for method in ("predict", "simulate", "emulate"))
         assert set(row.residuals) == {"predict", "emulate"}
         # Nobody gets more than the high rate.
         assert all(0 < cell.interval.mean < 460 / 500 * 800e3 for cell in row.cells.values())

@@ -21,10 +21,10 @@ PSIS = (on_linux.CAPTURED, 100.0)
 
 def test_what_is_run() -> None:
     runs = on_linux.runs()
-    assert set(runs) == {named(way, psi) for way in (ENGINE, ENGINE_OF_1998, LINUX) for psi in on_linux.DURATIONS_S}
+    assert set(runs) == {named(method, psi) for method in (ENGINE, ENGINE_OF_1998, LINUX) for psi in on_linux.DURATIONS_S}
     for psi in on_linux.DURATIONS_S:
         linux, engine = runs[named(LINUX, psi)], runs[named(ENGINE, psi)]
-        assert (linux.way, engine.way) == ("emulate", "simulate")
+        assert (linux.method, engine.method) == ("emulate", "simulate")
         assert linux.scenario == engine.scenario
         assert linux.side_by_side == len(CASES) * on_linux.REPLICATES > 20
     assert [name for name, run in runs.items() if run.measured] == [named(LINUX, on_linux.CAPTURED)]
@@ -52,7 +52,7 @@ def ran(folder: Path, seed: int, **changes: object) -> Mapping[str, Result]:
     for name, run in on_linux.runs().items():
         if not any(name.endswith(f"psi {psi:g}") for psi in PSIS):
             continue
-        own = {"seed": seed, **changes} if run.way == "emulate" else {}
+        own = {"seed": seed, **changes} if run.method == "emulate" else {}
         scenario = run.scenario.replace({"duration": "100 s", "replicates": 3, **own})
         place = folder / name / "pcap" if run.measured else None
         if place is not None:
@@ -82,14 +82,14 @@ def test_the_engine_in_linuxs_place_is_the_engine(tmp_path: Path) -> None:
         assert better > then
 
 
-def test_replicates_that_are_not_to_be_trusted_are_left_out_of_pairs() -> None:
+def test_replicates_that_are_not_to_be_reliable_are_left_out_of_pairs() -> None:
     result = simulate(on_linux.scenario(1, 20, 3))
     case = Case(IMITATED, INSTCAP)
     whole = on_linux.efficiencies(result, case)
     assert np.all((whole > 0) & (whole < 1))
 
-    trusted = [{"point": CASES.index(case), "replicate": one, "trusted": int(one != 1)} for one in range(3)]
-    doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(trusted)})
+    reliable = [{"point": CASES.index(case), "replicate": one, "reliable": int(one != 1)} for one in range(3)]
+    doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(reliable)})
     assert np.array_equal(np.isnan(on_linux.efficiencies(doubtful, case)), [False, True, False])
     assert np.array_equal(on_linux.efficiencies(doubtful, case)[[0, 2]], whole[[0, 2]])
     assert on_linux.gain(doubtful, IMITATED, INSTCAP).replicates == 2
@@ -110,20 +110,20 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
 
     def conclude(results: Mapping[str, Result]) -> object:
         seen.append(results)
-        return on_linux.conclude({name: replace(one, averages_untrusted=True) for name, one in results.items()})
+        return on_linux.conclude({name: replace(one, averages_unreliable=True) for name, one in results.items()})
 
     prepare(tmp_path)
     record = reproduce(replace(on_linux.EXPERIMENT, runs=shortened, conclude=conclude), tmp_path)
     [results] = seen
     assert record["verdict"]["kind"] in (str(Kind.READING), str(Kind.PARTLY), str(Kind.NOT))
-    linux, engine = (results[named(way, on_linux.CAPTURED)] for way in (LINUX, ENGINE))
+    linux, engine = (results[named(method, on_linux.CAPTURED)] for method in (LINUX, ENGINE))
     # The very links of the simulation, and nobody gets more than they carry.
     rates = [
         {(row["point"], row["time_s"]): row["capacity_bytes"] for row in of.rows("hops", hop=BOTTLENECK).to_pylist()}
         for of in (linux, engine)
     ]
     assert rates[0] == rates[1]
-    taken = replace(linux, averages_untrusted=True)
+    taken = replace(linux, averages_unreliable=True)
     for case in CASES:
         assert np.all(
             on_linux.efficiencies(taken, case, 1) < 1.05

@@ -302,9 +302,9 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     assert experiment.says.endswith(".")
     assert re.search(r"\b(19|20)\d\d$", experiment.source)
     assert experiment.cost_s > 0
-    ways = {run.way for run in experiment.runs().values()}
+    methods = {run.method for run in experiment.runs().values()}
     expected = {"simulate": SIMULATED, "emulate": EMULATED}
-    assert ways == {way for way, names in expected.items() if experiment.name in names}
+    assert methods == {method for method, names in expected.items() if experiment.name in names}
     for run in experiment.runs().values():
         run.scenario.check()
 

@@ -19,7 +19,7 @@ from ackclock.reproduction import Basis, Claim, Experiment, Kind, Origin, Outcom
 from ackclock.run import address, emulation, simulation
 
 LACKING = "user namespaces are forbidden; become root"
-LATE = "not trusted: the emulator was away for 53 ms (at most 20 ms)."
+LATE = "unreliable: the emulator was away for 53 ms (at most 20 ms)."
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Machine:
     """
 
     lacking: str = ""
-    verdict: str = "trusted"
+    verdict: str = "reliable"
     ends: bool = True
     measures: bool = True
     failure: str = ""
@@ -55,13 +55,13 @@ class Machine:
         progress({"fraction": 0.5})
         found = self.computed(scenario)
         one = {"point": 0, "replicate": 0}
-        fidelity = one | {"trusted": int(self.verdict == "trusted"), "verdict": self.verdict}
+        fidelity = one | {"reliable": int(self.verdict == "reliable"), "verdict": self.verdict}
         tables = {
             name: pa.Table.from_pylist([row])
             for name, row in (("fidelity", fidelity), ("lateness", one), ("settings", one))
         }
         run = found.run | {
-            "way": "emulate",
+            "method": "emulate",
             "machine": {"kernel": "Linux 6.0"},
             "folder": ".",
             "failed": bool(self.failure),
@@ -86,8 +86,8 @@ class Machine:
         run = Result.load(source)
         empty = pa.table({"point": pa.array([], pa.int64())})
         tables = {name: run.tables[name] for name in ("flows", "samples")}
-        tables |= dict.fromkeys(("connections", "stretches", "rtt_law"), empty)
-        Result(run.run | {"way": "measure", "source": str(source), "captures": []}, tables).save(folder)
+        tables |= dict.fromkeys(("connections", "limit_periods", "rtt_histogram"), empty)
+        Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(folder)
         return Result.load(folder)
 
     def simulate(self, scenario: Scenario, **options: Any) -> Result:
@@ -108,8 +108,8 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
 class Toy:
     """An experiment with one run."""
 
-    def __init__(self, scenario: Scenario, way: str, *, is_measured: bool) -> None:
-        self.run = Run(scenario.replace({"duration": "2 s", "replicates": 1, "sweep": {}}), way, is_measured)
+    def __init__(self, scenario: Scenario, method: str, *, is_measured: bool) -> None:
+        self.run = Run(scenario.replace({"duration": "2 s", "replicates": 1, "sweep": {}}), method, is_measured)
         self.seen: list[Mapping[str, Result]] = []
         self.record = Experiment(
             "toy-validation",
@@ -152,7 +152,7 @@ def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(emulated:
     assert machine.done == ["emulate", "measure"]
     [results] = emulated.seen
     assert set(results) == {"x", measured("x")}
-    assert (results["x"].run["way"], results[measured("x")].run["way"]) == ("emulate", "measure")
+    assert (results["x"].run["method"], results[measured("x")].run["method"]) == ("emulate", "measure")
     assert record["verdict"]["kind"] == Kind.NOT
     # Once is enough.
     assert reproduced(emulated) == record
@@ -240,17 +240,17 @@ def test_who_asks_for_runs_side_by_side_gets_them(emulated: Toy, machine: Machin
 
 
 @pytest.mark.usefixtures("emulated")
-def test_an_emulation_that_is_not_to_be_trusted_is_shown_and_done_again(machine: Machine) -> None:
+def test_an_emulation_that_is_not_to_be_reliable_is_shown_and_done_again(machine: Machine) -> None:
     machine.verdict = LATE
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 4
-    assert answer.stderr == "ackclock: not to be trusted: toy-validation; run it again\n"
+    assert answer.stderr == "ackclock: unreliable: toy-validation; run it again\n"
     assert (
-        "verdict: not to be trusted: x: not trusted: the emulator was away for 53 ms (at most 20 ms)" in answer.stdout
+        "verdict: unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)" in answer.stdout
     )
     assert re.search("It rises +it falls", answer.stdout)
     assert '<p class="verdict failed">' in Path("gallery/index.html").read_text(encoding="utf-8")
-    machine.verdict = "trusted"
+    machine.verdict = "reliable"
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
     assert machine.done == ["emulate", "measure"] * 2
 
@@ -259,7 +259,7 @@ def test_an_emulation_that_failed_says_why(emulated: Toy, machine: Machine) -> N
     machine.failure = "a host vanished"
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 4
-    assert "not to be trusted: a run failed, replicates or points are missing: a host vanished" in answer.stdout
+    assert "unreliable: a run failed, replicates or points are missing: a host vanished" in answer.stdout
     assert emulated.seen == []
 
 
@@ -306,7 +306,7 @@ def test_captures_that_were_given_up_are_made_again_if_they_are_needed(
     reproduced(asking)
     assert machine.done == ["simulate", "simulate", "measure"]
     for run in Path("runs").iterdir():
-        if json.loads((run / "run.json").read_text(encoding="utf-8"))["way"] == "measure":
+        if json.loads((run / "run.json").read_text(encoding="utf-8"))["method"] == "measure":
             (run / "run.json").write_text("{", encoding="utf-8")
     monkeypatch.setattr(address, "package", lambda: "another line of code")
     reproduced(asking)

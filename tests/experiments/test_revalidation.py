@@ -31,7 +31,7 @@ def test_every_connection_has_channels_of_its_own_both_ways() -> None:
     tree = emulator.scenario([emulator.AS_PRINTED, emulator.BOTH]).resolve().tree
     assert {hop["scope"] for hop in tree["hops"]} == {"per_flow"}
     assert sum(flow["count"] for flow in tree["flows"]) == 2 * (10 + 8 * 3)
-    used = [way for flow in tree["flows"] for way in (*flow["route"], *flow["return"])]
+    used = [method for flow in tree["flows"] for method in (*flow["route"], *flow["return"])]
     assert sorted(used) == sorted(hop["name"] for hop in tree["hops"])
     by_name = {hop["name"]: hop for hop in tree["hops"]}
     for flow, (reading, of) in zip(
@@ -62,7 +62,7 @@ ROW: dict[str, Any] = {
     "point": 0, "replicate": 0, "flow": "x", "instance": 0, "payload_bytes": 524_000, "mss_bytes": 500.0,
     "data_segments": 1000.0, "losses_lower": 6.0, "losses_estimate": 10.0, "retransmitted_packets": 12.0,
     "post_loss_acks": 8.0, "delivered_rate_bit_per_s": 80_000.0, "transmitted_rate_bit_per_s": 84_000.0,
-    "window_rate_bit_per_s": 88_000.0, "outstanding_mean_bytes": 5_500.0, "receive_window_max_bytes": 32_000.0,
+    "window_rate_bit_per_s": 88_000.0, "in_flight_mean_bytes": 5_500.0, "receive_window_max_bytes": 32_000.0,
     "retransmissions_timeout": 1.0, "fast_recoveries": 4.0,
 }  # fmt: skip
 TRUTH = {"dropped_packets": 25.0, "dropped_acks": 14.0, "sent_packets": 1100}
@@ -112,7 +112,7 @@ def test_a_queue_of_its_own_fills_the_link_if_it_is_long_enough() -> None:
 
 
 def tables(**rows: list[dict[str, Any]]) -> Result:
-    return Result({"way": "measure", "points": []}, {name: pa.Table.from_pylist(own) for name, own in rows.items()})
+    return Result({"method": "measure", "points": []}, {name: pa.Table.from_pylist(own) for name, own in rows.items()})
 
 
 def test_only_connections_that_models_can_be_asked_about_are_taken() -> None:
@@ -124,7 +124,7 @@ def test_only_connections_that_models_can_be_asked_about_are_taken() -> None:
     law = [bucket | key | {"part": "whole"} for key in keys[:3] for bucket in LAW]
     law += [bucket | keys[3] | {"part": "receiver_side"} for bucket in LAW]
     found = estimators.connections(
-        tables(flows=[TRUTH | key for key in keys]), tables(connections=connections, rtt_law=law)
+        tables(flows=[TRUTH | key for key in keys]), tables(connections=connections, rtt_histogram=law)
     )
     assert [one.instance for one in found] == [0]
 
@@ -212,10 +212,10 @@ def test_each_cause_has_its_numbers(cause: list[causes.Cause], words: str, expla
     assert len(cause) == (2 if "full" in words else 1)
 
 
-def short(way: str, duration_s: float) -> Experiment:
+def short(method: str, duration_s: float) -> Experiment:
     """The experiment with one reading, over in seconds."""
     readings = [emulator.BOTH]
-    run = Run(emulator.scenario(readings, duration_s), "emulate" if way == "emulate" else "simulate", measured=True)
+    run = Run(emulator.scenario(readings, duration_s), "emulate" if method == "emulate" else "simulate", measured=True)
     seen: list[Outcome] = []
 
     def conclude(results: Mapping[str, Result]) -> Outcome:
@@ -259,7 +259,7 @@ def test_a_short_simulation_end_to_end(tmp_path: Path) -> None:
 def test_a_short_emulation_end_to_end(tmp_path: Path) -> None:
     runner.prepare(tmp_path)
     record = runner.reproduce(short("emulate", 20), tmp_path)
-    if record["verdict"]["kind"] == Kind.UNTRUSTED:
+    if record["verdict"]["kind"] == Kind.UNRELIABLE:
         pytest.skip(f"this machine is too busy: {record['verdict']['reason']}")
     assert "the Reno of Linux" in record["verdict"]["text"]
     check_physics(record)
@@ -275,7 +275,7 @@ def test_the_figure_leaves_out_who_is_not_there() -> None:
 
 def test_the_emulated_experiment_runs_what_is_printed_and_what_fits() -> None:
     [run] = revalidation.EMULATED.runs().values()
-    assert (run.way, run.measured) == ("emulate", True)
+    assert (run.method, run.measured) == ("emulate", True)
     assert isinstance(revalidation.EMULATED.conclude, partial)
     assert run.scenario.tree["duration"] == "600 s"
     names = {flow["name"].removeprefix("set 1 ") for flow in run.scenario.tree["flows"] if flow["name"][:6] == "set 1 "}

@@ -23,10 +23,10 @@ FEW = (PATHS[0], PATHS[-1])
 
 def test_what_is_run() -> None:
     runs = on_linux.runs()
-    assert len(runs) == len(on_linux.WAYS) * len(PATHS), "no two paths are called alike"
+    assert len(runs) == len(on_linux.METHODS) * len(PATHS), "no two paths are called alike"
     for path in PATHS:
         linux, engine = runs[named(LINUX, path)], runs[named(ENGINE, path)]
-        assert (linux.way, engine.way) == ("emulate", "simulate")
+        assert (linux.method, engine.method) == ("emulate", "simulate")
         assert linux.scenario == engine.scenario
         assert linux.side_by_side == len(PAIRS) * REPLICATES
     quick = [run.quickly().scenario.expand()[0].scenario.resolve().tree for run in runs.values()]
@@ -54,8 +54,8 @@ def ran(seed: int) -> Mapping[str, Result]:
     """All runs of two paths, another simulation in the place of Linux's."""
     results = {}
     for name, run in on_linux.runs().items():
-        if any(name == named(way, path) for way in on_linux.WAYS for path in FEW):
-            own = {"seed": seed} if run.way == "emulate" else {}
+        if any(name == named(method, path) for method in on_linux.METHODS for path in FEW):
+            own = {"seed": seed} if run.method == "emulate" else {}
             results[name] = simulate(run.scenario.replace({"duration": "40 s", "replicates": 4, **own}))
     return results
 
@@ -86,11 +86,11 @@ def test_another_seed_is_no_other_law() -> None:
         assert e == pytest.approx([max(one, 1 / one) for one in f])
 
 
-def test_what_is_not_to_be_trusted_is_in_no_average() -> None:
+def test_what_is_not_to_be_reliable_is_in_no_average() -> None:
     path, pair = FEW[0], PAIRS[1]
     result = simulate(on_linux.scenario(path, 20, 2, 3))
-    trusted = [{"point": PAIRS.index(pair), "replicate": one, "trusted": int(one != 1)} for one in range(3)]
-    doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(trusted)})
+    reliable = [{"point": PAIRS.index(pair), "replicate": one, "reliable": int(one != 1)} for one in range(3)]
+    doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(reliable)})
     all_of_them = on_linux.values({named(LINUX, path): result}, LINUX, path, pair, FRIENDLINESS)
     left = on_linux.values({named(LINUX, path): doubtful}, LINUX, path, pair, FRIENDLINESS)
     assert left == [all_of_them[0], all_of_them[2]]
@@ -111,14 +111,14 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
         return {
             name: replace(run, scenario=run.scenario.replace(brief), spare=len(PAIRS))
             for name, run in on_linux.runs().items()
-            if name in [named(way, FEW[0]) for way in on_linux.WAYS]
+            if name in [named(method, FEW[0]) for method in on_linux.METHODS]
         }
 
     seen: list[Mapping[str, Result]] = []
 
     def conclude(results: Mapping[str, Result]) -> Outcome:
         seen.append(results)
-        return on_linux.conclude({name: replace(one, averages_untrusted=True) for name, one in results.items()})
+        return on_linux.conclude({name: replace(one, averages_unreliable=True) for name, one in results.items()})
 
     prepare(tmp_path)
     record = reproduce(replace(on_linux.EXPERIMENT, runs=shortened, conclude=conclude), tmp_path)

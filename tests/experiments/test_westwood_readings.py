@@ -111,14 +111,14 @@ def test_the_printed_equations_by_switches_are_those_of_the_preset() -> None:
 
 
 def test_what_breaks_up_trains_is_only_where_there_are_several_senders() -> None:
-    reading = Reading("", extra_delay_s=0.005, access_mbit_per_s=10)
+    reading = Reading("", access_delay_s=0.005, access_mbit_per_s=10)
     path = one_bottleneck(45)
     alone, several = (reading.scenario(path, {"NewReno": count}, {}, 20, 1.0) for count in (1, 2))
     assert [hop.name for hop in alone.hops] == ["bottleneck", "return"]
     assert [hop.name for hop in several.hops] == ["access", "bottleneck", "return"]
     routes = [list(one.flows[0].route) for one in (alone, several)]
     assert routes == [["bottleneck"], ["access", "bottleneck"]]
-    assert list(several.flows[0].extra_delay) == ["0 s", "5 ms"]
+    assert list(several.flows[0].access_delay) == ["0 s", "5 ms"]
     assert (alone.flows[0].transport.send_jitter, several.flows[0].transport.send_jitter) == ("185 us", "10000 us")
     for scenario in (alone, several):
         scenario.check()

@@ -67,8 +67,8 @@ def connection(**known: Any) -> dict[str, Any]:
         "retransmitted_packets": 7.0, "pure_acks": 350.0, "duplicate_acks": 20.0, "losses_lower": 5.0,
         "losses_estimate": 7.0, "losses_upper": 7.0, "mss_bytes": 1460.0, "largest_payload_bytes": 1460,
         "receive_window_scaled": 1.0, "receive_window_min_bytes": 65_536.0, "receive_window_mean_bytes": 65_536.0,
-        "zero_windows": 0.0, "ack_rtt_sd_s": 0.001, "ack_rtt_p99_s": 0.043, "outstanding_mean_bytes": 60_000.0,
-        "outstanding_max_bytes": 65_536.0, "vantage": "sender", "limit": "receive_window", "limit_share": 0.83,
+        "zero_windows": 0.0, "ack_rtt_sd_s": 0.001, "ack_rtt_p99_s": 0.043, "in_flight_mean_bytes": 60_000.0,
+        "in_flight_max_bytes": 65_536.0, "vantage": "sender", "limit": "receive_window", "limit_share": 0.83,
         "retransmissions_fast": 7.0, "retransmissions_timeout": 0.0, "retransmissions_after_timeout": 0.0,
         "retransmissions_tail_probe": 0.0, "retransmissions_unclear": 0.0, "retransmissions_spurious": 0.0,
     }  # fmt: skip
@@ -85,13 +85,13 @@ def flow(**known: Any) -> dict[str, Any]:
 
 
 def stretch(**known: Any) -> dict[str, Any]:
-    """A row of `stretches`."""
+    """A row of `limit_periods`."""
     usual = {
-        "start_s": 0.0, "end_s": 0.83, "limit": "receive_window", "outstanding_mean_bytes": 60_000.0,
+        "start_s": 0.0, "end_s": 0.83, "limit": "receive_window", "in_flight_mean_bytes": 60_000.0,
         "receive_window_mean_bytes": 65_536.0, "rate_bit_per_s": 12e6, "rtt_mean_s": 0.040,
         "retransmitted_packets": 0,
     }  # fmt: skip
-    return row("stretches", **(usual | known))
+    return row("limit_periods", **(usual | known))
 
 
 def samples(count: int = 11, every_s: float = 0.1, **known: Any) -> list[dict[str, Any]]:
@@ -106,10 +106,10 @@ def samples(count: int = 11, every_s: float = 0.1, **known: Any) -> list[dict[st
     ]  # fmt: skip
 
 
-def rtt_law(**known: Any) -> list[dict[str, Any]]:
-    """Rows of `rtt_law`: 38 and 42 ms, as often."""
+def rtt_histogram(**known: Any) -> list[dict[str, Any]]:
+    """Rows of `rtt_histogram`: 38 and 42 ms, as often."""
     return [
-        row("rtt_law", part="whole", low_s=middle - 1e-4, high_s=middle + 1e-4, samples=100, **known)
+        row("rtt_histogram", part="whole", low_s=middle - 1e-4, high_s=middle + 1e-4, samples=100, **known)
         for middle in (0.038, 0.042)
     ]
 
@@ -131,8 +131,8 @@ class Pretended:
 
     rows: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {
-            "flows": [flow()], "samples": samples(), "connections": [connection()], "stretches": [stretch()],
-            "rtt_law": rtt_law(),
+            "flows": [flow()], "samples": samples(), "connections": [connection()], "limit_periods": [stretch()],
+            "rtt_histogram": rtt_histogram(),
         }
     )  # fmt: skip
     complete: bool = True
@@ -152,7 +152,7 @@ class Pretended:
         self,
         captures: list[tuple[list[str], int, int]],
         points: list[Any],
-        way: str,
+        method: str,
         *,
         interval_s: float,
         segments: bool,
@@ -161,7 +161,7 @@ class Pretended:
         take: Callable[[str, Columns], None],
     ) -> dict[str, Any]:
         self.asked = {
-            "captures": captures, "points": points, "way": way, "interval_s": interval_s, "segments": segments,
+            "captures": captures, "points": points, "method": method, "interval_s": interval_s, "segments": segments,
             "estimators": estimators,
         }  # fmt: skip
         if self.refusal is not None:
@@ -178,7 +178,7 @@ class Pretended:
             for files, point, replicate in captures
         ]
         on_request = [name for name, wanted in (("rate_estimates", estimators), ("segments", segments)) if wanted]
-        tables = ["flows", "samples", "connections", "stretches", "rtt_law", *on_request]
+        tables = ["flows", "samples", "connections", "limit_periods", "rtt_histogram", *on_request]
         empty = {name: _columns([row(name)], filled=False) for name in tables}
         return {"complete": self.complete, "captures": json.dumps(found), "tables": empty}
 

@@ -104,5 +104,5 @@ def test_outstanding_data(both: Both) -> None:
         else:
             acknowledged = max(acknowledged, int(packet["tcp.ack"]))
         most = max(most, sent - acknowledged)
-    assert both.connection["outstanding_max_bytes"] == most
+    assert both.connection["in_flight_max_bytes"] == most
     assert both.connection["acknowledged_bytes"] == acknowledged - 1  # the SYN has a number too

@@ -31,7 +31,7 @@ def _answer(pretended: Pretended, folder: Path, **known: object) -> str:
     row = connection(**known)
     limit = str(row["limit"])
     pretended.rows["connections"] = [row]
-    pretended.rows["stretches"] = [stretch(limit=limit, retransmitted_packets=3)] if limit else []
+    pretended.rows["limit_periods"] = [stretch(limit=limit, retransmitted_packets=3)] if limit else []
     (folder / "web.pcap").write_bytes(b"")
     [found] = connection_rows(measure(folder / "web.pcap", folder / "m"), 5)
     return str(found["answer"])
@@ -45,12 +45,12 @@ def test_each_limit_has_its_words_and_evidence(pretended: Pretended, tmp_path: P
 
 def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Path) -> None:
     pretended.rows["flows"][0] |= {"rtt_mean_s": math.nan, "rtt_min_s": math.nan}
-    names = ("outstanding_mean_bytes", "receive_window_mean_bytes", "rate_bit_per_s", "rtt_mean_s")
+    names = ("in_flight_mean_bytes", "receive_window_mean_bytes", "rate_bit_per_s", "rtt_mean_s")
     nothing = dict.fromkeys(names, math.nan)
     (tmp_path / "web.pcap").write_bytes(b"")
     for limit in LIMITS:
         pretended.rows["connections"] = [connection(limit=limit, pure_acks=math.nan)]
-        pretended.rows["stretches"] = [stretch(limit=limit, **nothing)]
+        pretended.rows["limit_periods"] = [stretch(limit=limit, **nothing)]
         [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
         assert found["answer"].startswith(f"limited by {LIMITS[limit]} (83 % of the time): ")
         assert "nan" not in found["answer"]
@@ -59,7 +59,7 @@ def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Pa
 
 def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(pretended: Pretended, tmp_path: Path) -> None:
     pretended.rows["connections"] = [connection(limit="recovery", limit_share=0.4)]
-    pretended.rows["stretches"] = [
+    pretended.rows["limit_periods"] = [
         stretch(limit=limit, start_s=start, end_s=end)
         for limit, start, end in (
             ("slow_start", 0.0, 0.3), ("recovery", 0.3, 0.7), ("congestion_window", 0.7, 0.75),

@@ -14,7 +14,7 @@ from ackclock.cli import cli
 from ackclock.result import writer
 
 from ..refusals import check, check_refusal, error_of, refused
-from .pretended import Pretended, connection, flow, rtt_law, samples, stretch
+from .pretended import Pretended, connection, flow, rtt_histogram, samples, stretch
 
 
 def ackclock(*arguments: object, stdin: bytes = b"") -> Outcome:
@@ -35,7 +35,7 @@ def test_the_answer_comes_first(pretended: Pretended) -> None:
     assert "Markov chain" in outcome.stdout
     assert outcome.stdout.endswith(f"result: {Path('out') / 'web-measured'}\n")
     assert pretended.asked == {
-        "captures": [(["web.pcap"], 0, 0)], "points": [], "way": "", "interval_s": 0.1, "segments": False,
+        "captures": [(["web.pcap"], 0, 0)], "points": [], "method": "", "interval_s": 0.1, "segments": False,
         "estimators": [],
     }  # fmt: skip
 
@@ -64,8 +64,8 @@ def test_the_largest_of_many(pretended: Pretended) -> None:
         "connections": [
             connection(flow=name, payload_bytes=1000 * number) for number, name in enumerate(flows)
         ],  # the first without payload
-        "stretches": [stretch(flow=name) for name in flows],
-        "rtt_law": [one for name in flows for one in rtt_law(flow=name)],
+        "limit_periods": [stretch(flow=name) for name in flows],
+        "rtt_histogram": [one for name in flows for one in rtt_histogram(flow=name)],
     }
     outcome = ackclock("measure", "web.pcap", "--top", "2")
     lines = outcome.stdout.splitlines()

@@ -53,7 +53,7 @@ def test_rows_join_with_those_of_the_run(leaky_pipe: Scenario, measured: Callabl
         assert row["retransmitted_packets"] == truth[key]["retransmitted_packets"]
         assert row["rtt_mean_s"] == pytest.approx(truth[key]["rtt_mean_s"], rel=1e-9)
         # What is outstanding at the end may have arrived.
-        assert 0 <= truth[key]["delivered_bytes"] - row["delivered_bytes"] <= windows[key]["outstanding_max_bytes"]
+        assert 0 <= truth[key]["delivered_bytes"] - row["delivered_bytes"] <= windows[key]["in_flight_max_bytes"]
     assert found.run["points"] == simulated.run["points"]
     assert {one.point for one in summarise(found, metric("goodput"))} == set(range(6))
     assert summarise(found, metric("utilisation")) == []
@@ -112,7 +112,7 @@ def test_estimates_against_the_truth(pipe: Scenario, measured: Callable[..., tup
 
 def test_the_chain_takes_the_whole_law(pipe: Scenario, measured: Callable[..., tuple[Result, Result]]) -> None:
     _, found = measured(pipe)
-    assert found.tables["rtt_law"].num_rows > 5
+    assert found.tables["rtt_histogram"].num_rows > 5
     [row] = [row for row in run_tables.prediction_rows(found) if row["model"] == "aimd_chain"]
     inputs = {name: math.inf if value == "unlimited" else value for name, value in row["inputs"].items()}
     of_the_mean = models.model("aimd_chain").answer(**inputs)
@@ -160,7 +160,7 @@ def capture(pipe: Scenario, tmp_path: Path) -> Path:
 
 
 def tables(result: Result) -> dict[str, list]:
-    return {name: result.tables[name].to_pylist() for name in ("flows", "samples", "connections", "stretches")}
+    return {name: result.tables[name].to_pylist() for name in ("flows", "samples", "connections", "limit_periods")}
 
 
 def test_packed_and_piped_is_the_same(capture: Path, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_both_ends_tell_the_same_of_a_window_that_stands(every: str, pipe: Scena
     # An ACK for two waits for the second of them, and what is on the link has left the sender.
     assert receiver["rtt_mean_s"] == pytest.approx(sender["rtt_mean_s"], abs=SERVICE_S)
     assert receiver["rtt_p99_s"] == pytest.approx(sender["rtt_p99_s"], abs=SERVICE_S)
-    assert receiver["outstanding_mean_bytes"] == pytest.approx(sender["outstanding_mean_bytes"], abs=SEGMENT_BYTES)
+    assert receiver["in_flight_mean_bytes"] == pytest.approx(sender["in_flight_mean_bytes"], abs=SEGMENT_BYTES)
     # The sender's least is the handshake's, the receiver's that of the first segment: 1000 bytes more over both links.
     longer = SEGMENT_BYTES * 8 * (1 / 11e6 + 1 / 45e6)
     assert receiver["rtt_min_s"] - sender["rtt_min_s"] == pytest.approx(longer, abs=1e-8)
@@ -357,4 +357,4 @@ def test_both_ends_tell_the_same_of_a_queue_that_overflows(pipe: Scenario, tmp_p
     # What comes behind a hole has waited behind a full queue, and its ACKs tell the sender no round trip (RFC 7323).
     assert sender["rtt_p99_s"] <= receiver["rtt_p99_s"] <= 1.01 * receiver["rtt_max_s"]
     # What is lost is not seen there.
-    assert receiver["outstanding_mean_bytes"] <= sender["outstanding_mean_bytes"]
+    assert receiver["in_flight_mean_bytes"] <= sender["in_flight_mean_bytes"]

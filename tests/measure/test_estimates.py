@@ -99,7 +99,7 @@ def test_a_queue_tells_the_links_rate(pretended: Pretended, tmp_path: Path) -> N
         stretch(limit="recovery", start_s=1.0, end_s=2.0, rate_bit_per_s=1e6),
         stretch(limit="bottleneck_rate", start_s=2.0, end_s=5.0, rate_bit_per_s=14e6),
     ]
-    result = _of(pretended, tmp_path, connections=[queued], stretches=rows)
+    result = _of(pretended, tmp_path, connections=[queued], limit_periods=rows)
     assert _row(result)["link_bit_per_s"] == pytest.approx(13e6)
     says = {row["model"]: row for row in result.tables["predictions"].to_pylist()}
     assert says["pftk"]["goodput_bit_per_s"] <= 13e6

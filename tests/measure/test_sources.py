@@ -54,7 +54,7 @@ def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path:
         if is_over(truth, 4):
             assert row["delivered_bytes"] == truth["delivered_bytes"] == 300_000
     assert {row["vantage"] for row in largest(found)} == {"sender"}
-    assert found.untrusted == emulated.untrusted
+    assert found.unreliable == emulated.unreliable
     assert "fidelity" in found.tables
 
 

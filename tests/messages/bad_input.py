@@ -18,7 +18,7 @@ SCENARIO = """
 missing         flows.main.transport.control        flows.main.transport={kind = "tcp"}
 missing         hops.wired.link.kind                hops.wired.link={}
 missing         hops.wired.link.rate                hops.wired.link={kind = "constant"}
-missing         media.0.name                        media=[{kind = "edca"}]
+missing         shared_media.0.name                        media=[{kind = "edca"}]
 missing         hops.wired.link.mean_sojourn        hops.wired.link={kind = "markov", rates = ["1 Mbit/s", "2 Mbit/s"]}
 missing         flows.main.traffic.size.values      flows.main.traffic={kind = "transfer", size = {kind = "empirical"}}
 unknown-field   hops.wired.dealy                    hops.wired.dealy=1 ms
@@ -39,7 +39,7 @@ unknown-name    flows.main.traffic.kind             flows.main.traffic={kind = "
 unknown-name    flows.main.route.0                  flows.main.route=["wierd"]
 unknown-name    flows.main.return.1                 flows.main.return=["return", "nowhere"]
 unknown-name    hops.wired.link.from                hops.wired.link={kind = "feedback", from = "x", delay = "1 ms", period = "10 ms", algorithm = {kind = "instcap"}}
-unknown-name    hops.wired.link.medium              hops.wired.link={kind = "contender", medium = "air", rate = "6 Mbit/s"}
+unknown-name    hops.wired.link.medium              hops.wired.link={kind = "edca", medium = "air", rate = "6 Mbit/s"}
 wrong-type      hops.wired.delay                    hops.wired.delay=soon
 wrong-type      hops.wired.link                     hops.wired.link=fast
 wrong-type      hops.0                              hops=[1]
@@ -160,8 +160,8 @@ unsupported     --buffer        predict instcap --rate 200packets/s --rtt 200ms 
 contradiction   --low-rate      predict tcp_alone --rate 200packets/s --low-rate 300packets/s --rtt 200ms --psi 5 --buffer 9
 unknown-name    -               predict pftc --loss 1%
 unknown-name    -               predict zzz
-unknown-name    --ways          compare leaky.toml --ways simulate,guess
-missing         --ways          compare leaky.toml --ways measure
+unknown-name    --methods          compare leaky.toml --methods simulate,guess
+missing         --methods          compare leaky.toml --methods measure
 unknown-name    --metrics       compare leaky.toml --metrics speed
 unknown-name    --device        emulate leaky.toml --device tap
 out-of-range    --side-by-side  emulate leaky.toml --side-by-side 0

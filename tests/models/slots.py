@@ -17,7 +17,7 @@ class Counted(NamedTuple):
     success: Array  # share of busy periods, by class
     collision: float
     idle_slots: float
-    given_up: Array  # share of frames
+    retry_drop_rate: Array  # share of frames
     success_error: Array
     collision_error: float
 

@@ -23,7 +23,7 @@ def test_the_record_says_what_the_functions_say(
     p: float, R: float, w_max: int, rate: float, T0: float, b: float, control: tuple[float, float]
 ) -> None:
     said = MODEL.answer(
-        loss=p, rtt=R, window=w_max, rate=rate, timeout=T0, segments_per_ack=b, increase=control[0], kept=control[1]
+        loss=p, rtt=R, window=w_max, rate=rate, timeout=T0, segments_per_ack=b, additive_increase=control[0], decrease_factor=control[1]
     )
     chain, constant = solve(Bernoulli(p), w_max, GeneralAimd(control[0] / b, control[1])), rtt.constant(R)
     over_time = Throughput(chain, constant, rate, "time_weighted")
@@ -47,7 +47,7 @@ def test_the_record_says_what_the_functions_say(
 @pytest.mark.parametrize("p", [1e-5, 1e-3, 0.1, 0.9])
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 0.5), (0.2, 0.875), (3, 0)])
 def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta: float) -> None:
-    said = MODEL.answer(loss=p, rtt=0.1, increase=alpha, kept=beta)
+    said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
     far = solve(Bernoulli(p), 2 + 20 * math.sqrt(alpha / ((1 - beta**2) * p)), GeneralAimd(alpha, beta))
     assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(far, rtt.constant(0.1)), rel=1e-12)
 
@@ -58,7 +58,7 @@ def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta:
     + [(1e-8, 3, 0), (1e-8, 0.2, 0.875), (1e-9, 1, 0.875), (1e-9, 1, 0.95)],
 )
 def test_a_coarser_path_hardly_moves_means(p: float, alpha: float, beta: float) -> None:
-    said = MODEL.answer(loss=p, rtt=0.1, increase=alpha, kept=beta)
+    said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
     limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
     exact = solve(Bernoulli(p), limit, GeneralAimd(alpha, beta))
     assert said["round_window"] == pytest.approx(exact.mean("round"), rel=1e-3)

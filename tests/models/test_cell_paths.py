@@ -95,7 +95,7 @@ def test_flows_behind_one_queue_share_it(cell) -> None:
     assert answer["goodput_bit_per_s"] * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(13.675, rel=1e-3)
     assert answer["outputs"]["flow_goodput"] == pytest.approx(answer["outputs"]["goodput"] / 10)
     tree = cell(0).tree
-    far = tree["flows"][0] | {"name": "far", "extra_delay": "100 ms"}
+    far = tree["flows"][0] | {"name": "far", "access_delay": "100 ms"}
     unlike = said("dcf", paths_of(Scenario(tree | {"flows": [*tree["flows"], far]}))["download"])
     assert unlike["violated"] == ["even_shares"]
 
@@ -110,7 +110,7 @@ def test_access_categories_are_those_of_the_standard(cell) -> None:
     for access in ("background", "best_effort", "video", "voice", "dcf"):
         tree["hops"][2]["link"]["access"] = access
         for profile in ("802.11g", "802.11b"):
-            tree["media"][0]["profile"] = profile
+            tree["shared_media"][0]["profile"] = profile
             found = paths_of(Scenario(tree))["download"].cell
             assert found is not None
             contended[access, profile] = tuple(found.contenders[0].access)[:3]
@@ -127,13 +127,13 @@ def test_access_categories_are_those_of_the_standard(cell) -> None:
 def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
     plain, careful = (
         said("dcf", paths_of(cell(2, **changes))["download"])["inputs"]
-        for changes in ({}, {"media.cell.rts_threshold": "500 bytes"})
+        for changes in ({}, {"shared_media.cell.rts_threshold": "500 bytes"})
     )
     # RTS of 20 bytes, CTS of 14, at 6 Mbit/s: 26 us of preamble and extension, 8 and 6 symbols of 4 us, and two SIFS.
     assert careful["success"] - plain["success"] == pytest.approx(58e-6 + 50e-6 + 20e-6)
     assert careful["collision"] == pytest.approx(58e-6 + 60e-6 + 64e-6)
     assert careful["priority"] == plain["priority"]  # ACKs are shorter
-    longer = said("dcf", paths_of(cell(2, **{"media.cell.ack_size": "32 bytes"}))["download"])["inputs"]
+    longer = said("dcf", paths_of(cell(2, **{"shared_media.cell.ack_size": "32 bytes"}))["download"])["inputs"]
     assert longer["success"] - plain["success"] == pytest.approx(24e-6)
 
 

@@ -321,7 +321,7 @@ def test_the_laws_of_contention(every: list[AccessClass], freezing: bool) -> Non
     assert found.airtime.sum() == pytest.approx(1)
     assert found.success.sum() + found.collision == pytest.approx(1)
     assert (found.airtime >= -1e-12).all()
-    assert ((found.given_up >= 0) & (found.given_up <= 1 + 1e-12)).all()
+    assert ((found.retry_drop_rate >= 0) & (found.retry_drop_rate <= 1 + 1e-12)).all()
     # From the largest windows it comes to the same.
     other = contention(*every, freezing=freezing, patient=True)
     np.testing.assert_allclose(other.success, found.success, rtol=0, atol=1e-9)

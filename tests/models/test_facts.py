@@ -35,7 +35,7 @@ def bare(tree: Any, *, element: bool = False) -> Any:
         return tree
     if element:
         return {name: tree[name] for name in ("kind", "name", "facts") if name in tree}
-    return {name: bare(value, element=name in (*OF_ELEMENTS, "impairments", "media")) for name, value in tree.items()}
+    return {name: bare(value, element=name in (*OF_ELEMENTS, "impairments", "shared_media")) for name, value in tree.items()}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -129,7 +129,7 @@ def test_a_link_without_a_rate_may_be_the_bottleneck(resolved) -> None:
 
 def test_a_medium_without_timing_has_no_model() -> None:
     [tree] = points("wifi-cell.toml")[:1]
-    for medium in tree["media"]:
+    for medium in tree["shared_media"]:
         medium["facts"] = {"timing": None}
     assert set(answers(tree, "dcf,edca")["note"]) == {"cell does not state its timing"}
 

@@ -36,7 +36,7 @@ def said(name: str, path: FlowPath) -> dict:
 
 def test_a_path_knows_who_competes(resolved) -> None:
     tree = resolved(**{"flows.main.count": 2})
-    other = tree["flows"][0] | {"name": "far", "count": 3, "extra_delay": "50 ms"}
+    other = tree["flows"][0] | {"name": "far", "count": 3, "access_delay": "50 ms"}
     tree["flows"].append(other | {"transport": other["transport"] | {"control": {"kind": "cubic"}}})
     near, far = models.flow_paths(tree)
     assert near.bottleneck.round_trips == far.bottleneck.round_trips

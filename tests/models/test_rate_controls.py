@@ -74,7 +74,7 @@ def test_without_random_loss_there_is_no_equation(resolved) -> None:
 
 
 def test_the_square_root_is_of_any_aimd_on_a_rate_too(resolved) -> None:
-    tree = under(resolved, {"kind": "gaimd", "increase": 0.31, "decrease": 0.875})
+    tree = under(resolved, {"kind": "rap", "increase": 0.31, "decrease": 0.875})
     [path] = models.flow_paths(restated(tree))
     C = square_root.constant(1, 0.31, 0.875)
     says = answers(tree)
@@ -109,12 +109,12 @@ def test_a_run_beside_its_model(leaky_pipe: Scenario) -> None:
     point = leaky_pipe.expand()[1].scenario
     [flow] = point.tree["flows"]
     controlled = {name: flow[name] for name in ("route", "return")} | {"name": "rate"}
-    controlled["transport"] = {"kind": "udp", "control": {"kind": "gaimd"}, "mss": "1000 bytes"}
+    controlled["transport"] = {"kind": "udp", "control": {"kind": "rap"}, "mss": "1000 bytes"}
     plain = {"name": "voice", "route": flow["route"], "transport": {"kind": "udp"}}
     plain |= {"traffic": {"kind": "cbr", "rate": "64 kbit/s"}}
     result = simulate(point.replace(flows=[flow, controlled, plain], duration="10 s"))
     rows = {row["flow"]: row for row in flow_rows(result, predict(result, "square_root"))}
-    assert [row["control"] for row in rows.values()] == ["reno", "gaimd", "udp"]
+    assert [row["control"] for row in rows.values()] == ["reno", "rap", "udp"]
     assert rows["main"]["fairness"] == rows["rate"]["fairness"] is not None
     assert 0 < rows["rate"]["fairness"].mean <= 1
     assert list(rows["rate"]["predicted"]) == ["square root"]

@@ -14,7 +14,7 @@ from ..refusals import refused
 MODEL = sawtooth.MODEL
 
 paths = {"rate": st.floats(10, 1e6), "rtt": st.floats(1e-3, 1), "buffer": st.floats(0, 1e5)}
-aimd = {"increase": st.floats(0.1, 4), "kept": st.floats(0.1, 0.95)}
+aimd = {"additive_increase": st.floats(0.1, 4), "decrease_factor": st.floats(0.1, 0.95)}
 
 
 def test_the_tabulated_utilisations_of_reno() -> None:
@@ -33,11 +33,11 @@ def test_no_buffer_wastes_a_quarter(rate: float, rtt: float) -> None:
 
 @given(**paths, **aimd)
 def test_a_full_buffer_and_no_less_keeps_the_link_busy(
-    rate: float, rtt: float, buffer: float, increase: float, kept: float
+    rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float
 ) -> None:
-    says = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, increase=increase, kept=kept)
+    says = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor)
     full = float(says["full_buffer"])
-    assert full == pytest.approx(rate * rtt * (1 - kept) / kept)
+    assert full == pytest.approx(rate * rtt * (1 - decrease_factor) / decrease_factor)
     if buffer < full * (1 - 1e-3):
         assert says["utilisation"] < 1
     if buffer > full * (1 + 1e-9):
@@ -45,8 +45,8 @@ def test_a_full_buffer_and_no_less_keeps_the_link_busy(
 
 
 @given(**paths, **aimd, flows=st.integers(1, 50))
-def test_its_laws(rate: float, rtt: float, buffer: float, increase: float, kept: float, flows: int) -> None:
-    says = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, increase=increase, kept=kept, flows=flows)
+def test_its_laws(rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float, flows: int) -> None:
+    says = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor, flows=flows)
     assert 0 < says["utilisation"] <= 1
     assert 0 <= says["mean_queue"] <= buffer
     assert rtt <= says["mean_rtt"] <= says["largest_rtt"] * (1 + 1e-12)
@@ -58,10 +58,10 @@ def test_its_laws(rate: float, rtt: float, buffer: float, increase: float, kept:
 
 @given(**paths, **aimd, more=st.floats(1.01, 3))
 def test_a_larger_buffer_uses_more_and_delays_more(
-    rate: float, rtt: float, buffer: float, increase: float, kept: float, more: float
+    rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float, more: float
 ) -> None:
-    less = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, increase=increase, kept=kept)
-    larger = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer * more, increase=increase, kept=kept)
+    less = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor)
+    larger = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer * more, additive_increase=additive_increase, decrease_factor=decrease_factor)
     assert larger["utilisation"] >= less["utilisation"] - 1e-12
     assert larger["mean_queue"] >= less["mean_queue"] * (1 - 1e-9)
     assert larger["loss_rate"] <= less["loss_rate"]
@@ -83,7 +83,7 @@ def test_the_integrals_are_the_sum_over_rounds(buffer: float, alpha: float, beta
     W = np.arange(beta * top + step / 2, top, step)  # each round by its middle
     length = np.maximum(T, W / mu)
     queue = np.maximum(W - mu * T, 0)
-    says = MODEL.answer(rate=mu, rtt=T, buffer=buffer, increase=alpha, kept=beta, flows=flows, segments_per_ack=b)
+    says = MODEL.answer(rate=mu, rtt=T, buffer=buffer, additive_increase=alpha, decrease_factor=beta, flows=flows, segments_per_ack=b)
     assert says["period"] == pytest.approx(length.sum(), rel=0.01)
     assert says["utilisation"] == pytest.approx(W.sum() / mu / length.sum(), rel=1e-3)
     assert says["loss_rate"] == pytest.approx(flows / W.sum(), rel=0.01)
@@ -92,7 +92,7 @@ def test_the_integrals_are_the_sum_over_rounds(buffer: float, alpha: float, beta
 
 def test_gentle_decrease_and_tiny_buffers_do_not_cancel() -> None:
     # beta -> 1: the queue stays at its limit and what is lost goes with alpha alone.
-    says = MODEL.answer(rate=1000, rtt=0.1, buffer=100, kept=1 - 1e-9)
+    says = MODEL.answer(rate=1000, rtt=0.1, buffer=100, decrease_factor=1 - 1e-9)
     assert says["mean_queue"] == pytest.approx(100, rel=1e-6)
     tiny = MODEL.answer(rate=1000, rtt=0.1, buffer=1e-6)
     # A = x^3/3 + P x^2/2 over the cycle's five seconds (a = 1, mu = 1000, P = 100).
@@ -101,7 +101,7 @@ def test_gentle_decrease_and_tiny_buffers_do_not_cancel() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "name"),
-    [({"rate": 0}, "rate"), ({"buffer": -1}, "buffer"), ({"buffer": math.inf}, "buffer"), ({"kept": 1}, "kept"),
+    [({"rate": 0}, "rate"), ({"buffer": -1}, "buffer"), ({"buffer": math.inf}, "buffer"), ({"decrease_factor": 1}, "decrease_factor"),
      ({"flows": 0.5}, "flows"), ({"rtt": math.nan}, "rtt")],
 )  # fmt: skip
 def test_what_it_is_not_meant_for_is_refused(wrong: dict, name: str) -> None:

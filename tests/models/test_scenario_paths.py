@@ -31,9 +31,9 @@ def test_losses_of_several_hops_combine(resolved) -> None:
 
 
 def test_byte_counting_undoes_delayed_acks(resolved) -> None:
-    change = {"flows.main.transport.window_counting": "per_ack"}
+    change = {"flows.main.transport.byte_counting": "per_ack"}
     assert path_of(resolved(**change)).sender.segments_per_ack == 2
-    change["flows.main.transport.window_counting"] = "bytes"
+    change["flows.main.transport.byte_counting"] = "all"
     assert path_of(resolved(**change)).sender.segments_per_ack == 1
 
 
@@ -50,8 +50,8 @@ def test_flows_share_a_link_evenly(resolved) -> None:
 
 def test_where_a_hop_contends_for_a_medium_no_bottleneck_is_known(resolved) -> None:
     tree = resolved(duration="100 s")
-    tree["media"] = [{"name": "cell", "kind": "edca"}]
-    tree["hops"][1]["link"] = {"kind": "contender", "medium": "cell", "rate": "54 Mbit/s"}
+    tree["shared_media"] = [{"name": "cell", "kind": "edca"}]
+    tree["hops"][1]["link"] = {"kind": "edca", "medium": "cell", "rate": "54 Mbit/s"}
     path = path_of(Scenario(tree).resolve().tree)
     assert path.bottleneck.segments_per_s == path.bottleneck.buffer_segments == math.inf
     assert path.bottleneck.link_bit_per_s == pytest.approx(45e6 * 1000 / 1040)  # the hop before it still caps
@@ -180,7 +180,7 @@ def test_competing_flows_are_counted_and_compared(leaky_pipe: Scenario) -> None:
     point = leaky_pipe.expand()[0].scenario
     flow = point.tree["flows"][0]
     alike = point.replace(flows=[flow | {"count": 2}, flow | {"name": "other"}])
-    unlike = point.replace(flows=[flow, flow | {"name": "far", "extra_delay": "50 ms"}])
+    unlike = point.replace(flows=[flow, flow | {"name": "far", "access_delay": "50 ms"}])
     verdicts = []
     for scenario in (alike, unlike):
         tree = scenario.resolve().tree
@@ -271,7 +271,7 @@ def test_what_a_formula_does_not_take_is_a_verdict(resolved) -> None:
     tree["flows"][0]["transport"]["control"]["facts"]["kept_after_loss"]["share"] = 0.0
     [path] = models.flow_paths(tree)
     verdict = models.model("sawtooth").applies(path)
-    assert verdict.note.startswith("kept: 0 ")
+    assert verdict.note.startswith("decrease_factor: 0 ")
     assert models.predictions([tree])["goodput_bit_per_s"] == [None] * len(models.MODELS)
 
 

@@ -126,7 +126,7 @@ def avoidance_counted(sender: Sender, left: float, W: float) -> float:
     while left > W * (1 + 1e-9):
         left, time, W = left - W, time + sender.round(W), W + 1 / sender.d_ca
         if sender.B + sender.bdp < W:
-            W *= sender.kept
+            W *= sender.decrease_factor
     return time + sender.last(left)
 
 
@@ -163,7 +163,7 @@ def test_a_threshold_at_the_overflow_loses_nothing(recovery: int, **of: float) -
 @pytest.mark.parametrize("buffer", [20, 70])
 def test_how_senders_of_today_recover(buffer: int) -> None:
     reno, newreno, sack, cubic = (
-        answer(size=5000, buffer=buffer, recovery=recovery, kept=kept)
+        answer(size=5000, buffer=buffer, recovery=recovery, decrease_factor=kept)
         for recovery, kept in ((RENO, 0.5), (NEWRENO, 0.5), (SACK, 0.5), (SACK, 0.7))
     )
     W_D, L = float(reno["detected_window"]), float(reno["lost"])
@@ -194,7 +194,7 @@ def test_too_few_behind_the_first_hole_need_the_timer() -> None:
         ({"segments_per_ack": 0}, "out-of-range", "segments_per_ack", 0),
         ({"reductions": 4}, "out-of-range", "reductions", 4),
         ({"recovery": 3}, "out-of-range", "recovery", 3),
-        ({"kept": 1}, "out-of-range", "kept", 1),
+        ({"decrease_factor": 1}, "out-of-range", "decrease_factor", 1),
         (
             {"initial_window": [10, 30]},
             "contradiction",
@@ -229,10 +229,10 @@ def test_what_a_scenario_says_of_a_transfer(resolved) -> None:
     assert (verdict.words, verdict.violated) == ("applies", ())
     inputs, _ = MODEL.answer_path(path)
     assert (inputs["size"], inputs["initial_threshold"], inputs["initial_window"]) == (500, 40, 10)
-    assert (inputs["recovery"], inputs["kept"], inputs["segments_per_ack"], inputs["handshake"]) == (SACK, 0.5, 1, 1)
+    assert (inputs["recovery"], inputs["decrease_factor"], inputs["segments_per_ack"], inputs["handshake"]) == (SACK, 0.5, 1, 1)
     assert inputs["timeout"] == max(1, path.full_queue_round_trip_s)
     cubic = a_transfer(resolved, **{"flows.main.transport.control": {"kind": "cubic"}})
-    assert MODEL.answer_path(cubic)[0]["kept"] == 0.7
+    assert MODEL.answer_path(cubic)[0]["decrease_factor"] == 0.7
     assert [name for name, _ in MODEL.applies(cubic).violated] == ["aimd"]
 
 
@@ -282,7 +282,7 @@ def test_what_a_flow_violates_is_named(resolved, change: dict, violated: str) ->
             "the bottleneck has no drop-tail queue with a limit",
         ),
         ({"flows.main.transport.delayed_ack.every": "200 packets",
-          "flows.main.transport.window_counting": "per_ack"}, "segments_per_ack: 200 "),
+          "flows.main.transport.byte_counting": "per_ack"}, "segments_per_ack: 200 "),
         ({"hops.wireless.queue": {"kind": "droptail", "limit": "5 packets"}},
          "initial_window: 10 segments overflow a buffer of 5 before any ACK"),
     ],

@@ -24,7 +24,7 @@ BUSY = 1 / (1 + FALL / RISE)
 @cache
 def _run(kind: str, flows: int, delay_ms: int, more: tuple[tuple[str, object], ...]) -> Result:
     transport = tcp(recovery="sack", delayed_ack={"every": "1 packet"})
-    various = {"extra_delay": ["0 ms", "50 ms"]} if flows > 1 else {}
+    various = {"access_delay": ["0 ms", "50 ms"]} if flows > 1 else {}
     senders = [flow(transport, count=flows, start=["0 s", "2 s"], **various)]
     times = {"warmup": "200 s", "sample_interval": "100 ms", "replicates": 3}
     queue = {"kind": kind} | dict(more)

@@ -67,14 +67,14 @@ def test_the_mean_number_active_is_the_rate_of_arrivals_times_the_time_each_take
     """Little's law, of all that arrived and ended within the run."""
     shorts = arriving(0.04, UNIFORM, stop="100 s")
     result = simulate(scenario(path("10 Mbit/s", "20 ms", "100 packets"), [shorts], "100 s", replicates=4))
-    for replicate, active in enumerate(values(result, "active", "short")):
+    for replicate, active in enumerate(values(result, "active_flows", "short")):
         took = column(result, "flows", "measured_s", replicate=replicate)
         assert active == pytest.approx(took.size / 100 * took.mean(), rel=1e-9)
     # By another way: how many have samples at each sampling time. Each has them from the one before it starts to the
     # one after it ends, which are one to three more than the steps that it takes.
     counted = column(result, "samples", "time_s").size / 4 / 1000
     more = 0.1 / 0.04
-    assert more < counted - np.mean(values(result, "active", "short")) < 3 * more
+    assert more < counted - np.mean(values(result, "active_flows", "short")) < 3 * more
 
 
 def test_goodput_of_arrivals_is_what_all_of_them_got_over_the_time() -> None:
@@ -98,11 +98,11 @@ def test_completion_times_are_of_those_that_came_after_the_warmup_and_say_how_ma
     times = rows["completion_time_s"]
     assert values(result, "completion_time", "short") == [pytest.approx(np.nanmean(times[late]))]
     assert np.nanmean(times[~late]) > np.nanmean(times[late])
-    assert values(result, "unfinished", "short") == [pytest.approx(np.isnan(times[late]).mean())]
-    assert 0 <= values(result, "unfinished", "short")[0] <= 1 / 20
-    assert values(result, "unfinished", "early") == [1.0]
+    assert values(result, "incomplete_share", "short") == [pytest.approx(np.isnan(times[late]).mean())]
+    assert 0 <= values(result, "incomplete_share", "short")[0] <= 1 / 20
+    assert values(result, "incomplete_share", "early") == [1.0]
     bulk = simulate(scenario(hops, [flow(tcp())], "5 s"))
-    assert np.isnan(values(bulk, "unfinished", "main")).all()
+    assert np.isnan(values(bulk, "incomplete_share", "main")).all()
 
 
 def test_those_that_stay_share_and_those_that_come_and_go_are_left_aside() -> None:
@@ -122,7 +122,7 @@ def test_thousands_of_arrivals_are_no_more_than_their_rows() -> None:
     assert column(result, "flows", "instance").size == 10_000
     assert np.isnan(column(result, "flows", "completion_time_s")).sum() < 20
     interval_s = units.seconds(result.points[0]["scenario"]["sample_interval"])
-    (active,) = values(result, "active", "short")
+    (active,) = values(result, "active_flows", "short")
     samples = column(result, "samples", "time_s").size
     assert samples < active * 100 / interval_s + 3 * 10_000
 

@@ -279,7 +279,7 @@ def test_more_buffer_is_more_delay_and_fewer_drops() -> None:
 def test_acks_queue_on_their_way_like_anything_else() -> None:
     # 40 bytes an ACK at 32 kbit/s: 100 ACKs a second, each for two segments of 1000 bytes.
     hops = [hop("out", "100 Mbit/s", "5 ms"), hop("back", "32 kbit/s", "5 ms", "20 packets")]
-    result = simulate(scenario(hops, [flow(tcp(window_counting="per_ack"))], "60 s", warmup="20 s"))
+    result = simulate(scenario(hops, [flow(tcp(byte_counting="per_ack"))], "60 s", warmup="20 s"))
     waiting = column(result, "hops", "backlog_packets", hop="back")
     assert waiting.max() == 20
     assert at_end(result, "busy_s", hop="back") > 55

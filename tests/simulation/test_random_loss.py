@@ -90,7 +90,7 @@ def test_reno_lies_between_pftk_and_the_square_root_law(p: float, recovery: str,
     square root law is the upper one: it knows no timeouts, no round trip spent on recovery and no window below one.
     The growth is one segment per round trip and ACK of `every` segments: b = `every`, as in both papers.
     """
-    transport = tcp(recovery=recovery, window_counting="per_ack", delayed_ack={"every": f"{every} packets"})
+    transport = tcp(recovery=recovery, byte_counting="per_ack", delayed_ack={"every": f"{every} packets"})
     losses = 300 if p < 0.005 else 1000
     result = lossy(p, transport, losses=losses, replicates=10)
     measured = interval(goodput(result) / 8000)  # segments per second

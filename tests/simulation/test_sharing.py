@@ -41,7 +41,7 @@ def test_jitter_of_less_than_a_service_time_leaves_the_phase_effect() -> None:
 
 
 def test_the_shorter_round_trip_gets_more() -> None:
-    flows = [flow(tcp(send_jitter="1 ms"), count=2, start=["0 s", "1 s"], extra_delay=["0 ms", "60 ms"])]
+    flows = [flow(tcp(send_jitter="1 ms"), count=2, start=["0 s", "1 s"], access_delay=["0 ms", "60 ms"])]
     hops = path("10 Mbit/s", "10 ms", "25 packets")
     result = simulate(scenario(hops, flows, "400 s", warmup="20 s", replicates=5))
     near, far = (goodput(result, instance=number).mean() for number in (0, 1))
@@ -77,7 +77,7 @@ def test_cubic_is_no_bully_on_a_short_path() -> None:
 def growth(counting: str, every: int, ssthresh: str, rounds: int) -> NDArray:
     """cwnd in segments in the middle of each of the first round trips of 100 ms, without loss."""
     transport = tcp(
-        window_counting=counting,
+        byte_counting=counting,
         delayed_ack={"every": f"{every} packets", "timeout": "1 ms"},
         initial_window="10 packets",
         initial_ssthresh=ssthresh,

@@ -2,9 +2,9 @@
 
 125 packets a second and half a second, which are ours, so that bdp = mu T = 62.5 counts the packet in service and the
 queue's limit B does not; an initial window of one; d by how often the receiver acknowledges. Classic Reno reduces the
-window it has (`decrease_base = "window"`), not the data in flight, and retransmits fast again right after a partial
+window it has (`ssthresh_from = "window"`), not the data in flight, and retransmits fast again right after a partial
 ACK, else there is no second reduction, and no W_D/8; but not for duplicates of what go-back-N sends twice
-(`careful = "after_timeout"`).
+(`avoid_multiple_fast_retransmits = "after_timeout"`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ JUMPS = {(20, 1): 103, (20, 2): 231, (20, 3): 327, (70, 1): 264, (70, 2): 395, (
 
 
 CLASSIC = {
-    "recovery": "reno", "decrease_base": "window", "careful": "after_timeout", "limited_transmit": False,
+    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout", "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
 NEWRENO = {"recovery": "newreno", "partial_ack": "slow_but_steady"}
@@ -46,7 +46,7 @@ def transfer(segments: int, buffer: int, d: int, sender: dict[str, object]) -> S
         header="0 bytes",
         handshake=False,
         initial_window="1 packet",
-        window_counting="per_ack",
+        byte_counting="per_ack",
         delayed_ack={"every": f"{d} packets", "timeout": "100 ms"},
         rto_minimum="1 s",
         **sender,

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ackclock import Result, simulate
-from ackclock.metrics import by_replicate, outage_of, rate_variation
+from ackclock.metrics import by_replicate, outage_of, rate_cov
 from ackclock.models import tfrc as equation
 
 from .paths import Tree, flow, loss, path, scenario, tcp
@@ -26,7 +26,7 @@ def tfrc(side: str = "receiver", **parameters: object) -> Tree:
 
 def variation(result: Result, flow: str = "main") -> NDArray:
     """Of the rate over intervals of one second, mean over instances, a value for each replicate."""
-    what = rate_variation(1.0, "delivered")
+    what = rate_cov(1.0, "delivered")
     return np.array(list(by_replicate(result, what)[0, flow].values()))
 
 

@@ -33,7 +33,7 @@ def bound(size: int, *, handshake: bool, rate: float = RATE) -> float:
 def test_every_byte_arrives_whatever_is_lost(recovery: str, preset: str) -> None:
     lossy = path("10 Mbit/s", "20 ms", "30 packets", loss("10 %", applies="all"))
     lossy[1]["impairments"] = lossy[0]["impairments"]
-    transport = tcp("reno", preset, recovery=recovery, window_counting="per_ack")
+    transport = tcp("reno", preset, recovery=recovery, byte_counting="per_ack")
     sizes = [1, 999, 1000, 1001, 50_000, 300_001]
     sweep = {"flows.main.traffic.size": [f"{size} bytes" for size in sizes]}
     flows = [flow(transport, traffic=transfer(1))]

@@ -52,7 +52,7 @@ CONGESTION_AVOIDANCE: Tree = {
     "handshake": False,
     "recovery": "sack",
     "delayed_ack": {"every": "1 packet"},
-    "window_counting": "bytes",
+    "byte_counting": "all",
     "window_validation": False,
     "idle_restart": "off",
     "pacing": "off",

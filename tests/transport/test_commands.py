@@ -246,7 +246,7 @@ def test_a_sender_that_is_interrupted_before_its_end_says_so(place: Path, run: c
         (("receive", "127.0.0.1", "--insecure"), "syntax", "SENDER"),
         (("receive", "::1:5", "--insecure"), "syntax", "SENDER"),
         (("send", "--insecure", "--control", "reno"), "unknown-name", "--control.kind"),
-        (("send", "--insecure", "--control", "{ kind = 'gaimd', decrease = 2 }"), "out-of-range", "--control.decrease"),
+        (("send", "--insecure", "--control", "{ kind = 'rap', decrease = 2 }"), "out-of-range", "--control.decrease"),
         (("send", "--insecure", "--payload", "1300 bytes"), "out-of-range", "--payload"),
         (("send", "--insecure", "--max-rate", "5"), "no-unit", "--max-rate"),
         (("send", "--insecure", "--tick", "soon"), "wrong-type", "--tick"),
@@ -268,7 +268,7 @@ def test_bad_input_is_one_line(place: Path, arguments: tuple[str, ...], code: st
 
 
 def test_the_receiver_may_ask_for_what_is_offered_alone(place: Path, run: contextlib.ExitStack) -> None:
-    sender = sending(run, place, *KEY, "--control", "gaimd")
+    sender = sending(run, place, *KEY, "--control", "rap")
     code, _, err = receiving(run, place, sender.address, *KEY, "--control", "tfrcp").finish()
     assert code == 2
     assert err.splitlines()[-1].startswith(f"ackclock: --control: {sender.address} does not offer it")

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, plot, simulate
 from ackclock.cli import cli
-from ackclock.metrics import rate_variation, summarise
+from ackclock.metrics import rate_cov, summarise
 from ackclock.metrics.tables import column
 from ackclock.registry import controls
 from ackclock.report import page
@@ -27,12 +27,12 @@ PEERS = {"send": "192.0.2.7:40000", "receive": "192.0.2.1:7400"}
 Lines = dict[str, Any]
 
 
-def session(way: str, rate: float = 1e6, allowed: float = 2e6, ending: str = "finished", begun: bool = True) -> Result:
+def session(method: str, rate: float = 1e6, allowed: float = 2e6, ending: str = "finished", begun: bool = True) -> Result:
     """Of 12 s after 30 s of waiting; `rate` arrives and `allowed` is allowed, in bit/s."""
     rows = SAMPLES if begun else 0
     seconds = np.arange(rows) * 0.1
     nothing = [None] * rows
-    is_sender = way == "send"
+    is_sender = method == "send"
     samples = {
         "point": [0] * rows, "replicate": [0] * rows, "flow": ["data"] * rows, "instance": [0] * rows,
         "time_s": OPENED_S + seconds, "sent_packets": (seconds * rate / 8000).astype(int),
@@ -50,9 +50,9 @@ def session(way: str, rate: float = 1e6, allowed: float = 2e6, ending: str = "fi
     if is_sender:
         counts = {"packets": [1, 2, 5], "bursts": [900, 290, 4]} if begun else {"packets": [], "bursts": []}
         tables["bursts"] = pa.table(counts)
-    told_of = {"peer": PEERS[way], "control": "tfrc"} if begun or not is_sender else {}
+    told_of = {"peer": PEERS[method], "control": "tfrc"} if begun or not is_sender else {}
     run = {
-        "schema": 1, "way": way, "name": "mine", "seed": None, "replicates": 1, "versions": {"ackclock": "0.1.0"},
+        "schema": 1, "method": method, "name": "mine", "seed": None, "replicates": 1, "versions": {"ackclock": "0.1.0"},
         "partial": False, "warnings": [], "controls": controls(), "scenario": None,
         "points": [{"assignments": {}, "scenario": None}], "options": {"--payload": "1000 bytes"},
         "session": {"ending": ending, "lasted_s": 42.0, "silence_s": 11.0} | told_of,
@@ -75,15 +75,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("way", "names"),
+    ("method", "names"),
     [
         ("send", ["throughput", "rtt", "loss_event_rate", "variation", "bursts"]),
         ("receive", ["throughput", "variation"]),
     ],
 )
 @pytest.mark.usefixtures("place")
-def test_each_side_has_the_figures_of_what_it_knows(way: str, names: list[str]) -> None:
-    result = session(way)
+def test_each_side_has_the_figures_of_what_it_knows(method: str, names: list[str]) -> None:
+    result = session(method)
     assert list(plot.figures(result)) == names
     assert set(names) <= set(plot.names())
     result.save("mine")
@@ -92,21 +92,21 @@ def test_each_side_has_the_figures_of_what_it_knows(way: str, names: list[str]) 
     assert ackclock("plot", "mine", "--from", "31 s", "--to", "33 s").exit_code == 0
 
 
-@pytest.mark.parametrize(("way", "words"), [("send", "arrived, as reported"), ("receive", "arrived")])
-def test_throughput_is_of_the_session_and_not_of_the_waiting(way: str, words: str) -> None:
-    figure = plot.throughput(session(way, rate=3e6))
+@pytest.mark.parametrize(("method", "words"), [("send", "arrived, as reported"), ("receive", "arrived")])
+def test_throughput_is_of_the_session_and_not_of_the_waiting(method: str, words: str) -> None:
+    figure = plot.throughput(session(method, rate=3e6))
     [axes] = figure.axes
     assert axes.get_xlim() == (OPENED_S, OPENED_S + 12)
     assert axes.get_ylabel() == f"{words} (Mbit/s)"
     np.testing.assert_allclose(lines_of(figure)["data (TFRC)"].get_ydata(), 3, rtol=1e-4)
-    assert PEERS[way] in axes.get_title(loc="left")
+    assert PEERS[method] in axes.get_title(loc="left")
 
 
 def test_the_rate_allowed_is_drawn_unless_it_is_far_above() -> None:
-    for way, allowed, drawn in (("send", 2e6, True), ("send", 5e6, False), ("receive", 2e6, False)):
-        figure = plot.throughput(session(way, allowed=allowed))
+    for method, allowed, drawn in (("send", 2e6, True), ("send", 5e6, False), ("receive", 2e6, False)):
+        figure = plot.throughput(session(method, allowed=allowed))
         found = [np.asarray(line.get_ydata()) for name, line in lines_of(figure).items() if "allowed" in name]
-        assert len(found) == (way == "send")
+        assert len(found) == (method == "send")
         assert all((values == 2).all() if drawn else np.isnan(values).all() for values in found)
         assert figure.axes[0].get_ylim()[1] < 3
 
@@ -141,9 +141,9 @@ def test_bars_are_the_bursts() -> None:
         plot.bursts(session("receive"))
 
 
-@pytest.mark.parametrize(("way", "of"), [("send", "sent"), ("receive", "delivered")])
-def test_variation_is_of_the_rate_that_a_side_knows(way: str, of: str) -> None:
-    result = session(way)
+@pytest.mark.parametrize(("method", "of"), [("send", "sent"), ("receive", "delivered")])
+def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> None:
+    result = session(method)
     samples = result.tables["samples"]
     leaping = np.floor(column(samples, "time_s") - OPENED_S) * 125  # so many packets at each full second
     for name, values in (("sent_packets", leaping), ("delivered_bytes", leaping * 1000)):
@@ -151,17 +151,17 @@ def test_variation_is_of_the_rate_that_a_side_knows(way: str, of: str) -> None:
             samples.column_names.index(name), name, pa.array(values)
         )
     for scale in (0.2, 1.0):
-        [told] = summarise(result, rate_variation(scale, of))
+        [told] = summarise(result, rate_cov(scale, of))
         drawn = plot.variation(result, time_scales_s=[scale], of=of).axes[0].containers[0].lines[0]
         assert drawn.get_ydata() == pytest.approx([told.interval.mean])
         # One interval of five holds all there is; over a second they are alike.
         assert told.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)
 
 
-@pytest.mark.parametrize("way", ["send", "receive"])
+@pytest.mark.parametrize("method", ["send", "receive"])
 @pytest.mark.usefixtures("place")
-def test_a_session_that_never_began_has_a_page_and_empty_figures(way: str) -> None:
-    result = session(way, ending="no_answer" if way == "receive" else "stopped", begun=False)
+def test_a_session_that_never_began_has_a_page_and_empty_figures(method: str) -> None:
+    result = session(method, ending="no_answer" if method == "receive" else "stopped", begun=False)
     for draw in plot.figures(result).values():
         assert [text.get_text() for text in draw().axes[0].texts] == ["nothing happened"]
     assert plot.throughput(result).axes[0].get_xlim() == (0, 42)
@@ -169,7 +169,7 @@ def test_a_session_that_never_began_has_a_page_and_empty_figures(way: str) -> No
     assert ackclock("report", "mine").exit_code == 0
     text = Path("mine/report.html").read_text()
     assert "there was no session" in text
-    assert ("no answer from 192.0.2.1:7400" in text) == (way == "receive")
+    assert ("no answer from 192.0.2.1:7400" in text) == (method == "receive")
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_session_that_never_began_has_a_page_and_empty_figures(way: str) -> No
 )  # fmt: skip
 def test_the_page_says_with_whom_and_how_it_ended(ending: str, words: str) -> None:
     text = page([(session("send", ending=ending), None)])
-    facts = {"way": "send", "peer": "192.0.2.7:40000", "control": "tfrc", "ackclock": "0.1.0"}
+    facts = {"method": "send", "peer": "192.0.2.7:40000", "control": "tfrc", "ackclock": "0.1.0"}
     for name, value in facts.items():
         assert f"<tr><th>{name}</th><td>{value}</td></tr>" in text
     assert f"<tr><th>ended</th><td>{words}" in text

@@ -14,7 +14,7 @@ def text(registered: Json, _described: Json) -> str:
     page.paragraph(
         "A comparison is a folder that `ackclock compare` writes: a result of each way, `comparison.json` (what was "
         "asked, what answered, the explanations by number) and `comparison.parquet`, one row for each metric, point, "
-        "flow or hop, and way. How to read it is in the guide `docs/guides/which-way.md`."
+        "flow or hop, and way. How to read it is in the guide `docs/guides/which-method.md`."
     )
     page.names(("column", "holds"), FIELDS.items())
     page.title("Causes")

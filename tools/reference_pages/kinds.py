@@ -44,8 +44,8 @@ KINDS = {
     "media": Kind(
         "Media",
         "medium",
-        "media = [{}]",
-        "Written in the list `media`, or as an item `[[media]]`, each with a `name` of its own beside what is below: "
+        "shared_media = [{}]",
+        "Written in the list `shared_media`, or as an item `[[shared_media]]`, each with a `name` of its own beside what is below: "
         "that is what links of kind `contender` give, those of the hops that contend for it. "
         "Only a simulation has media.",
     ),

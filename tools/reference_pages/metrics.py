@@ -23,7 +23,7 @@ def text(registered: Json, _described: Json) -> str:
     page.title("With parameters")
     page.paragraph(
         "In Python some metrics are made for two flows, a time scale or a moment: "
-        "`metrics.summarise(result, metrics.rate_variation(0.5))` has means and intervals over replicates, as of the "
+        "`metrics.summarise(result, metrics.rate_cov(0.5))` has means and intervals over replicates, as of the "
         "others, and `metrics.by_replicate` each replicate's value. The coefficient of variation over the time scale "
         "is also a figure (`ackclock plot --kind variation`)."
     )

@@ -142,7 +142,7 @@ mod emulation;
 mod measure;
 mod words;
 pub use emulation::{FidelityRow, LatenessRow, SettingRow, TcpInfoRow};
-pub use measure::{ConnectionRow, RateEstimateRow, RttLawRow, SegmentRow, StretchRow};
+pub use measure::{ConnectionRow, RateEstimateRow, RttHistogramRow, SegmentRow, LimitPeriodRow};
 pub use words::Words;
 
 rows! {
@@ -329,7 +329,7 @@ rows! {
         /// Times when a higher class of the same station sent in the place of a lower.
         internal_collisions: i64,
         /// Packets given up after too many collisions.
-        given_up: i64,
+        retry_drops: i64,
     }
 }
 
@@ -359,7 +359,7 @@ rows! {
         /// Times when a higher class of the same station sent in its place.
         internal_collisions: i64,
         /// Packets given up after too many collisions of either kind.
-        given_up: i64,
+        retry_drops: i64,
         /// Time on the air: of whole exchanges that succeeded, and of the frames that collided.
         airtime_s: f64,
         /// Mean time from the head of the line to the end of the exchange, of packets sent.
@@ -489,14 +489,14 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         ConnectionRow::COLUMNS,
     ),
     (
-        "stretches",
+        "limit_periods",
         "A stretch of time in which one thing limited one direction of a connection; of a capture.",
-        StretchRow::COLUMNS,
+        LimitPeriodRow::COLUMNS,
     ),
     (
-        "rtt_law",
+        "rtt_histogram",
         "One bucket of the law of the round-trip time of one direction of a connection; of a capture.",
-        RttLawRow::COLUMNS,
+        RttHistogramRow::COLUMNS,
     ),
     (
         "rate_estimates",

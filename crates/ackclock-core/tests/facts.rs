@@ -182,7 +182,7 @@ fn control(chosen: &Selection<ControlKind>) -> Box<dyn CongestionControl> {
             mss: Bytes(MSS),
             initial_window: Bytes(MSS * WINDOW),
             initial_ssthresh: Some(Bytes(MSS)),
-            whole_ssthresh: false,
+            ssthresh_in_whole_segments: false,
         })
     })
 }

@@ -114,7 +114,7 @@ proptest! {
                     let of = |(_, over): &&(Time, Completion)| over.contender == contender && over.sent == sent;
                     one.over.iter().filter(of).count() as u64
                 };
-                prop_assert_eq!((counts.successes, counts.given_up), (told(true), told(false)));
+                prop_assert_eq!((counts.successes, counts.retry_drops), (told(true), told(false)));
             }
             let usage = one.medium.usage(end);
             let sent = one.over.iter().filter(|(_, over)| over.sent).count() as u64;

@@ -54,7 +54,7 @@ transport = { kind = "udp" }
 traffic = { kind = "cbr", rate = "1 Mbit/s" }
 start = ["1 s", "2 s"]
 stop = "50 s"
-extra_delay = ["0 ms", "10 ms"]
+access_delay = ["0 ms", "10 ms"]
 
 [sweep]
 "hops.wireless.impairments.0.probability" = ["0 %", "0.1 %", "0.5 %", "1 %", "5 %"]
@@ -114,7 +114,7 @@ fn the_example_is_read() {
         (Instances::Count(3), Time::from_seconds(50.0))
     );
     assert_eq!(cross.start.low, Span::from_seconds(1.0));
-    assert_eq!(cross.extra_delay.high, Span::from_millis(10));
+    assert_eq!(cross.access_delay.high, Span::from_millis(10));
     let Transport::Udp { mss, header } = cross.transport else {
         panic!("cross is not UDP")
     };
@@ -151,7 +151,7 @@ fn the_resolved_tree_has_everything_in_a_stable_order() {
     let flow = &resolved["flows"][0];
     assert_eq!(
         keys(flow),
-        "name count route return transport traffic start stop extra_delay"
+        "name count route return transport traffic start stop access_delay"
     );
     assert!(keys(&flow["transport"]).starts_with("kind control preset mss header "));
     assert_eq!(flow["transport"]["rto_initial"], "6 s");
@@ -437,17 +437,17 @@ fn mistakes_in_transports_have_a_code_and_a_field() {
         ),
         (
             "flows.cross.transport",
-            json!({ "kind": "udp", "control": { "kind": "gaimd" } }),
+            json!({ "kind": "udp", "control": { "kind": "rap" } }),
             "contradiction flows.cross.return",
         ),
         (
             "flows.abse.transport",
-            json!({ "kind": "udp", "control": { "kind": "gaimd" }, "feedback_size": "0 bytes" }),
+            json!({ "kind": "udp", "control": { "kind": "rap" }, "feedback_size": "0 bytes" }),
             "out-of-range flows.abse.transport.feedback_size",
         ),
         (
             "flows.abse.transport",
-            json!({ "kind": "udp", "control": { "kind": "gaimd" }, "burst": "0 packets" }),
+            json!({ "kind": "udp", "control": { "kind": "rap" }, "burst": "0 packets" }),
             "out-of-range flows.abse.transport.burst",
         ),
         (
@@ -682,7 +682,7 @@ fn assignment() -> impl Strategy<Value = (&'static str, Value)> {
         time().prop_map(|value| ("hops.wired.delay", value)),
         time().prop_map(|value| ("hops.return.queue.limit", value)),
         time().prop_map(|value| ("flows.abse.start", value)),
-        (time(), time()).prop_map(|(low, high)| ("flows.cross.extra_delay", json!([low, high]))),
+        (time(), time()).prop_map(|(low, high)| ("flows.cross.access_delay", json!([low, high]))),
         (0.0..=1.0).prop_map(|p: f64| ("hops.wireless.impairments.0.probability", json!(p))),
         (1_000_u64..400_000_000_000)
             .prop_map(|rate| ("hops.wired.link.rate", json!(format!("{rate} bit/s")))),
@@ -741,7 +741,7 @@ const CELL: &str = r#"
 schema = 1
 duration = "1 s"
 
-[[media]]
+[[shared_media]]
 name = "cell"
 kind = "edca"
 profile = "802.11b"
@@ -750,7 +750,7 @@ slot = "9 us"
 [[hops]]
 name = "up"
 scope = "per_flow"
-link = { kind = "contender", medium = "cell", rate = "11 Mbit/s", cw_min = 7, cw_max = 7 }
+link = { kind = "edca", medium = "cell", rate = "11 Mbit/s", cw_min = 7, cw_max = 7 }
 queue = { kind = "droptail", limit = "9 packets" }
 
 [[flows]]
@@ -762,8 +762,8 @@ traffic = { kind = "cbr", rate = "64 kbit/s" }
 
 #[test]
 fn a_medium_is_written_with_what_its_profile_says() {
-    let scenario = Scenario::from_toml(CELL, &["media.cell.sifs=16 us"], &NoFiles).unwrap();
-    let medium = &scenario.resolved["media"][0];
+    let scenario = Scenario::from_toml(CELL, &["shared_media.cell.sifs=16 us"], &NoFiles).unwrap();
+    let medium = &scenario.resolved["shared_media"][0];
     let given = [
         ("name", json!("cell")),
         ("kind", json!("edca")),
@@ -782,25 +782,25 @@ fn a_medium_is_written_with_what_its_profile_says() {
     let without = Scenario::from_toml(
         CELL,
         &[
-            "media=[]",
+            "shared_media=[]",
             "hops.up.link={ kind = \"constant\", rate = \"1 Mbit/s\" }",
         ],
         &NoFiles,
     )
     .unwrap();
-    assert!(without.resolved.get("media").is_none());
+    assert!(without.resolved.get("shared_media").is_none());
 }
 
 #[test]
 fn mistakes_in_media_and_contenders_have_a_code_and_a_field() {
     let mistakes = [
-        ("media.cell.name=a.b", "out-of-range media.0.name"),
-        ("media.cell.kind=token_ring", "unknown-name media.cell.kind"),
-        ("media.cell.profile=OFDM", "unknown-name media.cell.profile"),
-        ("media.cell.retry_limit=-1", "wrong-type media.cell.retry_limit"),
-        ("media.cell.slot=0 s", "out-of-range media.cell.slot"),
+        ("shared_media.cell.name=a.b", "out-of-range shared_media.0.name"),
+        ("shared_media.cell.kind=token_ring", "unknown-name shared_media.cell.kind"),
+        ("shared_media.cell.profile=OFDM", "unknown-name shared_media.cell.profile"),
+        ("shared_media.cell.retry_limit=-1", "wrong-type shared_media.cell.retry_limit"),
+        ("shared_media.cell.slot=0 s", "out-of-range shared_media.cell.slot"),
         ("hops.up.link.medium=cel", "unknown-name hops.up.link.medium"),
-        ("media=[]", "unknown-name hops.up.link.medium"),
+        ("shared_media=[]", "unknown-name hops.up.link.medium"),
         ("hops.up.link.rate=0 bit/s", "out-of-range hops.up.link.rate"),
         ("hops.up.link.aifsn=0", "out-of-range hops.up.link.aifsn"),
         ("hops.up.link.cw_max=3", "contradiction hops.up.link.cw_max"),

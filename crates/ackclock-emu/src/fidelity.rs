@@ -173,7 +173,7 @@ impl Verdict {
     }
 
     /// Whether every bound was kept.
-    pub fn is_trusted(&self) -> bool {
+    pub fn is_reliable(&self) -> bool {
         self.bounds.iter().all(|bound| bound.kept)
     }
     /// The bounds that were not kept.
@@ -182,13 +182,13 @@ impl Verdict {
     }
 }
 
-/// "trusted", or "not trusted: " and why.
+/// "reliable", or "unreliable: " and why.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_trusted() {
-            return f.write_str("trusted");
+        if self.is_reliable() {
+            return f.write_str("reliable");
         }
-        f.write_str("not trusted:")?;
+        f.write_str("unreliable:")?;
         self.broken()
             .try_for_each(|bound| write!(f, " {}", bound.sentence))
     }
@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn each_bound_alone_decides() {
-        assert!(Verdict::of(&FINE).is_trusted());
-        assert_eq!(Verdict::of(&FINE).to_string(), "trusted");
+        assert!(Verdict::of(&FINE).is_reliable());
+        assert_eq!(Verdict::of(&FINE).to_string(), "reliable");
         let without_probes = Measured {
             probe_extra: None,
             ..FINE
@@ -267,8 +267,8 @@ mod tests {
             let verdict = Verdict::of(&measured);
             let names: Vec<_> = verdict.broken().map(|bound| bound.name).collect();
             assert_eq!(names, [name]);
-            assert!(!verdict.is_trusted() && verdict.bounds.len() == 6);
-            assert!(verdict.to_string().starts_with("not trusted: "), "{verdict}");
+            assert!(!verdict.is_reliable() && verdict.bounds.len() == 6);
+            assert!(verdict.to_string().starts_with("unreliable: "), "{verdict}");
         }
     }
 
@@ -279,9 +279,9 @@ mod tests {
             base_rtt: Span::from_millis(millis),
             ..FINE
         };
-        assert!(Verdict::of(&late(100)).is_trusted());
+        assert!(Verdict::of(&late(100)).is_reliable());
         let verdict = Verdict::of(&late(99));
-        assert!(!verdict.is_trusted());
+        assert!(!verdict.is_reliable());
         assert_eq!(
             verdict.bounds[1].sentence,
             "1 packet in 100 was written 5 ms late or more (at most 4.95 ms)."

@@ -233,14 +233,14 @@ route = ["access", "first", "second"]
 return = ["back"]
 transport = { kind = "tcp", control = { kind = "reno" } }
 traffic = { kind = "bulk" }
-extra_delay = ["0 ms", "2 ms"]
+access_delay = ["0 ms", "2 ms"]
 [[flows]]
 name = "far"
 route = ["second"]
 return = ["second", "access"]
 transport = { kind = "tcp", control = { kind = "reno" } }
 traffic = { kind = "bulk" }
-extra_delay = "1 ms"
+access_delay = "1 ms"
 [[flows]]
 name = "datagrams"
 route = ["first"]

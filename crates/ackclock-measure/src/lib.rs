@@ -1,5 +1,5 @@
 //! What a packet capture says of its TCP connections: the tables `flows` and `samples` that every way of answering fills, and `connections`,
-//! `stretches`, `rtt_law`, `rate_estimates` and `segments`, which only captures do.
+//! `limit_periods`, `rtt_histogram`, `rate_estimates` and `segments`, which only captures do.
 //!
 //! | module | holds |
 //! |---|---|

@@ -6,7 +6,7 @@ use crate::rounds::Stretch;
 use crate::vantage::Vantage;
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::result::{
-    ConnectionRow, FlowRow, RateEstimateRow, RttLawRow, SampleRow, SegmentRow, StretchRow, Table,
+    ConnectionRow, FlowRow, RateEstimateRow, RttHistogramRow, SampleRow, SegmentRow, LimitPeriodRow, Table,
 };
 use ackclock_core::units::{Bytes, Span, Time};
 
@@ -53,8 +53,8 @@ pub struct Rows {
     flows: Table,
     samples: Table,
     connections: Table,
-    stretches: Table,
-    rtt_law: Table,
+    limit_periods: Table,
+    rtt_histogram: Table,
     rate_estimates: Table,
     segments: Table,
     count: usize,
@@ -67,8 +67,8 @@ impl Rows {
             flows: FlowRow::table(),
             samples: SampleRow::table(),
             connections: ConnectionRow::table(),
-            stretches: StretchRow::table(),
-            rtt_law: RttLawRow::table(),
+            limit_periods: LimitPeriodRow::table(),
+            rtt_histogram: RttHistogramRow::table(),
             rate_estimates: RateEstimateRow::table(),
             segments: SegmentRow::table(),
             count: 0,
@@ -87,8 +87,8 @@ impl Rows {
             ("flows", rows.flows),
             ("samples", rows.samples),
             ("connections", rows.connections),
-            ("stretches", rows.stretches),
-            ("rtt_law", rows.rtt_law),
+            ("limit_periods", rows.limit_periods),
+            ("rtt_histogram", rows.rtt_histogram),
         ];
         if rate_estimates {
             tables.push(("rate_estimates", rows.rate_estimates));
@@ -202,12 +202,12 @@ impl Rows {
         let window_known = direction.window.is_known;
         for stretch in direction.rounds.take_finished() {
             let row = stretch_row(&stretch, window_known, scale);
-            StretchRow {
+            LimitPeriodRow {
                 flow: &name.flow,
                 instance: name.instance,
                 ..row
             }
-            .push(&mut self.stretches);
+            .push(&mut self.limit_periods);
             self.count += 1;
         }
     }
@@ -259,7 +259,7 @@ impl Rows {
         let trips = &connection.directions[side as usize].trips;
         let whole = trips.whole.moments.count() > 0;
         for (low, high, samples) in trips.known().law.buckets() {
-            RttLawRow {
+            RttHistogramRow {
                 point: scale.labels.0,
                 replicate: scale.labels.1,
                 flow: &name.flow,
@@ -270,7 +270,7 @@ impl Rows {
                 high_s: (high + Span::from_nanos(1)).as_seconds(),
                 samples: samples as i64,
             }
-            .push(&mut self.rtt_law);
+            .push(&mut self.rtt_histogram);
             self.count += 1;
         }
     }
@@ -281,11 +281,11 @@ fn delivered(direction: &Direction) -> u64 {
     direction.delivered().unwrap_or(direction.counts.unique_bytes)
 }
 
-fn stretch_row(stretch: &Stretch, window_known: bool, scale: &Scale) -> StretchRow<'static> {
+fn stretch_row(stretch: &Stretch, window_known: bool, scale: &Scale) -> LimitPeriodRow<'static> {
     let sums = &stretch.sums;
     let nanos = (stretch.end - stretch.start) as f64;
     let seconds = nanos / 1e9;
-    StretchRow {
+    LimitPeriodRow {
         point: scale.labels.0,
         replicate: scale.labels.1,
         flow: "",
@@ -293,7 +293,7 @@ fn stretch_row(stretch: &Stretch, window_known: bool, scale: &Scale) -> StretchR
         start_s: scale.seconds(stretch.start),
         end_s: scale.seconds(stretch.end),
         limit: stretch.limit.name(),
-        outstanding_mean_bytes: sums.outstanding / nanos,
+        in_flight_mean_bytes: sums.outstanding / nanos,
         receive_window_mean_bytes: if window_known {
             sums.window / nanos
         } else {

@@ -194,7 +194,7 @@ fn a_whole_connection() {
         ("receiver_side_rtt_s", 0.02),
         ("sender_side_rtt_s", 0.01),
         ("ack_rtt_samples", 3.0), // SYN, data, FIN
-        ("outstanding_max_bytes", 2_000.0),
+        ("in_flight_max_bytes", 2_000.0),
         ("start_s", 0.0),
         ("end_s", 0.1),
     ];
@@ -380,7 +380,7 @@ fn keep_alives_and_probes_are_not_sent_again_data() {
     ] {
         assert_eq!(of(&tables, FORTH, name), value, "{name}");
     }
-    let limits = texts(&tables, "stretches", "limit");
+    let limits = texts(&tables, "limit_periods", "limit");
     assert!(
         limits.contains(&"receive_window".into()) && limits.contains(&"application".into()),
         "{limits:?}"
@@ -499,7 +499,7 @@ fn a_capture_of_one_way_only() {
         "pure_acks",
         "retransmissions_fast",
         "losses_upper",
-        "outstanding_mean_bytes",
+        "in_flight_mean_bytes",
         "ack_rtt_mean_s",
     ] {
         assert!(of(&tables, FORTH, name).is_nan(), "{name}");
@@ -762,7 +762,7 @@ fn times_that_step_back_a_little_do_no_harm() {
     for name in [
         "ack_rtt_min_s",
         "ack_rtt_sd_s",
-        "outstanding_mean_bytes",
+        "in_flight_mean_bytes",
         "start_s",
     ] {
         assert!(of(&tables, FORTH, name) >= 0.0, "{name}");

@@ -83,7 +83,7 @@ fn check_laws(tables: &Tables, packets: &[CapturedPacket]) {
             "receive_window_mean_bytes",
             "receive_window_max_bytes",
         ],
-        &["outstanding_mean_bytes", "outstanding_max_bytes"],
+        &["in_flight_mean_bytes", "in_flight_max_bytes"],
         &[
             "losses_lower",
             "losses_estimate",
@@ -121,7 +121,7 @@ fn check_sums(tables: &Tables, packets: &[CapturedPacket]) {
         assert!(row.len() < 6 || row[..5].iter().sum::<f64>() == row[5], "{row:?}");
     }
     for name in [
-        "outstanding_mean_bytes",
+        "in_flight_mean_bytes",
         "ack_rtt_min_s",
         "sender_side_rtt_s",
         "start_s",
@@ -143,10 +143,10 @@ fn check_sums(tables: &Tables, packets: &[CapturedPacket]) {
 
 /// Buckets are narrow, and none is empty.
 fn check_law_of_round_trips(tables: &Tables) {
-    for ((low, high), samples) in numbers(tables, "rtt_law", "low_s")
+    for ((low, high), samples) in numbers(tables, "rtt_histogram", "low_s")
         .iter()
-        .zip(numbers(tables, "rtt_law", "high_s"))
-        .zip(numbers(tables, "rtt_law", "samples"))
+        .zip(numbers(tables, "rtt_histogram", "high_s"))
+        .zip(numbers(tables, "rtt_histogram", "samples"))
     {
         assert!(*low < high && samples >= 1.0);
         assert!(high - low <= 0.01 * low || high < 1e-6, "{low} {high}");
@@ -165,11 +165,11 @@ fn check_stretches(tables: &Tables) {
         texts(tables, table, "flow").into_iter().zip(instances).collect()
     };
     let (start, end) = (
-        numbers(tables, "stretches", "start_s"),
-        numbers(tables, "stretches", "end_s"),
+        numbers(tables, "limit_periods", "start_s"),
+        numbers(tables, "limit_periods", "end_s"),
     );
-    let limits = texts(tables, "stretches", "limit");
-    let of_stretches = keys("stretches");
+    let limits = texts(tables, "limit_periods", "limit");
+    let of_stretches = keys("limit_periods");
     let (dominant, shares) = (
         texts(tables, "connections", "limit"),
         numbers(tables, "connections", "limit_share"),
@@ -263,7 +263,7 @@ proptest! {
         prop_assert_eq!(numbers(&twice, "connections", "duplicated_packets").iter().sum::<f64>(), count);
         assert_same(&once, &twice, "connections", &["duplicated_packets"], true);
         assert_same(&once, &twice, "flows", &[], true);
-        assert_same(&once, &twice, "stretches", &[], true);
+        assert_same(&once, &twice, "limit_periods", &[], true);
     }
 
     /// A clock of a tenth of a millisecond, and packets of one tick in any order.

@@ -259,11 +259,11 @@ fn a_round_trip_has_two_sides() {
             (mean / whole - 1.0).abs() < 0.02,
             "{vantage}: {mean} and not {whole}"
         );
-        let parts = texts(&tables, "rtt_law", "part");
+        let parts = texts(&tables, "rtt_histogram", "part");
         assert!(parts.iter().all(|part| part == "whole"));
         let (low, samples) = (
-            numbers(&tables, "rtt_law", "low_s"),
-            numbers(&tables, "rtt_law", "samples"),
+            numbers(&tables, "rtt_histogram", "low_s"),
+            numbers(&tables, "rtt_histogram", "samples"),
         );
         let sum: f64 = low.iter().zip(&samples).map(|(low, samples)| low * samples).sum();
         let by_law = sum / samples.iter().sum::<f64>();
@@ -315,17 +315,17 @@ fn outstanding_data_is_the_engines() {
     let shared: Vec<_> = shared.collect();
     assert!(shared.len() > 290);
     assert!(shared.iter().all(|(ours, engines)| ours == engines), "{shared:?}");
-    assert_eq!(of(&tables, "one", "outstanding_max_bytes"), 40.0 * 1448.0);
+    assert_eq!(of(&tables, "one", "in_flight_max_bytes"), 40.0 * 1448.0);
 }
 
 /// From anywhere the window that the sender uses is seen, and Little's law holds: outstanding data over the round trip is the throughput.
 #[test]
 fn the_window_is_seen_from_anywhere() {
     let ran = pipe("linux", "sack", &[&loss("forth", "0.5 %")]);
-    let at_sender = of(&measure(&ran, &ran.at_senders), "one", "outstanding_mean_bytes");
+    let at_sender = of(&measure(&ran, &ran.at_senders), "one", "in_flight_mean_bytes");
     for packets in [half_way(&ran.at_senders, 8_000_000), ran.at_receivers.clone()] {
         let tables = measure(&ran, &packets);
-        let mean = of(&tables, "one", "outstanding_mean_bytes");
+        let mean = of(&tables, "one", "in_flight_mean_bytes");
         assert!(
             (mean / at_sender - 1.0).abs() < 0.03,
             "{mean} and not {at_sender}"
@@ -405,7 +405,7 @@ fn the_limit_is_what_the_scenario_was_made_for() {
                 verdict == limit && share > 0.6,
                 "{what} at the {place}: {verdict} {share}"
             );
-            let stretches = texts(&tables, "stretches", "limit");
+            let stretches = texts(&tables, "limit_periods", "limit");
             assert!(
                 stretches.iter().any(|stretch| stretch == limit),
                 "{what} at the {place}"

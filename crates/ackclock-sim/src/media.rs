@@ -100,7 +100,7 @@ impl MediaSeries {
                 collisions: usage.collisions as i64,
                 attempts: sum(ContenderCounts::attempts),
                 internal_collisions: sum(|one| one.internal_collisions),
-                given_up: sum(|one| one.given_up),
+                retry_drops: sum(|one| one.retry_drops),
             }
             .push(&mut self.table);
         }
@@ -134,7 +134,7 @@ impl MediaSeries {
                     successes: counts.successes as i64,
                     collisions: counts.collisions as i64,
                     internal_collisions: counts.internal_collisions as i64,
-                    given_up: counts.given_up as i64,
+                    retry_drops: counts.retry_drops as i64,
                     airtime_s: counts.airtime.as_seconds(),
                     service_time_mean_s: service.mean_s(),
                     service_time_sd_s: service.sd_s(),

@@ -103,7 +103,7 @@ impl FlowBuilder<'_> {
                     mss: parameters.mss,
                     initial_window: parameters.mss * u64::from(parameters.initial_window.0),
                     initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
-                    whole_ssthresh: parameters.whole_ssthresh,
+                    ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
                 });
                 let jitter = self.streams.stream(&format!("{name}/jitter"));
                 let sender = Sender::new(Arc::clone(parameters), control, jitter);

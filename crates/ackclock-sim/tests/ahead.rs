@@ -106,7 +106,7 @@ fn a_cell() {
         "flows.upload.route=[\"server\", \"station-data\", \"to-server\", \"server\"]",
         "flows.upload.return=[\"server\", \"to-cell\", \"ap-acks\", \"server\"]",
         "flows.download.route=[\"server\", \"to-cell\", \"ap-data\", \"server\"]",
-        "flows.upload.extra_delay=[\"0 ms\", \"18 ms\"]",
+        "flows.upload.access_delay=[\"0 ms\", \"18 ms\"]",
     ];
     let many = [
         "duration=\"2 s\"",

@@ -52,8 +52,8 @@ fn the_tables_of_a_cell_agree() {
     for more in [
         &[][..],
         &[
-            "media.cell.retry_limit=0",
-            "media.cell.rts_threshold=\"500 bytes\"",
+            "shared_media.cell.retry_limit=0",
+            "shared_media.cell.rts_threshold=\"500 bytes\"",
         ],
     ] {
         let outcome = simulate(&scenario(CELL, &[&["warmup=\"2 s\""], more].concat()), 0);
@@ -79,12 +79,12 @@ fn the_tables_of_a_cell_agree() {
             ("successes", "successes"),
             ("attempts", "attempts"),
             ("internal_collisions", "internal_collisions"),
-            ("given_up", "given_up"),
+            ("retry_drops", "retry_drops"),
         ] {
             assert_eq!(last(medium), all(contenders), "{medium}");
         }
         assert!(all("collisions") >= 2 * last("collisions"));
-        assert_eq!(last("given_up") > 0, !more.is_empty());
+        assert_eq!(last("retry_drops") > 0, !more.is_empty());
 
         assert_eq!(
             words(&outcome, "contenders", "hop")[..3],
@@ -102,7 +102,7 @@ fn the_tables_of_a_cell_agree() {
         assert_eq!(of_ap("served_bytes"), 1000 * (packets - 1) + 40);
         assert_eq!(
             of_ap("drops_retries"),
-            integers(&outcome, "contenders", "given_up")[0]
+            integers(&outcome, "contenders", "retry_drops")[0]
         );
         assert!(of_ap("arrivals") >= of_ap("departures") + of_ap("drops_queue") + of_ap("drops_retries"));
     }
@@ -156,7 +156,7 @@ fn a_contender_that_is_silent_changes_nothing_for_others() {
     let silent = r#"
 [[hops]]
 name = "silent"
-link = { kind = "contender", medium = "cell", rate = "54 Mbit/s" }
+link = { kind = "edca", medium = "cell", rate = "54 Mbit/s" }
 queue = { kind = "droptail", limit = "4 packets" }
 "#;
     let alone = simulate(&scenario(CELL, &[]), 0);

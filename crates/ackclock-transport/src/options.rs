@@ -236,7 +236,7 @@ mod tests {
             of(Code::UnknownName, "--control.kind")
         );
         assert_eq!(
-            refusal("--control", json!([{ "kind": "gaimd", "decrease": 2.0 }])),
+            refusal("--control", json!([{ "kind": "rap", "decrease": 2.0 }])),
             of(Code::OutOfRange, "--control.decrease")
         );
     }
@@ -267,8 +267,8 @@ mod tests {
             .collect();
         assert_eq!(offered(with("--burst", json!("3 packets"))), all);
         assert_eq!(
-            offered(with("--control", json!([{ "kind": "gaimd" }]))),
-            ["gaimd"]
+            offered(with("--control", json!([{ "kind": "rap" }]))),
+            ["rap"]
         );
     }
 }

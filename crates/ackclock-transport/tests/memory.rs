@@ -67,7 +67,7 @@ fn flood(sender: &mut Sender, now: Time, answer: &mut Vec<u8>) {
             count % 2 == 1,
             "an answer to who has the key alone"
         );
-        let control = ControlName::new("gaimd").unwrap();
+        let control = ControlName::new("rap").unwrap();
         let start = Start {
             client,
             server: [1; 16],
@@ -87,7 +87,7 @@ fn flood(sender: &mut Sender, now: Time, answer: &mut Vec<u8>) {
 
 #[test]
 fn a_flood_leaves_nothing_behind() {
-    let control = || choose::<RateControlKind>(&serde_json::json!({ "kind": "gaimd" }), &NoFiles).unwrap();
+    let control = || choose::<RateControlKind>(&serde_json::json!({ "kind": "rap" }), &NoFiles).unwrap();
     let settings = SenderSettings {
         key: SharedKey::public(),
         controls: vec![control()],

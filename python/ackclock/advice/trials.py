@@ -156,7 +156,7 @@ def scenario(path: Path, tried: list[Scheme]) -> Scenario:
         {"name": "return", "link": instant, "queue": free, "delay": _time(path.rtt_s)},
     ]  # fmt: skip
     flow = {"name": "transfer", "route": ["link"], "return": ["return"], "transport": transport}
-    ways = [
+    methods = [
         [one.algorithm or {"kind": "instcap"}, one.share, ["host", "link"] if one.algorithm else ["link"]]
         for one in tried
     ]
@@ -166,7 +166,7 @@ def scenario(path: Path, tried: list[Scheme]) -> Scenario:
         "duration": _time(path.samples * path.sample_s), "warmup": _time(path.warmup_s),
         "sample_interval": _time(path.sample_s), "seed": path.seed, "replicates": path.replicates,
         "hops": hops, "flows": [flow | {"start": ["0 s", _time(path.warmup_s / 2)]}],
-        "sweep": {",".join(varied): ways},
+        "sweep": {",".join(varied): methods},
     }  # fmt: skip
     return Scenario(tree, path.trace.path.parent)
 

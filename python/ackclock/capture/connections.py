@@ -80,7 +80,7 @@ def apart(result: Result, connections: Rows) -> list[Result]:
     """For each of these connections the same result with its rows alone, in memory: each table is gone through once."""
     flows = list(dict.fromkeys(row["flow"] for row in connections))
     tables = {
-        name: result.rows(name, flow=flows).combine_chunks() for name in ("flows", "samples", "stretches", "rtt_law")
+        name: result.rows(name, flow=flows).combine_chunks() for name in ("flows", "samples", "limit_periods", "rtt_histogram")
     }
     places = {name: _places(table) for name, table in tables.items()}
     keys = [tuple(row[name] for name in KEYS) for row in connections]
@@ -115,7 +115,7 @@ def connection_rows(result: Result, top: int) -> Rows:
     for connection, alone in zip(chosen, apart(result, chosen), strict=True):
         [flow] = alone.tables["flows"].to_pylist() or [{}]
         added = {name: flow.get(name) for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")}
-        added["rtt_p99_s"] = _quantile(alone.tables["rtt_law"], 0.99)
+        added["rtt_p99_s"] = _quantile(alone.tables["rtt_histogram"], 0.99)
         said = {
             "heading": limiting_factor.heading(result, connection),
             "answer": limiting_factor.answer(alone, connection),
@@ -151,7 +151,7 @@ def _cells(row: dict[str, Any]) -> list[Cell]:
         scaled(row["rtt_min_s"], 1e3),
         scaled(row["rtt_mean_s"], 1e3),
         scaled(row["rtt_p99_s"], 1e3),
-        scaled(row["outstanding_mean_bytes"], 1e-3),
+        scaled(row["in_flight_mean_bytes"], 1e-3),
         f"{limiting_factor.LIMITS[row['limit']].removeprefix('the ')} {share}".strip() if row["limit"] else None,
         row["vantage"],
     ]

@@ -193,7 +193,7 @@ def _link(result: Result, connection: Row) -> float | None:
     limit = "bottleneck_rate"
     if connection["limit"] != limit:
         return None
-    stretches = result.rows("stretches", **{name: connection[name] for name in KEYS}, limit=limit)
+    stretches = result.rows("limit_periods", **{name: connection[name] for name in KEYS}, limit=limit)
     lasts = column(stretches, "end_s") - column(stretches, "start_s")
     carried = float(np.nansum(column(stretches, "rate_bit_per_s") * lasts))
     return _share(carried, float(lasts.sum()))

@@ -14,7 +14,7 @@ __all__ = ["LIMITS", "answer", "heading"]
 
 Row = dict[str, Any]
 
-#: What stands in the column `limit` of `connections` and `stretches`, in words that go on after "limited by".
+#: What stands in the column `limit` of `connections` and `limit_periods`, in words that go on after "limited by".
 LIMITS: dict[str, str] = {
     "application": "the application",
     "receive_window": "the receiver's window",
@@ -65,7 +65,7 @@ def answer(result: Result, connection: Row) -> str:
 
 def _next(result: Result, keys: Row, limit: str) -> str:
     """What limited for the second longest time."""
-    stretches = result.rows("stretches", **keys)
+    stretches = result.rows("limit_periods", **keys)
     lasts, limits = column(stretches, "end_s") - column(stretches, "start_s"), column(stretches, "limit")
     shares = {other: float(lasts[limits == other].sum() / lasts.sum()) for other in LIMITS if other != limit}
     other = max(shares, key=lambda one: shares[one])
@@ -74,7 +74,7 @@ def _next(result: Result, keys: Row, limit: str) -> str:
 
 def _evidence(result: Result, keys: Row, limit: str) -> Row:
     """Means over the time in stretches with that limit, and sums over them."""
-    stretches = result.rows("stretches", **keys, limit=limit)
+    stretches = result.rows("limit_periods", **keys, limit=limit)
     lasts = column(stretches, "end_s") - column(stretches, "start_s")
 
     def mean(name: str) -> float | None:
@@ -83,7 +83,7 @@ def _evidence(result: Result, keys: Row, limit: str) -> Row:
         weight = float(lasts[known].sum())
         return float((values * lasts)[known].sum()) / weight if weight > 0 else None
 
-    means = ("outstanding_mean_bytes", "receive_window_mean_bytes", "rate_bit_per_s", "rtt_mean_s")
+    means = ("in_flight_mean_bytes", "receive_window_mean_bytes", "rate_bit_per_s", "rtt_mean_s")
     [flow] = result.rows("flows", **keys).to_pylist() or [{}]
     found: Row = {name: mean(name) for name in means}
     if found["rtt_mean_s"] is None:
@@ -111,7 +111,7 @@ def _of_application(connection: Row, evidence: Row) -> str:
 
 
 def _of_sender_buffer(_connection: Row, evidence: Row) -> str:
-    outstanding, rtt = evidence["outstanding_mean_bytes"], evidence["rtt_mean_s"]
+    outstanding, rtt = evidence["in_flight_mean_bytes"], evidence["rtt_mean_s"]
     words = f"never much more than {_bytes(outstanding)} outstanding, with no loss and no queue"
     window = evidence["receive_window_mean_bytes"]
     words += f", though the receiver offered {shown(window, 'bytes')}" if window is not None else ""
@@ -121,7 +121,7 @@ def _of_sender_buffer(_connection: Row, evidence: Row) -> str:
 
 
 def _of_congestion_window(connection: Row, evidence: Row) -> str:
-    outstanding, rtt = evidence["outstanding_mean_bytes"], evidence["rtt_mean_s"]
+    outstanding, rtt = evidence["in_flight_mean_bytes"], evidence["rtt_mean_s"]
     losses, sent = connection["losses_estimate"], connection["data_packets"]
     lost = f"{100 * losses / sent:.2g} % of the packets lost" if losses and sent else "no packet lost yet"
     words = f"{lost}, {_bytes(outstanding)} outstanding on the mean"

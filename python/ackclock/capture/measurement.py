@@ -53,7 +53,7 @@ def measure(
             known, and `packets`.
 
     Returns:
-        The result in that folder, with the tables `flows`, `samples`, `connections`, `stretches`, `rtt_law`, on request
+        The result in that folder, with the tables `flows`, `samples`, `connections`, `limit_periods`, `rtt_histogram`, on request
         `rate_estimates` and `segments`, `estimates` and `predictions`; rows of a run's captures have the same keys as
         the run's own tables. It is marked partial if it was interrupted (Ctrl-C).
 
@@ -75,7 +75,7 @@ def measure(
         outcome = engine.measure(
             [(list(one.files), one.point, one.replicate) for one in found.captures],
             [] if found.run is None else [_flows_and_warmup(found.run, one) for one in found.captures],
-            "" if found.run is None else found.run["way"],
+            "" if found.run is None else found.run["method"],
             interval_s=interval_s,
             segments=segments,
             estimators=running,
@@ -118,7 +118,7 @@ def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:
         "points": [{"assignments": {}, "scenario": None}],
     }
     kept = ("seed", "replicates", "partial", "controls", "scenario", "points")
-    return {"schema": SCHEMA, "way": "measure", "name": found.name} | {name: own[name] for name in kept} | {
+    return {"schema": SCHEMA, "method": "measure", "name": found.name} | {name: own[name] for name in kept} | {
         "versions": {"ackclock": engine.version()}, "warnings": [], "source": str(source), "captures": [],
     }  # fmt: skip
 
@@ -139,7 +139,7 @@ def _concluded(
     measured = Result(run, tables_in(folder))
     run["warnings"] += reservations(measured)
     tables = of_connections(measured, models, top)
-    if found.run is not None and found.run["way"] == "emulate" and not found.run.get("partial"):
-        # A run that is not to be trusted is in no average of what was measured of it either.
+    if found.run is not None and found.run["method"] == "emulate" and not found.run.get("partial"):
+        # A run that is unreliable is in no average of what was measured of it either.
         tables["fidelity"] = Result.load(run["source"]).tables["fidelity"]
     return tables

@@ -92,7 +92,7 @@ class _MayBe(NamedTuple):
 def _paths(result: Result, connection: Row, estimate: Estimate) -> list[FlowPath]:
     scenario = result.points[connection["point"]]["scenario"]
     known = {path.flow: path for path in (scenario_paths(scenario) if scenario else [])}
-    law = _law(result.rows("rtt_law", **{name: connection[name] for name in KEYS}))
+    law = _law(result.rows("rtt_histogram", **{name: connection[name] for name in KEYS}))
     return captured.flow_paths(connection, estimate.row, law, possible_controls(), known.get(connection["flow"]))
 
 

@@ -74,12 +74,12 @@ def _without_endings(path: Path) -> str:
 
 def _of_a_run(folder: Path) -> Source:
     run = read_run(folder)
-    places = _AT_SENDERS.get(run["way"])
+    places = _AT_SENDERS.get(run["method"])
     if places is None:
         raise InputError(
             "file",
             f"{folder}",
-            f"is of ackclock {run['way']}, which keeps no captures; give a result of simulate --pcap or of "
+            f"is of ackclock {run['method']}, which keeps no captures; give a result of simulate --pcap or of "
             "emulate, or a capture's file",
         )
     found: dict[tuple[int, int], dict[str, str]] = {}
@@ -93,7 +93,7 @@ def _of_a_run(folder: Path) -> Source:
         if len(files) == len(places)
     )
     if not captures:
-        again = "simulate --pcap" if run["way"] == "simulate" else "emulate without --no-pcap"
+        again = "simulate --pcap" if run["method"] == "simulate" else "emulate without --no-pcap"
         raise InputError("file", f"{folder}", f"holds no captures of the senders' side; run ackclock {again} again")
     return Source(run["name"], folder.resolve().name, captures, run)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ackclock.cli.errors import INTERRUPTED, UNTRUSTWORTHY, complain
+from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import (
     checked_time,
     json_option,
@@ -13,7 +13,7 @@ from ackclock.cli.options import (
     read_scenario,
     scenario_options,
     side_by_side_option,
-    untrusted_option,
+    unreliable_option,
 )
 from ackclock.cli.output import print_json, print_table
 from ackclock.errors import InputError
@@ -32,14 +32,14 @@ _PRINTED = "goodput,rtt,retransmissions"
 _CASES = 2
 
 
-def _ways(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
+def _methods(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
     from ackclock.comparison import each_method
 
     chosen = [name.strip() for name in names.split(",")]
     try:
         each_method.refuse(chosen)
     except InputError as error:
-        raise error.at("--ways") from None
+        raise error.at("--methods") from None
     return chosen
 
 
@@ -62,7 +62,7 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     help="The comparison's folder; by default out/ and the scenario's name with -compared.",
 )  # fmt: skip
 @click.option(
-    "--ways", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES", callback=_ways,
+    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES", callback=_methods,
     help="Which ways, with commas between them.",
 )  # fmt: skip
 @click.option(
@@ -79,12 +79,12 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 )  # fmt: skip
 @side_by_side_option
 @models_option("usual")
-@untrusted_option
+@unreliable_option
 @json_option
 def compare(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
     asked: list[str], real_time: str | None, metrics: list[str], device: str, side_by_side: int, models: str,
-    untrusted: bool, as_json: bool,
+    unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer a scenario every way and lay the answers side by side.
 
@@ -105,7 +105,7 @@ def compare(
     folder = output or Path("out") / f"{scenario.stem}-compared"
     comparison = each_method.compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
-        averages_untrusted=untrusted, real_time_s=None if real_time is None else units.seconds(real_time),
+        averages_unreliable=unreliable, real_time_s=None if real_time is None else units.seconds(real_time),
         announce=lambda line: click.echo(line, err=True), watch=progress,
     )  # fmt: skip
     _print_warnings(comparison)
@@ -121,11 +121,11 @@ def is_comparison(folder: Path) -> bool:
     return (folder / "comparison.json").is_file()
 
 
-def read(folder: Path, *, untrusted: bool) -> "Comparison":
-    """The comparison in a folder; with `untrusted`, its averages take in runs that are not to be trusted."""
+def read(folder: Path, *, unreliable: bool) -> "Comparison":
+    """The comparison in a folder; with `unreliable`, its averages take in runs that are unreliable."""
     from ackclock.comparison import each_method
 
-    return each_method.load(folder, averages_untrusted=untrusted)
+    return each_method.load(folder, averages_unreliable=unreliable)
 
 
 def _print_warnings(comparison: "Comparison") -> None:
@@ -144,12 +144,12 @@ def _print_json(comparison: "Comparison", folder: Path) -> None:
 
     print_json(
         {"folder": str(folder), "partial": comparison.partial, "reference": comparison.reference}
-        | {"ways": [_way(comparison, name) for name in comparison.columns]}
+        | {"methods": [_method(comparison, name) for name in comparison.columns]}
         | {"explanations": explanation_rows(comparison), "rows": rows(comparison)}
     )
 
 
-def _way(comparison: "Comparison", name: str) -> dict[str, Any]:
+def _method(comparison: "Comparison", name: str) -> dict[str, Any]:
     column = comparison.columns[name]
     answered = {"name": name, "answered": column.result is not None, "why": column.why or None}
     return answered | {"reference": comparison.reference_for(name)}
@@ -189,11 +189,11 @@ def _ending(comparison: "Comparison") -> int:
     emulated = comparison.columns.get("emulate")
     result = emulated.result if emulated is not None else None
     if result is not None and result.run.get("failed"):
-        return complain("a run failed; the comparison holds the others", UNTRUSTWORTHY)
+        return complain("a run failed; the comparison holds the others", UNRELIABLE)
     if comparison.partial:
         return complain("interrupted: the same command goes on", INTERRUPTED)
-    if result is None or not result.untrusted:
+    if result is None or not result.unreliable:
         return 0
     runs = result.tables["fidelity"].num_rows
-    how = "averages take them in" if result.averages_untrusted else "averages leave them out unless told --untrusted"
-    return complain(f"not to be trusted: {len(result.untrusted)} of {runs} emulated runs; {how}", UNTRUSTWORTHY)
+    how = "averages take them in" if result.averages_unreliable else "averages leave them out unless told --unreliable"
+    return complain(f"unreliable: {len(result.unreliable)} of {runs} emulated runs; {how}", UNRELIABLE)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ackclock.cli.errors import INTERRUPTED, UNTRUSTWORTHY, complain
+from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import (
     json_option,
     models_option,
@@ -13,7 +13,7 @@ from ackclock.cli.options import (
     read_scenario,
     scenario_options,
     side_by_side_option,
-    untrusted_option,
+    unreliable_option,
 )
 from ackclock.cli.summary import place, print_run, print_warnings
 from ackclock.run.emulation import DEVICES
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 @side_by_side_option
 @click.option("--no-pcap", is_flag=True, help="Keep no captures: they take about 112 bytes for each packet and place.")
 @models_option("usual")
-@untrusted_option
+@unreliable_option
 @json_option
 def emulate(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    device: str, side_by_side: int, no_pcap: bool, models: str, untrusted: bool, as_json: bool,
+    device: str, side_by_side: int, no_pcap: bool, models: str, unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario with the real Linux TCP stack in real time, print a summary and keep the result in a folder.
 
     Hosts are namespaces that vanish with the command; `ackclock doctor` says what this machine can do. Runs that are
-    not to be trusted are kept, marked and left out of averages; then it exits with 4. Ctrl-C keeps what there is,
+    unreliable are kept, marked and left out of averages; then it exits with 4. Ctrl-C keeps what there is,
     marked as partial.
 
     \b
@@ -55,12 +55,12 @@ def emulate(
 
     read = read_scenario(scenario, assignments, seed, replicates)
     folder = place(scenario, output)
-    with progress(f"emulate {scenario.name}", time_budget.lasts_s(read, side_by_side)) as tell:
+    with progress(f"emulate {scenario.name}", time_budget.duration_s(read, side_by_side)) as tell:
         result = emulation.emulate(
             read, folder, device=device, pcap=not no_pcap, side_by_side=side_by_side,
             progress=lambda now: tell(now["fraction"], _moment(now)),
         )  # fmt: skip
-    result = replace(result, averages_untrusted=untrusted)
+    result = replace(result, averages_unreliable=unreliable)
     print_warnings(result)
     print_run(result, folder, models, as_json)
     return _trust(result)
@@ -77,14 +77,14 @@ def _trust(result: "Result") -> int:
     from ackclock.report import run_tables
 
     runs = run_tables.fidelity_rows(result)
-    doubtful = [row for row in runs if not row["trusted"]]
+    doubtful = [row for row in runs if not row["reliable"]]
     for row in doubtful:
         click.echo(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
     if result.run["failed"]:
-        return complain("a run failed; the result holds the others", UNTRUSTWORTHY)
+        return complain("a run failed; the result holds the others", UNRELIABLE)
     if result.partial:
         return INTERRUPTED
     if not doubtful:
         return 0
-    how = "averages take them in" if result.averages_untrusted else "averages leave them out unless told --untrusted"
-    return complain(f"not to be trusted: {len(doubtful)} of {len(runs)} runs; {how}", UNTRUSTWORTHY)
+    how = "averages take them in" if result.averages_unreliable else "averages leave them out unless told --unreliable"
+    return complain(f"unreliable: {len(doubtful)} of {len(runs)} runs; {how}", UNRELIABLE)

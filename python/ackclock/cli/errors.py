@@ -9,7 +9,7 @@ import click
 
 from ackclock.errors import InputError, LackingError
 
-BAD_INPUT, LACKING, UNTRUSTWORTHY, INTERRUPTED = 2, 3, 4, 130
+BAD_INPUT, LACKING, UNRELIABLE, INTERRUPTED = 2, 3, 4, 130
 
 # A file cannot be read or written there, which another path remedies; the rest is the machine's.
 _BAD_PATH = frozenset(
@@ -69,7 +69,7 @@ def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
             return _of_system(error)
     # The engine's own assertions (conservation, causality) arrive as a panic.
     if type(error).__name__ == "PanicException":
-        return InputError("internal", "", f"internal error, please report: {error}"), UNTRUSTWORTHY
+        return InputError("internal", "", f"internal error, please report: {error}"), UNRELIABLE
     raise error
 
 

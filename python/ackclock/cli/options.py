@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "checked_time", "json_option", "models_option", "output_option", "read_result", "read_scenario", "scenario_options",
-    "side_by_side_option", "untrusted_option",
+    "side_by_side_option", "unreliable_option",
 ]  # fmt: skip
 
 _Command = Callable[..., Any]
@@ -84,8 +84,8 @@ output_option = click.option(
     help="The result's folder; by default out/ and the scenario's name.",
 )
 
-untrusted_option = click.option(
-    "--untrusted", is_flag=True, help="Take emulated runs that are not to be trusted into averages too."
+unreliable_option = click.option(
+    "--unreliable", is_flag=True, help="Take emulated runs that are unreliable into averages too."
 )
 
 # So many hosts any machine can start; how many it keeps up with the verdict says.
@@ -112,10 +112,10 @@ def read_scenario(path: Path, assignments: Iterable[str], seed: int | None, repl
     return scenario
 
 
-def read_result(folder: Path, *, untrusted: bool) -> "Result":
-    """The result in a folder; with `untrusted`, its averages take in runs that are not to be trusted."""
+def read_result(folder: Path, *, unreliable: bool) -> "Result":
+    """The result in a folder; with `unreliable`, its averages take in runs that are unreliable."""
     from dataclasses import replace
 
     from ackclock.result import Result
 
-    return replace(Result.load(folder), averages_untrusted=untrusted)
+    return replace(Result.load(folder), averages_unreliable=unreliable)

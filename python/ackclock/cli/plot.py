@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from ackclock import units
 from ackclock.cli.compare import is_comparison, read
-from ackclock.cli.options import checked_time, json_option, models_option, read_result, untrusted_option
+from ackclock.cli.options import checked_time, json_option, models_option, read_result, unreliable_option
 from ackclock.cli.output import print_json
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
@@ -77,12 +77,12 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
     help="A file (.svg, .png, .pdf), or a folder for all; by default RUN/figures.",
 )  # fmt: skip
 @models_option("usual")
-@untrusted_option
+@unreliable_option
 @json_option
 @click.pass_context
 def plot(
     context: click.Context, run: Path, kind: str, metric: str, point: int, replicate: int, connection: int,
-    begin: str | None, end: str | None, output: Path | None, models: str, untrusted: bool, as_json: bool,
+    begin: str | None, end: str | None, output: Path | None, models: str, unreliable: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Draw figures of a result, or of a comparison.
 
@@ -94,7 +94,7 @@ def plot(
     from ackclock.plot import View
     from ackclock.result import Result
 
-    subject = read(run, untrusted=untrusted) if is_comparison(run) else read_result(run, untrusted=untrusted)
+    subject = read(run, unreliable=unreliable) if is_comparison(run) else read_result(run, unreliable=unreliable)
     _check_output(kind, output)
     view = View(None, metric, point, replicate, connection, _span(begin, end))
     _check_view(subject, view)

@@ -17,7 +17,7 @@ def predicted(result: "Result", models: str) -> "Result | None":
 
     if result.is_session:
         return None
-    if models == "usual" and result.run["way"] == "measure" and "predictions" in result.tables:
+    if models == "usual" and result.run["method"] == "measure" and "predictions" in result.tables:
         return result
     return prediction.predict(result, models)
 

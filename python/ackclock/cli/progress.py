@@ -22,15 +22,15 @@ class Tell(Protocol):
 
 
 @contextmanager
-def progress(what: str, lasts_s: float | None = None) -> Iterator[Tell]:
+def progress(what: str, duration_s: float | None = None) -> Iterator[Tell]:
     """Gives a function to be told the share done. Nothing is shown in the first two seconds.
 
     Args:
         what: Is going on.
-        lasts_s: How long it takes, if that is known before; then it is shown at once if it is more than ten seconds.
+        duration_s: How long it takes, if that is known before; then it is shown at once if it is more than ten seconds.
     """
     started = time.monotonic()
-    announced = lasts_s is not None and lasts_s > _QUIET_S
+    announced = duration_s is not None and duration_s > _QUIET_S
     bar = None
     last = -math.inf if announced else started
 
@@ -39,7 +39,7 @@ def progress(what: str, lasts_s: float | None = None) -> Iterator[Tell]:
         moment = time.monotonic()
         if moment - started < _PATIENCE_S and not announced:
             return
-        words = ", ".join(filter(None, (now, _left(share, moment - started, lasts_s))))
+        words = ", ".join(filter(None, (now, _left(share, moment - started, duration_s))))
         if bar is None and sys.stderr.isatty():
             bar = _bar(what)
         if bar is not None:
@@ -56,12 +56,12 @@ def progress(what: str, lasts_s: float | None = None) -> Iterator[Tell]:
             bar(None, None)
 
 
-def _left(share: float | None, passed_s: float, lasts_s: float | None) -> str:
+def _left(share: float | None, passed_s: float, duration_s: float | None) -> str:
     """How much time is left; nothing where nobody knows how much is to be done."""
     if share is None:
         return ""
-    if lasts_s is not None:
-        return f"{_words(lasts_s * (1 - share))} left"
+    if duration_s is not None:
+        return f"{_words(duration_s * (1 - share))} left"
     return f"{_words(passed_s * (1 - share) / share if share > 0 else None)} left"
 
 

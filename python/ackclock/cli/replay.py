@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ackclock.cli.errors import UNTRUSTWORTHY, complain
+from ackclock.cli.errors import UNRELIABLE, complain
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
 
@@ -48,4 +48,4 @@ def replay(run: Path, as_json: bool) -> int:
         return 0
     first = different[0]
     where = f"point {first['point']}, replicate {first['replicate']}"
-    return complain(f"{len(different)} of {len(runs)} runs differ; {where}: {first['difference']}", UNTRUSTWORTHY)
+    return complain(f"{len(different)} of {len(runs)} runs differ; {where}: {first['difference']}", UNRELIABLE)

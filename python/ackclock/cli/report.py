@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ackclock.cli.compare import is_comparison, read
-from ackclock.cli.options import json_option, models_option, read_result, untrusted_option
+from ackclock.cli.options import json_option, models_option, read_result, unreliable_option
 from ackclock.cli.output import print_json
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
@@ -20,9 +20,9 @@ from ackclock.errors import InputError
     help="The page; by default report.html in the first run's folder.",
 )
 @models_option("usual")
-@untrusted_option
+@unreliable_option
 @json_option
-def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: bool, as_json: bool) -> None:
+def report(runs: tuple[Path, ...], output: Path | None, models: str, unreliable: bool, as_json: bool) -> None:
     """Write one self-contained HTML page: scenario, capture or session, tables, figures, versions and seeds.
 
     RUNS are results, or one comparison.
@@ -42,13 +42,13 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, untrusted: 
             "contradiction", f"{compared[0]}", "is a comparison, which has a page of its own; give it alone"
         )
     if compared:
-        comparison = read(compared[0], untrusted=untrusted)
+        comparison = read(compared[0], unreliable=unreliable)
         from ackclock.report.comparison import page_of_comparison
 
         with progress("report") as tell:
             text = page_of_comparison(comparison, tell)
     else:
-        results = [read_result(run, untrusted=untrusted) for run in runs]
+        results = [read_result(run, unreliable=unreliable) for run in runs]
         check_models(results, models)
         from ackclock.report import page
 

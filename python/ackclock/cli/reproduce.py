@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ackclock.cli.errors import INTERRUPTED, UNTRUSTWORTHY, complain
+from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import json_option
 from ackclock.cli.output import print_json, print_table
 from ackclock.cli.progress import progress
@@ -71,9 +71,9 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, quick: boo
         return complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
     failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
     if failed:
-        return complain(f"numbers have changed: {', '.join(failed)}", UNTRUSTWORTHY)
-    doubtful = [record["name"] for record in records if record["verdict"]["kind"] == Kind.UNTRUSTED]
-    return complain(f"not to be trusted: {', '.join(doubtful)}; run it again", UNTRUSTWORTHY) if doubtful else 0
+        return complain(f"numbers have changed: {', '.join(failed)}", UNRELIABLE)
+    doubtful = [record["name"] for record in records if record["verdict"]["kind"] == Kind.UNRELIABLE]
+    return complain(f"unreliable: {', '.join(doubtful)}; run it again", UNRELIABLE) if doubtful else 0
 
 
 def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:

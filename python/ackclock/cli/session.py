@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNTRUSTWORTHY, complain
+from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNRELIABLE, complain
 from ackclock.cli.options import checked_time, json_option
 from ackclock.cli.output import print_json, print_table
 from ackclock.errors import InputError
@@ -20,9 +20,9 @@ _Command = Callable[..., Any]
 
 # The exit code of each ending that is none in good order.
 _CODES = {
-    "no_answer": LACKING, "silence": UNTRUSTWORTHY, "dishonest": UNTRUSTWORTHY, "refused_version": LACKING,
-    "refused_busy": LACKING, "refused_control": BAD_INPUT, "refused_dishonest": UNTRUSTWORTHY,
-    "refused_silence": UNTRUSTWORTHY,
+    "no_answer": LACKING, "silence": UNRELIABLE, "dishonest": UNRELIABLE, "refused_version": LACKING,
+    "refused_busy": LACKING, "refused_control": BAD_INPUT, "refused_dishonest": UNRELIABLE,
+    "refused_silence": UNRELIABLE,
 }  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> i
         )
     elif plain:
         if flows:
-            way = "to" if result.run["way"] == "send" else "from"
+            way = "to" if result.run["method"] == "send" else "from"
             title = f"{way} {session['peer']}, {session['control']}: {tables.ended(session)}"
             print_table(tables.flow_table(result, title))
         click.echo(f"result: {folder}")

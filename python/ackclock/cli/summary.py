@@ -35,7 +35,7 @@ def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> Non
     rows = run_tables.flow_rows(result, prediction.predict(result, models))
     if as_json:
         answer = {"folder": str(folder), "partial": result.partial, "flows": rows, "hops": run_tables.hop_rows(result)}
-        if result.run["way"] == "emulate":
+        if result.run["method"] == "emulate":
             answer["fidelity"] = run_tables.fidelity_rows(result)
         print_json(answer)
         return

@@ -1,6 +1,6 @@
 """One scenario's answers side by side: residuals, their intervals, and causes. A pure function of results.
 
-`ackclock.every_way.compare` makes them; this package holds `Comparison` and what it consists of.
+`ackclock.each_method.compare` makes them; this package holds `Comparison` and what it consists of.
 """
 
 from ackclock.comparison.causes import CAUSES, Cause, Evidence, Finding, cause, findings

@@ -47,7 +47,7 @@ class Column:
     source: "Column | None" = None
 
     @property
-    def way(self) -> str:
+    def method(self) -> str:
         """`predict`, `simulate`, `emulate` or `measure`."""
         return self.name.partition("-")[0]
 
@@ -74,7 +74,7 @@ class Column:
 
     def values(self, what: Metric) -> dict[tuple[int, str], dict[int, float]]:
         """For each point of the comparison and each subject the value of each replicate that counts."""
-        if self.result is None or self.way == "predict":
+        if self.result is None or self.method == "predict":
             return {}
         found = by_replicate(self.result, what)
         left_out = self._left_out_at_source
@@ -88,15 +88,15 @@ class Column:
 
     @property
     def _left_out_at_source(self) -> frozenset[tuple[int, int]]:
-        """Captures of runs that are not to be trusted are none the better for being measured."""
+        """Captures of runs that are unreliable are none the better for being measured."""
         result = self.source.result if self.source is not None else None
         return frozenset() if result is None else result.left_out
 
     def fidelity(self, point: int) -> str:
         """How far the runs of a point can be trusted, in a few words; empty for what is computed."""
         runs = self.fidelity_rows(point)
-        trusted = sum(1 for row in runs if row["trusted"])
-        return f"{trusted} of {len(runs)} trusted" if runs else ""
+        reliable = sum(1 for row in runs if row["reliable"])
+        return f"{reliable} of {len(runs)} reliable" if runs else ""
 
     def fidelity_rows(self, point: int) -> list[dict[str, Any]]:
         """The rows of the table `fidelity` of a point: its own, or those of the runs whose captures were measured."""
@@ -116,10 +116,10 @@ class Column:
         return _by_point(self.result, "settings")
 
     @property
-    def averages_untrusted(self) -> bool:
-        """Whether its averages take in runs that are not to be trusted."""
+    def averages_unreliable(self) -> bool:
+        """Whether its averages take in runs that are unreliable."""
         result = (self.source or self).result
-        return result is not None and result.averages_untrusted
+        return result is not None and result.averages_unreliable
 
 
 def reference_of(columns: Mapping[str, Column]) -> str | None:

@@ -33,7 +33,7 @@ from ackclock.table import json_text
 __all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare", "refuse"]
 
 # What can be asked for, in the order in which it is done: what is dear comes last.
-WAYS = ("predict", "simulate", "emulate", "measure")
+METHODS = ("predict", "simulate", "emulate", "measure")
 
 # Of comparison.json; changes with its shape.
 SCHEMA = 1
@@ -51,7 +51,7 @@ COMPARISON = Contents(
 class Watch(Protocol):
     """Is told what goes on: see `ackclock.progress.progress`."""
 
-    def __call__(self, what: str, lasts_s: float | None = None) -> AbstractContextManager[Callable[[float], None]]:
+    def __call__(self, what: str, duration_s: float | None = None) -> AbstractContextManager[Callable[[float], None]]:
         """Gives a function to be told the share done."""
 
 
@@ -59,12 +59,12 @@ def compare(
     scenario: Scenario,
     folder: str | Path,
     *,
-    asked: Sequence[str] = WAYS,
+    asked: Sequence[str] = METHODS,
     models: str = "usual",
     real_time_s: float | None = None,
     device: str = "automatic",
     side_by_side: int = 1,
-    averages_untrusted: bool = False,
+    averages_unreliable: bool = False,
     announce: Callable[[str], None] | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
@@ -81,7 +81,7 @@ def compare(
         real_time_s: Emulate no longer than that, see `ackclock.real_time.part_within`; None for no limit.
         device: What carries an emulation's packets.
         side_by_side: How many runs are emulated at once.
-        averages_untrusted: Whether averages take in the emulated runs that are not to be trusted.
+        averages_unreliable: Whether averages take in the emulated runs that are unreliable.
         announce: Is told, in a line, what will take real time and what is left out.
         watch: Is told how far each way is.
 
@@ -109,20 +109,20 @@ def compare(
         if work.interrupted:
             raise KeyboardInterrupt
         raise LackingError("lacking", "", "; ".join(column.why for column in work.columns.values()))
-    comparison = Comparison(work.description(), _with(work.columns, averages_untrusted=averages_untrusted))
+    comparison = Comparison(work.description(), _with(work.columns, averages_unreliable=averages_unreliable))
     _write_tables(folder, comparison)
     return comparison
 
 
 def refuse(asked: Sequence[str]) -> None:
     """Raises `ValueError` if these are no ways that can be compared."""
-    unknown = next((name for name in asked if name not in WAYS), None)
+    unknown = next((name for name in asked if name not in METHODS), None)
     if unknown is not None:
-        raise InputError("unknown-name", "", f'"{unknown}" is no way; write some of {",".join(WAYS)}')
+        raise InputError("unknown-name", "", f'"{unknown}" is no way; write some of {",".join(METHODS)}')
     if set(asked) <= {"predict", "measure"} and "measure" in asked:
         raise InputError("missing", "", "measure needs captures; write for example simulate,measure")
     if not asked:
-        raise InputError("missing", "", f"there is nothing to compare; write some of {','.join(WAYS)}")
+        raise InputError("missing", "", f"there is nothing to compare; write some of {','.join(METHODS)}")
 
 
 def prepare(folder: Path) -> None:
@@ -144,7 +144,7 @@ def _leave_nothing(folder: Path) -> None:
         folder.rmdir()
 
 
-def load(folder: str | Path, *, averages_untrusted: bool = False) -> Comparison:
+def load(folder: str | Path, *, averages_unreliable: bool = False) -> Comparison:
     """The comparison in a folder, laid side by side anew from the results in it.
 
     Raises:
@@ -161,7 +161,7 @@ def load(folder: str | Path, *, averages_untrusted: bool = False) -> Comparison:
         source = columns.get(COLUMNS[one["name"]][1])
         columns[one["name"]] = Column(one["name"], points, result, one["why"], source)
     run = {name: value for name, value in found.items() if name not in ("columns", "explanations")}
-    return Comparison(run, _with(columns, averages_untrusted=averages_untrusted))
+    return Comparison(run, _with(columns, averages_unreliable=averages_unreliable))
 
 
 class _Work:
@@ -260,7 +260,7 @@ class _Work:
             return known
         if not facts.media(self._points[0].scenario.resolve().tree):  # with any, it is refused before it takes time
             self._announce(_announcement(part, self._side_by_side))
-        with self._watch("emulate", part.lasts_s) as tell:
+        with self._watch("emulate", part.duration_s) as tell:
             return cache.emulate(
                 part.scenario, folder, tell, captures=True, device=self._device, side_by_side=self._side_by_side
             )  # fmt: skip
@@ -285,15 +285,15 @@ class _Work:
 def _announcement(part: Part, side_by_side: int) -> str:
     runs = f"{part.runs} run{'' if part.runs == 1 else 's'}"
     at_once = f", {side_by_side} side by side" if side_by_side > 1 else ""
-    words = f"emulate: {runs} in real time{at_once}, {part.lasts_s:g} s and about a second more for each"
+    words = f"emulate: {runs} in real time{at_once}, {part.duration_s:g} s and about a second more for each"
     return f"{words}; left out: {part.left_out}" if part.left_out else words
 
 
-def _with(columns: Mapping[str, Column], *, averages_untrusted: bool) -> dict[str, Column]:
+def _with(columns: Mapping[str, Column], *, averages_unreliable: bool) -> dict[str, Column]:
     """The columns with their emulations' averages as asked; what was measured of them follows."""
     changed: dict[str, Column] = {}
     for name, column in columns.items():
-        result = column.result and replace(column.result, averages_untrusted=averages_untrusted)
+        result = column.result and replace(column.result, averages_unreliable=averages_unreliable)
         source = changed.get(column.source.name) if column.source is not None else None
         changed[name] = replace(column, result=result, source=source)
     return changed
@@ -330,5 +330,5 @@ def _ignore(_line: str) -> None:
 
 
 @contextlib.contextmanager
-def _unwatched(what: str, lasts_s: float | None = None) -> Iterator[Callable[[float], None]]:  # noqa: ARG001
+def _unwatched(what: str, duration_s: float | None = None) -> Iterator[Callable[[float], None]]:  # noqa: ARG001
     yield lambda _share: None

@@ -20,7 +20,7 @@ __all__ = ["Observations", "Topic"]
 _EVIDENCE_OF_FLOWS = (
     "timeouts", "retransmissions", "rtt", "cwnd", "smoothed_rtt", "cwnd_drift", "early_retransmissions",
 )  # fmt: skip
-_EVIDENCE_OF_HOPS = ("overflow",)
+_EVIDENCE_OF_HOPS = ("tail_drop_rate",)
 
 # Hops where packets wait for less than this share of a round trip are left out: it changes nothing by a hundredth.
 _WAITING = 0.01
@@ -88,7 +88,7 @@ class Observations:
 
     def matters(self, name: str, topic: Topic) -> bool:
         """Whether any way knows a number; of a hop, whether so much waits there that a round trip is longer for it."""
-        runs = [one for one in self._columns.values() if one.way != "predict"]
+        runs = [one for one in self._columns.values() if one.method != "predict"]
         means = [_mean(self.values(one, metric(name)).get((topic.point, topic.subject), {}).values()) for one in runs]
         if name in _OF_HOPS:
             crossing = self._crossing(topic.point, topic.subject)
@@ -117,22 +117,22 @@ class Observations:
 
     def of_both(self, column: Column, reference: Column, topic: Topic) -> dict[str, Any]:
         """The fields of `Evidence` that are about the runs rather than about the residual."""
-        emulated = next((one for one in (column, reference) if one.way == "emulate"), None)
+        emulated = next((one for one in (column, reference) if one.method == "emulate"), None)
         fidelity = [] if emulated is None else emulated.fidelity_rows(topic.point)
         late = [max(row["lateness_p50_s"], row["probe_extra_p50_s"] or 0.0) for row in fidelity]
         taken_in = [
             row
             for one in (column, reference)
-            if one.averages_untrusted
+            if one.averages_unreliable
             for row in one.fidelity_rows(topic.point)
-            if not row["trusted"]
+            if not row["reliable"]
         ]
         return {
             "saw": self._saw(column, topic),
             "reference_saw": self._saw(reference, topic),
             "settings": [] if emulated is None else emulated.setting_rows(topic.point),
             "late_s": float(np.median(late)) if late else math.nan,
-            "untrusted": len(taken_in),
+            "unreliable": len(taken_in),
         }
 
     @cached_property

@@ -90,7 +90,7 @@ def answer_table(comparison: Comparison) -> Table:
         partial = "cut off; " if column.result.partial else ""
         rows.append([column.label, _size(comparison, name), held, partial + column.why])
     note = "Each is a result folder of its own beside this page."
-    columns = ("way", Column("answered", numeric=False), "held against", "note")
+    columns = ("method", Column("answered", numeric=False), "held against", "note")
     return table("How each way answered", columns, rows, note)
 
 
@@ -158,14 +158,14 @@ def _verdict(_comparison: Comparison, row: Row) -> str:
     return told.fidelity if told is not None else ""
 
 
-def _trusted(comparison: Comparison, row: Row) -> str:
-    """How many emulated runs are to be trusted; captures of them are as good as they are."""
+def _reliable(comparison: Comparison, row: Row) -> str:
+    """How many emulated runs are reliable; captures of them are as good as they are."""
     column = comparison.columns.get("emulate")
     return column.fidelity(row.point) if column is not None else ""
 
 
 # How far a row can be trusted, in columns of their own.
-_FIDELITY = ((Column("model", spare=1), _verdict), (Column("emulated", spare=0), _trusted))
+_FIDELITY = ((Column("model", spare=1), _verdict), (Column("emulated", spare=0), _reliable))
 
 # The order in which a narrow terminal leaves out the other columns.
 _SPARE_CONTROL, _SPARE_RESIDUAL, _SPARE_MEASURED = 2, 3, 4

@@ -15,13 +15,13 @@ FIELDS = {
     "unit": "Of all numbers of the row but `residual_share`; empty for a plain number.",
     "point": "Number of the sweep's point.",
     "subject": "Name of the flow group or of the hop, or `all flows`.",
-    "way": "`predict`, `simulate`, `emulate`, or `measure-` and that of which captures were measured.",
+    "method": "`predict`, `simulate`, `emulate`, or `measure-` and that of which captures were measured.",
     "mean": "The way's number: mean over replicates; null if it does not know it.",
     "low": "Lower end of its 95 % Student-t interval; null for fewer than two replicates and for models.",
     "high": "Upper end.",
     "replicates": "How many there are.",
     "model": "Name of the model that fits the flow best; null for other ways.",
-    "fidelity": "Of a model its verdict, of an emulation how many runs are to be trusted; null for what is computed.",
+    "fidelity": "Of a model its verdict, of an emulation how many runs are reliable; null for what is computed.",
     "why_unknown": "Why `mean` is null.",
     "reference": "The way that this one is held against; null if it is the reference itself, or one does not know it.",
     "residual": "This way's mean less the reference's.",
@@ -38,7 +38,7 @@ def rows(comparison: Comparison) -> list[dict[str, Any]]:
     """One row for each metric, point, flow or hop, and way: `FIELDS`."""
     return [
         {"metric": row.metric, "unit": metric(row.metric).unit, "point": row.point, "subject": row.subject}
-        | {"way": column}
+        | {"method": column}
         | _of_cell(cell)
         | _of_residual(row, column)
         for row in comparison.rows
@@ -49,7 +49,7 @@ def rows(comparison: Comparison) -> list[dict[str, Any]]:
 def explanation_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Every explanation with its number, way, reference, cause, sentence and number of cases, which `rows` holds."""
     return [
-        {"number": one.number, "way": one.column, "reference": one.reference}
+        {"number": one.number, "method": one.column, "reference": one.reference}
         | {"cause": one.cause.name, "sentence": one.cause.sentence, "cases": len(one.cases)}
         for one in explanations(comparison)
     ]

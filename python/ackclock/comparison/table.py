@@ -18,7 +18,7 @@ __all__ = ["COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cell", "Compari
 
 # The metrics that are compared, in the order of tables.
 COMPARED = (
-    "goodput", "rtt", "rtt_p99", "retransmissions", "drops", "cwnd", "queueing_delay", "completion_time", "fairness",
+    "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay", "completion_time", "fairness",
 )  # fmt: skip
 
 # What a residual can be. A slight one (`NOTICEABLE`) stands out where numbers hardly spread; no cause is looked for.
@@ -171,7 +171,7 @@ class Comparison:
         gap = _gap(cell, other, paired=column.source is reference)
         standing = _standing(gap, other.interval.mean)
         evidence = Evidence(
-            metric=what.name, way=column.way, reference=reference.way, difference=gap,
+            metric=what.name, method=column.method, reference=reference.method, difference=gap,
             reference_mean=other.interval.mean,
             replicates=(cell.interval.replicates, other.interval.replicates), flow=topic.flow, path=topic.path,
             duration_s=topic.duration_s, prediction=cell.prediction, **observations.of_both(column, reference, topic),
@@ -188,7 +188,7 @@ def _cell(column: Column, what: Metric, topic: Topic, observations: Observations
         return Cell(unknown, {}, column.why)
     if column.own_number(topic.point) is None:
         return Cell(unknown, {}, column.why or "this point was not run")
-    if column.way == "predict":
+    if column.method == "predict":
         said = observations.prediction(column, what, topic)
         if said is None:
             asked = observations.predictions(column, topic)
@@ -204,9 +204,9 @@ def _why_unknown(column: Column, what: Metric, topic: Topic, found: Interval) ->
     if not math.isnan(found.mean):
         return ""
     runs = column.fidelity_rows(topic.point)
-    if runs and not column.averages_untrusted and not any(row["trusted"] for row in runs):
-        return "none of its runs is to be trusted"
-    return _UNKNOWN.get((column.way, what.name), f"{column.label} does not tell it")
+    if runs and not column.averages_unreliable and not any(row["reliable"] for row in runs):
+        return "none of its runs is reliable"
+    return _UNKNOWN.get((column.method, what.name), f"{column.label} does not tell it")
 
 
 def _gap(cell: Cell, other: Cell, *, paired: bool) -> Interval:

@@ -21,7 +21,7 @@ from ackclock.metrics.smoothness import (
     coefficient_of_variation,
     equivalence_of,
     equivalence_ratio,
-    rate_variation,
+    rate_cov,
     shown_time_scales,
 )
 from ackclock.result import Result
@@ -55,7 +55,7 @@ __all__ = [
     "outage",
     "outage_of",
     "rate_ratio",
-    "rate_variation",
+    "rate_cov",
     "recovery_rounds",
     "response",
     "response_to",
@@ -97,7 +97,7 @@ METRICS: tuple[Metric, ...] = (
         "", "%", 100, flows.share("retransmitted_packets", "sent_packets"),
     ),
     Metric(
-        "drops", "dropped", "Packets dropped anywhere on the way to the receiver, over data packets sent, in the "
+        "loss_rate", "dropped", "Packets dropped anywhere on the way to the receiver, over data packets sent, in the "
         "whole run; ACKs that come back are not among them.",
         "", "%", 100, flows.dropped,
     ),
@@ -121,13 +121,13 @@ METRICS: tuple[Metric, ...] = (
         "s", "s", 1, arrivals.completion_time,
     ),
     Metric(
-        "unfinished", "not ended", "Share of the transfers that had not ended when the run did, of arrivals of those "
+        "incomplete_share", "not ended", "Share of the transfers that had not ended when the run did, of arrivals of those "
         "after the warm-up. They are not in the completion time, which is so much too small.",
-        "", "%", 100, arrivals.unfinished,
+        "", "%", 100, arrivals.incomplete_share,
     ),
     Metric(
-        "active", "active", "How many of the flow's instances are active at a time, mean over time.",
-        "", "", 1, arrivals.active,
+        "active_flows", "active", "How many of the flow's instances are active at a time, mean over time.",
+        "", "", 1, arrivals.active_flows,
     ),
     Metric(
         "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share, "
@@ -144,7 +144,7 @@ METRICS: tuple[Metric, ...] = (
         "", "%", 100, hops.drop_rate,
     ),
     Metric(
-        "overflow", "dropped at full queue", "Packets that the hop dropped as its queue was full, of those that "
+        "tail_drop_rate", "dropped at full queue", "Packets that the hop dropped as its queue was full, of those that "
         "arrived at it.",
         "", "%", 100, hops.overflow_rate,
     ),
@@ -168,12 +168,12 @@ METRICS: tuple[Metric, ...] = (
         "", "", 1, sharing.equivalence,
     ),
     Metric(
-        "spread", "most over least", "Goodput of the flow's instance that has most over that of the one that has least "
+        "max_min_ratio", "most over least", "Goodput of the flow's instance that has most over that of the one that has least "
         "(FC): 1 if they get the same, infinite if one gets nothing.",
-        "", "", 1, sharing.spread,
+        "", "", 1, sharing.max_min_ratio,
     ),
     Metric(
-        "rate_variation", "CoV of the rate", "Standard deviation of an instance's sending rate over "
+        "rate_cov", "CoV of the rate", "Standard deviation of an instance's sending rate over "
         f"{smoothness.USUAL_TIME_SCALE_S:g} s at a time, over its mean: 0 if it is always the same; unknown where "
         "samples are further apart. Mean over instances.",
         "", "", 1, smoothness.usual_variation,
@@ -214,7 +214,7 @@ METRICS: tuple[Metric, ...] = (
 WITH_PARAMETERS: tuple[Callable[..., Metric], ...] = (
     rate_ratio,
     closeness,
-    rate_variation,
+    rate_cov,
     equivalence_of,
     response_to,
     outage_of,
@@ -259,7 +259,7 @@ def summarise(result: Result, what: Metric) -> list[Summary]:
 def by_replicate(result: Result, what: Metric) -> dict[tuple[int, str], dict[int, float]]:
     """For each point and subject the value of each replicate.
 
-    This is where runs that are not to be trusted are left out; where none is left, nothing is known.
+    This is where runs that are unreliable are left out; where none is left, nothing is known.
     """
     replicates: dict[tuple[int, str], dict[int, float]] = {}
     for value in what.values(result):

@@ -29,7 +29,7 @@ def measured_s(result: Result, point: int) -> float:
     return until_s - from_s
 
 
-def active(result: Result) -> list[Value]:
+def active_flows(result: Result) -> list[Value]:
     """How many of a flow's instances are active at a time, on average."""
     return [
         Value(point, replicate, flow, float(np.nansum(rows["measured_s"])) / measured_s(result, point))
@@ -45,7 +45,7 @@ def completion_time(result: Result) -> list[Value]:
     ]
 
 
-def unfinished(result: Result) -> list[Value]:
+def incomplete_share(result: Result) -> list[Value]:
     """The share of instances that have not ended, of transfers; of arrivals, of those that came after the warm-up."""
     flows = _flows(result)
     found = []

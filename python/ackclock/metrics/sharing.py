@@ -68,7 +68,7 @@ def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
     )  # fmt: skip
 
 
-def spread(result: Result) -> list[Value]:
+def max_min_ratio(result: Result) -> list[Value]:
     """FC: the goodput of a flow's instance that has most over that of the one that has least.
 
     Formed in each replicate, its interval is Student's over the replicates. As a largest over a smallest it grows with

@@ -66,7 +66,7 @@ def shown_time_scales(result: Result, point: int = 0) -> list[float]:
     return [scale for scale in TIME_SCALES_S if is_shown(apart, scale) and scale <= longest * (1 + 1e-9)]
 
 
-def rate_variation(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Metric:
+def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Metric:
     """The coefficient of variation at a time scale, as a metric of flows: mean over the instances of a replicate.
 
     Args:
@@ -79,7 +79,7 @@ def rate_variation(time_scale_s: float, of: str = "sent", *, each: bool = False)
         ValueError, in one line, where the samples do not show the time scale.
     """
     return Metric(
-        "rate_variation", f"CoV of the rate over {time_scale_s:g} s", "", "", "", 1,
+        "rate_cov", f"CoV of the rate over {time_scale_s:g} s", "", "", "", 1,
         _refusing_finer(time_scale_s, lambda result: _variation(result, time_scale_s, of, each)),
     )  # fmt: skip
 
@@ -96,7 +96,7 @@ def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent")
         of: Which rate: see `ackclock.metrics.rates.series`.
 
     Returns:
-        A metric as that of `rate_variation`; its subject is `flow and other`.
+        A metric as that of `rate_cov`; its subject is `flow and other`.
     """
     return Metric(
         "equivalence", f"equivalence over {time_scale_s:g} s", "", "", "", 1,
@@ -105,7 +105,7 @@ def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent")
 
 
 def usual_variation(result: Result) -> list[Value]:
-    """`rate_variation` over `USUAL_TIME_SCALE_S`; not a number at points whose samples do not show it."""
+    """`rate_cov` over `USUAL_TIME_SCALE_S`; not a number at points whose samples do not show it."""
     shown = [is_shown(sample_interval(result, point), USUAL_TIME_SCALE_S) for point in range(len(result.points))]
     values = _variation(result, USUAL_TIME_SCALE_S, "sent", False)
     return [one if shown[one.point] else one._replace(value=math.nan) for one in values]

@@ -1,6 +1,6 @@
 """What a captured connection means to a model: where its inputs come from if there is no scenario, or beside one.
 
-Numbers come from the tables `connections`, `estimates` and `rtt_law`.
+Numbers come from the tables `connections`, `estimates` and `rtt_histogram`.
 
 - **Round-trip time**: The mean of what was measured, queueing included; the Markov chain takes the whole law.
 - **Loss**: The rate of loss indications of the table `estimates`, whatever caused the losses: a capture does not tell

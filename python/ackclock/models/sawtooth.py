@@ -37,11 +37,11 @@ from ackclock.models.path import FlowPath
 
 
 def cycle(
-    rate: Array, rtt: Array, buffer: Array, flows: Array, increase: Array, kept: Array, segments_per_ack: Array
+    rate: Array, rtt: Array, buffer: Array, flows: Array, additive_increase: Array, decrease_factor: Array, segments_per_ack: Array
 ) -> dict[str, Array]:
     """All outputs of the model by name, from all its inputs."""
-    mu, T, B, beta = rate, rtt, buffer, kept
-    a, P = flows * increase / segments_per_ack, mu * T
+    mu, T, B, beta = rate, rtt, buffer, decrease_factor
+    a, P = flows * additive_increase / segments_per_ack, mu * T
     Wm = P + B
     W0 = beta * Wm
     L = np.maximum(W0, P)
@@ -72,7 +72,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     bottleneck, control = path.bottleneck, path.control
     return {
         "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s, "buffer": bottleneck.buffer_segments,
-        "flows": float(bottleneck.flows), "increase": control.growth_segments, "kept": control.kept_share,
+        "flows": float(bottleneck.flows), "additive_increase": control.growth_segments, "decrease_factor": control.kept_share,
         "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
@@ -128,8 +128,8 @@ full_buffer = P (1 - beta)/beta""",
             on_wire=True,
         ),
         Input("flows", "N", "", "how many flows, alike and in step", 1, AT_LEAST_ONE),
-        Input("increase", "alpha", "segments", "growth of a flow's window in a round trip if b = 1", 1),
-        Input("kept", "beta", "", "what is left of the window after a loss", 0.5, PROPER_SHARE),
+        Input("additive_increase", "alpha", "segments", "growth of a flow's window in a round trip if b = 1", 1),
+        Input("decrease_factor", "beta", "", "what is left of the window after a loss", 0.5, PROPER_SHARE),
         Input(
             "segments_per_ack",
             "b",

@@ -84,7 +84,7 @@ class Sender(NamedTuple):
             if it acknowledges every other segment and the sender counts bytes in slow start alone.
         w1: Initial window.
         W_th: Initial threshold.
-        kept: What is left of the window after a reduction.
+        decrease_factor: What is left of the window after a reduction.
         RTO: Timeout in s with the queue full.
         recovery: `RENO`, `NEWRENO` or `SACK`.
     """
@@ -96,7 +96,7 @@ class Sender(NamedTuple):
     d_ca: float
     w1: float
     W_th: float
-    kept: float
+    decrease_factor: float
     RTO: float
     recovery: float
 
@@ -129,19 +129,19 @@ class Loss(NamedTuple):
     L: Array
     reductions: Array
 
-    def threshold(self, kept: Array) -> Array:
+    def threshold(self, decrease_factor: Array) -> Array:
         """What is left of W_D; two segments at the least, as RFC 5681 has it."""
-        return np.where(self.L > 0, np.maximum(2.0, self.W_D * kept**self.reductions), self.W_D)
+        return np.where(self.L > 0, np.maximum(2.0, self.W_D * decrease_factor**self.reductions), self.W_D)
 
 
 def loss(
-    B: Array, bdp: Array, d: Array, w1: Array, W_th: Array, kept: Array, recovery: Array, reductions: Array
+    B: Array, bdp: Array, d: Array, w1: Array, W_th: Array, decrease_factor: Array, recovery: Array, reductions: Array
 ) -> Loss:
     """The overflow; `reductions` of zero are as many as recovery takes."""
     W_B = overflowing.overflow(B, bdp, d, w1).window
     W_D = overflowing.detected_window(W_B, d, W_th)
     L = overflowing.lost(B, bdp, d, w1, W_th)
-    of_recovery = np.where(recovery == RENO, overflowing.reductions(L, W_D, kept), np.sign(L))
+    of_recovery = np.where(recovery == RENO, overflowing.reductions(L, W_D, decrease_factor), np.sign(L))
     return Loss(W_B, W_D, L, np.where(reductions > 0, reductions, of_recovery))
 
 
@@ -158,7 +158,7 @@ def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
     reductions = float(met.reductions) if until <= S else min(float(met.reductions), retransmits + timeouts)
     detection = (sender.T + sender.B / sender.mu) / 2
     recovery = detection + retransmits * sender.T + timeouts * sender.RTO
-    threshold = max(2.0, float(met.W_D) * sender.kept**reductions)
+    threshold = max(2.0, float(met.W_D) * sender.decrease_factor**reductions)
     rest = 0.0
     if timeouts:
         # Go-back-N: a partial ACK of each fast retransmit has moved the hole on by what one ACK releases.
@@ -203,7 +203,7 @@ def _retransmissions(sender: Sender, met: Loss, L: float, S: float, before: floa
         return 1, 0
     if sender.recovery == NEWRENO:
         return ceil(L), 0
-    second = until <= S and sender.kept * float(met.W_D) - L >= overflowing.DUPLICATES
+    second = until <= S and sender.decrease_factor * float(met.W_D) - L >= overflowing.DUPLICATES
     retransmits = min(2 if second else 1, ceil(L))
     return retransmits, int(retransmits < L)
 
@@ -226,7 +226,7 @@ def _congestion_avoidance(sender: Sender, left: float, W: float) -> float:
             k = max(ceil(2 * left / (linear + sqrt(linear**2 + 2 * step * left)) * (1 - _SAME)), 1)
             return time + _time_of(sender, W, step, k - 1) + sender.last(left - _segments(W, step, k - 1))
         time, left = time + _time_of(sender, W, step, rounds), left - whole
-        W, cycles = (W + rounds * step) * sender.kept, cycles + 1
+        W, cycles = (W + rounds * step) * sender.decrease_factor, cycles + 1
 
 
 def _segments(W: float, step: float, rounds: int) -> float:
@@ -241,21 +241,21 @@ def _time_of(sender: Sender, W: float, step: float, rounds: int) -> float:
 
 def _evaluate(
     size: Array, rate: Array, rtt: Array, buffer: Array, segments_per_ack: Array, avoidance_segments_per_ack: Array,
-    initial_window: Array, initial_threshold: Array, kept: Array, recovery: Array, reductions: Array, timeout: Array,
+    initial_window: Array, initial_threshold: Array, decrease_factor: Array, recovery: Array, reductions: Array, timeout: Array,
     handshake: Array,
 ) -> dict[str, Array]:  # fmt: skip
-    S, mu, T, B, d, d_ca, w1, W_th, kept, recovery, reductions, RTO, handshake = np.broadcast_arrays(
+    S, mu, T, B, d, d_ca, w1, W_th, decrease_factor, recovery, reductions, RTO, handshake = np.broadcast_arrays(
         size, rate, rtt, buffer, segments_per_ack, avoidance_segments_per_ack, initial_window, initial_threshold,
-        kept, recovery, reductions, timeout, handshake,
+        decrease_factor, recovery, reductions, timeout, handshake,
     )  # fmt: skip
     if (w1 > B + 1).any():
         at = np.flatnonzero((w1 > B + 1).ravel())[0]
         problem = f"{w1.flat[at]:g} segments overflow a buffer of {B.flat[at]:g} before any ACK; give one more at most"
         raise InputError("contradiction", "initial_window", problem)
-    met = loss(B, mu * T, d, w1, W_th, kept, recovery, reductions)
+    met = loss(B, mu * T, d, w1, W_th, decrease_factor, recovery, reductions)
     times = np.empty((len(Transfer._fields), *S.shape))
     for at in np.ndindex(S.shape):
-        mine = (float(each[at]) for each in (mu, T, B, d, d_ca, w1, W_th, kept, RTO, recovery))
+        mine = (float(each[at]) for each in (mu, T, B, d, d_ca, w1, W_th, decrease_factor, RTO, recovery))
         sender = Sender(*mine)
         times[(slice(None), *at)] = transfer(float(S[at]), sender, Loss(*(each[at] for each in met)))
     slow_start, recovering, rest, retransmits, timeouts = times
@@ -271,7 +271,7 @@ def _evaluate(
         "overflow_segments": overflowing.sent(met.W_B, d, w1),
         "detected_window": met.W_D,
         "lost": met.L,
-        "threshold": met.threshold(kept),
+        "threshold": met.threshold(decrease_factor),
         "fast_retransmits": retransmits,
         "timeouts": timeouts,
     }
@@ -285,7 +285,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
         "avoidance_segments_per_ack": sender.segments_per_ack / (control.growth_segments if control.is_aimd else 1.0),
         "initial_window": transfer.initial_window_segments,
         "initial_threshold": max(sender.initial_threshold_segments, 1.0),
-        "kept": control.kept_share, "recovery": _RECOVERIES[sender.recovery],
+        "decrease_factor": control.kept_share, "recovery": _RECOVERIES[sender.recovery],
         "timeout": sender.full_queue_timeout_s, "handshake": float(transfer.has_handshake),
     }  # fmt: skip
 
@@ -333,7 +333,7 @@ _INPUTS = (
         "initial_threshold", "W_th", "segments",
         "where slow start ends without a loss, as HyStart would have it; unlimited for none", inf, LIMIT,
     ),
-    Input("kept", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE),
+    Input("decrease_factor", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE),
     Input(
         "recovery", "", "", "0 for classic Reno's, 1 for slow but steady NewReno's, 2 for SACK's", 0,
         Domain(values=(0, 1, 2)),

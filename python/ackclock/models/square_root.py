@@ -51,8 +51,8 @@ def rate(p: ArrayLike, R: ArrayLike, C: ArrayLike = PERIODIC) -> Array:
     return np.asarray(C / (R * np.sqrt(p)))
 
 
-def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, increase: Array, kept: Array) -> dict[str, Array]:
-    C = constant(segments_per_ack, increase, kept)
+def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, additive_increase: Array, decrease_factor: Array) -> dict[str, Array]:
+    C = constant(segments_per_ack, additive_increase, decrease_factor)
     return {"rate": rate(loss, rtt, C), "window": C / np.sqrt(loss)}
 
 
@@ -60,8 +60,8 @@ def inputs_of(path: FlowPath) -> dict[str, float]:
     """The inputs of a model of any AIMD."""
     aimd = {
         "segments_per_ack": path.sender.segments_per_ack,
-        "increase": path.control.growth_segments,
-        "kept": path.control.kept_share,
+        "additive_increase": path.control.growth_segments,
+        "decrease_factor": path.control.kept_share,
     }
     return loss_and_rtt(path) | aimd
 
@@ -72,11 +72,11 @@ def _refusal(path: FlowPath) -> str:
     return needs_loss_and_round_trip(path) if of_a_rate else needs_aimd(path)
 
 
-#: Segments per ACK, increase, decrease: for all models of any AIMD.
+#: Segments per ACK, additive_increase, decrease: for all models of any AIMD.
 AIMD_INPUTS = (
     Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
-    Input("increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
-    Input("kept", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
+    Input("additive_increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
+    Input("decrease_factor", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
 )
 
 MODEL = Model(

@@ -42,7 +42,7 @@ class Connection:
     @property
     def window_is_near(self) -> bool:
         """Whether the receiver's window is known and not far above the outstanding data."""
-        window, most = self.row["receive_window_mean_bytes"], self.row["outstanding_max_bytes"]
+        window, most = self.row["receive_window_mean_bytes"], self.row["in_flight_max_bytes"]
         is_known = bool(self.row["receive_window_scaled"]) and window is not None and most is not None
         return bool(is_known and window <= _FAR * most)
 

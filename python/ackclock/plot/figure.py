@@ -104,4 +104,4 @@ class FigureKind:
 
 def method_of(subject: Subject) -> str:
     """The method that wrote a result, of `METHODS`."""
-    return "compare" if isinstance(subject, Comparison) else str(subject.run["way"])
+    return "compare" if isinstance(subject, Comparison) else str(subject.run["method"])

@@ -47,7 +47,7 @@ def described(result: Result, point: int) -> Described:
         return _session(result)
     scenario = result.points[point]["scenario"]
     of_scenario = {} if scenario is None else {flow["name"]: _flow(flow) for flow in scenario["flows"]}
-    if result.run["way"] != "measure":
+    if result.run["method"] != "measure":
         return Described(scenario["name"], 0.0, units.seconds(scenario["duration"]), of_scenario)
     names = ("flow", "instance", "mss_bytes", "largest_payload_bytes", "end_s")
     flows: dict[str, Flow] = {}
@@ -68,7 +68,7 @@ def _session(result: Result) -> Described:
     names = result.tables["flows"]["flow"].to_pylist()
     flows = {name: Flow(1, session["control"], payload_bytes(result)) for name in names}
     start_s, end_s = measured_time(result, 0) if flows else (0.0, session["lasted_s"])
-    towards = "to" if result.run["way"] == "send" else "from"
+    towards = "to" if result.run["method"] == "send" else "from"
     name = result.run["name"]
     return Described(f"{name}, {towards} {session['peer']}" if "peer" in session else name, start_s, end_s, flows)
 

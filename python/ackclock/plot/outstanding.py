@@ -52,7 +52,7 @@ def outstanding(
     with looks():
         figure = Figure(figsize=(7.2, 4.0), layout="constrained")
         axes, strip = figure.subplots(2, 1, sharex=True, height_ratios=(_PARTS, 1))
-        samples, stretches = observed.rows("samples"), observed.rows("stretches")
+        samples, stretches = observed.rows("samples"), observed.rows("limit_periods")
         if span is not None:
             here = pc.and_(pc.less(stretches["start_s"], span[1]), pc.greater(stretches["end_s"], span[0]))
             stretches = stretches.filter(here)
@@ -97,5 +97,5 @@ def _draw_limits(strip: Axes, stretches: Any) -> None:
 
 OUTSTANDING = FigureKind(
     "outstanding", "Outstanding data of a connection over time, the receiver's window, and below what limited it.",
-    ("measure",), outstanding, TAKES, ("connections", "samples", "stretches"), lacks_payload,
+    ("measure",), outstanding, TAKES, ("connections", "samples", "limit_periods"), lacks_payload,
 )  # fmt: skip

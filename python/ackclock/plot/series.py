@@ -87,7 +87,7 @@ class Replicate:
     @property
     def method(self) -> str:
         """The method of the result."""
-        return str(self.result.run["way"])
+        return str(self.result.run["method"])
 
     def rows(self, table: str) -> pa.Table:
         """Its rows of a table.
@@ -142,7 +142,7 @@ class Replicate:
         result, point = self.result, self.result.points[self.point]
         title = ", ".join([f"{what}: {name}", *assigned(point["assignments"])])
         title += f", replicate {self.replicate}" if point["scenario"] else ""
-        title += " (not to be trusted)" if (self.point, self.replicate) in result.untrusted else ""
+        title += " (unreliable)" if (self.point, self.replicate) in result.unreliable else ""
         return title + (" (interrupted run)" if result.partial else "")
 
     def _lines(self, names: tuple[str, ...]) -> Iterator[Line]:

@@ -95,7 +95,7 @@ def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goo
         figure, [axes] = new(height=3.8)
         series = _series(result, axis, what)
         drawn = [_draw_series(axes, axis, what, *entry) for entry in series]
-        if predicted is not None and metric == "goodput" and result.run["way"] != "measure":
+        if predicted is not None and metric == "goodput" and result.run["method"] != "measure":
             drawn += _draw_predictions(axes, axis, what, predicted, {entry.label for entry in series})
         axes.set_xlabel(axis.label)
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
@@ -103,7 +103,7 @@ def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goo
         if drawn:
             set_scales(axes, axis.values, drawn)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-        else:  # of flows that have no such thing, or no run is to be trusted
+        else:  # of flows that have no such thing, or no run is reliable
             axes.text(0.5, 0.5, "known of no point", transform=axes.transAxes, horizontalalignment="center")
     return figure
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ackclock.errors import InputError
-from ackclock.metrics import Summary, rate_variation, shown_time_scales, summarise
+from ackclock.metrics import Summary, rate_cov, shown_time_scales, summarise
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.flows import described
@@ -46,14 +46,14 @@ def variation(
     Raises:
         ValueError: The samples do not show a time scale, or none of the usual ones; one line.
     """
-    of = of or ("delivered" if result.run["way"] == "receive" else "sent")
+    of = of or ("delivered" if result.run["method"] == "receive" else "sent")
     scales = list(time_scales_s or shown_time_scales(result, point))
     if not scales:
         raise InputError("no-data", "", _NO_TIME_SCALE)
     of_point = _only(result, point)
     lines: dict[str, list[Summary]] = {}
     for scale in scales:
-        for summary in summarise(of_point, rate_variation(scale, of)):
+        for summary in summarise(of_point, rate_cov(scale, of)):
             lines.setdefault(summary.subject, []).append(summary)
     known = [entry for entry in lines.items() if not all(math.isnan(one.interval.mean) for one in entry[1])]
     shown = described(result, point)

@@ -58,7 +58,7 @@ def _section(
 
 def _said(result: Result, predicted: Result | None) -> dict[str, Any]:
     """What is told of a result: answers, the table of flows, and the others."""
-    if result.run["way"] == "measure":
+    if result.run["method"] == "measure":
         return capture.section(result, predicted)
     return session.section(result) if result.is_session else _of_run(result, predicted)
 
@@ -83,8 +83,8 @@ def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
 def _facts(result: Result) -> dict[str, Any]:
     """What stands at the top of a section."""
     run, scenario = result.run, result.points[0]["scenario"]
-    facts: dict[str, Any] = {"way": run["way"]}
-    if run["way"] == "measure":
+    facts: dict[str, Any] = {"method": run["method"]}
+    if run["method"] == "measure":
         facts |= capture.facts(result)
     if result.is_session:
         facts |= session.facts(result)

@@ -24,7 +24,7 @@ _SWEPT_METRICS = ("goodput", "rtt", "retransmissions")
 _METHOD = (
     "The interval of a residual is Welch's where both ways have replicates, the reference's own (Student's t) where "
     "the other is a model, and that of the differences run by run where captures of the same runs were measured. Runs "
-    "that are not to be trusted are left out unless it is said otherwise."
+    "that are unreliable are left out unless it is said otherwise."
 )
 _HOW_EXPLAINED = (
     "A cause is named where its evidence is in the results, and where its direction, and its size if that is known, "

@@ -9,8 +9,8 @@ from ackclock.result import Result
 from ackclock.result.flows import control_of, rivals
 from ackclock.table import Column, Rows, Table, in_shown_unit, named, scaled, short, swept_paths, table
 
-FLOW_METRICS = ("goodput", "rtt", "retransmissions", "drops", "timeouts")
-ARRIVAL_METRICS = ("active", "completion_time")
+FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")
+ARRIVAL_METRICS = ("active_flows", "completion_time")
 HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
 # The columns of metrics in the table of flows: name, unit, and when a narrow terminal leaves them out.
@@ -18,10 +18,10 @@ _FLOW_COLUMNS = {
     "utilisation": Column("utilisation", "%", 4),
     "rtt": Column("RTT", "ms", 5),
     "retransmissions": Column("retransmitted", "%", 2),
-    "drops": Column("dropped", "%", 0),
+    "loss_rate": Column("dropped", "%", 0),
     "timeouts": Column("timeouts", spare=1),
     "fairness": Column("Jain's index", spare=3),
-    "active": Column("active"),
+    "active_flows": Column("active_flows"),
     "completion_time": Column("completion", "s"),
 }
 _HOP_COLUMNS = {
@@ -44,7 +44,7 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
     """One row for each point and flow.
 
     Each has `point`, `assignments`, `flow`, `count` (None if instances arrive), `control`, each metric's interval
-    (instances taken together), of arrivals how many are `active` and their `completion_time` (None of others), the
+    (instances taken together), of arrivals how many are `active_flows` and their `completion_time` (None of others), the
     utilisation of the busiest shared hop on the flow's route, `fairness` among all instances of the point under a
     control (None for less than two), and `predicted`, model's label to goodput in bit/s.
     """
@@ -110,8 +110,8 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
     """The table of `flow_rows`."""
     swept = swept_paths(rows)
     models = list(dict.fromkeys(model for row in rows for model in row["predicted"]))
-    absent = {name for name in ("fairness", "active") if all(row[name] is None for row in rows)}
-    absent |= {"completion_time"} if "active" in absent else set()
+    absent = {name for name in ("fairness", "active_flows") if all(row[name] is None for row in rows)}
+    absent |= {"completion_time"} if "active_flows" in absent else set()
     metrics = [name for name in _FLOW_COLUMNS if name not in absent]
     columns: list[Column | str] = [
         *short(swept),

@@ -18,7 +18,7 @@ _OF_RECEIVER = (
 
 def section(result: Result) -> dict[str, Any]:
     """The table of its only flow."""
-    note = _OF_SENDER if result.run["way"] == "send" else _OF_RECEIVER
+    note = _OF_SENDER if result.run["method"] == "send" else _OF_RECEIVER
     if not result.tables["flows"].num_rows:
         note = "None: there was no session."
     return {"answers": [], "flows": tables.flow_table(result, note=note), "tables": []}

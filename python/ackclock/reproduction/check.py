@@ -70,7 +70,7 @@ class Recorded:
 
 def simulated(experiment: Experiment) -> dict[str, Run]:
     """Returns the runs of an experiment that are simulated, by name."""
-    return {name: run for name, run in experiment.runs().items() if run.way == "simulate"}
+    return {name: run for name, run in experiment.runs().items() if run.method == "simulate"}
 
 
 def check(catalogue: Sequence[Experiment], recorded: Recorded, scratch: Path, *, everything: bool = False) -> list[str]:

@@ -44,7 +44,7 @@ def owned(experiments: Iterable[Experiment]) -> Iterator[Named]:
     seen: set[str] = set()
     for experiment in experiments:
         for name, run in experiment.runs().items():
-            if run.way == "simulate" and key(run) not in seen:
+            if run.method == "simulate" and key(run) not in seen:
                 seen.add(key(run))
                 yield Named(experiment.name, name, run)
 

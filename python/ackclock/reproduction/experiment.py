@@ -22,16 +22,16 @@ class Run:
 
     Attributes:
         scenario: Sweeps and replicates included.
-        way: `emulate` takes as long as the scenario lasts, and only some machines can.
+        method: `emulate` takes as long as the scenario lasts, and only some machines can.
         measured: Whether its captures are measured too.
         estimators: Rate estimators that run along when they are, as for `ackclock.measure`.
         side_by_side: Of what is emulated, how many runs at once.
-        spare: Of what is emulated, how many runs may be not to be trusted: they are in no average.
+        spare: Of what is emulated, how many runs may be unreliable: they are in no average.
         quick: What is run instead to be quick; by default the same with no more than `QUICK_REPLICATES`.
     """
 
     scenario: "Scenario"
-    way: Literal["simulate", "emulate"] = "simulate"
+    method: Literal["simulate", "emulate"] = "simulate"
     measured: bool = False
     estimators: "Estimators" = ()
     side_by_side: int = 1

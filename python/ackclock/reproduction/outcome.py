@@ -256,7 +256,7 @@ class Kind(StrEnum):
     CHANGED = "expectation failed"
     QUICK = "quick"
     NOT_RUN = "not run here"
-    UNTRUSTED = "not to be trusted"
+    UNRELIABLE = "unreliable"
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ class Verdict:
         failing: Of what is published, that which does not come out, a phrase each.
         why: Why it does not; empty if that is not known.
         reading: What is taken for meant where the publication does not say, or contradicts itself.
-        reason: Why it is not run or not to be trusted; or what was shortened or changed.
+        reason: Why it is not run or unreliable; or what was shortened or changed.
     """
 
     kind: Kind
@@ -314,7 +314,7 @@ class Outcome:
         settings: What went in.
         tables: What else there is to know.
         unrun: The verdict where nothing could be run.
-        distrust: Why what was run is not to be trusted; empty if it is.
+        distrust: Why what was run is unreliable; empty if it is.
         quick: What was shortened to be quick; empty if nothing was. Then nothing is expected of the numbers.
         draw: Draws the figure from the numbers that were compared; None if there are none.
     """
@@ -376,7 +376,7 @@ class Outcome:
         if self.unrun is not None:
             return self.unrun
         if self.distrust:
-            return Verdict(Kind.UNTRUSTED, reason=self.distrust)
+            return Verdict(Kind.UNRELIABLE, reason=self.distrust)
         failed = self.failures
         if self.quick:
             standing = f"not as documented: {'; '.join(failed)}" if failed else "all that is documented shows"

@@ -98,7 +98,7 @@ def reproduce(
     known = recorded(experiment, folder)
     if known is not None and known["address"] == made_of:
         return known
-    if quick and any(run.way == "emulate" and run.quick is None for run in full.values()):
+    if quick and any(run.method == "emulate" and run.quick is None for run in full.values()):
         real_time = Outcome.not_run(Kind.NOT_RUN, "it takes real time; leave out --quick")
         return _write_record(experiment, real_time, None, folder)
     try:
@@ -106,10 +106,10 @@ def reproduce(
     except LackingError as lacking:
         outcome = Outcome.not_run(Kind.NOT_RUN, str(lacking))
     except FailedRunError as failure:
-        outcome = Outcome.not_run(Kind.UNTRUSTED, str(failure))
+        outcome = Outcome.not_run(Kind.UNRELIABLE, str(failure))
     else:
         outcome = replace(experiment.outcome(results), distrust=distrust_of(runs, results), quick=shortened)
-    is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNTRUSTED)
+    is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNRELIABLE)
     return _write_record(experiment, outcome, made_of if is_final else None, folder)
 
 

@@ -29,7 +29,7 @@ class FailedRunError(Exception):
 def addresses(runs: Mapping[str, Run]) -> dict[str, str]:
     """Where the results of runs are kept, by their names."""
     of = {"simulate": address.of_run, "emulate": address.of_emulation}
-    return {name: of[run.way](run.scenario) for name, run in runs.items()}
+    return {name: of[run.method](run.scenario) for name, run in runs.items()}
 
 
 def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str, Result]":
@@ -46,7 +46,7 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
         place, start = folder / made_of, position * part
         running = part * (1 - _MEASURING) if run.measured else part
         known = cache.known(place, made_of)
-        if known is None or len(known.untrusted) > run.spare or (run.measured and not _is_measurable(run, place)):
+        if known is None or len(known.unreliable) > run.spare or (run.measured and not _is_measurable(run, place)):
             known = _ran(run, place, _within(progress, start, running))
         found[name] = known
         if run.measured:
@@ -55,12 +55,12 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
 
 
 def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
-    """Why emulations among results are not to be trusted, in one line; empty if they are, or can be spared."""
+    """Why emulations among results are unreliable, in one line; empty if they are, or can be spared."""
     lines = []
     for name, result in found.items():
-        if result.run["way"] == "emulate" and len(result.untrusted) > runs[name].spare:
-            verdicts = result.tables["fidelity"].select(["trusted", "verdict"]).to_pylist()
-            doubtful = [row["verdict"].removesuffix(".") for row in verdicts if not row["trusted"]]
+        if result.run["method"] == "emulate" and len(result.unreliable) > runs[name].spare:
+            verdicts = result.tables["fidelity"].select(["reliable", "verdict"]).to_pylist()
+            doubtful = [row["verdict"].removesuffix(".") for row in verdicts if not row["reliable"]]
             others = f", and {len(doubtful) - 1} more of {len(verdicts)} runs" if len(doubtful) > 1 else ""
             lines.append(f"{name}: {doubtful[0]}{others}")
     return "; ".join(lines)
@@ -72,7 +72,7 @@ def _within(progress: Tell, start: float, part: float) -> Tell:
 
 
 def _ran(run: Run, place: Path, progress: Tell) -> "Result":
-    if run.way == "simulate":
+    if run.method == "simulate":
         result = cache.simulate(run.scenario, place, progress, captures=run.measured)
     else:
         result = cache.emulate(
@@ -97,7 +97,7 @@ def _measured(run: Run, place: Path, progress: Tell) -> "Result":
     result = cache.measure(place, _measurement(run, place), progress, run.estimators)
     if result.partial:
         raise KeyboardInterrupt
-    if run.way == "simulate":  # its captures are large, and can be had again
+    if run.method == "simulate":  # its captures are large, and can be had again
         shutil.rmtree(place / "pcap")
     return result
 

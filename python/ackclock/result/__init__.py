@@ -27,7 +27,7 @@ COMPRESSION = "zstd"
 SCHEMA = 1
 
 # What run.json holds at least, and the tables that each way of answering fills.
-_RUN = frozenset({"way", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
+_RUN = frozenset({"method", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
 _MORE: dict[str, frozenset[str]] = {
     "emulate": frozenset({"machine", "folder"}),
     "measure": frozenset({"source", "captures"}),
@@ -38,13 +38,13 @@ _OF_PACKETS = ("flows", "samples", "hops", "events")
 _TABLES: dict[str, tuple[str, ...]] = {
     "simulate": _OF_PACKETS,
     "emulate": (*_OF_PACKETS, "fidelity", "lateness", "settings"),
-    "measure": ("flows", "samples", "connections", "stretches", "rtt_law"),
+    "measure": ("flows", "samples", "connections", "limit_periods", "rtt_histogram"),
     "predict": ("predictions",),
     "send": ("flows", "samples", "bursts"),
     "receive": ("flows", "samples"),
 }
 # Of a long capture these may be larger than memory: they are read when somebody asks for them.
-_LARGE: dict[str, frozenset[str]] = {"measure": frozenset({"samples", "stretches", "rtt_law"})}
+_LARGE: dict[str, frozenset[str]] = {"measure": frozenset({"samples", "limit_periods", "rtt_histogram"})}
 
 
 @dataclass(frozen=True)
@@ -52,19 +52,19 @@ class Result:
     """What was run and what came out.
 
     Attributes:
-        run: What `run.json` holds: `way`, `name`, `seed` (a string, so that no reader rounds it), `replicates`,
+        run: What `run.json` holds: `method`, `name`, `seed` (a string, so that no reader rounds it), `replicates`,
             `versions`, `partial`, `warnings`, `controls` (name and label of each, in the registry's order) and
             `points`, each with its `assignments` and resolved `scenario`. Of an emulation also `machine`, `folder`,
             where the files that the scenario names were, and whether a run `failed`. Of a measurement also its
             `source` and what was found in each of its `captures`; of a capture from elsewhere, `seed` and `scenario`
             are None and there is one point, without a scenario.
         tables: By name. Column `point` is the index into `run["points"]`.
-        averages_untrusted: Whether averages take in the emulated runs that are not to be trusted.
+        averages_unreliable: Whether averages take in the emulated runs that are unreliable.
     """
 
     run: dict[str, Any]
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
-    averages_untrusted: bool = False
+    averages_unreliable: bool = False
 
     @property
     def partial(self) -> bool:
@@ -74,7 +74,7 @@ class Result:
     @property
     def is_session(self) -> bool:
         """Whether it is a session of `ackclock send` or `ackclock receive`."""
-        return self.run["way"] in ("send", "receive")
+        return self.run["method"] in ("send", "receive")
 
     @property
     def points(self) -> list[dict[str, Any]]:
@@ -83,13 +83,13 @@ class Result:
         return points
 
     @cached_property
-    def untrusted(self) -> frozenset[tuple[int, int]]:
-        """Point and replicate of each emulated run that is not to be trusted; what is computed always is."""
+    def unreliable(self) -> frozenset[tuple[int, int]]:
+        """Point and replicate of each emulated run that is unreliable; what is computed always is."""
         fidelity = self.tables.get("fidelity")
         if fidelity is None:
             return frozenset()
-        rows = fidelity.select(["point", "replicate", "trusted"]).to_pylist()
-        return frozenset((row["point"], row["replicate"]) for row in rows if not row["trusted"])
+        rows = fidelity.select(["point", "replicate", "reliable"]).to_pylist()
+        return frozenset((row["point"], row["replicate"]) for row in rows if not row["reliable"])
 
     def rows(self, name: str, **wanted: Any) -> pa.Table:
         """The rows of a table in which these columns have these values; of a folder's, few others are held in memory.
@@ -108,7 +108,7 @@ class Result:
     @property
     def left_out(self) -> frozenset[tuple[int, int]]:
         """Point and replicate of each run that no average takes in."""
-        return frozenset() if self.averages_untrusted else self.untrusted
+        return frozenset() if self.averages_unreliable else self.unreliable
 
     def save(self, folder: str | Path, captures: str | Path | None = None) -> Path:
         """Writes a folder, all of it or nothing.
@@ -141,17 +141,17 @@ class Result:
         folder = Path(folder)
         run = read_run(folder)
         tables = tables_in(folder)
-        needed = _TABLES.get(run["way"], ())
+        needed = _TABLES.get(run["method"], ())
         missing = [name for name in needed if name not in tables]
-        if missing and run["way"] in _MORE and run.get("partial"):
-            replay = f"ackclock replay {folder} works on what there is, or " if run["way"] == "emulate" else ""
+        if missing and run["method"] in _MORE and run.get("partial"):
+            replay = f"ackclock replay {folder} works on what there is, or " if run["method"] == "emulate" else ""
             lacking = f"holds no {', '.join(missing)}, as the run was killed or still goes on"
             raise InputError("file", f"{folder}", f"{lacking}; {replay}{_again(run)}")
         if missing:
             raise InputError("file", f"{folder}", f"holds no {missing[0]}.parquet; {_again(run)}")
         try:
             for name in needed:
-                if name in _LARGE.get(run["way"], ()):
+                if name in _LARGE.get(run["method"], ()):
                     parquet.read_metadata(folder / f"{name}.parquet")
                 else:
                     tables[name]
@@ -183,7 +183,7 @@ def read_run(folder: Path) -> dict[str, Any]:
         raise InputError(
             "file", f"{folder}/run.json", f"is not of schema {SCHEMA}; run it again with this version of ackclock"
         )
-    lacking = sorted((_RUN | _MORE.get(str(run.get("way")), frozenset())) - run.keys())
+    lacking = sorted((_RUN | _MORE.get(str(run.get("method")), frozenset())) - run.keys())
     if lacking or not run["points"]:
         what = f"has no {', '.join(lacking)}" if lacking else "has no points"
         raise InputError("file", f"{folder}/run.json", f"{what}; {_again(run)}")
@@ -192,8 +192,8 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 def _again(run: dict[str, Any]) -> str:
     """The remedy for a result that cannot be read."""
-    ways = [run["way"]] if run.get("way") in _TABLES else ["simulate", "emulate"]
-    return f"run ackclock {' or '.join(ways)} again"
+    methods = [run["method"]] if run.get("method") in _TABLES else ["simulate", "emulate"]
+    return f"run ackclock {' or '.join(methods)} again"
 
 
 def tables_in(folder: Path) -> Mapping[str, pa.Table]:

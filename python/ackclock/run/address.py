@@ -41,7 +41,7 @@ def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
 
     It is no function of that. Another build of the same version would carry other packets too, and so does not count.
     """
-    asked = {"way": "emulate", "device": device, "version": version(), "kernel": platform.release()}
+    asked = {"method": "emulate", "device": device, "version": version(), "kernel": platform.release()}
     return of(_content(scenario) | asked)
 
 

@@ -29,7 +29,7 @@ Tell = Callable[[float], None]
 
 
 def known(folder: Path, made_of: str) -> "Result | None":
-    """The result in a folder, if it is whole and made of this; it may be one that is not to be trusted."""
+    """The result in a folder, if it is whole and made of this; it may be one that is unreliable."""
     # Not there, damaged, of another version, or of a run that was killed.
     with contextlib.suppress(OSError, ValueError):
         if (folder / ADDRESS).read_text(encoding="utf-8").strip() == made_of:

@@ -8,12 +8,12 @@ from ackclock.result import SCHEMA
 from ackclock.scenario import Point, Scenario
 
 
-def describe(way: str, scenario: Scenario, points: list[Point], resolved: list[dict[str, Any]]) -> dict[str, Any]:
+def describe(method: str, scenario: Scenario, points: list[Point], resolved: list[dict[str, Any]]) -> dict[str, Any]:
     """What run.json says. No clock, no host, no number of threads: the same simulation gives the same bytes."""
     first = resolved[0]
     return {
         "schema": SCHEMA,
-        "way": way,
+        "method": method,
         "name": first["name"],
         "seed": str(first["seed"]),
         "replicates": first["replicates"],

@@ -44,7 +44,7 @@ def emulate(
 
     Returns:
         The result in that folder, with the tables of `simulate`, `fidelity`, `lateness`, `settings` and, of TCP,
-        `tcp_info`. Runs that are not to be trusted are in it, and left out of averages. It is marked partial if it was
+        `tcp_info`. Runs that are unreliable are in it, and left out of averages. It is marked partial if it was
         interrupted (Ctrl-C) or a run failed; then a warning says how.
 
     Raises:
@@ -96,9 +96,9 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
     """
     folder = Path(folder)
     run = read_run(folder)
-    if run["way"] != "emulate":
+    if run["method"] != "emulate":
         raise InputError(
-            "file", f"{folder}", f"is of ackclock {run['way']}, which keeps no record; give a result of emulate"
+            "file", f"{folder}", f"is of ackclock {run['method']}, which keeps no record; give a result of emulate"
         )
     runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
     if not runs:
@@ -111,8 +111,8 @@ def _reservations(result: Result) -> list[str]:
     warnings = []
     runs = result.tables["fidelity"].select(["point", "replicate"]).to_pylist()
     for point in dict.fromkeys(row["point"] for row in runs):
-        if all((row["point"], row["replicate"]) in result.untrusted for row in runs if row["point"] == point):
-            warnings.append(f"point {point}: none of its runs is to be trusted, so that there is nothing to average")
+        if all((row["point"], row["replicate"]) in result.unreliable for row in runs if row["point"] == point):
+            warnings.append(f"point {point}: none of its runs is reliable, so that there is nothing to average")
     rows = result.tables["settings"].select(["name", "refusal"]).to_pylist()
     refused = list(dict.fromkeys(row["name"] for row in rows if row["refusal"]))
     if refused:

@@ -111,7 +111,7 @@ def _active(result: "Result", flow: str) -> float:
     """Over all replicates."""
     from ackclock.metrics import metric, summarise
 
-    (found,) = [one.interval.mean for one in summarise(result, metric("active")) if one.subject == flow] or [0.0]
+    (found,) = [one.interval.mean for one in summarise(result, metric("active_flows")) if one.subject == flow] or [0.0]
     return found
 
 

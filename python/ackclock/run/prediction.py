@@ -24,11 +24,11 @@ def predict(source: Scenario | Result, models: str = "all", *, top: int = CONNEC
         ValueError: There is no model of that name.
     """
     asked = chosen(models)
-    if isinstance(source, Result) and source.run["way"] == "measure":
-        run = source.run | {"way": "predict"}
+    if isinstance(source, Result) and source.run["method"] == "measure":
+        run = source.run | {"method": "predict"}
         return Result(run, {"predictions": of_connections(source, asked, top)["predictions"]})
     if isinstance(source, Result):
-        run = source.run | {"way": "predict", "partial": False, "warnings": []}
+        run = source.run | {"method": "predict", "partial": False, "warnings": []}
     else:
         points = source.expand()
         run = describe("predict", source, points, [point.scenario.resolve().tree for point in points])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ackclock import units
 from ackclock.scenario import Point, Scenario
 
-__all__ = ["Part", "lasts_s", "part_within"]
+__all__ = ["Part", "duration_s", "part_within"]
 
 
 class Part(NamedTuple):
@@ -17,19 +17,19 @@ class Part(NamedTuple):
     Attributes:
         scenario: With fewer replicates or points; None if not a single run fits.
         runs: How many it has.
-        lasts_s: How long they take, without what is between them.
+        duration_s: How long they take, without what is between them.
         left_out: What is not emulated, in words; empty if all is.
     """
 
     scenario: Scenario | None
     runs: int
-    lasts_s: float
+    duration_s: float
     left_out: str
 
 
-def lasts_s(scenario: Scenario, side_by_side: int = 1) -> float:
+def duration_s(scenario: Scenario, side_by_side: int = 1) -> float:
     """How long all runs of a scenario last, without what is between them; so many `side_by_side`."""
-    return part_within(scenario, None, side_by_side).lasts_s
+    return part_within(scenario, None, side_by_side).duration_s
 
 
 def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1) -> Part:

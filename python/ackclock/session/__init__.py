@@ -200,7 +200,7 @@ def receive(
 
 
 def _run(
-    way: str, folder: Path, seed: str | None, *, finite: bool, pcap: bool, options: dict[str, Any],
+    method: str, folder: Path, seed: str | None, *, finite: bool, pcap: bool, options: dict[str, Any],
     work: Callable[[str | None], dict[str, Any]],
 ) -> Result:  # fmt: skip
     """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
@@ -215,7 +215,7 @@ def _run(
         session = json.loads(answer["outcome"])
         cut_short = session["ending"] in ("stopped", "peer_stopped") and finite
         run = {
-            "schema": SCHEMA, "way": way, "name": folder.name, "seed": seed, "replicates": 1,
+            "schema": SCHEMA, "method": method, "name": folder.name, "seed": seed, "replicates": 1,
             "versions": {"ackclock": engine.version()}, "partial": cut_short, "warnings": _warnings(session),
             "controls": controls(), "scenario": None, "points": [{"assignments": {}, "scenario": None}],
             "options": options, "session": session,

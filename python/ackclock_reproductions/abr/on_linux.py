@@ -33,7 +33,7 @@ _TIMER = {"rto_floor": "variance", "rto_minimum": "800 ms", "clock_granularity":
 #: Linux adds the least of four deviations to the smoothed round-trip time: a second, as the testbed's TCP seems to have
 #: had, is a round trip and so much more. Ticks of half a second the kernel has not. What it cannot be told is to count
 #: ACKs one by one: an ACK that fills a hole covers many packets, and opens the window for as many at once.
-IMITATED = Sender("of 1998, imitated", _TIMER | {"window_counting": "bytes"})
+IMITATED = Sender("of 1998, imitated", _TIMER | {"byte_counting": "all"})
 #: The same where ACKs are counted, as in 1998. The engine's alone.
 OF_1998 = Sender("of 1998", _TIMER)
 #: Timestamps take 12 of the 500 bytes.
@@ -70,7 +70,7 @@ SIDE_BY_SIDE = len(CASES) * REPLICATES
 QUICK_S, QUICK_REPLICATES = 12.0, 2
 #: Where captures are measured: there the danger is greatest, and losses are many.
 CAPTURED = 5.0
-#: Of all runs of one psi, those that may be not to be trusted: they are in no average.
+#: Of all runs of one psi, those that may be unreliable: they are in no average.
 SPARE = SIDE_BY_SIDE // 10
 
 #: What the paper says that feedback is worth, in percent.
@@ -83,9 +83,9 @@ ENGINE_OF_1998 = "engine, of 1998"
 Results = Mapping[str, Result]
 
 
-def named(way: str, psi: float) -> str:
+def named(method: str, psi: float) -> str:
     """The name of a run."""
-    return f"{way}, psi {psi:g}"
+    return f"{method}, psi {psi:g}"
 
 
 def scenario(psi: float, duration_s: float, replicates: int = REPLICATES, cases: tuple[Case, ...] = CASES) -> Scenario:
@@ -123,7 +123,7 @@ def runs() -> Mapping[str, Run]:
 def efficiencies(result: Result, case: Case, cells: float | None = None) -> NDArray[np.float64]:
     """Of each replicate, headers included, over what the link could have sent in that run.
 
-    Not a number for those that are not to be trusted, so that replicates of two cases are of the same link.
+    Not a number for those that are unreliable, so that replicates of two cases are of the same link.
 
     Args:
         result: Of `scenario` with the cases of its sender.
@@ -153,7 +153,7 @@ def _gains(result: Result, sender: Sender, feedback: Feedback, cells: float | No
 
 def residual(results: Results, psi: float, case: Case) -> Interval:
     """The efficiency on Linux less that of the engine, replicate by replicate on the same link."""
-    linux, engine = (efficiencies(results[named(way, psi)], case) for way in (LINUX, ENGINE))
+    linux, engine = (efficiencies(results[named(method, psi)], case) for method in (LINUX, ENGINE))
     return interval(linux - engine)
 
 
@@ -239,7 +239,7 @@ def _efficiency_table(results: Results, psis: list[float]) -> Table:
     for case in CASES:
         for psi in psis:
             rows[case.sender.label, case.feedback.label, f"{psi:g}"] = {
-                way: interval(efficiencies(results[named(way, psi)], case)) for way in (LINUX, ENGINE)
+                method: interval(efficiencies(results[named(method, psi)], case)) for method in (LINUX, ENGINE)
             } | {"Linux less engine, same links": residual(results, psi, case)}
     for case in CASES_OF_1998:
         for psi in psis:
@@ -254,7 +254,7 @@ def _gain_table(results: Results, psis: list[float]) -> Table:
         for psi in psis:
             row = rows.setdefault((sender.label, f"{psi:g}"), {})
             for feedback in (INSTCAP, EFFCAP):
-                linux, engine = (results[named(way, psi)] for way in (LINUX, ENGINE))
+                linux, engine = (results[named(method, psi)] for method in (LINUX, ENGINE))
                 row[f"{feedback.label}, %"] = gain(linux, sender, feedback)
                 row[f"{feedback.label}, without cells, %"] = gain(linux, sender, feedback, 1)
                 row[f"{feedback.label}, engine, %"] = gain(engine, sender, feedback)

@@ -115,13 +115,13 @@ def drop_tail(buffers: Sequence[int]) -> list[Tree]:
     return [{"kind": "droptail", "limit": packets(buffer)} for buffer in buffers]
 
 
-def highspeed(name: str, extra_delay: str | list[str], tcp: Tree) -> Tree:
+def highspeed(name: str, access_delay: str | list[str], tcp: Tree) -> Tree:
     """A flow through the router that always has data to send."""
     return {
         "name": name,
         "route": [BOTTLENECK],
         "return": ["back"],
-        "extra_delay": extra_delay,
+        "access_delay": access_delay,
         "start": ["0 s", "1 s"],
         "transport": tcp | {"mss": f"{MSS_BYTES} bytes", "header": f"{HEADER_BYTES} bytes"},
         "traffic": {"kind": "bulk"},

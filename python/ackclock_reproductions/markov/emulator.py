@@ -82,9 +82,9 @@ def scenario(readings: Sequence[Reading], duration_s: float = DURATION_S) -> Sce
     for reading in readings:
         for of in validation.SETS:
             flow = flow_name(of, reading)
-            ways = [f"{flow} {way}" for way in ("there", "back")]
-            hops += [_channel(way, of, reading) for way in ways]
-            flows.append(_flow(flow, ways, of))
+            methods = [f"{flow} {method}" for method in ("there", "back")]
+            hops += [_channel(method, of, reading) for method in methods]
+            flows.append(_flow(flow, methods, of))
     tree = {
         "schema": 1,
         "name": "validation of the Markov model",
@@ -113,8 +113,8 @@ def _channel(name: str, of: validation.Set, reading: Reading) -> dict[str, Any]:
     }
 
 
-def _flow(name: str, ways: list[str], of: validation.Set) -> dict[str, Any]:
-    there, back = ways
+def _flow(name: str, methods: list[str], of: validation.Set) -> dict[str, Any]:
+    there, back = methods
     return {
         "name": name,
         "count": CONNECTIONS.get(of.number, _CONNECTIONS),

@@ -88,7 +88,7 @@ def connections(run: Result, measured: Result) -> list[Connection]:
     """
     truth = {_key(row): row for row in run.tables["flows"].to_pylist()}
     laws: dict[tuple[Any, ...], list[Row]] = {}
-    for row in measured.tables["rtt_law"].to_pylist():
+    for row in measured.tables["rtt_histogram"].to_pylist():
         if row["part"] == "whole":
             laws.setdefault(_key(row), []).append(row)
     rows = [row for row in measured.tables["connections"].to_pylist() if row["payload_bytes"]]
@@ -98,7 +98,7 @@ def connections(run: Result, measured: Result) -> list[Connection]:
 
 
 def connection(row: Row, truth: Row, law: list[Row]) -> Connection:
-    """One of them, from its row of `connections`, its row of the run's `flows`, and its rows of `rtt_law`."""
+    """One of them, from its row of `connections`, its row of the run's `flows`, and its rows of `rtt_histogram`."""
     bits = 8 * row["mss_bytes"]
     segments = int(row["data_segments"])
     losses = {name: row[column] / segments for name, column in _COUNTED.items()}
@@ -118,7 +118,7 @@ def connection(row: Row, truth: Row, law: list[Row]) -> Connection:
         mean_rtt=float(np.average(middles, weights=weights)),
         sd_rtt=float(np.sqrt(np.cov(middles, fweights=weights.astype(int), ddof=0))),
         law=aimd_chain.rtt.empirical(middles, weights),
-        window=row["outstanding_mean_bytes"] / row["mss_bytes"],
+        window=row["in_flight_mean_bytes"] / row["mss_bytes"],
         receive_window=row["receive_window_max_bytes"] / row["mss_bytes"],
         timeouts=row["retransmissions_timeout"] / max(row["retransmissions_timeout"] + row["fast_recoveries"], 1),
     )

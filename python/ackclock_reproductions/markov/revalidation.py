@@ -80,7 +80,7 @@ def conclude(
 
 def stack(run: Result) -> str:
     """What sent and received."""
-    if run.run["way"] == "emulate":
+    if run.run["method"] == "emulate":
         return f"the Reno of {run.run['machine']['kernel']}"
     return "the engine's Reno (preset linux)"
 
@@ -218,8 +218,8 @@ def _draw(by_name: ByName, sender: str) -> Figure:
     )
 
 
-def _runs(readings: Sequence[Reading], way: Literal["simulate", "emulate"]) -> Mapping[str, Run]:
-    return {RUN: Run(emulator.scenario(readings), way, measured=True)}
+def _runs(readings: Sequence[Reading], method: Literal["simulate", "emulate"]) -> Mapping[str, Run]:
+    return {RUN: Run(emulator.scenario(readings), method, measured=True)}
 
 
 # Real time is dear: the reading that the paper's words give, and the one that its rows point to.

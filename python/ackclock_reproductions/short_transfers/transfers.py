@@ -38,15 +38,15 @@ class Sender(NamedTuple):
 
 
 _CLASSIC = {
-    "recovery": "reno", "decrease_base": "window", "careful": "after_timeout", "limited_transmit": False,
+    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout", "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
 _RENO = {"kind": "reno"}
-RENO = Sender("Reno", {"window_counting": "per_ack", **_CLASSIC}, _RENO)
-BYTE_COUNTING = Sender("byte counting", {"window_counting": "bytes", **_CLASSIC}, _RENO)
-NEWRENO = Sender("NewReno", {"window_counting": "per_ack", "recovery": "newreno"}, _RENO)
-SACK = Sender("SACK", {"window_counting": "per_ack", "recovery": "sack"}, _RENO)
-CUBIC = Sender("CUBIC, SACK", {"window_counting": "per_ack", "recovery": "sack"}, {"kind": "cubic"})
+RENO = Sender("Reno", {"byte_counting": "per_ack", **_CLASSIC}, _RENO)
+BYTE_COUNTING = Sender("byte counting", {"byte_counting": "all", **_CLASSIC}, _RENO)
+NEWRENO = Sender("NewReno", {"byte_counting": "per_ack", "recovery": "newreno"}, _RENO)
+SACK = Sender("SACK", {"byte_counting": "per_ack", "recovery": "sack"}, _RENO)
+CUBIC = Sender("CUBIC, SACK", {"byte_counting": "per_ack", "recovery": "sack"}, {"kind": "cubic"})
 HYSTART = Sender("CUBIC, SACK, HyStart++", CUBIC.transport, {"kind": "cubic", "hystart": True})
 
 

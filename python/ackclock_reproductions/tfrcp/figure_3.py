@@ -17,7 +17,7 @@ from ackclock_reproductions.tfrcp.senders import FEW_LOADS, LOADS, TCP, one_path
 
 #: What counts as acceptable: not grossly unfair.
 ACCEPTABLE = Band(most=words.TWICE.least)
-EVEN = metrics.metric("spread")
+EVEN = metrics.metric("max_min_ratio")
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:

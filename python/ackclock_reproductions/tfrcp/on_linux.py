@@ -105,7 +105,7 @@ DURATION_S, WARMUP_S, REPLICATES = 100.0, 30.0, 5
 SIDE_BY_SIDE = len(PAIRS) * REPLICATES
 #: Long enough for a few rounds, short enough that a first look at all paths takes three minutes.
 QUICK_S, QUICK_WARMUP_S, QUICK_REPLICATES = 15.0, 5.0, 2
-#: Of all runs over a path, those that may be not to be trusted: they are in no average.
+#: Of all runs over a path, those that may be unreliable: they are in no average.
 SPARE = SIDE_BY_SIDE // 10
 
 #: F on Linux and in the engine, mean over the paths, in per cent: what is accepted as the same. Chosen before any run.
@@ -113,7 +113,7 @@ AGREE = Band(-10, 10)
 
 #: The engine where TCP's packets, too, leave up to a packet's time late.
 LATE = "engine, TCP late by chance"
-WAYS = (LINUX, ENGINE, LATE)
+METHODS = (LINUX, ENGINE, LATE)
 
 Results = Mapping[str, Result]
 
@@ -125,10 +125,10 @@ def label(path: Path) -> tuple[str, str, str, str]:
     )  # fmt: skip
 
 
-def named(way: str, path: Path) -> str:
+def named(method: str, path: Path) -> str:
     """The name of a run."""
     loss = f", {path.loss:.1%} loss" if path.loss else ""
-    return f"{way}, {path.rate}, {path.delay_s * 1000:g} ms, {path.pipes:g} BDP{loss}"
+    return f"{method}, {path.rate}, {path.delay_s * 1000:g} ms, {path.pipes:g} BDP{loss}"
 
 
 def scenario(path: Path, duration_s: float, warmup_s: float, replicates: int, *, late_tcp: bool = False) -> Scenario:
@@ -165,16 +165,16 @@ def runs() -> Mapping[str, Run]:
     return found
 
 
-def values(results: Results, way: str, path: Path, pair: Pair, what: Metric, subject: str = OTHER) -> list[float]:
-    """A metric of a pair on a path, of each replicate that is to be trusted."""
-    return list(by_replicate(results[named(way, path)], what)[PAIRS.index(pair), subject].values())
+def values(results: Results, method: str, path: Path, pair: Pair, what: Metric, subject: str = OTHER) -> list[float]:
+    """A metric of a pair on a path, of each replicate that is reliable."""
+    return list(by_replicate(results[named(method, path)], what)[PAIRS.index(pair), subject].values())
 
 
 def apart(results: Results, path: Path, pair: Pair) -> Interval:
     """How much larger F is on Linux than in the engine: 100 times the difference of its logarithms, about per cent."""
     linux, engine = (
-        [100 * log(f) if f > 0 else nan for f in values(results, way, path, pair, FRIENDLINESS)]
-        for way in (LINUX, ENGINE)
+        [100 * log(f) if f > 0 else nan for f in values(results, method, path, pair, FRIENDLINESS)]
+        for method in (LINUX, ENGINE)
     )
     return difference(linux, engine)
 
@@ -252,9 +252,9 @@ def _pair_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
     for pair in PAIRS:
         rows: Rows = {
             label(path): {
-                f"{name}, {way}": interval(values(results, way, path, pair, what))
+                f"{name}, {method}": interval(values(results, method, path, pair, what))
                 for name, what in both.items()
-                for way in WAYS
+                for method in METHODS
             }
             for path in paths
         }
@@ -272,11 +272,11 @@ def _apart_table(results: Results, paths: list[Path]) -> Table:
 def _timeout_table(results: Results, paths: list[Path]) -> Table:
     rows: Rows = {
         label(path): {
-            f"{pair.tcp.label} beside {pair.other.label}, {way}": interval(
-                [one / EACH for one in values(results, way, path, pair, metrics.metric("timeouts"), TCP)]
+            f"{pair.tcp.label} beside {pair.other.label}, {method}": interval(
+                [one / EACH for one in values(results, method, path, pair, metrics.metric("timeouts"), TCP)]
             )
             for pair in PAIRS
-            for way in (LINUX, ENGINE)
+            for method in (LINUX, ENGINE)
         }
         for path in paths
     }
@@ -288,11 +288,11 @@ def _loss_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
     for subject, of in ((TCP, "TCP's packets"), (OTHER, "the others' packets")):
         rows: Rows = {
             label(path): {
-                f"{pair.label}, {way}": interval(
-                    [100 * one for one in values(results, way, path, pair, metrics.metric("drops"), subject)]
+                f"{pair.label}, {method}": interval(
+                    [100 * one for one in values(results, method, path, pair, metrics.metric("loss_rate"), subject)]
                 )
                 for pair in PAIRS
-                for way in (LINUX, ENGINE)
+                for method in (LINUX, ENGINE)
             }
             for path in paths
         }
@@ -319,8 +319,8 @@ def _settings(results: Results, paths: list[Path]) -> tuple[Setting, ...]:
 
 def _draw(results: Results, paths: list[Path]) -> Figure:
     found = {
-        way: [[interval(values(results, way, path, pair, FRIENDLINESS)) for path in paths] for pair in PAIRS]
-        for way in (ENGINE, LINUX)
+        method: [[interval(values(results, method, path, pair, FRIENDLINESS)) for path in paths] for pair in PAIRS]
+        for method in (ENGINE, LINUX)
     }
     means = [one.mean for of in found.values() for several in of for one in several]
     ends = [min(means), max(means)]

@@ -139,7 +139,7 @@ def _table(senders: Sequence[Sender], results: Results) -> Table:
         for sender in senders:
             result = results[f"{sender.label}, {half}"]
             rows[_percent(loss), sender.label] = over_time.told_and_got(result, FORWARD, SINCE_S, UNTIL_S) | {
-                "dropped in the whole run, %": interval(of_replicates(result, "drops", FORWARD))
+                "dropped in the whole run, %": interval(of_replicates(result, "loss_rate", FORWARD))
             }
     return measured(f"From {SINCE_S:g} to {UNTIL_S:g} s, payload in order", ("loss", "control"), rows)
 

@@ -84,10 +84,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     between = (WARMUP_S, DURATION_S)
     own = over_time.mean_estimates(results[ENGINE], FLOW, *between)
     estimates = {
-        way: [replica_rates(results[measured(way)], one).mean(*between) for one in range(REPLICATES)]
-        for way in (ENGINE, LINUX)
+        method: [replica_rates(results[measured(method)], one).mean(*between) for one in range(REPLICATES)]
+        for method in (ENGINE, LINUX)
     }
-    got = {way: over_time.mean_goodputs(results[way], FLOW, *between) for way in (ENGINE, LINUX)}
+    got = {method: over_time.mean_goodputs(results[method], FLOW, *between) for method in (ENGINE, LINUX)}
     claims = (
         Claim.of(
             "The replica along the engine's capture has the estimate that the engine's control has (their ratio)",
@@ -103,8 +103,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
-        (way,): {"estimate by replica, Mbit/s": interval(estimates[way]), "goodput, Mbit/s": interval(got[way])}
-        for way in (ENGINE, LINUX)
+        (method,): {"estimate by replica, Mbit/s": interval(estimates[method]), "goodput, Mbit/s": interval(got[method])}
+        for method in (ENGINE, LINUX)
     }
     rows[ENGINE,]["estimate of the control, Mbit/s"] = interval(own)
     tables = (table_of("Westwood+ of the engine and of the kernel", ("sender",), rows),)
@@ -123,9 +123,9 @@ def _settings(run: Result) -> tuple[Setting, ...]:
 
 def _draw(results: Mapping[str, Result]) -> Figure:
     curves = [plot.Curve("rate of the link, payload", [0, DURATION_S], [PATH.goodput_mbit_per_s] * 2, "reference")]
-    for way in (ENGINE, LINUX):
-        rates = replica_rates(results[measured(way)], 0)
-        curves.append(plot.Curve(f"{way}, by the replica", list(rates.time_s), list(np.asarray(rates.values))))
+    for method in (ENGINE, LINUX):
+        rates = replica_rates(results[measured(method)], 0)
+        curves.append(plot.Curve(f"{method}, by the replica", list(rates.time_s), list(np.asarray(rates.values))))
     return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "Westwood+ of the engine and of Linux")
 
 

@@ -24,7 +24,7 @@ class Reading:
         newreno: How every sender recovers.
         jitter_s: Of send times, where there are several senders; None is the service time of a packet, which leaves
             trains together. One sender always has that.
-        extra_delay_s: Where there are several senders, the first has none and the last this much more, one way.
+        access_delay_s: Where there are several senders, the first has none and the last this much more, one way.
         access_mbit_per_s: Of a link of each sender's own before the path, where there are several.
         counts_in_service: Whether the packet in service counts towards the buffer's limit.
         transport: Other fields of every sender.
@@ -34,7 +34,7 @@ class Reading:
     name: str
     newreno: NewReno = RFC_2582
     jitter_s: float | None = JITTER_S
-    extra_delay_s: float = 0.0
+    access_delay_s: float = 0.0
     access_mbit_per_s: float | None = None
     counts_in_service: bool = True
     transport: Tree = field(default_factory=dict)
@@ -70,8 +70,8 @@ class Reading:
                 jitter_s=self.jitter_s if several else None, **more,
             )  # fmt: skip
             flow["transport"] |= self.transport
-            if several and self.extra_delay_s:
-                flow["extra_delay"] = ["0 s", f"{self.extra_delay_s * 1000:g} ms"]
+            if several and self.access_delay_s:
+                flow["access_delay"] = ["0 s", f"{self.access_delay_s * 1000:g} ms"]
             flows.append(flow)
         plain = scenario(
             "reading", path, flows, duration_s=duration_s, sample_interval_s=sampled_s, replicates=replicates

@@ -94,7 +94,7 @@ OF_SENDERS = (
     _newreno("limited transmit, initial window 2", limited_transmit=True, initial_window="2 packets"),
     _newreno("smallest timeout 0.2 s", rto_minimum="0.2 s"),
     Reading("the packet on the link does not count", counts_in_service=False, estimators={"CRB": EAGER}),
-    Reading("delays up to 5 ms longer", jitter_s=None, extra_delay_s=0.005, estimators={"CRB": EAGER}),
+    Reading("delays up to 5 ms longer", jitter_s=None, access_delay_s=0.005, estimators={"CRB": EAGER}),
     Reading("access links of 10 Mbit/s", jitter_s=None, access_mbit_per_s=10, estimators={"CRB": EAGER}),
 )
 

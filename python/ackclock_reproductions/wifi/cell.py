@@ -64,17 +64,17 @@ def cell(
         back = ["down", "acks of access point"]
         flows.append(_flow(UPLOAD, uploads, ["data of stations", "up"], back, upload_from_s))
     wires = [
-        hop(way, constant(WIRE_MBIT_PER_S), packets(AMPLE_PACKETS), WIRE_DELAY_S) for way in ("down", "up")
+        hop(method, constant(WIRE_MBIT_PER_S), packets(AMPLE_PACKETS), WIRE_DELAY_S) for method in ("down", "up")
     ]  # fmt: skip
     hops = [*wires, _contender(BUFFER, DATA, queue, station="ap"), *stations]
     return scenario(
         name, hops, flows, duration_s=duration_s, warmup_s=warmup_s, sample_interval_s=0.5, replicates=REPLICATES,
-        media=[MEDIUM], **more,
+        shared_media=[MEDIUM], **more,
     )  # fmt: skip
 
 
 def _contender(name: str, access: Tree, queue: Tree, station: str = "", **more: Any) -> Tree:
-    link = {"kind": "contender", "medium": MEDIUM["name"], "rate": "54 Mbit/s"} | access
+    link = {"kind": "edca", "medium": MEDIUM["name"], "rate": "54 Mbit/s"} | access
     return {"name": name, "link": link | ({"station": station} if station else {}), "queue": queue, **more}
 
 

@@ -96,7 +96,7 @@ pub struct Ack {
     /// Learnt to have been delivered: newly acked or newly SACKed, each byte once. Without SACK a duplicate ACK counts one segment,
     /// and the cumulative ACK that follows is reduced by what was counted.
     pub newly_delivered: Bytes,
-    /// How much the window may count for growth by the transport's rule ([`WindowCounting`](crate::endpoint::parameters::WindowCounting)); zero
+    /// How much the window may count for growth by the transport's rule ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)); zero
     /// outside [`RecoveryPhase::Open`] unless slow start after a timeout, and zero when the window was not used.
     pub credit: Bytes,
     /// Everything delivered so far.
@@ -140,7 +140,7 @@ pub struct Congestion {
     /// Why.
     pub kind: CongestionKind,
     /// What a multiplicative decrease starts from: FlightSize (RFC 5681 equation 4) or the window, by the
-    /// transport's rule ([`DecreaseBase`](crate::endpoint::parameters::DecreaseBase)).
+    /// transport's rule ([`SsthreshFrom`](crate::endpoint::parameters::SsthreshFrom)).
     pub base: Bytes,
     /// Outstanding data.
     pub in_flight: Bytes,
@@ -209,7 +209,7 @@ pub struct ControlContext<'a> {
     /// The transport's initial slow-start threshold, `None` for arbitrarily high.
     pub initial_ssthresh: Option<Bytes>,
     /// Whether the transport wants ssthresh cut to whole segments at a reduction.
-    pub whole_ssthresh: bool,
+    pub ssthresh_in_whole_segments: bool,
 }
 
 /// The registry of congestion controls.

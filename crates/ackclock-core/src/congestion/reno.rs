@@ -276,7 +276,7 @@ mod tests {
         ] {
             let streams = Streams::new(1, 0);
             let context = ControlContext {
-                whole_ssthresh: whole,
+                ssthresh_in_whole_segments: whole,
                 ..context(&streams, 7, None)
             };
             let control = choose::<ControlKind>(&reno(), &NoFiles).unwrap().build(context);

@@ -54,7 +54,7 @@ pub fn context(streams: &Streams, window: u64, ssthresh: Option<u64>) -> Control
         mss: Bytes(MSS),
         initial_window: Bytes(window * MSS),
         initial_ssthresh: ssthresh.map(|segments| Bytes(segments * MSS)),
-        whole_ssthresh: false,
+        ssthresh_in_whole_segments: false,
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) struct Window {
     ssthresh: f64,
     mss: f64,
     /// Whether a reduction cuts ssthresh to whole segments.
-    whole_ssthresh: bool,
+    ssthresh_in_whole_segments: bool,
 }
 
 /// No window grows beyond an exbibyte: sums of a few of them still fit 64 bits.
@@ -26,7 +26,7 @@ impl Window {
             cwnd: context.initial_window.as_f64().clamp(mss, LARGEST.max(mss)),
             ssthresh: context.initial_ssthresh.map_or(f64::INFINITY, Bytes::as_f64),
             mss,
-            whole_ssthresh: context.whole_ssthresh,
+            ssthresh_in_whole_segments: context.ssthresh_in_whole_segments,
         }
     }
 
@@ -110,7 +110,7 @@ impl Window {
     /// Sets ssthresh; returns what it is before it is cut to whole segments.
     fn set_threshold(&mut self, kept: f64) -> f64 {
         let kept = kept.max(SSTHRESH_FLOOR * self.mss);
-        self.ssthresh = if self.whole_ssthresh {
+        self.ssthresh = if self.ssthresh_in_whole_segments {
             libm::floor(kept / self.mss) * self.mss
         } else {
             kept

@@ -27,7 +27,7 @@ pub(super) enum AckEffect {
 pub(super) struct Recovery {
     phase: RecoveryPhase,
     kind: LossRecovery,
-    careful: AvoidMultipleFastRetransmits,
+    avoid_multiple_fast_retransmits: AvoidMultipleFastRetransmits,
     limited_transmit: bool,
     /// NewReno: a partial ACK has been seen in this recovery.
     partial_seen: bool,
@@ -40,7 +40,7 @@ pub(super) struct Recovery {
     /// First segment not sent yet when the last recovery or timeout began (`recover` of RFC 6582, RecoveryPoint of RFC 6675, plus one);
     /// `None` before the first.
     point: Option<u64>,
-    /// The same of the last that the sender is [careful](TcpParameters::careful) about: up to there duplicate ACKs mean no loss.
+    /// The same of the last that the sender [avoids multiple fast retransmits](TcpParameters::avoid_multiple_fast_retransmits) of: up to there duplicate ACKs mean no loss.
     heedless_up_to: Option<u64>,
     /// The first unacknowledged segment at the last timeout.
     timed_out: Option<u64>,
@@ -55,7 +55,7 @@ impl Recovery {
         Recovery {
             phase: RecoveryPhase::Open,
             kind: parameters.recovery,
-            careful: parameters.careful,
+            avoid_multiple_fast_retransmits: parameters.avoid_multiple_fast_retransmits,
             limited_transmit: parameters.limited_transmit,
             partial_seen: false,
             rescued: false,
@@ -174,7 +174,7 @@ impl Recovery {
     pub fn begin(&mut self, next: u64, mss: u64) {
         self.phase = RecoveryPhase::Recovery;
         self.point = Some(next);
-        if self.careful == AvoidMultipleFastRetransmits::Always {
+        if self.avoid_multiple_fast_retransmits == AvoidMultipleFastRetransmits::Always {
             self.heedless_up_to = Some(next);
         }
         self.partial_seen = false;
@@ -192,7 +192,7 @@ impl Recovery {
         self.end();
         self.phase = RecoveryPhase::Loss;
         self.point = Some(next);
-        if self.careful != AvoidMultipleFastRetransmits::Never {
+        if self.avoid_multiple_fast_retransmits != AvoidMultipleFastRetransmits::Never {
             self.heedless_up_to = Some(next);
         }
         self.duplicates = 0;
@@ -296,13 +296,13 @@ mod tests {
 
     #[test]
     fn the_careful_do_not_react_twice_to_one_window() {
-        for (careful, again) in [
+        for (avoid_multiple_fast_retransmits, again) in [
             (AvoidMultipleFastRetransmits::Always, false),
             (AvoidMultipleFastRetransmits::AfterTimeout, false),
             (AvoidMultipleFastRetransmits::Never, true),
         ] {
             let mut parameters = parameters(LossRecovery::Newreno);
-            parameters.careful = careful;
+            parameters.avoid_multiple_fast_retransmits = avoid_multiple_fast_retransmits;
             let mut recovery = Recovery::new(&parameters);
             recovery.restart(30);
             let reacts = (0..3).any(|_| recovery.on_duplicate(20, 20 * MSS, MSS));

@@ -34,7 +34,7 @@ pub enum PartialAck {
 /// What a multiplicative decrease starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum DecreaseBase {
+pub enum SsthreshFrom {
     /// Outstanding data, without what limited transmit added (RFC 5681 equation 4).
     FlightSize,
     /// The smaller of congestion window and receiver's window (ns-2); the congestion window (Linux).
@@ -44,13 +44,13 @@ pub enum DecreaseBase {
 /// How much an ACK counts for the growth of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum WindowCounting {
+pub enum ByteCounting {
     /// One segment per ACK of new data, whatever it covers (RFC 5681, ns-2).
     PerAck,
     /// What it covers, at most two segments, one in slow start after a timeout (RFC 3465).
-    BytesAtMostTwoSegments,
+    AbcL2,
     /// All it covers (Linux).
-    Bytes,
+    All,
 }
 
 /// Which round-trip times are measured.
@@ -141,7 +141,7 @@ pub struct DelayedAck {
     /// The longest wait for the next segment (RFC 5681 section 4.2: at most 500 ms).
     pub timeout: Span,
     /// How many segments at the beginning are acknowledged at once (Linux quick ACKs).
-    pub quick: Segments,
+    pub quickack_segments: Segments,
 }
 
 /// All of them.
@@ -170,7 +170,7 @@ pub struct TcpParameters {
     /// step 3 sets cwnd to ssthresh there and no more. At 1 % loss it is worth 1 % of the goodput.
     pub growth_at_recovery_end: bool,
     /// Reno and NewReno: whether duplicate ACKs for data sent before the last recovery or timeout are ignored (RFC 6582 section 6.1; ns-2 `bugFix_`).
-    pub careful: AvoidMultipleFastRetransmits,
+    pub avoid_multiple_fast_retransmits: AvoidMultipleFastRetransmits,
     /// Duplicate ACKs that mean a loss.
     pub duplicate_threshold: Segments,
     /// Whether the first two duplicate ACKs send new data (RFC 3042).
@@ -178,11 +178,11 @@ pub struct TcpParameters {
     /// SACK: whether the highest outstanding segment may be sent once more per recovery (RFC 6675 section 4 rule 4).
     pub rescue_retransmission: bool,
     /// What a multiplicative decrease starts from.
-    pub decrease_base: DecreaseBase,
+    pub ssthresh_from: SsthreshFrom,
     /// Whether a reduction cuts ssthresh to whole segments (ns-2); cwnd keeps the fraction. RFC 5681 counts in bytes.
-    pub whole_ssthresh: bool,
+    pub ssthresh_in_whole_segments: bool,
     /// How much an ACK counts for the growth of the window.
-    pub window_counting: WindowCounting,
+    pub byte_counting: ByteCounting,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,
     /// Which round-trip times are measured.
@@ -260,17 +260,17 @@ fn rfc() -> TcpParameters {
         partial_ack: PartialAck::Impatient, // RFC 6582 section 4
         partial_window_deflation: true,
         growth_at_recovery_end: false,
-        careful: AvoidMultipleFastRetransmits::Always,
+        avoid_multiple_fast_retransmits: AvoidMultipleFastRetransmits::Always,
         duplicate_threshold: Segments(3),
         limited_transmit: true, // RFC 3042
         rescue_retransmission: true,
-        decrease_base: DecreaseBase::FlightSize,
-        whole_ssthresh: false,
-        window_counting: WindowCounting::BytesAtMostTwoSegments, // RFC 3465
+        ssthresh_from: SsthreshFrom::FlightSize,
+        ssthresh_in_whole_segments: false,
+        byte_counting: ByteCounting::AbcL2, // RFC 3465
         delayed_ack: DelayedAck {
             every: Segments(2),
             timeout: Span::from_millis(200),
-            quick: Segments(0),
+            quickack_segments: Segments(0),
         },
         rtt_sampling: RttSampling::EveryAck,
         clock_granularity: Span::ZERO,
@@ -303,13 +303,13 @@ fn ns2_of_2002() -> TcpParameters {
         growth_at_recovery_end: true,
         limited_transmit: false,
         rescue_retransmission: false,
-        decrease_base: DecreaseBase::Window,
-        whole_ssthresh: true,
-        window_counting: WindowCounting::PerAck,
+        ssthresh_from: SsthreshFrom::Window,
+        ssthresh_in_whole_segments: true,
+        byte_counting: ByteCounting::PerAck,
         delayed_ack: DelayedAck {
             every: Segments(1),
             timeout: Span::from_millis(100),
-            quick: Segments(0),
+            quickack_segments: Segments(0),
         },
         rtt_sampling: RttSampling::OncePerRoundTrip,
         clock_granularity: Span::from_millis(10),
@@ -345,12 +345,12 @@ fn linux() -> TcpParameters {
         mss: Bytes(1448),
         header: Bytes(52), // timestamps
         rtt_sampling: RttSampling::Timestamps,
-        window_counting: WindowCounting::Bytes,
-        decrease_base: DecreaseBase::Window, // its controls halve snd_cwnd, not what is outstanding
+        byte_counting: ByteCounting::All,
+        ssthresh_from: SsthreshFrom::Window, // its controls halve snd_cwnd, not what is outstanding
         delayed_ack: DelayedAck {
             every: Segments(2),
             timeout: Span::from_millis(40),
-            quick: Segments(16),
+            quickack_segments: Segments(16),
         },
         rto_minimum: Span::from_millis(200),
         rto_floor: RtoFloor::Variance,

@@ -212,7 +212,7 @@ impl Receiver {
             mss: narrow(parameters.mss),
             unacknowledged: 0,
             every: parameters.delayed_ack.every.0,
-            quick: parameters.delayed_ack.quick.0,
+            quick: parameters.delayed_ack.quickack_segments.0,
             delay: parameters.delayed_ack.timeout,
             beyond: Beyond::new(),
             statistics: ReceiverStatistics::default(),
@@ -419,14 +419,14 @@ mod tests {
     #[test]
     fn quick_and_undelayed_receivers_acknowledge_each() {
         let mut parameters = rfc();
-        parameters.delayed_ack.quick.0 = 3;
+        parameters.delayed_ack.quickack_segments.0 = 3;
         let mut receiver = Receiver::new(&parameters);
         assert_eq!(
             feed(&mut receiver, &[0, 1, 2, 3, 4]),
             [Some(1), Some(2), Some(3), None, Some(5)]
         );
         for every in [0, 1] {
-            parameters.delayed_ack.quick.0 = 0;
+            parameters.delayed_ack.quickack_segments.0 = 0;
             parameters.delayed_ack.every.0 = every;
             let mut receiver = Receiver::new(&parameters);
             assert_eq!(feed(&mut receiver, &[0, 1]), [Some(1), Some(2)]);

@@ -24,7 +24,7 @@ use serde_json::json;
 #[schemars(example = json!({ "medium": "cell", "station": "ap", "rate": "54 Mbit/s", "access": "video" }))]
 #[schemars(example = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": 6, "cw_min": 31, "cw_max": 1023 }))]
 pub struct EdcaQueue {
-    /// The name of the medium, one of the scenario's `[[media]]`.
+    /// The name of the medium, one of the scenario's `[[shared_media]]`.
     #[schemars(extend("examples" = ["cell"]))]
     pub medium: String,
     /// Whose queue it is; hops that say nothing are a station each. Of hops of scope `per_flow` those of one flow instance belong together, and
@@ -88,7 +88,7 @@ impl Access {
 }
 
 impl Element<LinkKind> for EdcaQueue {
-    const NAME: &'static str = "contender";
+    const NAME: &'static str = "edca";
     const LABEL: &'static str = "contender for a medium";
     const SUMMARY: &'static str =
         "Contends with other hops for a shared medium: one transmit queue of one station.";
@@ -138,7 +138,7 @@ mod tests {
     use serde_json::Value;
 
     fn contention(more: &Value) -> Result<Contention> {
-        let mut tree = json!({ "kind": "contender", "medium": "cell", "rate": "54 Mbit/s" });
+        let mut tree = json!({ "kind": "edca", "medium": "cell", "rate": "54 Mbit/s" });
         tree.as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());

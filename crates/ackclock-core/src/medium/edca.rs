@@ -415,7 +415,7 @@ impl EdcaCell {
                 one.draw();
                 continue;
             }
-            one.counts.given_up += 1;
+            one.counts.retry_drops += 1;
             one.head = None;
             one.begin_again();
             completions.push(Completion {

@@ -81,7 +81,7 @@ pub struct ContenderCounts {
     /// Times when a higher class of the same station sent in its place.
     pub internal_collisions: u64,
     /// Packets given up after too many collisions of either kind.
-    pub given_up: u64,
+    pub retry_drops: u64,
     /// Of its exchanges that succeeded, and of its frames that collided.
     pub airtime: Span,
     /// Service times of the packets sent.

@@ -45,10 +45,10 @@ impl RouteBuilder<'_> {
     ) {
         let name = place_of(description, number);
         let extra = match description.instances {
-            Instances::Count(count) => spread(description.extra_delay, number, count),
+            Instances::Count(count) => spread(description.access_delay, number, count),
             Instances::Arriving(_) => {
                 let mut stream = self.streams.stream(&format!("{name}/extra_delay"));
-                uniform(description.extra_delay, &mut stream)
+                uniform(description.access_delay, &mut stream)
             }
         };
         let place = format!("{name}/route");

@@ -28,7 +28,7 @@ return = ["bottleneck"]
 transport = { kind = "tcp", control = { kind = "reno" } }
 traffic = { kind = "bulk" }
 start = ["0 s", "1 s"]
-extra_delay = ["4 ms", "8 ms"]
+access_delay = ["4 ms", "8 ms"]
 
 [[flows]]
 name = "far"
@@ -37,7 +37,7 @@ return = ["bottleneck", "access"]
 transport = { kind = "tcp", control = { kind = "reno" } }
 traffic = { kind = "bulk" }
 start = "3 s"
-extra_delay = "10 ms"
+access_delay = "10 ms"
 "#;
 
 fn network(replicate: u32) -> (Scenario, Network) {
@@ -93,7 +93,7 @@ fn arrivals_are_the_flows_own_draws_and_end_with_it() {
     assert_eq!(again.instances, network.instances);
     assert_ne!(other.instances[..10], network.instances[..10]);
     // Another flow, or another seed of it, moves no arrival.
-    let alone = arriving.replace("extra_delay = \"10 ms\"", "count = 3");
+    let alone = arriving.replace("access_delay = \"10 ms\"", "count = 3");
     assert_eq!(built(&alone, 0).1.instances[..near.len()], *near);
     // Each has the hop of its own on its route, and a delay of its own in that.
     let delays: Vec<Span> = (0..near.len())
@@ -111,7 +111,7 @@ fn arrivals_are_the_flows_own_draws_and_end_with_it() {
 #[test]
 fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
     let cell = TWO_GROUPS
-        .replace("[[hops]]\nname = \"access\"", "[[media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"")
+        .replace("[[hops]]\nname = \"access\"", "[[shared_media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"")
         .replace("name = \"bottleneck\"\nlink = { kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }", CONTENDERS)
         .replace("route = [\"access\", \"bottleneck\"]", "route = [\"access\", \"data\", \"bottleneck\"]")
         .replace("return = [\"bottleneck\"]", "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]");
@@ -161,18 +161,18 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
 
 const CONTENDERS: &str = r#"name = "data"
 scope = "per_flow"
-link = { kind = "contender", medium = "cell", rate = "54 Mbit/s", station = "a" }
+link = { kind = "edca", medium = "cell", rate = "54 Mbit/s", station = "a" }
 queue = { kind = "droptail", limit = "unlimited" }
 
 [[hops]]
 name = "acks"
 scope = "per_flow"
-link = { kind = "contender", medium = "cell", rate = "54 Mbit/s" }
+link = { kind = "edca", medium = "cell", rate = "54 Mbit/s" }
 queue = { kind = "droptail", limit = "unlimited" }
 
 [[hops]]
 name = "bottleneck"
-link = { kind = "contender", medium = "cell", rate = "54 Mbit/s", station = "a" }"#;
+link = { kind = "edca", medium = "cell", rate = "54 Mbit/s", station = "a" }"#;
 
 #[test]
 fn a_replicate_draws_its_own_numbers_and_always_the_same() {

@@ -14,7 +14,7 @@ pub mod acknowledging;
 mod check;
 pub mod equation;
 pub mod facts;
-pub mod gaimd;
+pub mod rap;
 #[cfg(test)]
 mod laws;
 mod log;
@@ -215,7 +215,7 @@ impl Kind for RateControlKind {
         const LIST: &[Entry<RateControlKind>] = &[
             Entry::of::<tfrcp::Tfrcp>(),
             Entry::of::<tfrc::Tfrc>(),
-            Entry::of::<gaimd::Gaimd>(),
+            Entry::of::<rap::Rap>(),
         ];
         LIST
     }

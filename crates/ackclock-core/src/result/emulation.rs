@@ -82,8 +82,8 @@ rows! {
         /// Number of the replicate.
         replicate: i64,
         /// 1 if every bound was kept, else 0.
-        trusted: i64,
-        /// `trusted`, or the bounds that were broken, in words.
+        reliable: i64,
+        /// `reliable`, or the bounds that were broken, in words.
         verdict: &'a str,
         /// Packets lost outside the model: in the rings of the devices, by sockets, or refused by a device.
         outside_drops: i64,

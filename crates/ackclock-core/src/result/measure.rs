@@ -165,16 +165,16 @@ rows! {
         /// The least time from the capture point to the sender and back.
         sender_side_rtt_s: f64,
         /// Outstanding data, mean over the time between first data and last: the window that was used.
-        outstanding_mean_bytes: f64,
+        in_flight_mean_bytes: f64,
         /// The most outstanding data.
-        outstanding_max_bytes: f64,
+        in_flight_max_bytes: f64,
         /// Payload delivered, each byte once, over the time from first to last packet (`ATp`).
         delivered_rate_bit_per_s: f64,
         /// Payload sent, retransmissions included, over the time from first data to last (`ATpXmit`).
         transmitted_rate_bit_per_s: f64,
         /// Mean outstanding data over mean round-trip time (`NoTOTput`).
         window_rate_bit_per_s: f64,
-        /// What limited it for the longest time, as in the table `stretches`.
+        /// What limited it for the longest time, as in the table `limit_periods`.
         limit: &'a str,
         /// The share of the time in which that was so.
         limit_share: f64,
@@ -183,7 +183,7 @@ rows! {
 
 rows! {
     /// A stretch of time in which one thing limited one direction of a connection, with the evidence.
-    StretchRow<'a> {
+    LimitPeriodRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
@@ -199,7 +199,7 @@ rows! {
         /// What: `application`, `receive_window`, `sender_buffer`, `congestion_window`, `bottleneck_rate`, `slow_start`, `recovery`, `unknown`.
         limit: &'a str,
         /// Outstanding data, mean over time.
-        outstanding_mean_bytes: f64,
+        in_flight_mean_bytes: f64,
         /// The receiver's window, mean over time.
         receive_window_mean_bytes: f64,
         /// Payload acknowledged, over time.
@@ -215,7 +215,7 @@ rows! {
 
 rows! {
     /// One bucket of the law of the round-trip time of one direction of a connection. Buckets are at most 1 % wide.
-    RttLawRow<'a> {
+    RttHistogramRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.

@@ -238,7 +238,7 @@ fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     match (nearest(name, &known), &known[..]) {
         (Some(name), _) => format!("names no medium; did you mean \"{name}\"?"),
-        (None, []) => "names no medium, and there are none; describe it under [[media]]".into(),
+        (None, []) => "names no medium, and there are none; describe it under [[shared_media]]".into(),
         (None, known) => format!("names no medium; write one of {}", known.join(", ")),
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct Document {
     /// Media that hops contend for: a hop whose link is a contender names one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::media")]
-    pub media: Vec<Value>,
+    pub shared_media: Vec<Value>,
     /// The hops. A packet meets a hop's impairments that act before the queue, its queue, its link, the impairments that act after the link, and its
     /// propagation delay.
     #[serde(default)]
@@ -135,7 +135,7 @@ pub(super) struct FlowDocument {
     /// One-way delay of an instance's own, before its first hop: a time, or two between which instances are spread evenly; who arrives draws
     /// its own between them.
     #[serde(default)]
-    pub extra_delay: Range,
+    pub access_delay: Range,
 }
 
 /// What a UDP transport can be told.

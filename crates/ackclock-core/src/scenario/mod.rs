@@ -133,7 +133,7 @@ pub struct FlowDescription {
     pub stop: Time,
     /// One-way delay of an instance's own, before its first hop: from `low` for the first instance in even steps to `high` for the last; of
     /// arrivals drawn.
-    pub extra_delay: Range,
+    pub access_delay: Range,
 }
 
 /// The instances of a group of flows.

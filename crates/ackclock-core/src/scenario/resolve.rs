@@ -30,8 +30,8 @@ impl Scenario {
                     .coded(Code::Unsupported),
             );
         }
-        let media = each(&document.media, "media", |tree, _| medium(tree, files))?;
-        unique(media.iter().map(|medium| medium.name.as_str()), "media")?;
+        let media = each(&document.shared_media, "shared_media", |tree, _| medium(tree, files))?;
+        unique(media.iter().map(|medium| medium.name.as_str()), "shared_media")?;
         let hops = each(&document.hops, "hops", |tree, _| hop(tree, files))?;
         unique(hops.iter().map(|hop| hop.name.as_str()), "hops")?;
         let read = each(&document.flows, "flows", |tree, position| {
@@ -90,7 +90,7 @@ impl Scenario {
             traffic: flow.traffic.resolved.clone(),
             start: flow.start,
             stop: Stop(flow.stop),
-            extra_delay: flow.extra_delay,
+            access_delay: flow.access_delay,
         };
         parse::to_tree(&Document {
             schema: VERSION,
@@ -100,7 +100,7 @@ impl Scenario {
             seed: Seed(self.seed),
             replicates: self.replicates,
             sample_interval: Some(self.sample_interval),
-            media: self.media.iter().map(MediumDescription::written).collect(),
+            shared_media: self.media.iter().map(MediumDescription::written).collect(),
             hops: self.hops.iter().map(|one| parse::to_tree(&hop(one))).collect(),
             flows: self
                 .flows
@@ -223,7 +223,7 @@ fn flow(
         traffic: choose_within("traffic", &document.traffic, files)?,
         start: document.start,
         stop: document.stop.0,
-        extra_delay: document.extra_delay,
+        access_delay: document.access_delay,
     };
     Ok((flow, written))
 }

@@ -63,7 +63,7 @@ impl Description {
         }
         if let Some(medium) = scenario.media.first() {
             let remedy = "is a medium, which only a simulation has; run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
-            let name = format!("media.{}", medium.name);
+            let name = format!("shared_media.{}", medium.name);
             return Err(Error::new(&name, &medium.medium.resolved["kind"], remedy).coded(Code::Unsupported));
         }
         let mut mtu = LEAST_MTU;
@@ -373,7 +373,7 @@ pub(super) fn base_rtt(scenario: &Scenario) -> Span {
             .flows
             .iter()
             .filter(|flow| !with_return || !flow.return_route.is_empty());
-        let trips = flows.map(|flow| flow.extra_delay.low + along(&flow.route) + along(&flow.return_route));
+        let trips = flows.map(|flow| flow.access_delay.low + along(&flow.route) + along(&flow.return_route));
         trips.min()
     };
     shortest(true).or(shortest(false)).unwrap_or(Span::ZERO)
@@ -421,7 +421,7 @@ name = "bulk"
 count = 2
 route = ["there"]
 return = ["back"]
-extra_delay = ["1 ms", "5 ms"]
+access_delay = ["1 ms", "5 ms"]
 transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial_window = "4 segments" }
 "#;
 
@@ -547,8 +547,8 @@ traffic = { kind = "bulk" }
 
     #[test]
     fn a_medium_is_refused_in_one_line() {
-        let text = format!("{BOTH_WAYS}\n[[media]]\nname = \"cell\"\nkind = \"edca\"\n");
-        assert_eq!(of(&scenario(&text)).unwrap_err().key(), "unsupported media.cell");
+        let text = format!("{BOTH_WAYS}\n[[shared_media]]\nname = \"cell\"\nkind = \"edca\"\n");
+        assert_eq!(of(&scenario(&text)).unwrap_err().key(), "unsupported shared_media.cell");
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Fail
     let path = flow
         .route
         .iter()
-        .fold(flow.extra_delay.low, |sum, hop| sum + scenario.hops[*hop].delay);
+        .fold(flow.access_delay.low, |sum, hop| sum + scenario.hops[*hop].delay);
     let sending = SPACING * PROBES;
     let mut plan = Plan::of(scenario, job.replicate, 0);
     plan.duration_ns = (sending + path.min(LONGEST_PATH) + PATIENCE).as_nanos();

@@ -125,7 +125,7 @@ impl Finished<'_> {
         FidelityRow {
             point: self.labels.0,
             replicate: self.labels.1,
-            trusted: verdict.is_trusted().into(),
+            reliable: verdict.is_reliable().into(),
             verdict: &verdict.to_string(),
             outside_drops: measured.outside_drops.cast_signed(),
             lateness_p50_s: late(0.5),

@@ -32,7 +32,7 @@ transport = {{ kind = "udp", control = {control} }}
 
 /// The three of them, fast from the first packet on.
 const CONTROLS: [(&str, &str); 3] = [
-    ("gaimd", r#"{ kind = "gaimd", initial_rtt = "1 ms" }"#),
+    ("rap", r#"{ kind = "rap", initial_rtt = "1 ms" }"#),
     ("tfrcp", r#"{ kind = "tfrcp", initial_rate = "1000 packets/s" }"#),
     ("tfrc", r#"{ kind = "tfrc" }"#),
 ];

@@ -183,8 +183,8 @@ fn fill_round_trips(row: &mut ConnectionRow<'_>, connection: &Connection, direct
 fn fill_rates(row: &mut ConnectionRow<'_>, connection: &Connection, direction: &Direction) {
     let counts = &direction.counts;
     if direction.milestones.first_data_at.is_some() && direction.acks.any > 0 {
-        row.outstanding_mean_bytes = direction.outstanding.mean().unwrap_or(f64::NAN);
-        row.outstanding_max_bytes = maybe(direction.outstanding.most());
+        row.in_flight_mean_bytes = direction.outstanding.mean().unwrap_or(f64::NAN);
+        row.in_flight_max_bytes = maybe(direction.outstanding.most());
     }
     let rate = |bytes: u64, from: Option<u64>, to: Option<u64>| match (from, to) {
         (Some(from), Some(to)) if to > from => bytes as f64 * 8.0 * 1e9 / (to - from) as f64,
@@ -200,7 +200,7 @@ fn fill_rates(row: &mut ConnectionRow<'_>, connection: &Connection, direction: &
         direction.milestones.first_data_at,
         direction.milestones.last_data_at,
     );
-    row.window_rate_bit_per_s = row.outstanding_mean_bytes * 8.0 / direction.trips.known().moments.mean();
+    row.window_rate_bit_per_s = row.in_flight_mean_bytes * 8.0 / direction.trips.known().moments.mean();
     if let Some((limit, share)) = direction.rounds.dominant() {
         (row.limit, row.limit_share) = (limit.name(), share);
     }

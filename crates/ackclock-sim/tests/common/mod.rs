@@ -44,7 +44,7 @@ return = ["exit", "back", "access"]
 transport = { kind = "tcp", control = { kind = "reno" }, preset = "ns2-2002" }
 traffic = { kind = "bulk" }
 start = ["0 s", "1 s"]
-extra_delay = ["0 ms", "18 ms"]
+access_delay = ["0 ms", "18 ms"]
 "#;
 
 /// A download and three uploads in a cell of 802.11e; the acknowledgements have a class of their own.
@@ -55,7 +55,7 @@ duration = "6 s"
 warmup = "1.3 s"
 sample_interval = "100 ms"
 
-[[media]]
+[[shared_media]]
 name = "cell"
 kind = "edca"
 retry_limit = 11
@@ -74,24 +74,24 @@ delay = "100 ms"
 
 [[hops]]
 name = "ap-data"
-link = { kind = "contender", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
+link = { kind = "edca", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
 queue = { kind = "droptail", limit = "30 packets", counts_packet_in_service = true }
 
 [[hops]]
 name = "ap-acks"
-link = { kind = "contender", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
+link = { kind = "edca", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
 queue = { kind = "droptail", limit = "1000 packets" }
 
 [[hops]]
 name = "station-data"
 scope = "per_flow"
-link = { kind = "contender", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
+link = { kind = "edca", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
 queue = { kind = "droptail", limit = "400 packets", counts_packet_in_service = true }
 
 [[hops]]
 name = "station-acks"
 scope = "per_flow"
-link = { kind = "contender", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
+link = { kind = "edca", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
 queue = { kind = "droptail", limit = "1000 packets" }
 
 [[hops]]

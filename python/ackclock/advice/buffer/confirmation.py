@@ -11,7 +11,7 @@ from ackclock.advice.buffer.trials import Outcome, Setting
 from ackclock.errors import LackingError
 from ackclock.result import Result
 from ackclock.run import address, cache
-from ackclock.run.time_budget import lasts_s
+from ackclock.run.time_budget import duration_s
 from ackclock.scenario import Scenario, ScenarioError
 
 __all__ = ["Confirmation", "confirm"]
@@ -24,13 +24,13 @@ class Confirmation:
     """What emulation says of the advice.
 
     Attributes:
-        outcomes: Of the advised buffer and of the next smaller one, without runs that are not to be trusted.
-        untrusted: How many runs those are.
+        outcomes: Of the advised buffer and of the next smaller one, without runs that are unreliable.
+        unreliable: How many runs those are.
         why: Why there is no outcome; empty if there is one.
     """
 
     outcomes: tuple[Outcome, ...]
-    untrusted: int
+    unreliable: int
     why: str
 
 
@@ -53,18 +53,18 @@ def confirm(
     settings = [one.setting for one in (advice.answer, advice.below) if one is not None]
     runs = [(setting, advice.trials.with_queue(setting)) for setting in settings]
     words = " and ".join(setting.label for setting in settings)
-    announce(f"emulate: {words}, {sum(lasts_s(scenario) for _, scenario in runs):g} s of real time and some more")
+    announce(f"emulate: {words}, {sum(duration_s(scenario) for _, scenario in runs):g} s of real time and some more")
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         place = Path(scratch) if folder is None else Path(folder)
-        outcomes, untrusted = [], 0
+        outcomes, unreliable = [], 0
         try:
             for position, (setting, scenario) in enumerate(runs):
                 result, name = _emulated(scenario, place, _part(tell, position, len(runs)))
-                untrusted += len(result.untrusted)
+                unreliable += len(result.unreliable)
                 outcomes.append(_outcome(setting, result, advice.hop.name, name))
         except (LackingError, ScenarioError) as error:
             return Confirmation((), 0, str(error))
-    return Confirmation(tuple(outcomes), untrusted, "")
+    return Confirmation(tuple(outcomes), unreliable, "")
 
 
 def _part(tell: Tell, position: int, parts: int) -> Tell:

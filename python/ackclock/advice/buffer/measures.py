@@ -128,7 +128,7 @@ def intervals(found: Values) -> dict[str, Interval]:
 def values(result: Result, hop: str) -> Values:
     """Of one hop, by measure and replicate; a completion time if there is a finite transfer.
 
-    Emulated runs that are not to be trusted are left out.
+    Emulated runs that are unreliable are left out.
     """
     scenario = result.points[0]["scenario"]
     steady = next(facts.link(one)[1]["varies"] is False for one in scenario["hops"] if one["name"] == hop)

@@ -147,7 +147,7 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
     }  # fmt: skip
     if confirmation is not None:
         told["emulation"] = {
-            "why_not": confirmation.why or None, "untrusted_runs": confirmation.untrusted,
+            "why_not": confirmation.why or None, "unreliable_runs": confirmation.unreliable,
             "buffers": [_plain(advice, one) for one in confirmation.outcomes],
         }  # fmt: skip
     return told
@@ -269,7 +269,7 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
         f"{one.setting.label}: {_found_words(advice, one)} ({one.replicates} run{'' if one.replicates == 1 else 's'})"
         for one in confirmation.outcomes
     ]
-    doubt = f"; {confirmation.untrusted} runs are not to be trusted and left out" if confirmation.untrusted else ""
+    doubt = f"; {confirmation.unreliable} runs are unreliable and left out" if confirmation.unreliable else ""
     return f"Emulated with the kernel's TCP: {'; '.join(each)}{doubt}."
 
 

@@ -9,7 +9,7 @@ __all__ = ["CAUSES", "Cause", "Evidence", "Finding", "cause", "findings"]
 
 CAUSES: tuple[Cause, ...] = (
     trust.TOO_FEW_REPLICATES,
-    trust.UNTRUSTED_RUNS,
+    trust.UNRELIABLE_RUNS,
     trust.LATE_PACKETS,
     definition.SMOOTHED_ROUND_TRIPS,
     definition.ONE_END,

@@ -26,7 +26,7 @@ class Evidence:
 
     Attributes:
         metric: The metric's name.
-        way: `predict`, `simulate`, `emulate` or `measure`.
+        method: `predict`, `simulate`, `emulate` or `measure`.
         reference: The way that it is held against.
         difference: The residual and its 95 % interval, in the metric's unit.
         reference_mean: The reference's number, in the metric's unit.
@@ -40,11 +40,11 @@ class Evidence:
         reference_saw: The same of the reference.
         settings: Rows of the table `settings` of the emulated one of both, as dicts.
         late_s: How much longer than its hops a packet of the emulated one took, half of the packets at most.
-        untrusted: Runs that are not to be trusted and are in a mean all the same.
+        unreliable: Runs that are unreliable and are in a mean all the same.
     """
 
     metric: str
-    way: str
+    method: str
     reference: str
     difference: Interval
     reference_mean: float
@@ -57,7 +57,7 @@ class Evidence:
     reference_saw: Mapping[str, float] = field(default_factory=dict)
     settings: Sequence[Mapping[str, Any]] = ()
     late_s: float = math.nan
-    untrusted: int = 0
+    unreliable: int = 0
 
     @property
     def relative(self) -> float:
@@ -72,7 +72,7 @@ class Evidence:
     @property
     def is_kernel_beside_engine(self) -> bool:
         """Whether an emulation is held against a simulation, about one flow."""
-        return (self.way, self.reference) == ("emulate", "simulate") and self.flow is not None
+        return (self.method, self.reference) == ("emulate", "simulate") and self.flow is not None
 
     def both(self, name: str) -> tuple[float, float]:
         """A metric's mean of the way and of the reference; not a number where it is not known."""

@@ -15,25 +15,25 @@ _OF_CAPTURES = {
 
 def _smoothed(evidence: Evidence) -> str:
     """The engine knows both, so that the size of this is known: from its own runs."""
-    others = {evidence.way, evidence.reference} - {"simulate"}
+    others = {evidence.method, evidence.reference} - {"simulate"}
     if evidence.metric != "rtt" or others not in ({"emulate"}, {"predict"}):
         return ""
-    engines = evidence.saw if evidence.way == "simulate" else evidence.reference_saw
+    engines = evidence.saw if evidence.method == "simulate" else evidence.reference_saw
     if not {"smoothed_rtt", "rtt"} <= engines.keys():
         return ""
     effect = engines["smoothed_rtt"] - engines["rtt"]  # of the other's way of telling it
-    if not evidence.fits((-effect if evidence.way == "simulate" else effect) / evidence.reference_mean):
+    if not evidence.fits((-effect if evidence.method == "simulate" else effect) / evidence.reference_mean):
         return ""
     more = "more" if effect > 0 else "less"
     return f"in simulate the smoothed one's mean over time is {abs(effect) * 1e3:.2g} ms {more} than all measurements'"
 
 
 def _one_end(evidence: Evidence) -> str:
-    return _OF_CAPTURES.get(evidence.metric, "") if evidence.way == "measure" else ""
+    return _OF_CAPTURES.get(evidence.metric, "") if evidence.method == "measure" else ""
 
 
 def _last_ack(evidence: Evidence) -> str:
-    told = evidence.way == "predict" and evidence.metric == "completion_time" and evidence.path is not None
+    told = evidence.method == "predict" and evidence.metric == "completion_time" and evidence.path is not None
     if not told or evidence.path is None or not 0 < evidence.difference.mean <= evidence.path.round_trip.base_s:
         return ""
     return f"the last ACK takes up to {evidence.path.round_trip.base_s * 1e3:.4g} ms more than the last byte"

@@ -19,8 +19,8 @@ _OF_TIMEOUTS = frozenset(
 )
 _OF_LOSSES = frozenset(
     {
-        "decrease_base", "recovery", "partial_ack", "partial_window_deflation", "growth_at_recovery_end", "careful",
-        "limited_transmit", "rescue_retransmission", "whole_ssthresh", "duplicate_threshold",
+        "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation", "growth_at_recovery_end", "avoid_multiple_fast_retransmits",
+        "limited_transmit", "rescue_retransmission", "ssthresh_in_whole_segments", "duplicate_threshold",
     }
 )  # fmt: skip
 
@@ -82,16 +82,16 @@ def _hystart(evidence: Evidence) -> str:
     has_hystart = _in_linux(evidence).get("slow_start_ends_on_delay") is True
     if not (evidence.is_kernel_beside_engine and has_hystart and engines - ours > 0):
         return ""
-    if evidence.metric in ("retransmissions", "drops") and not evidence.fits((ours - engines) / again[1]):
+    if evidence.metric in ("retransmissions", "loss_rate") and not evidence.fits((ours - engines) / again[1]):
         return ""
     return f"beginning cost {percent(engines)} of the segments in simulate, {percent(ours)} in emulate"
 
 
 def _bursts(evidence: Evidence) -> str:
-    ours, engines = evidence.both("overflow")
+    ours, engines = evidence.both("tail_drop_rate")
     if not (evidence.is_kernel_beside_engine and ours - engines > 0):
         return ""
-    if evidence.metric in ("retransmissions", "drops") and not evidence.more:
+    if evidence.metric in ("retransmissions", "loss_rate") and not evidence.more:
         return ""
     return f"a full queue dropped {percent(ours)} of the packets in emulate, {percent(engines)} in simulate"
 
@@ -102,7 +102,7 @@ def _whole_segments(evidence: Evidence) -> str:
         return ""
     transport = evidence.flow["transport"]
     window = evidence.reference_saw.get("cwnd", 0.0) / evidence.path.sender.mss_bytes
-    reduced = min(evidence.both("retransmissions")) > 0 and transport.get("whole_ssthresh") is False
+    reduced = min(evidence.both("retransmissions")) > 0 and transport.get("ssthresh_in_whole_segments") is False
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
     if not (reduced and fits and evidence.metric in OF_THE_WINDOW):
         return ""

@@ -4,12 +4,12 @@ import math
 
 from ackclock.comparison.causes.cause import Cause, Evidence, percent
 
-__all__ = ["LATE_PACKETS", "TOO_FEW_REPLICATES", "UNTRUSTED_RUNS"]
+__all__ = ["LATE_PACKETS", "TOO_FEW_REPLICATES", "UNRELIABLE_RUNS"]
 
 
 def _too_few(evidence: Evidence) -> str:
-    sizes = dict(zip((evidence.way, evidence.reference), evidence.replicates, strict=True))
-    if evidence.way == "predict":
+    sizes = dict(zip((evidence.method, evidence.reference), evidence.replicates, strict=True))
+    if evidence.method == "predict":
         del sizes["predict"]  # has no chance in it
     if math.isnan(evidence.difference.half_width):
         alone = " and ".join(name for name, count in sizes.items() if count < 2)
@@ -21,15 +21,15 @@ def _too_few(evidence: Evidence) -> str:
     return f"the interval, ± {percent(wide)}, is wider than the residual, with {counts}" if wide > 0 else ""
 
 
-def _untrusted(evidence: Evidence) -> str:
-    runs = f"{evidence.untrusted} run{'' if evidence.untrusted == 1 else 's'}"
-    return f"{runs} that this machine was too busy for, taken in all the same" if evidence.untrusted else ""
+def _unreliable(evidence: Evidence) -> str:
+    runs = f"{evidence.unreliable} run{'' if evidence.unreliable == 1 else 's'}"
+    return f"{runs} that this machine was too busy for, taken in all the same" if evidence.unreliable else ""
 
 
 def _late(evidence: Evidence) -> str:
     """Both ways are longer by what half of the packets were late at most; under random loss a rate falls with that."""
     path, late_s = evidence.path, 2 * evidence.late_s
-    if evidence.way != "emulate" or path is None or not (late_s > 0 and path.round_trip.base_s > 0):
+    if evidence.method != "emulate" or path is None or not (late_s > 0 and path.round_trip.base_s > 0):
         return ""
     longer = evidence.metric in ("rtt", "rtt_p99") and 0 < evidence.difference.mean <= late_s
     share = late_s / path.round_trip.base_s
@@ -44,8 +44,8 @@ TOO_FEW_REPLICATES = Cause(
     "Replicates differ by chance; the fewer there are, the less can be told of what is beyond it.",
     _too_few,
 )
-UNTRUSTED_RUNS = Cause(
-    "untrusted_runs", "Runs that are not to be trusted are in the mean, as was asked for (--untrusted).", _untrusted
+UNRELIABLE_RUNS = Cause(
+    "unreliable_runs", "Runs that are unreliable are in the mean, as was asked for (--unreliable).", _unreliable
 )
 LATE_PACKETS = Cause(
     "late_packets",

@@ -80,11 +80,11 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
 
 
 def _evaluate(
-    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, increase: Array,
-    kept: Array,
+    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, additive_increase: Array,
+    decrease_factor: Array,
 ) -> dict[str, Array]:  # fmt: skip
     p, R, w_max, L, T0, alpha, beta = np.broadcast_arrays(
-        loss, rtt, window, rate, timeout, increase / segments_per_ack, kept
+        loss, rtt, window, rate, timeout, additive_increase / segments_per_ack, decrease_factor
     )
     answers = np.empty((len(OUTPUTS), *p.shape))
     solved: dict[tuple[float, ...], WindowChain] = {}
@@ -98,11 +98,11 @@ def _evaluate(
 
 
 def _evaluate_goodput(
-    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, increase: Array,  # noqa: ARG001
-    kept: Array,
+    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, additive_increase: Array,  # noqa: ARG001
+    decrease_factor: Array,
 ) -> Array:  # fmt: skip
     """X alone: chains that end at about the same window are solved together, on the path of the longest of them."""
-    given = np.broadcast_arrays(loss, rtt, window, rate, increase / segments_per_ack, kept)
+    given = np.broadcast_arrays(loss, rtt, window, rate, additive_increase / segments_per_ack, decrease_factor)
     p, R, w_max, L, alpha, beta = (np.ravel(one) for one in given)
     limits = np.empty(p.size)
     together: dict[tuple[float, ...], list[int]] = {}
@@ -130,11 +130,11 @@ def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array
 
 
 def _evaluate_law(
-    law: RttLaw, loss: float, window: float, rate: float, timeout: float, segments_per_ack: float, increase: float,
-    kept: float,
+    law: RttLaw, loss: float, window: float, rate: float, timeout: float, segments_per_ack: float, additive_increase: float,
+    decrease_factor: float,
 ) -> dict[str, float]:  # fmt: skip
     """The same as `_answer` with round-trip times that vary."""
-    chain = _solved(loss, window, increase / segments_per_ack, kept)
+    chain = _solved(loss, window, additive_increase / segments_per_ack, decrease_factor)
     R, w = round_trip.empirical(law.times_s, law.weights), chain.windows
     over_time = Throughput(chain, R, rate, TIME_WEIGHTED)
     low, high = over_time.interval(0.9)

@@ -55,7 +55,7 @@ class Contention:
         cycle: Mean time from the end of a busy period to that of the next, in s.
         rate: Frames per second of each station, that come through.
         collision_probability: Of an attempt.
-        given_up: Share of frames that are given up.
+        retry_drop_rate: Share of frames that are given up.
         airtime: Shares of time: SIFS and idle slots, successes of each class, collisions. They add up to one.
     """
 
@@ -65,7 +65,7 @@ class Contention:
     cycle: float
     rate: Array
     collision_probability: Array
-    given_up: Array
+    retry_drop_rate: Array
     airtime: Array
 
 
@@ -126,7 +126,7 @@ def _contention(laws: Sequence[Counters], slot: float, sifs: float) -> Contentio
         cycle=cycle,
         rate=success / np.array([one.of.stations for one in laws]) / cycle,
         collision_probability=np.array([one.collision_probability for one in laws]),
-        given_up=np.array([one.given_up for one in laws]),
+        retry_drop_rate=np.array([one.retry_drop_rate for one in laws]),
         airtime=spent / cycle,
     )
 

@@ -74,7 +74,7 @@ class Counters:
         return float(self.stages @ self.collided / self.stages.sum())
 
     @property
-    def given_up(self) -> float:
+    def retry_drop_rate(self) -> float:
         """Probability that a frame is."""
         p, more = self.collided, self.of.retries - len(self.collided) + 1
         return float(np.prod(p[:-1]) * p[-1] ** (more + 1))

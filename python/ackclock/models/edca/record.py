@@ -179,7 +179,7 @@ def _told(found: Contention, rtt: float, flows: float) -> dict[str, float]:
             f"{of}goodput": found.rate[place],
             f"{of}bdp": rtt * found.rate[place],
             f"{of}collision_probability": found.collision_probability[place],
-            f"{of}given_up": found.given_up[place],
+            f"{of}retry_drop_rate": found.retry_drop_rate[place],
             f"{of}succeeding": found.airtime[1 + place],
         }
     return told | {"idle": found.airtime[0], "colliding": found.airtime[-1], "idle_slots": found.idle_slots}
@@ -208,7 +208,7 @@ def _outputs_of_a_class(of: str, whose: str) -> tuple[Output, ...]:
         Output(f"{of}goodput", "", "segments/s", f"what each station of {whose} gets"),
         Output(f"{of}bdp", "", "segments", f"the bandwidth-delay product of such a station, T {of}goodput"),
         Output(f"{of}collision_probability", "", "", "that its attempt collides"),
-        Output(f"{of}given_up", "", "", "share of its frames that are given up"),
+        Output(f"{of}retry_drop_rate", "", "", "share of its frames that are given up"),
         Output(f"{of}succeeding", "", "", f"share of time in successes of {whose}"),
     )
 

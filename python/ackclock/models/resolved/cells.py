@@ -56,7 +56,7 @@ def _gathered(scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree) 
     unclear = ""
     gathered: Gathered = {}
     for number, (flow, path) in enumerate(zip(scenario["flows"], paths, strict=True)):
-        data, acks = (_contending(scenario, medium, flow.get(way, [])) for way in ("route", "return"))
+        data, acks = (_contending(scenario, medium, flow.get(method, [])) for method in ("route", "return"))
         if data or acks:
             unclear = unclear or _unclear(scenario, flow, path, data, acks)
         if data:

@@ -56,7 +56,7 @@ def transfer(flow: dict[str, Any], warmup_s: float) -> Transfer:
         return known
     delayed = transport["delayed_ack"]
     initial_window = units.window_packets(transport["initial_window"], mss)
-    at_once = units.packets(delayed["every"]) <= 1 or units.packets(delayed["quick"]) >= 1
+    at_once = units.packets(delayed["every"]) <= 1 or units.packets(delayed["quickack_segments"]) >= 1
     return replace(
         known,
         has_handshake=transport["handshake"],
@@ -89,8 +89,8 @@ def _size(size_bytes: int | None, mss: float) -> float:
 
 def _segments_per_ack(transport: Transport) -> float:
     every = max(units.packets(transport["delayed_ack"]["every"]), 1.0)
-    counted = {"per_ack": 1.0, "bytes_at_most_two_segments": min(every, 2.0), "bytes": every}
-    return every / counted[transport["window_counting"]]
+    counted = {"per_ack": 1.0, "abc_l2": min(every, 2.0), "all": every}
+    return every / counted[transport["byte_counting"]]
 
 
 def _first_timeout(transport: Transport, round_trip_s: float) -> float:

@@ -74,8 +74,8 @@ def base_round_trip(flow: dict[str, Any], route: Route) -> float:
     answer = units.data_bytes(transport["feedback_size"]) if "feedback_size" in transport else route.header_bytes
     serialisation = sum(
         size * 8 / link_bit_per_s(hop)
-        for way, size in ((route.data, route.packet_bytes), (route.acks, answer))
-        for hop in way
+        for method, size in ((route.data, route.packet_bytes), (route.acks, answer))
+        for hop in method
         if link_bit_per_s(hop)
     )
     return propagation(flow, route) + serialisation
@@ -84,7 +84,7 @@ def base_round_trip(flow: dict[str, Any], route: Route) -> float:
 def propagation(flow: dict[str, Any], route: Route) -> float:
     """Returns the delays of all hops and the flow's own, in seconds."""
     delays = sum(units.seconds(hop.get("delay", "0 s")) for hop in route.data + route.acks)
-    return delays + _middle(flow.get("extra_delay", "0 s"))
+    return delays + _middle(flow.get("access_delay", "0 s"))
 
 
 def link_bit_per_s(hop: Hop) -> float:

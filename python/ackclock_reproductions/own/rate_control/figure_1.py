@@ -6,7 +6,7 @@ from functools import partial
 from matplotlib.figure import Figure
 
 from ackclock import plot
-from ackclock.metrics import TIME_SCALES_S, Interval, equivalence_of, interval, rate_ratio, rate_variation
+from ackclock.metrics import TIME_SCALES_S, Interval, equivalence_of, interval, rate_ratio, rate_cov
 from ackclock.reproduction import Band, Basis, Cell, Claim, Comparison, Origin, Outcome, Run
 from ackclock.result import Result
 from ackclock.scenario import Scenario
@@ -67,7 +67,7 @@ def _scenario(sender: Sender) -> Scenario:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """The coefficient of variation, by time scale; and who gets how much."""
     variations: Variations = {
-        label: {scale: of_replicates(result, rate_variation(scale), OTHER) for scale in TIME_SCALES_S}
+        label: {scale: of_replicates(result, rate_cov(scale), OTHER) for scale in TIME_SCALES_S}
         for label, result in results.items()
     }
     rows: Rows = {

@@ -45,7 +45,7 @@ FOLLOWERS = (
     controlled("TFRCP sends", "tfrcp"),
     controlled("TFRC sends", "tfrc"),
     controlled("TFRC with t_RTO of 1 s sends", "tfrc", t_rto="four_rtt_or_a_second"),
-    controlled("AIMD on a rate sends", "gaimd", rto_minimum="1 s"),
+    controlled("AIMD on a rate sends", "rap", rto_minimum="1 s"),
 )
 #: Packets per second by what is said to be lost.
 EQUATIONS: dict[str, Callable[[float], Array]] = {

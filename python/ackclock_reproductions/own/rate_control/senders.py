@@ -48,7 +48,7 @@ def controlled(label: str, kind: str, **more: Any) -> Sender:
 #: Timeouts as short as those of the TCPs beside them. Linux delays ACKs but counts bytes, so b is 1.
 TFRCP = controlled("TFRCP", "tfrcp", rto_minimum="200 ms")
 TFRC = controlled("TFRC", "tfrc")
-AIMD = controlled("AIMD on a rate", "gaimd")
+AIMD = controlled("AIMD on a rate", "rap")
 RENO, CUBIC = tcp("Reno"), tcp("CUBIC", "cubic")
 SENDERS = (TFRCP, TFRC, AIMD, RENO, CUBIC)
 

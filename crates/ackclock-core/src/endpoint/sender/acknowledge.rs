@@ -2,7 +2,7 @@
 
 use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
-    AfterTimeout, DecreaseBase, LossRecovery, RepeatedTimeout, RttSampling, WindowCounting,
+    AfterTimeout, SsthreshFrom, LossRecovery, RepeatedTimeout, RttSampling, ByteCounting,
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
@@ -205,11 +205,11 @@ impl Sender {
         } else {
             acked
         };
-        match self.parameters.window_counting {
-            WindowCounting::PerAck => acked.min(self.mss),
-            WindowCounting::BytesAtMostTwoSegments if phase == RecoveryPhase::Loss => news.min(self.mss),
-            WindowCounting::BytesAtMostTwoSegments => news.min(2 * self.mss),
-            WindowCounting::Bytes => news,
+        match self.parameters.byte_counting {
+            ByteCounting::PerAck => acked.min(self.mss),
+            ByteCounting::AbcL2 if phase == RecoveryPhase::Loss => news.min(self.mss),
+            ByteCounting::AbcL2 => news.min(2 * self.mss),
+            ByteCounting::All => news,
         }
     }
 
@@ -306,13 +306,13 @@ impl Sender {
         self.statistics.fast_retransmits += 1;
         let before = self.before();
         if self.parameters.recovery == LossRecovery::Tahoe {
-            self.reduce(now, CongestionKind::Timeout, self.decrease_base(0));
+            self.reduce(now, CongestionKind::Timeout, self.ssthresh_base(0));
             self.recovery.restart(self.highest);
             self.go_back();
         } else {
             // A window already reduced for an ECN echo is not reduced again (RFC 3168 section 6.1.2).
             if self.scoreboard.first() >= self.marked {
-                self.reduce(now, CongestionKind::Loss, self.decrease_base(0));
+                self.reduce(now, CongestionKind::Loss, self.ssthresh_base(0));
             }
             self.recovery.begin(self.highest, self.mss);
             if self.sack {
@@ -332,7 +332,7 @@ impl Sender {
         self.statistics.ecn_reactions += 1;
         let before = self.before();
         // What this very ACK acknowledges has made room that is not filled yet: FlightSize is what was outstanding before.
-        self.reduce(now, CongestionKind::Mark, self.decrease_base(acked));
+        self.reduce(now, CongestionKind::Mark, self.ssthresh_base(acked));
         self.marked = self.highest;
         self.note(now, SenderEventKind::EcnEcho, before);
     }
@@ -351,12 +351,12 @@ impl Sender {
     }
 
     /// What a decrease starts from, with `acked` bytes still counted as outstanding.
-    fn decrease_base(&self, acked: u64) -> u64 {
-        match self.parameters.decrease_base {
-            DecreaseBase::Window => self.control.cwnd().0.min(self.receive_window),
+    fn ssthresh_base(&self, acked: u64) -> u64 {
+        match self.parameters.ssthresh_from {
+            SsthreshFrom::Window => self.control.cwnd().0.min(self.receive_window),
             // While a scoreboard is being resent after a timeout, what it holds as lost is not outstanding any more.
-            DecreaseBase::FlightSize if self.recovery.phase() == RecoveryPhase::Loss => self.in_flight().0,
-            DecreaseBase::FlightSize => {
+            SsthreshFrom::FlightSize if self.recovery.phase() == RecoveryPhase::Loss => self.in_flight().0,
+            SsthreshFrom::FlightSize => {
                 let flight = self.scoreboard.flight() + acked;
                 let flight = flight.saturating_sub(self.recovery.limited_transmitted);
                 // Behind a lost retransmission SACKed data piles up; RFC 5681's FlightSize counts it though it has left the network.
@@ -414,7 +414,7 @@ impl Sender {
         } else {
             CongestionKind::Timeout
         };
-        self.reduce(now, kind, self.decrease_base(0));
+        self.reduce(now, kind, self.ssthresh_base(0));
         self.recovery.restart(self.highest);
         if self.sack && self.parameters.after_timeout == AfterTimeout::Scoreboard {
             self.counted_ahead += self.scoreboard.lose_all();

@@ -11,7 +11,7 @@ mod window;
 
 use super::*;
 use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, SegmentSent};
-use crate::endpoint::parameters::{AfterTimeout, IdleRestart, Preset, RttSampling, WindowCounting};
+use crate::endpoint::parameters::{AfterTimeout, IdleRestart, Preset, RttSampling, ByteCounting};
 use crate::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SenderEventKind};
 use crate::packet::{SackBlock, SackBlocks};
 use crate::streams::Streams;
@@ -100,7 +100,7 @@ fn plain(recovery: LossRecovery) -> TcpParameters {
         mss: Bytes(MSS),
         handshake: false,
         recovery,
-        window_counting: WindowCounting::PerAck,
+        byte_counting: ByteCounting::PerAck,
         window_validation: false,
         limited_transmit: false,
         idle_restart: IdleRestart::Off,

@@ -194,16 +194,16 @@ fn windows_double_up_to_the_largest_and_packets_are_given_up() {
         let (end, over) = act(&mut cell);
         assert_eq!(end - begin, Span::from_micros(DATA + ANSWER), "EIFS");
         windows.push([0, 1].map(|number| cell.stations[number].cw));
-        let given_up = [0, 1].map(|contender| Completion {
+        let retry_drops = [0, 1].map(|contender| Completion {
             contender,
             sent: false,
         });
-        assert_eq!(over, if attempt < 7 { vec![] } else { given_up.to_vec() });
+        assert_eq!(over, if attempt < 7 { vec![] } else { retry_drops.to_vec() });
     }
     let expected = [63, 127, 255, 511, 1023, 1023, 1023, 31].map(|cw: u32| [cw, cw.min(255)]);
     assert_eq!(windows, expected);
     let counts = cell.counts(1);
-    assert_eq!((counts.collisions, counts.given_up, counts.successes), (8, 1, 0));
+    assert_eq!((counts.collisions, counts.retry_drops, counts.successes), (8, 1, 0));
     assert_eq!(cell.usage(at(0)).collisions, 8, "each counts once");
     assert!(cell.next().is_never());
 }
@@ -378,7 +378,7 @@ proptest! {
         let usage = cell.usage(now);
         prop_assert_eq!(sum(|one| one.successes), usage.successes);
         prop_assert!(sum(|one| one.collisions) >= 2 * usage.collisions);
-        prop_assert_eq!(sum(|one| one.successes + one.given_up), gone);
+        prop_assert_eq!(sum(|one| one.successes + one.retry_drops), gone);
         prop_assert_eq!(come, gone + waiting.iter().sum::<u64>());
         // What was on the air, reckoned by the packets: sizes are always the same.
         let mut succeeded = Span::ZERO;

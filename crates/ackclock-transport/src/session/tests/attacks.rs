@@ -212,7 +212,7 @@ fn another_version_changes_nothing_and_is_answered_to_friends_alone() {
         });
     }
     // Who has the key of the session hears that the version is not spoken; not who says HELLO.
-    let mut path = session("gaimd");
+    let mut path = session("rap");
     let keys = keys_of(&path);
     let mut bytes = feedback(&path);
     let end = bytes.len() - TAG;
@@ -276,11 +276,11 @@ fn a_flood_of_hellos_changes_nothing() {
 /// START without a cookie, with that of another address, and with an old one opens nothing.
 #[test]
 fn nothing_is_sent_to_who_has_not_shown_his_address() {
-    let mut path = Path::new("gaimd", Source::Synthetic(None));
+    let mut path = Path::new("rap", Source::Synthetic(None));
     path.run_until(Time::from_nanos(50_000_000)); // START is under way
     let start = last(&path, Kind::Start);
     assert!(!start.is_empty() && path.data().is_empty());
-    let mut other = Path::new("gaimd", Source::Synthetic(None));
+    let mut other = Path::new("rap", Source::Synthetic(None));
     let mut answer = Vec::new();
     other
         .sender
@@ -379,7 +379,7 @@ fn private_addresses_are_told_from_others() {
         assert!(!is_private(far.parse().unwrap()), "{far}");
     }
     // Without leave, a sender does not even answer them.
-    let mut path = Path::new("gaimd", Source::Synthetic(None));
+    let mut path = Path::new("rap", Source::Synthetic(None));
     path.receiver_address = "8.8.8.8:7001".parse().unwrap();
     path.run_for(3.0);
     assert!(path.passed.iter().all(|passed| !passed.from_sender));
@@ -406,7 +406,7 @@ proptest! {
     fn any_bytes_break_nothing(
         all in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..1500), any::<bool>(), 0_u8..10, any::<bool>()), 1..40),
     ) {
-        let mut path = session("gaimd");
+        let mut path = session("rap");
         let connection = Envelope::open(&feedback(&path)).unwrap().connection;
         let mut answer = Vec::new();
         let sent = path.sender.report().unwrap().statistics.sent;
@@ -430,7 +430,7 @@ proptest! {
 
 #[test]
 fn the_secret_is_of_one_process() {
-    let mut path = Path::new("gaimd", Source::Synthetic(None));
+    let mut path = Path::new("rap", Source::Synthetic(None));
     path.run_until(Time::from_nanos(50_000_000));
     let start = last(&path, Kind::Start);
     let other = crate::cookie::Cookies::new(&TagKey::new(&SECRET).digest(&[b"others"]));

@@ -51,7 +51,7 @@ fn made_up_data_needs_no_writer() {
 
 #[test]
 fn nothing_to_send_is_an_end_too() {
-    let mut path = Path::new("gaimd", Source::Synthetic(Some(Bytes(0))));
+    let mut path = Path::new("rap", Source::Synthetic(Some(Bytes(0))));
     path.run_for(5.0);
     assert_eq!(path.endings(), (FINISHED, FINISHED));
     assert_eq!((path.delivered.len(), path.data().len()), (0, 0));
@@ -147,7 +147,7 @@ fn a_side_that_is_gone_is_noticed_in_time() {
 
 #[test]
 fn who_finds_nobody_says_so() {
-    let mut path = Path::new("gaimd", Source::Synthetic(None));
+    let mut path = Path::new("rap", Source::Synthetic(None));
     path.sender_lives = false;
     path.run_for(11.0);
     assert_eq!(path.receiver.ending(), Some(Ending::NoAnswer));
@@ -163,7 +163,7 @@ fn who_finds_nobody_says_so() {
     // With another key, nobody is found either, and nothing is answered.
     let other = SharedKey::new(&[8; 32]).unwrap();
     let mut path = Path::with(
-        "gaimd",
+        "rap",
         Source::Synthetic(None),
         BitRate::from_mbit_per_s(1.0),
         other,
@@ -176,15 +176,15 @@ fn who_finds_nobody_says_so() {
 
 #[test]
 fn a_second_receiver_is_refused_and_so_is_a_control_not_offered() {
-    let mut path = Path::new("gaimd", Source::Synthetic(None));
+    let mut path = Path::new("rap", Source::Synthetic(None));
     path.run_for(3.0);
-    path.receiver = Path::receiver(path.now, "gaimd", key());
+    path.receiver = Path::receiver(path.now, "rap", key());
     path.receiver_address = super::path::address(7002);
     path.run_for(3.0);
     assert_eq!(path.receiver.ending(), Some(Ending::Refused(ErrorCode::Busy)));
     assert_eq!(path.sender.report().unwrap().peer, super::path::address(7001));
-    for other in controls().filter(|name| *name != "gaimd") {
-        let mut path = Path::new("gaimd", Source::Synthetic(None));
+    for other in controls().filter(|name| *name != "rap") {
+        let mut path = Path::new("rap", Source::Synthetic(None));
         path.receiver = Path::receiver(path.now, other, key());
         path.run_for(3.0);
         assert_eq!(path.endings(), (None, Some(Ending::Refused(ErrorCode::Control))));

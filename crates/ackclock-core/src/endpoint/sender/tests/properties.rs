@@ -3,7 +3,7 @@
 use super::*;
 use crate::endpoint::Receiver;
 use crate::endpoint::parameters::{
-    AvoidMultipleFastRetransmits, DecreaseBase, Pacing, PartialAck, RepeatedTimeout,
+    AvoidMultipleFastRetransmits, SsthreshFrom, Pacing, PartialAck, RepeatedTimeout,
 };
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use proptest::prelude::*;
@@ -15,8 +15,8 @@ prop_compose! {
         flags in any::<[bool; 8]>(),
         rtt_sampling in select(&RTT_SAMPLINGS),
         idle_restart in prop_oneof![Just(IdleRestart::Off), Just(IdleRestart::InitialWindow), Just(IdleRestart::Decay)],
-        window_counting in prop_oneof![Just(WindowCounting::PerAck), Just(WindowCounting::BytesAtMostTwoSegments), Just(WindowCounting::Bytes)],
-        careful in prop_oneof![Just(AvoidMultipleFastRetransmits::Always), Just(AvoidMultipleFastRetransmits::AfterTimeout), Just(AvoidMultipleFastRetransmits::Never)],
+        byte_counting in prop_oneof![Just(ByteCounting::PerAck), Just(ByteCounting::AbcL2), Just(ByteCounting::All)],
+        avoid_multiple_fast_retransmits in prop_oneof![Just(AvoidMultipleFastRetransmits::Always), Just(AvoidMultipleFastRetransmits::AfterTimeout), Just(AvoidMultipleFastRetransmits::Never)],
         pacing in prop_oneof![Just(Pacing::Always), Just(Pacing::Control), Just(Pacing::Off)],
         threshold in 0u32..5,
         jitter in prop_oneof![3 => Just(0u64), 1 => 1u64..3000],
@@ -24,7 +24,7 @@ prop_compose! {
         receive_window in prop_oneof![Just(OptionalWindow::Unlimited), (0u64..40).prop_map(OptionalWindow::Segments)],
     ) -> TcpParameters {
         TcpParameters {
-            careful,
+            avoid_multiple_fast_retransmits,
             limited_transmit: flags[1],
             rescue_retransmission: flags[2],
             partial_window_deflation: flags[3],
@@ -32,12 +32,12 @@ prop_compose! {
             ecn: flags[5],
             after_timeout: if flags[6] { AfterTimeout::GoBackN } else { AfterTimeout::Scoreboard },
             repeated_timeout: if flags[7] { RepeatedTimeout::Keep } else { RepeatedTimeout::Reduce },
-            decrease_base: if flags[0] { DecreaseBase::FlightSize } else { DecreaseBase::Window },
+            ssthresh_from: if flags[0] { SsthreshFrom::FlightSize } else { SsthreshFrom::Window },
             partial_ack: if flags[1] { PartialAck::Impatient } else { PartialAck::SlowButSteady },
             duplicate_threshold: Segments(threshold),
             send_jitter: Span::from_micros(jitter),
             max_burst: Segments(burst),
-            rtt_sampling, idle_restart, window_counting, pacing, receive_window,
+            rtt_sampling, idle_restart, byte_counting, pacing, receive_window,
             ..plain(recovery)
         }
     }

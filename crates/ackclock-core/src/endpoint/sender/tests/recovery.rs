@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::congestion::{AckKind, RecoveryPhase};
-use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, DecreaseBase, PartialAck};
+use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, SsthreshFrom, PartialAck};
 
 /// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or one that does not.
 fn duplicate(d: &mut Dialogue, recovery: LossRecovery, end: u64) {
@@ -93,12 +93,12 @@ fn reno_leaves_recovery_at_the_first_new_ack_and_needs_the_timer_for_a_second_lo
 
 #[test]
 fn reno_that_is_not_careful_about_recoveries_reduces_twice() {
-    for careful in [
+    for avoid_multiple_fast_retransmits in [
         AvoidMultipleFastRetransmits::AfterTimeout,
         AvoidMultipleFastRetransmits::Never,
     ] {
         let parameters = TcpParameters {
-            careful,
+            avoid_multiple_fast_retransmits,
             ..plain(LossRecovery::Reno)
         };
         let mut d = Dialogue::bulk(parameters, 10);
@@ -314,9 +314,9 @@ fn limited_transmit_sends_a_segment_for_each_of_the_first_two_duplicates() {
 
 #[test]
 fn the_decrease_starts_from_what_the_parameter_says() {
-    for (decrease_base, base) in [(DecreaseBase::FlightSize, 4), (DecreaseBase::Window, 10)] {
+    for (ssthresh_from, base) in [(SsthreshFrom::FlightSize, 4), (SsthreshFrom::Window, 10)] {
         let parameters = TcpParameters {
-            decrease_base,
+            ssthresh_from,
             ..plain(LossRecovery::Newreno)
         };
         let mut d = Dialogue::transfer(parameters, 10, 4 * MSS);

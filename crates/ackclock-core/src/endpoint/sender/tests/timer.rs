@@ -24,13 +24,13 @@ fn after_a_timeout_go_back_n_sends_everything_again_in_slow_start() {
 
 #[test]
 fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
-    for (careful, retransmits) in [
+    for (avoid_multiple_fast_retransmits, retransmits) in [
         (AvoidMultipleFastRetransmits::Always, 0),
         (AvoidMultipleFastRetransmits::AfterTimeout, 0),
         (AvoidMultipleFastRetransmits::Never, 1),
     ] {
         let parameters = TcpParameters {
-            careful,
+            avoid_multiple_fast_retransmits,
             ..plain(LossRecovery::Newreno)
         };
         let mut d = Dialogue::bulk(parameters, 8);

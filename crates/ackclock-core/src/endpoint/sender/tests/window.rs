@@ -59,14 +59,14 @@ fn a_window_that_is_not_used_does_not_grow() {
 
 #[test]
 fn an_ack_counts_by_the_rule() {
-    for (window_counting, plain_credit, loss_credit) in [
-        (WindowCounting::PerAck, MSS, MSS),
-        (WindowCounting::BytesAtMostTwoSegments, 2 * MSS, MSS),
+    for (byte_counting, plain_credit, loss_credit) in [
+        (ByteCounting::PerAck, MSS, MSS),
+        (ByteCounting::AbcL2, 2 * MSS, MSS),
         // Of the four acknowledged after the timeout just one had been resent; Linux counts them all.
-        (WindowCounting::Bytes, 3 * MSS, 4 * MSS),
+        (ByteCounting::All, 3 * MSS, 4 * MSS),
     ] {
         let parameters = TcpParameters {
-            window_counting,
+            byte_counting,
             ..plain(LossRecovery::Newreno)
         };
         let mut d = Dialogue::bulk(parameters, 10);

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Gaimd {
+pub struct Rap {
     /// Additive increase: packets per round-trip time that the rate grows by in each round-trip time; 1 in TCP and RAP.
     pub increase: f64,
     /// Multiplicative decrease: what a loss leaves of the rate; 1/2 in TCP and RAP.
@@ -36,9 +36,9 @@ pub struct Gaimd {
     pub vector: u8,
 }
 
-impl Default for Gaimd {
+impl Default for Rap {
     fn default() -> Self {
-        Gaimd {
+        Rap {
             increase: 1.0,
             decrease: 0.5,
             duplicate_threshold: 3,
@@ -49,8 +49,8 @@ impl Default for Gaimd {
     }
 }
 
-impl Element<RateControlKind> for Gaimd {
-    const NAME: &'static str = "gaimd";
+impl Element<RateControlKind> for Rap {
+    const NAME: &'static str = "rap";
     const LABEL: &'static str = "AIMD rate";
     const SUMMARY: &'static str = "Additive increase and multiplicative decrease of the rate, once per round-trip time (RAP without its fine-grain adaptation).";
     const REFERENCE: &'static str = "Rejaie, Handley, Estrin 1999, INFOCOM; Yang, Lam 2000, ICNP";
@@ -82,7 +82,7 @@ impl Element<RateControlKind> for Gaimd {
     }
 }
 
-impl Factory<RateControlKind> for Gaimd {
+impl Factory<RateControlKind> for Rap {
     fn build(&self, context: RateContext<'_>) -> Halves {
         Halves {
             sender: Box::new(GaimdSender::new(self.clone(), context.mss)),
@@ -93,7 +93,7 @@ impl Factory<RateControlKind> for Gaimd {
 
 #[derive(Debug)]
 struct GaimdSender {
-    parameters: Gaimd,
+    parameters: Rap,
     mss: Bytes,
     rtt: RttEstimator,
     /// In packets per second.
@@ -115,7 +115,7 @@ struct GaimdSender {
 }
 
 impl GaimdSender {
-    fn new(parameters: Gaimd, mss: Bytes) -> Self {
+    fn new(parameters: Rap, mss: Bytes) -> Self {
         let timeouts = Timeouts {
             initial: parameters.initial_rtt.max(parameters.rto_minimum),
             minimum: parameters.rto_minimum,
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn it_begins_with_a_packet_in_the_assumed_round_trip() {
-        let tree = json!({ "kind": "gaimd", "initial_rtt": "250 ms" });
+        let tree = json!({ "kind": "rap", "initial_rtt": "250 ms" });
         let mut path = dialogue(&tree, |_, _| Way::Lost);
         assert_eq!(path.rate(), 4.0);
         path.run_until(0.2);
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn it_grows_by_a_packet_per_round_trip_in_each() {
         for increase in [1.0, 0.31] {
-            let tree = json!({ "kind": "gaimd", "increase": increase });
+            let tree = json!({ "kind": "rap", "increase": increase });
             let mut path = dialogue(&tree, |_, _| Way::Arrives);
             path.run_until(1.0);
             let (early, when) = (path.rate(), path.now.as_seconds());
@@ -299,7 +299,7 @@ mod tests {
             if lost { Way::Lost } else { Way::Arrives }
         }
         for decrease in [0.5, 0.875] {
-            let tree = json!({ "kind": "gaimd", "decrease": decrease });
+            let tree = json!({ "kind": "rap", "decrease": decrease });
             let mut path = dialogue(&tree, fate);
             path.run_until(8.0);
             let all = rates(&path);
@@ -314,7 +314,7 @@ mod tests {
     /// RAP has always data. A rate that nobody makes use of says nothing about the path, and would take long to come down from.
     #[test]
     fn it_does_not_grow_while_the_application_limits_it() {
-        let mut sender = GaimdSender::new(Gaimd::default(), Bytes(1000));
+        let mut sender = GaimdSender::new(Rap::default(), Bytes(1000));
         sender.start(Time::ZERO);
         let mut rates = Vec::new();
         for sequence in 0..100 {
@@ -353,7 +353,7 @@ mod tests {
                 Way::Arrives
             }
         }
-        let mut path = dialogue(&json!({ "kind": "gaimd" }), fate);
+        let mut path = dialogue(&json!({ "kind": "rap" }), fate);
         path.run_until(120.0);
         let expected = libm::sqrt(1.5 * 400.0) / RTT;
         let found = path.count(20.0, 120.0) as f64 / 100.0;
@@ -366,7 +366,7 @@ mod tests {
             let dark = (10.0..400.0).contains(&at.as_seconds());
             if dark { Way::Lost } else { Way::Arrives }
         }
-        let mut path = dialogue(&json!({ "kind": "gaimd" }), fate);
+        let mut path = dialogue(&json!({ "kind": "rap" }), fate);
         path.run_until(400.0);
         assert!((1.0 / 64.0..0.1).contains(&path.rate()), "{}", path.rate());
         path.run_until(480.0);

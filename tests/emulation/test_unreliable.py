@@ -1,4 +1,4 @@
-"""Runs that are not to be trusted are kept, marked, and left out of every average unless somebody asks."""
+"""Runs that are unreliable are kept, marked, and left out of every average unless somebody asks."""
 
 import math
 from dataclasses import replace
@@ -32,7 +32,7 @@ def emulated(leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_no_average_takes_them_in(emulated: Result, what) -> None:
     values = what.values(emulated)
     assert {(value.point, value.replicate) for value in values} >= DOUBTFUL  # they are kept
-    for taken_in, result in ((False, emulated), (True, replace(emulated, averages_untrusted=True))):
+    for taken_in, result in ((False, emulated), (True, replace(emulated, averages_unreliable=True))):
         for one in summarise(result, what):
             expected = interval(
                 [
@@ -45,7 +45,7 @@ def test_no_average_takes_them_in(emulated: Result, what) -> None:
             assert repr(one.interval) == repr(expected)  # as text: unknown equals unknown
 
 
-def test_where_all_are_untrusted_nothing_is_known(emulated: Result) -> None:
+def test_where_all_are_unreliable_nothing_is_known(emulated: Result) -> None:
     [first, second, third] = flow_rows(emulated)
     assert (first["goodput"].replicates, second["goodput"].replicates, third["goodput"].replicates) == (3, 2, 0)
     assert math.isnan(third["goodput"].mean)
@@ -54,32 +54,32 @@ def test_where_all_are_untrusted_nothing_is_known(emulated: Result) -> None:
     assert "–" not in cells[0]
     assert set(cells[2][head.index("goodput Mbit/s") :]) == {"–"}
     assert all(math.isnan(row["utilisation"].mean) for row in hop_rows(emulated) if row["point"] == 2)
-    warned = [line for line in emulated.run["warnings"] if "trusted" in line]
-    assert warned == ["point 2: none of its runs is to be trusted, so that there is nothing to average"]
+    warned = [line for line in emulated.run["warnings"] if "reliable" in line]
+    assert warned == ["point 2: none of its runs is reliable, so that there is nothing to average"]
 
 
 def test_titles_say_so(emulated: Result) -> None:
-    assert averaging(emulated).endswith(", 4 untrusted runs left out")
-    assert averaging(replace(emulated, averages_untrusted=True)).endswith(", 4 untrusted runs taken in")
-    assert "not to be trusted" in plot.cwnd(emulated, point=1, replicate=2).axes[0].get_title(loc="left")
-    assert "trusted" not in plot.cwnd(emulated, point=1, replicate=1).axes[0].get_title(loc="left")
+    assert averaging(emulated).endswith(", 4 unreliable runs left out")
+    assert averaging(replace(emulated, averages_unreliable=True)).endswith(", 4 unreliable runs taken in")
+    assert "unreliable" in plot.cwnd(emulated, point=1, replicate=2).axes[0].get_title(loc="left")
+    assert "reliable" not in plot.cwnd(emulated, point=1, replicate=1).axes[0].get_title(loc="left")
 
 
 def test_the_sweep_leaves_them_out(emulated: Result) -> None:
-    for result, points in ((emulated, 2), (replace(emulated, averages_untrusted=True), 3)):
+    for result, points in ((emulated, 2), (replace(emulated, averages_unreliable=True), 3)):
         [axes] = plot.sweep(result).axes
         [line] = [line for line in axes.get_lines() if line.get_label() == "Reno"]
         assert len(line.get_xdata()) == points
 
 
 def test_nothing_of_a_simulation_is_left_out(result: Result) -> None:
-    assert result.untrusted == result.left_out == frozenset()
+    assert result.unreliable == result.left_out == frozenset()
     assert fidelity_rows(result) == []
 
 
 def test_they_survive_the_folder(emulated: Result, tmp_path: Path) -> None:
     loaded = Result.load(emulated.save(tmp_path / "run"))
-    assert loaded.untrusted == DOUBTFUL
+    assert loaded.unreliable == DOUBTFUL
 
 
 def test_the_report_shows_machine_verdicts_and_settings(emulated: Result, result: Result) -> None:
@@ -87,7 +87,7 @@ def test_the_report_shows_machine_verdicts_and_settings(emulated: Result, result
     assert "<tr><th>way</th><td>emulate</td></tr>" in text
     assert "<tr><th>priority</th><td>SCHED_FIFO</td></tr>" in text
     assert text.count(f"<td>{LATE}</td>") == len(DOUBTFUL)
-    assert text.count("<td>trusted</td>") == 9 - len(DOUBTFUL)
+    assert text.count("<td>reliable</td>") == 9 - len(DOUBTFUL)
     assert text.count("<td>tcp_recovery</td>") == 1  # once, not for every run
     assert "1 setting is not as asked (tcp_recovery)" in text
     assert "<h3>Fidelity</h3>" not in page([(result, None)])
