@@ -17,6 +17,7 @@ from ackclock.metrics import rate_cov, summarise
 from ackclock.metrics.tables import column
 from ackclock.registry import controls
 from ackclock.report import page
+from ackclock.result import SCHEMA
 
 from ..refusals import check_refusal, refused
 

@@ -1,5 +1,6 @@
 """The command `compare`: one scenario answered every way, printed side by side."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ackclock.cli.options import (
     unreliable_option,
 )
 from ackclock.cli.output import print_json, print_table
+from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 from ackclock.run.emulation import DEVICES
 
@@ -61,6 +63,7 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     "-o", "--output", type=click.Path(path_type=Path),
     help="The comparison's folder; by default out/ and the scenario's name with -compared.",
 )  # fmt: skip
+@force_option
 @click.option(
     "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES", callback=_methods,
     help="Which ways, with commas between them.",
@@ -102,7 +105,10 @@ def compare(
     from ackclock.comparison import each_method
 
     read = read_scenario(scenario, assignments, seed, replicates)
-    folder = output or Path("out") / f"{scenario.stem}-compared"
+    default = Path("out") / f"{scenario.stem}-compared"
+    folder = claim(
+        output, default, force=force, may_hold=each_method.COMPARISON, goes_on=partial(each_method.is_of, read)
+    )
     comparison = each_method.compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
         averages_unreliable=unreliable, real_time_s=None if real_time is None else units.seconds(real_time),

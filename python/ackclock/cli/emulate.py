@@ -15,7 +15,8 @@ from ackclock.cli.options import (
     side_by_side_option,
     unreliable_option,
 )
-from ackclock.cli.summary import place, print_run, print_warnings
+from ackclock.cli.place import claim, force_option
+from ackclock.cli.summary import print_run, print_warnings
 from ackclock.run.emulation import DEVICES
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @click.command()
 @scenario_options
 @output_option
+@force_option
 @click.option(
     "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
     help="What carries the packets; automatic takes a TUN device where there is one.",

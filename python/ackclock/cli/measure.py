@@ -9,7 +9,7 @@ from ackclock.capture.measurement import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import checked_time, json_option, models_option
 from ackclock.cli.output import print_json, print_table
-from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.cli.place import claim, force_option
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -23,6 +23,7 @@ __all__ = ["measure"]
     "-o", "--output", type=click.Path(path_type=Path),
     help="The result's folder; by default out/ and the file's name with -measured.",
 )  # fmt: skip
+@force_option
 @click.option(
     "--interval", default="100ms", show_default=True, metavar="TIME", callback=checked_time("100 ms"),
     help="Time between two samples of a connection.",
@@ -40,7 +41,8 @@ __all__ = ["measure"]
 @models_option(MODELS_OF_CAPTURES)
 @json_option
 def measure(
-    source: Path, output: Path | None, interval: str, estimators: str, segments: bool, top: int, models: str,
+    source: Path, output: Path | None, force: bool, interval: str, estimators: str, segments: bool, top: int,
+    models: str,
     as_json: bool,
 ) -> int:  # fmt: skip
     """Say why the connections in a packet capture were not faster, and keep what was measured in a folder.
@@ -58,9 +60,7 @@ def measure(
     from ackclock.cli.progress import progress
 
     found = sources.find(source)
-    folder = output or Path("out") / f"{found.stem}-measured"
-    refuse_foreign_folder(folder)
-    refuse_unwritable_folder(folder)
+    folder = claim(output, Path("out") / f"{found.stem}-measured", force=force, goes_on=measurement.is_partial)
     with progress(f"measure {source}") as tell:
         result = measurement.measure(
             source, folder, interval=interval, segments=segments, estimators=estimators, models=models, top=top,

@@ -1,4 +1,4 @@
-"""Where a run goes, and what is printed after it."""
+"""What is printed after a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ackclock.cli.output import print_json, print_table
-from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 
 if TYPE_CHECKING:
     from ackclock.result import Result
-
-
-def place(scenario: Path, output: Path | None) -> Path:
-    """The result's folder, refused before a run that may take an hour."""
-    folder = output or Path("out") / scenario.stem
-    refuse_foreign_folder(folder)
-    refuse_unwritable_folder(folder)
-    return folder
 
 
 def print_warnings(result: "Result") -> None:

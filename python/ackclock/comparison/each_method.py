@@ -30,7 +30,7 @@ from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError
 from ackclock.table import json_text
 
-__all__ = ["COMPARISON", "WAYS", "Watch", "compare", "load", "prepare", "refuse"]
+__all__ = ["COMPARISON", "METHODS", "Watch", "compare", "load", "prepare", "refuse"]
 
 # What can be asked for, in the order in which it is done: what is dear comes last.
 METHODS = ("predict", "simulate", "emulate", "measure")
@@ -135,6 +135,12 @@ def prepare(folder: Path) -> None:
     refuse_unwritable_folder(folder / COMPARISON.mark)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / COMPARISON.mark, json_text({"schema": SCHEMA}))
+
+
+def is_of(scenario: Scenario, folder: Path) -> bool:
+    """Whether the comparison in a folder is of this scenario, or was interrupted before it had an answer."""
+    found = _read(folder)
+    return found is not None and found.get("scenario", scenario.tree) == scenario.tree
 
 
 def _leave_nothing(folder: Path) -> None:
@@ -242,8 +248,8 @@ class _Work:
     def _simulate(self, *, captures: bool) -> Result:
         """Keeps captures only if they are to be measured: the same scenario gives them again."""
         folder = self._folder / "simulate"
-        known = cache.known(folder, address.of_run(self._scenario))
-        if known is not None and (not captures or cache.has_captures(folder)):
+        known = cache.simulated(self._scenario, folder, captures=captures)
+        if known is not None:
             return known
         with self._watch("simulate") as tell:
             return cache.simulate(self._scenario, folder, tell, captures=captures)

@@ -54,6 +54,7 @@ __all__ = [
     "metric",
     "outage",
     "outage_of",
+    "rate_cov",
     "rate_ratio",
     "rate_cov",
     "recovery_rounds",

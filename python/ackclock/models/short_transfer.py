@@ -328,7 +328,7 @@ _INPUTS = (
         "round trips in which congestion avoidance opens the window by one; 2 if the sender alone counts bytes",
         Rule("d", lambda known: known["segments_per_ack"]),
     ),
-    Input("initial_window", "w1", "segments", "initial window", 1, AT_LEAST_ONE),
+    Input("initial_window", "w1", "segments", "initial window", 10, AT_LEAST_ONE),
     Input(
         "initial_threshold", "W_th", "segments",
         "where slow start ends without a loss, as HyStart would have it; unlimited for none", inf, LIMIT,
@@ -343,13 +343,13 @@ _INPUTS = (
         Domain(values=(0, 1, 2, 3)),
     ),
     Input(
-        "timeout", "RTO", "s", "retransmission timeout with the queue full",
+        "overflow_timeout", "RTO", "s", "retransmission timeout with the queue full",
         Rule(
             "max(1 s, T + B/mu + 0.5 s), of RFC 6298 with a clock that ticks every 0.5 s",
             lambda known: np.maximum(1.0, known["rtt"] + known["buffer"] / known["rate"] + 0.5),
         ),
     ),
-    Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 0, Domain(values=(0, 1))),
+    Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 1, Domain(values=(0, 1))),
 )  # fmt: skip
 
 _OUTPUTS = (

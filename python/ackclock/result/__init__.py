@@ -4,8 +4,9 @@
 """
 
 import json
+import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +24,9 @@ __all__ = ["SCHEMA", "Result", "Tables", "matching"]
 # Of tables.
 COMPRESSION = "zstd"
 
-# Of run.json; goes up when a reader of an older one would misunderstand it.
-SCHEMA = 1
+# Of run.json; goes up when a reader of an older one would misunderstand it. 2: scenarios state facts, and `way` is
+# `method`.
+SCHEMA = 2
 
 # What run.json holds at least, and the tables that each way of answering fills.
 _RUN = frozenset({"method", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
@@ -110,12 +112,19 @@ class Result:
         """Point and replicate of each run that no average takes in."""
         return frozenset() if self.averages_unreliable else self.unreliable
 
-    def save(self, folder: str | Path, captures: str | Path | None = None) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        captures: str | Path | None = None,
+        *,
+        also: Callable[[Path], None] | None = None,
+    ) -> Path:
         """Writes a folder, all of it or nothing.
 
         Args:
             folder: Replaced if it is a result already.
-            captures: A folder of pcap files to move in as `pcap`.
+            captures: A folder of pcap files, copied in as `pcap`.
+            also: Is given the folder before it takes its place, to put more into it.
 
         Raises:
             InputError: There is something else.
@@ -128,7 +137,9 @@ class Result:
             for name, table in self.tables.items():
                 parquet.write_table(table, staging / f"{name}.parquet", compression=COMPRESSION)
             if captures is not None:
-                shutil.move(str(captures), staging / "pcap")
+                shutil.copytree(captures, staging / "pcap", copy_function=_link)
+            if also is not None:
+                also(staging)
         return folder
 
     @classmethod
@@ -249,3 +260,11 @@ class _TablesInFolder(Tables):
 
     def __len__(self) -> int:
         return len(self._paths)
+
+
+def _link(source: str, target: str) -> None:
+    """Gives a file a second name; copies it where that cannot be done."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

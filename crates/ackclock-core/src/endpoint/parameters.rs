@@ -177,6 +177,12 @@ pub struct TcpParameters {
     pub limited_transmit: bool,
     /// SACK: whether the highest outstanding segment may be sent once more per recovery (RFC 6675 section 4 rule 4).
     pub rescue_retransmission: bool,
+    /// SACK: what is taken to be in the network during a recovery.
+    #[serde(default, skip_serializing_if = "SackPipe::is_scoreboard")]
+    pub sack_pipe: SackPipe,
+    /// SACK: what begins a recovery.
+    #[serde(default, skip_serializing_if = "SackEntry::is_known_loss")]
+    pub sack_entry: SackEntry,
     /// What a multiplicative decrease starts from.
     pub ssthresh_from: SsthreshFrom,
     /// Whether a reduction cuts ssthresh to whole segments (ns-2); cwnd keeps the fraction. RFC 5681 counts in bytes.

@@ -18,6 +18,7 @@ pub mod rap;
 #[cfg(test)]
 mod laws;
 mod log;
+pub mod rap;
 #[cfg(test)]
 mod testing;
 pub mod tfrc;
