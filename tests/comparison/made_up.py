@@ -47,7 +47,7 @@ def made_up(
         for time in (1.0, 2.0, 3.0, 4.0, 5.0)
     ]
     run = {
-        "schema": 1, "method": method, "name": "made up", "seed": "1", "replicates": max(map(len, goodputs)),
+        "schema": SCHEMA, "method": method, "name": "made up", "seed": "1", "replicates": max(map(len, goodputs)),
         "versions": {}, "partial": False, "warnings": [], "controls": [], "scenario": scenario.tree,
         "points": points_of(scenario),
     }  # fmt: skip

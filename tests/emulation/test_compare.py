@@ -168,7 +168,14 @@ def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) 
 
 
 def test_real_time_is_limited_and_announced(scenario_file: Path, pretended: Pretended) -> None:
-    chosen = ("--methods", "simulate,emulate", "--replicates", 3, "--set", f'sweep={{"{LOSS}" = ["0 %", "1 %", "2 %"]}}')
+    chosen = (
+        "--methods",
+        "simulate,emulate",
+        "--replicates",
+        3,
+        "--set",
+        f'sweep={{"{LOSS}" = ["0 %", "1 %", "2 %"]}}',
+    )
     outcome = ackclock("compare", scenario_file, *chosen, "--real-time", "11 s")
     assert outcome.exit_code == 0
     assert all(words in outcome.stderr.splitlines()[0] for words in ("2 runs", "10 s", "1 of 3 points"))

@@ -18,7 +18,7 @@ SCENARIO = """
 missing         flows.main.transport.control        flows.main.transport={kind = "tcp"}
 missing         hops.wired.link.kind                hops.wired.link={}
 missing         hops.wired.link.rate                hops.wired.link={kind = "constant"}
-missing         shared_media.0.name                        media=[{kind = "edca"}]
+missing         shared_media.0.name                        shared_media=[{kind = "edca"}]
 missing         hops.wired.link.mean_sojourn        hops.wired.link={kind = "markov", rates = ["1 Mbit/s", "2 Mbit/s"]}
 missing         flows.main.traffic.size.values      flows.main.traffic={kind = "transfer", size = {kind = "empirical"}}
 unknown-field   hops.wired.dealy                    hops.wired.dealy=1 ms

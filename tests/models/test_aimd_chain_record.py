@@ -29,7 +29,14 @@ def test_the_record_says_what_the_functions_say(
     p: float, R: float, w_max: int, rate: float, T0: float, b: float, control: tuple[float, float]
 ) -> None:
     said = MODEL.answer(
-        loss=p, rtt=R, window=w_max, rate=rate, timeout=T0, segments_per_ack=b, additive_increase=control[0], decrease_factor=control[1]
+        loss=p,
+        rtt=R,
+        window=w_max,
+        link_rate=rate,
+        timeout=T0,
+        segments_per_ack=b,
+        additive_increase=control[0],
+        decrease_factor=control[1],
     )
     chain, constant = solved(p, w_max, control[0] / b, control[1]), rtt.constant(R)
     over_time = Throughput(chain, constant, rate, "time_weighted")
@@ -54,8 +61,13 @@ def test_the_record_says_what_the_functions_say(
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 0.5), (0.2, 0.875), (3, 0)])
 def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta: float) -> None:
     said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
-    far = solve(Bernoulli(p), 2 + 20 * math.sqrt(alpha / ((1 - beta**2) * p)), GeneralAimd(alpha, beta))
-    assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(far, rtt.constant(0.1)), rel=1e-12)
+    limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
+    at_limit = solved(p, limit, alpha, beta)
+    assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(at_limit, rtt.constant(0.1)), rel=1e-12)
+    assert at_limit.round[-1] < 1e-16
+    for window in (1.01 * limit, 100 * limit):
+        limited = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta, window=window)
+        assert limited["throughput"] == said["throughput"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,9 @@ def bare(tree: Any, *, element: bool = False) -> Any:
         return tree
     if element:
         return {name: tree[name] for name in ("kind", "name", "facts") if name in tree}
-    return {name: bare(value, element=name in (*OF_ELEMENTS, "impairments", "shared_media")) for name, value in tree.items()}
+    return {
+        name: bare(value, element=name in (*OF_ELEMENTS, "impairments", "shared_media")) for name, value in tree.items()
+    }
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -35,7 +35,9 @@ def test_no_buffer_wastes_a_quarter(rate: float, rtt: float) -> None:
 def test_a_full_buffer_and_no_less_keeps_the_link_busy(
     rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float
 ) -> None:
-    says = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor)
+    says = MODEL.answer(
+        rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor
+    )
     full = float(says["full_buffer"])
     assert full == pytest.approx(rate * rtt * (1 - decrease_factor) / decrease_factor)
     if buffer < full * (1 - 1e-3):
@@ -45,8 +47,17 @@ def test_a_full_buffer_and_no_less_keeps_the_link_busy(
 
 
 @given(**paths, **aimd, flows=st.integers(1, 50))
-def test_its_laws(rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float, flows: int) -> None:
-    says = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor, flows=flows)
+def test_its_laws(
+    rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float, flows: int
+) -> None:
+    says = MODEL.answer(
+        rate=rate,
+        rtt=rtt,
+        buffer=buffer,
+        additive_increase=additive_increase,
+        decrease_factor=decrease_factor,
+        flows=flows,
+    )
     assert 0 < says["utilisation"] <= 1
     assert 0 <= says["mean_queue"] <= buffer
     assert rtt <= says["mean_rtt"] <= says["largest_rtt"] * (1 + 1e-12)
@@ -60,8 +71,12 @@ def test_its_laws(rate: float, rtt: float, buffer: float, additive_increase: flo
 def test_a_larger_buffer_uses_more_and_delays_more(
     rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float, more: float
 ) -> None:
-    less = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor)
-    larger = MODEL.answer(rate=rate, rtt=rtt, buffer=buffer * more, additive_increase=additive_increase, decrease_factor=decrease_factor)
+    less = MODEL.answer(
+        rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor
+    )
+    larger = MODEL.answer(
+        rate=rate, rtt=rtt, buffer=buffer * more, additive_increase=additive_increase, decrease_factor=decrease_factor
+    )
     assert larger["utilisation"] >= less["utilisation"] - 1e-12
     assert larger["mean_queue"] >= less["mean_queue"] * (1 - 1e-9)
     assert larger["loss_rate"] <= less["loss_rate"]
@@ -83,7 +98,9 @@ def test_the_integrals_are_the_sum_over_rounds(buffer: float, alpha: float, beta
     W = np.arange(beta * top + step / 2, top, step)  # each round by its middle
     length = np.maximum(T, W / mu)
     queue = np.maximum(W - mu * T, 0)
-    says = MODEL.answer(rate=mu, rtt=T, buffer=buffer, additive_increase=alpha, decrease_factor=beta, flows=flows, segments_per_ack=b)
+    says = MODEL.answer(
+        rate=mu, rtt=T, buffer=buffer, additive_increase=alpha, decrease_factor=beta, flows=flows, segments_per_ack=b
+    )
     assert says["period"] == pytest.approx(length.sum(), rel=0.01)
     assert says["utilisation"] == pytest.approx(W.sum() / mu / length.sum(), rel=1e-3)
     assert says["loss_rate"] == pytest.approx(flows / W.sum(), rel=0.01)
@@ -101,7 +118,8 @@ def test_gentle_decrease_and_tiny_buffers_do_not_cancel() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "name"),
-    [({"rate": 0}, "rate"), ({"buffer": -1}, "buffer"), ({"buffer": math.inf}, "buffer"), ({"decrease_factor": 1}, "decrease_factor"),
+    [({"rate": 0}, "rate"), ({"buffer": -1}, "buffer"), ({"buffer": math.inf}, "buffer"),
+        ({"decrease_factor": 1}, "decrease_factor"),
      ({"flows": 0.5}, "flows"), ({"rtt": math.nan}, "rtt")],
 )  # fmt: skip
 def test_what_it_is_not_meant_for_is_refused(wrong: dict, name: str) -> None:

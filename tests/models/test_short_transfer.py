@@ -232,8 +232,13 @@ def test_what_a_scenario_says_of_a_transfer(resolved) -> None:
     assert (verdict.words, verdict.violated) == ("applies", ())
     inputs, _ = MODEL.answer_path(path)
     assert (inputs["size"], inputs["initial_threshold"], inputs["initial_window"]) == (500, 40, 10)
-    assert (inputs["recovery"], inputs["decrease_factor"], inputs["segments_per_ack"], inputs["handshake"]) == (SACK, 0.5, 1, 1)
-    assert inputs["timeout"] == max(1, path.full_queue_round_trip_s)
+    assert (inputs["recovery"], inputs["decrease_factor"], inputs["segments_per_ack"], inputs["handshake"]) == (
+        SACK,
+        0.5,
+        1,
+        1,
+    )
+    assert inputs["overflow_timeout"] == max(1, path.full_queue_round_trip_s)
     cubic = a_transfer(resolved, **{"flows.main.transport.control": {"kind": "cubic"}})
     assert MODEL.answer_path(cubic)[0]["decrease_factor"] == 0.7
     assert [name for name, _ in MODEL.applies(cubic).violated] == ["aimd"]

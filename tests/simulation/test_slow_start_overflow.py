@@ -33,7 +33,8 @@ JUMPS = {(20, 1): 103, (20, 2): 231, (20, 3): 327, (70, 1): 264, (70, 2): 395, (
 
 
 CLASSIC = {
-    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout", "limited_transmit": False,
+    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout",
+    "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
 NEWRENO = {"recovery": "newreno", "partial_ack": "slow_but_steady"}

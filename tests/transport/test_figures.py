@@ -28,7 +28,9 @@ PEERS = {"send": "192.0.2.7:40000", "receive": "192.0.2.1:7400"}
 Lines = dict[str, Any]
 
 
-def session(method: str, rate: float = 1e6, allowed: float = 2e6, ending: str = "finished", begun: bool = True) -> Result:
+def session(
+    method: str, rate: float = 1e6, allowed: float = 2e6, ending: str = "finished", begun: bool = True
+) -> Result:
     """Of 12 s after 30 s of waiting; `rate` arrives and `allowed` is allowed, in bit/s."""
     rows = SAMPLES if begun else 0
     seconds = np.arange(rows) * 0.1
@@ -53,7 +55,8 @@ def session(method: str, rate: float = 1e6, allowed: float = 2e6, ending: str = 
         tables["bursts"] = pa.table(counts)
     told_of = {"peer": PEERS[method], "control": "tfrc"} if begun or not is_sender else {}
     run = {
-        "schema": 1, "method": method, "name": "mine", "seed": None, "replicates": 1, "versions": {"ackclock": "0.1.0"},
+        "schema": SCHEMA, "method": method, "name": "mine", "seed": None, "replicates": 1,
+        "versions": {"ackclock": "0.1.0"},
         "partial": False, "warnings": [], "controls": controls(), "scenario": None,
         "points": [{"assignments": {}, "scenario": None}], "options": {"--payload": "1000 bytes"},
         "session": {"ending": ending, "lasted_s": 42.0, "silence_s": 11.0} | told_of,

@@ -45,8 +45,8 @@ KINDS = {
         "Media",
         "medium",
         "shared_media = [{}]",
-        "Written in the list `shared_media`, or as an item `[[shared_media]]`, each with a `name` of its own beside what is below: "
-        "that is what links of kind `contender` give, those of the hops that contend for it. "
+        "Written in the list `shared_media`, or as an item `[[shared_media]]`, each with a `name` of its own beside "
+        "what is below: that is what links of kind `edca` give, those of the hops that contend for it. "
         "Only a simulation has media.",
     ),
     "feedback": Kind(

@@ -151,7 +151,7 @@ mod emulation;
 mod measure;
 mod words;
 pub use emulation::{FidelityRow, LatenessRow, SettingRow, TcpInfoRow};
-pub use measure::{ConnectionRow, RateEstimateRow, RttHistogramRow, SegmentRow, LimitPeriodRow};
+pub use measure::{ConnectionRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SegmentRow};
 pub use words::Words;
 
 rows! {

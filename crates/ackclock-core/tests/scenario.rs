@@ -795,10 +795,22 @@ fn a_medium_is_written_with_what_its_profile_says() {
 fn mistakes_in_media_and_contenders_have_a_code_and_a_field() {
     let mistakes = [
         ("shared_media.cell.name=a.b", "out-of-range shared_media.0.name"),
-        ("shared_media.cell.kind=token_ring", "unknown-name shared_media.cell.kind"),
-        ("shared_media.cell.profile=OFDM", "unknown-name shared_media.cell.profile"),
-        ("shared_media.cell.retry_limit=-1", "wrong-type shared_media.cell.retry_limit"),
-        ("shared_media.cell.slot=0 s", "out-of-range shared_media.cell.slot"),
+        (
+            "shared_media.cell.kind=token_ring",
+            "unknown-name shared_media.cell.kind",
+        ),
+        (
+            "shared_media.cell.profile=OFDM",
+            "unknown-name shared_media.cell.profile",
+        ),
+        (
+            "shared_media.cell.retry_limit=-1",
+            "wrong-type shared_media.cell.retry_limit",
+        ),
+        (
+            "shared_media.cell.slot=0 s",
+            "out-of-range shared_media.cell.slot",
+        ),
         ("hops.up.link.medium=cel", "unknown-name hops.up.link.medium"),
         ("shared_media=[]", "unknown-name hops.up.link.medium"),
         ("hops.up.link.rate=0 bit/s", "out-of-range hops.up.link.rate"),

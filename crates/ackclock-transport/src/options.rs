@@ -266,9 +266,6 @@ mod tests {
             .map(|entry| entry.name)
             .collect();
         assert_eq!(offered(with("--burst", json!("3 packets"))), all);
-        assert_eq!(
-            offered(with("--control", json!([{ "kind": "rap" }]))),
-            ["rap"]
-        );
+        assert_eq!(offered(with("--control", json!([{ "kind": "rap" }]))), ["rap"]);
     }
 }

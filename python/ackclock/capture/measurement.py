@@ -53,7 +53,8 @@ def measure(
             known, and `packets`.
 
     Returns:
-        The result in that folder, with the tables `flows`, `samples`, `connections`, `limit_periods`, `rtt_histogram`, on request
+        The result in that folder, with the tables `flows`, `samples`, `connections`, `limit_periods`, `rtt_histogram`,
+        on request
         `rate_estimates` and `segments`, `estimates` and `predictions`; rows of a run's captures have the same keys as
         the run's own tables. It is marked partial if it was interrupted (Ctrl-C).
 

@@ -65,7 +65,8 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 )  # fmt: skip
 @force_option
 @click.option(
-    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES", callback=_methods,
+    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES",
+    callback=_methods,
     help="Which ways, with commas between them.",
 )  # fmt: skip
 @click.option(
@@ -86,7 +87,8 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 @json_option
 def compare(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    asked: list[str], real_time: str | None, metrics: list[str], device: str, side_by_side: int, models: str,
+    force: bool, asked: list[str], real_time: str | None, metrics: list[str], device: str, side_by_side: int,
+    models: str,
     unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer a scenario every way and lay the answers side by side.

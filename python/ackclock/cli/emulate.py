@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @json_option
 def emulate(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    device: str, side_by_side: int, no_pcap: bool, models: str, unreliable: bool, as_json: bool,
+    force: bool, device: str, side_by_side: int, no_pcap: bool, models: str, unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario with the real Linux TCP stack in real time, print a summary and keep the result in a folder.
 
@@ -56,7 +56,7 @@ def emulate(
     from ackclock.run import emulation, time_budget
 
     read = read_scenario(scenario, assignments, seed, replicates)
-    folder = place(scenario, output)
+    folder = claim(output, Path("out") / scenario.stem, force=force)
     with progress(f"emulate {scenario.name}", time_budget.duration_s(read, side_by_side)) as tell:
         result = emulation.emulate(
             read, folder, device=device, pcap=not no_pcap, side_by_side=side_by_side,

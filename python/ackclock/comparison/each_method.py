@@ -118,7 +118,7 @@ def refuse(asked: Sequence[str]) -> None:
     """Raises `ValueError` if these are no ways that can be compared."""
     unknown = next((name for name in asked if name not in METHODS), None)
     if unknown is not None:
-        raise InputError("unknown-name", "", f'"{unknown}" is no way; write some of {",".join(METHODS)}')
+        raise InputError("unknown-name", "", f'unknown method "{unknown}"; choose from {",".join(METHODS)}')
     if set(asked) <= {"predict", "measure"} and "measure" in asked:
         raise InputError("missing", "", "measure needs captures; write for example simulate,measure")
     if not asked:

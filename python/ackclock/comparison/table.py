@@ -18,7 +18,8 @@ __all__ = ["COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cell", "Compari
 
 # The metrics that are compared, in the order of tables.
 COMPARED = (
-    "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay", "completion_time", "fairness",
+    "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay", "completion_time",
+    "fairness",
 )  # fmt: skip
 
 # What a residual can be. A slight one (`NOTICEABLE`) stands out where numbers hardly spread; no cause is looked for.

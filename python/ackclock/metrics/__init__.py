@@ -56,7 +56,6 @@ __all__ = [
     "outage_of",
     "rate_cov",
     "rate_ratio",
-    "rate_cov",
     "recovery_rounds",
     "response",
     "response_to",
@@ -122,7 +121,8 @@ METRICS: tuple[Metric, ...] = (
         "s", "s", 1, arrivals.completion_time,
     ),
     Metric(
-        "incomplete_share", "not ended", "Share of the transfers that had not ended when the run did, of arrivals of those "
+        "incomplete_share", "not ended", "Share of the transfers that had not ended when the run did, of arrivals of "
+        "those "
         "after the warm-up. They are not in the completion time, which is so much too small.",
         "", "%", 100, arrivals.incomplete_share,
     ),
@@ -169,8 +169,8 @@ METRICS: tuple[Metric, ...] = (
         "", "", 1, sharing.equivalence,
     ),
     Metric(
-        "max_min_ratio", "most over least", "Goodput of the flow's instance that has most over that of the one that has least "
-        "(FC): 1 if they get the same, infinite if one gets nothing.",
+        "max_min_ratio", "most over least", "Goodput of the flow's instance that has most over that of the "
+        "one that has least (FC): 1 if they get the same, infinite if one gets nothing.",
         "", "", 1, sharing.max_min_ratio,
     ),
     Metric(

@@ -37,7 +37,13 @@ from ackclock.models.path import FlowPath
 
 
 def cycle(
-    rate: Array, rtt: Array, buffer: Array, flows: Array, additive_increase: Array, decrease_factor: Array, segments_per_ack: Array
+    rate: Array,
+    rtt: Array,
+    buffer: Array,
+    flows: Array,
+    additive_increase: Array,
+    decrease_factor: Array,
+    segments_per_ack: Array,
 ) -> dict[str, Array]:
     """All outputs of the model by name, from all its inputs."""
     mu, T, B, beta = rate, rtt, buffer, decrease_factor
@@ -72,7 +78,8 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     bottleneck, control = path.bottleneck, path.control
     return {
         "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s, "buffer": bottleneck.buffer_segments,
-        "flows": float(bottleneck.flows), "additive_increase": control.growth_segments, "decrease_factor": control.kept_share,
+        "flows": float(bottleneck.flows), "additive_increase": control.growth_segments,
+        "decrease_factor": control.kept_share,
         "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
@@ -127,7 +134,7 @@ full_buffer = P (1 - beta)/beta""",
             domain=NOT_NEGATIVE,
             on_wire=True,
         ),
-        Input("flows", "N", "", "how many flows, alike and in step", 1, AT_LEAST_ONE),
+        Input("flows", "N", "", "flows that share the link, alike and in step", 1, AT_LEAST_ONE),
         Input("additive_increase", "alpha", "segments", "growth of a flow's window in a round trip if b = 1", 1),
         Input("decrease_factor", "beta", "", "what is left of the window after a loss", 0.5, PROPER_SHARE),
         Input(

@@ -51,7 +51,9 @@ def rate(p: ArrayLike, R: ArrayLike, C: ArrayLike = PERIODIC) -> Array:
     return np.asarray(C / (R * np.sqrt(p)))
 
 
-def _evaluate(loss: Array, rtt: Array, segments_per_ack: Array, additive_increase: Array, decrease_factor: Array) -> dict[str, Array]:
+def _evaluate(
+    loss: Array, rtt: Array, segments_per_ack: Array, additive_increase: Array, decrease_factor: Array
+) -> dict[str, Array]:
     C = constant(segments_per_ack, additive_increase, decrease_factor)
     return {"rate": rate(loss, rtt, C), "window": C / np.sqrt(loss)}
 

@@ -44,7 +44,7 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
     """One row for each point and flow.
 
     Each has `point`, `assignments`, `flow`, `count` (None if instances arrive), `control`, each metric's interval
-    (instances taken together), of arrivals how many are `active_flows` and their `completion_time` (None of others), the
+    (instances taken together), of arrivals their `active_flows` and `completion_time` (None of others), the
     utilisation of the busiest shared hop on the flow's route, `fairness` among all instances of the point under a
     control (None for less than two), and `predicted`, model's label to goodput in bit/s.
     """

@@ -38,7 +38,8 @@ class Sender(NamedTuple):
 
 
 _CLASSIC = {
-    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout", "limited_transmit": False,
+    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout",
+    "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
 _RENO = {"kind": "reno"}

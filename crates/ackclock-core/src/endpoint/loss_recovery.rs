@@ -40,7 +40,8 @@ pub(super) struct Recovery {
     /// First segment not sent yet when the last recovery or timeout began (`recover` of RFC 6582, RecoveryPoint of RFC 6675, plus one);
     /// `None` before the first.
     point: Option<u64>,
-    /// The same of the last that the sender [avoids multiple fast retransmits](TcpParameters::avoid_multiple_fast_retransmits) of: up to there duplicate ACKs mean no loss.
+    /// The same of the last after which the sender [avoids multiple fast
+    /// retransmits](TcpParameters::avoid_multiple_fast_retransmits): up to there duplicate ACKs mean no loss.
     heedless_up_to: Option<u64>,
     /// The first unacknowledged segment at the last timeout.
     timed_out: Option<u64>,

@@ -14,7 +14,6 @@ pub mod acknowledging;
 mod check;
 pub mod equation;
 pub mod facts;
-pub mod rap;
 #[cfg(test)]
 mod laws;
 mod log;

@@ -30,7 +30,9 @@ impl Scenario {
                     .coded(Code::Unsupported),
             );
         }
-        let media = each(&document.shared_media, "shared_media", |tree, _| medium(tree, files))?;
+        let media = each(&document.shared_media, "shared_media", |tree, _| {
+            medium(tree, files)
+        })?;
         unique(media.iter().map(|medium| medium.name.as_str()), "shared_media")?;
         let hops = each(&document.hops, "hops", |tree, _| hop(tree, files))?;
         unique(hops.iter().map(|hop| hop.name.as_str()), "hops")?;

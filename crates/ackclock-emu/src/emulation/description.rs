@@ -548,7 +548,10 @@ traffic = { kind = "bulk" }
     #[test]
     fn a_medium_is_refused_in_one_line() {
         let text = format!("{BOTH_WAYS}\n[[shared_media]]\nname = \"cell\"\nkind = \"edca\"\n");
-        assert_eq!(of(&scenario(&text)).unwrap_err().key(), "unsupported shared_media.cell");
+        assert_eq!(
+            of(&scenario(&text)).unwrap_err().key(),
+            "unsupported shared_media.cell"
+        );
     }
 
     #[test]

@@ -19,7 +19,8 @@ _OF_TIMEOUTS = frozenset(
 )
 _OF_LOSSES = frozenset(
     {
-        "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation", "growth_at_recovery_end", "avoid_multiple_fast_retransmits",
+        "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation", "growth_at_recovery_end",
+        "avoid_multiple_fast_retransmits",
         "limited_transmit", "rescue_retransmission", "ssthresh_in_whole_segments", "duplicate_threshold",
     }
 )  # fmt: skip

@@ -73,11 +73,12 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
 
 
 def _evaluate(
-    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, additive_increase: Array,
-    decrease_factor: Array,
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array,
+    additive_increase: Array,
+    decrease_factor: Array, rounded_down: Array,
 ) -> dict[str, Array]:  # fmt: skip
-    p, R, w_max, L, T0, alpha, beta = np.broadcast_arrays(
-        loss, rtt, window, rate, timeout, additive_increase / segments_per_ack, decrease_factor
+    p, R, w_max, L, T0, alpha, beta, rounded = np.broadcast_arrays(
+        loss, rtt, window, link_rate, timeout, additive_increase / segments_per_ack, decrease_factor, rounded_down
     )
     answers = np.empty((len(OUTPUTS), *p.shape))
     solved: dict[tuple[float, ...], WindowChain] = {}
@@ -91,12 +92,15 @@ def _evaluate(
 
 
 def _evaluate_goodput(
-    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array, additive_increase: Array,  # noqa: ARG001
-    decrease_factor: Array,
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array,  # noqa: ARG001
+    additive_increase: Array,
+    decrease_factor: Array, rounded_down: Array,
 ) -> Array:  # fmt: skip
     """X alone: chains that end at about the same window are solved together, on the path of the longest of them."""
-    given = np.broadcast_arrays(loss, rtt, window, rate, additive_increase / segments_per_ack, decrease_factor)
-    p, R, w_max, L, alpha, beta = (np.ravel(one) for one in given)
+    given = np.broadcast_arrays(
+        loss, rtt, window, link_rate, additive_increase / segments_per_ack, decrease_factor, rounded_down
+    )
+    p, R, w_max, L, alpha, beta, rounded = (np.ravel(one) for one in given)
     limits = np.empty(p.size)
     together: dict[tuple[float, ...], list[int]] = {}
     for number in range(p.size):
@@ -123,11 +127,12 @@ def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array
 
 
 def _evaluate_law(
-    law: RttLaw, loss: float, window: float, rate: float, timeout: float, segments_per_ack: float, additive_increase: float,
-    decrease_factor: float,
+    law: RttLaw, loss: float, window: float, link_rate: float, timeout: float, segments_per_ack: float,
+    additive_increase: float,
+    decrease_factor: float, rounded_down: float,
 ) -> dict[str, float]:  # fmt: skip
     """The same as `_answer` with round-trip times that vary."""
-    chain = _solved(loss, window, additive_increase / segments_per_ack, decrease_factor)
+    chain = _solved(loss, window, additive_increase / segments_per_ack, decrease_factor, rounded_down)
     R, w = round_trip.empirical(law.times_s, law.weights), chain.windows
     over_time = Throughput(chain, R, link_rate, TIME_WEIGHTED)
     low, high = over_time.interval(0.9)

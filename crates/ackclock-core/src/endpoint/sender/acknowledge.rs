@@ -2,7 +2,7 @@
 
 use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
-    AfterTimeout, SsthreshFrom, LossRecovery, RepeatedTimeout, RttSampling, ByteCounting,
+    AfterTimeout, ByteCounting, LossRecovery, RepeatedTimeout, RttSampling, SackEntry, SsthreshFrom,
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};

@@ -11,7 +11,7 @@ mod window;
 
 use super::*;
 use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, SegmentSent};
-use crate::endpoint::parameters::{AfterTimeout, IdleRestart, Preset, RttSampling, ByteCounting};
+use crate::endpoint::parameters::{AfterTimeout, ByteCounting, IdleRestart, Preset, RttSampling};
 use crate::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SenderEventKind};
 use crate::packet::{SackBlock, SackBlocks};
 use crate::streams::Streams;

@@ -203,7 +203,10 @@ fn windows_double_up_to_the_largest_and_packets_are_given_up() {
     let expected = [63, 127, 255, 511, 1023, 1023, 1023, 31].map(|cw: u32| [cw, cw.min(255)]);
     assert_eq!(windows, expected);
     let counts = cell.counts(1);
-    assert_eq!((counts.collisions, counts.retry_drops, counts.successes), (8, 1, 0));
+    assert_eq!(
+        (counts.collisions, counts.retry_drops, counts.successes),
+        (8, 1, 0)
+    );
     assert_eq!(cell.usage(at(0)).collisions, 8, "each counts once");
     assert!(cell.next().is_never());
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::endpoint::Receiver;
 use crate::endpoint::parameters::{
-    AvoidMultipleFastRetransmits, SsthreshFrom, Pacing, PartialAck, RepeatedTimeout,
+    AvoidMultipleFastRetransmits, Pacing, PartialAck, RepeatedTimeout, SsthreshFrom,
 };
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use proptest::prelude::*;

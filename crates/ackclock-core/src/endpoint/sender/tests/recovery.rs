@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::congestion::{AckKind, RecoveryPhase};
-use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, SsthreshFrom, PartialAck};
+use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, PartialAck, SsthreshFrom};
 
 /// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or one that does not.
 fn duplicate(d: &mut Dialogue, recovery: LossRecovery, end: u64) {
