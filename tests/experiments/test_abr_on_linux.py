@@ -21,7 +21,9 @@ PSIS = (on_linux.CAPTURED, 100.0)
 
 def test_what_is_run() -> None:
     runs = on_linux.runs()
-    assert set(runs) == {named(method, psi) for method in (ENGINE, ENGINE_OF_1998, LINUX) for psi in on_linux.DURATIONS_S}
+    assert set(runs) == {
+        named(method, psi) for method in (ENGINE, ENGINE_OF_1998, LINUX) for psi in on_linux.DURATIONS_S
+    }
     for psi in on_linux.DURATIONS_S:
         linux, engine = runs[named(LINUX, psi)], runs[named(ENGINE, psi)]
         assert (linux.method, engine.method) == ("emulate", "simulate")

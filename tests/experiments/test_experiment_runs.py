@@ -245,9 +245,7 @@ def test_an_emulation_that_is_not_to_be_reliable_is_shown_and_done_again(machine
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 4
     assert answer.stderr == "ackclock: unreliable: toy-validation; run it again\n"
-    assert (
-        "verdict: unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)" in answer.stdout
-    )
+    assert "verdict: unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)" in answer.stdout
     assert re.search("It rises +it falls", answer.stdout)
     assert '<p class="verdict failed">' in Path("gallery/index.html").read_text(encoding="utf-8")
     machine.verdict = "reliable"

@@ -86,7 +86,9 @@ def _name(sender: Sender, path: Path) -> str:
 
 def _conclude(transfers: Transfers, rests: Basis, failing: Sequence[str], results: Mapping[str, Result]) -> Outcome:
     f = {one.label: by_load(results[one.label], FRIENDLINESS, transfers.points) for one in SENDERS}
-    active = {label: by_load(results[label], metrics.metric("active_flows"), transfers.points, BACKGROUND) for label in f}
+    active = {
+        label: by_load(results[label], metrics.metric("active_flows"), transfers.points, BACKGROUND) for label in f
+    }
     tables = (
         _table("F", transfers, f),
         _table("Transfers active at a time", transfers, active),

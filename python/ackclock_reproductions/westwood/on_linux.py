@@ -103,7 +103,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
-        (method,): {"estimate by replica, Mbit/s": interval(estimates[method]), "goodput, Mbit/s": interval(got[method])}
+        (method,): {
+            "estimate by replica, Mbit/s": interval(estimates[method]),
+            "goodput, Mbit/s": interval(got[method]),
+        }
         for method in (ENGINE, LINUX)
     }
     rows[ENGINE,]["estimate of the control, Mbit/s"] = interval(own)
