@@ -6,7 +6,7 @@ use crate::rounds::Stretch;
 use crate::vantage::Vantage;
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::result::{
-    ConnectionRow, FlowRow, RateEstimateRow, RttHistogramRow, SampleRow, SegmentRow, LimitPeriodRow, Table,
+    ConnectionRow, FlowRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SampleRow, SegmentRow, Table,
 };
 use ackclock_core::units::{Bytes, Span, Time};
 

@@ -763,12 +763,7 @@ fn times_that_step_back_a_little_do_no_harm() {
     script.packets.swap(0, 1);
     let tables = script.measure();
     assert_eq!(words(&tables, FORTH, &["role", "begins"]), ["client", "syn"]);
-    for name in [
-        "ack_rtt_min_s",
-        "ack_rtt_sd_s",
-        "in_flight_mean_bytes",
-        "start_s",
-    ] {
+    for name in ["ack_rtt_min_s", "ack_rtt_sd_s", "in_flight_mean_bytes", "start_s"] {
         assert!(of(&tables, FORTH, name) >= 0.0, "{name}");
     }
     assert!(
