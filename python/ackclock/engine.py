@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "measure",
-    "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry", "replace", "replay",
-    "resolve", "schema", "send", "serve_host", "simulate", "trace_rates", "version",
+    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "jumping_chain",
+    "measure", "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry",
+    "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "trace_rates", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -49,9 +49,9 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 
 
 def replace(tree: Tree, changes: dict[str, Any]) -> Tree:
-    """Returns the tree with other values, by path."""
+    """Returns the tree with other values, by path; what is given is not swept, unless a sweep is given too."""
     text = _dumped(tree)
-    for path, value in changes.items():
+    for path, value in sorted(changes.items(), key=lambda change: change[0].partition(".")[0] == "sweep"):
         text = _native.set(text, path, json.dumps(value))
     return _loaded(text)
 
@@ -81,6 +81,7 @@ def simulate(
     folder: Path,
     *,
     threads: int,
+    memory: int | None,
     packets: bool,
     pcap_folder: Path | None,
     finished: Iterable[tuple[int, int]],
@@ -93,6 +94,7 @@ def simulate(
         points: Trees.
         folder: Where files are looked up.
         threads: How many to use.
+        memory: How many bytes it may need; None for any number.
         packets: Whether to make the table `packets`.
         pcap_folder: For captures, None for none.
         finished: Point and replicate of runs to be left out.
@@ -103,11 +105,15 @@ def simulate(
     Returns:
         `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`; `stopped`, tables of
         the runs that an interrupt stopped.
+
+    Raises:
+        LackingError: It needs more bytes than `memory`, and has not begun.
     """
     return _native.simulate(
         [_dumped(tree) for tree in points],
         str(folder),
         threads=threads,
+        memory=memory,
         packets=packets,
         pcap_folder=None if pcap_folder is None else str(pcap_folder),
         finished=set(finished),
@@ -220,9 +226,18 @@ def trace_rates(link: Tree, folder: Path, interval_ns: int | None = None) -> tup
     return _native.trace_rates(json.dumps(parameters), str(folder), interval_ns=interval_ns)
 
 
-def climbing_chains(survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]") -> bytes:
+def climbing_chains(
+    survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]", above: "NDArray[np.float64]"
+) -> bytes:
     """Returns the float64 stationary laws of chains that climb one state per step."""
-    return _native.climbing_chains(survive, lose, down)
+    return _native.climbing_chains(survive, lose, down, above)
+
+
+def jumping_chain(
+    offsets: "NDArray[np.int64]", targets: "NDArray[np.int64]", probabilities: "NDArray[np.float64]"
+) -> bytes:
+    """Returns the float64 stationary law of a chain that climbs by a few states at once."""
+    return _native.jumping_chain(offsets, targets, probabilities)
 
 
 def climbing_chain_with_channel(

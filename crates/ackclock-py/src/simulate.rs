@@ -1,13 +1,14 @@
 //! `simulate`: runs in the background, so that Python can show progress, keep what is finished, and be interrupted.
 
 use crate::capture::Listener;
-use crate::scenario_of;
 use crate::tables::{Tables, append, by_name};
 use crate::watch::watch;
+use crate::{LackingError, scenario_of};
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
 use ackclock_sim::batch::{BatchProgress, run_each};
+use ackclock_sim::memory::Need;
 use ackclock_sim::run::SimulationOutcome;
 use ackclock_sim::trace::NoTrace;
 use pyo3::exceptions::PyOSError;
@@ -27,15 +28,16 @@ type Key = (u32, u32);
 
 /// Runs every replicate of every point that is not in `finished`. Calls `take` with keys and tables of the runs that have ended, about once
 /// a second. Returns `keys` and `tables` of the others that have ended. Ctrl-C stops the runs: then `complete` is false, and `stopped` has the
-/// rows of those that had not ended.
+/// rows of those that had not ended. What needs more than `memory` bytes is not begun.
 #[pyfunction]
-#[pyo3(signature = (points, folder, *, threads, packets, pcap_folder, finished, take, progress))]
+#[pyo3(signature = (points, folder, *, threads, memory, packets, pcap_folder, finished, take, progress))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn simulate<'py>(
     py: Python<'py>,
     points: Vec<String>,
     folder: &str,
     threads: usize,
+    memory: Option<u64>,
     packets: bool,
     pcap_folder: Option<String>,
     finished: HashSet<Key>,
@@ -46,6 +48,9 @@ pub fn simulate<'py>(
         .iter()
         .map(|tree| scenario_of(tree, folder))
         .collect::<PyResult<Vec<Scenario>>>()?;
+    if let Some(memory) = memory {
+        fit(&Need::of(&scenarios, threads), memory as f64)?;
+    }
     let mut jobs = jobs(&scenarios);
     jobs.retain(|job| !finished.contains(&key(job)));
     let state = BatchProgress::default();
@@ -100,6 +105,29 @@ pub fn simulate<'py>(
     result.set_item("tables", by_name(py, &tables)?)?;
     result.set_item("stopped", by_name(py, &stopped)?)?;
     Ok(result)
+}
+
+/// Refuses what cannot fit.
+fn fit(need: &Need, memory: f64) -> PyResult<()> {
+    if need.bytes() <= memory {
+        return Ok(());
+    }
+    let gigabytes = |bytes: f64| format!("{:.1} GB", bytes / 1e9);
+    let (field, remedy) = if need.rows > need.runs {
+        (
+            "sample_interval",
+            "a longer interval, fewer replicates or fewer points",
+        )
+    } else {
+        ("flows", "fewer flows or fewer threads")
+    };
+    let sentence = format!(
+        "{} flows and the rows of all samples need at least {} of memory, and {} are free; write {remedy}",
+        need.flows.round(),
+        gigabytes(need.bytes()),
+        gigabytes(memory),
+    );
+    Err(LackingError::new_err(("lacking", field, sentence)))
 }
 
 fn key(job: &Job<'_>) -> Key {

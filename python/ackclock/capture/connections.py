@@ -81,7 +81,8 @@ def apart(result: Result, connections: Rows) -> list[Result]:
     """For each of these connections the same result with its rows alone, in memory: each table is gone through once."""
     flows = list(dict.fromkeys(row["flow"] for row in connections))
     tables = {
-        name: result.rows(name, flow=flows).combine_chunks() for name in ("flows", "samples", "limit_periods", "rtt_histogram")
+        name: result.rows(name, flow=flows).combine_chunks()
+        for name in ("flows", "samples", "limit_periods", "rtt_histogram")
     }
     places = {name: _places(table) for name, table in tables.items()}
     keys = [tuple(row[name] for name in KEYS) for row in connections]

@@ -6,7 +6,7 @@ import click
 
 from ackclock.cli.options import checked_time
 from ackclock.cli.place import claim, force_option
-from ackclock.cli.session import conclude, moment, read_security, session_options, session_output
+from ackclock.cli.session import conclude, moment, never_began, read_security, session_options, session_output
 from ackclock.errors import InputError
 
 
@@ -27,9 +27,12 @@ from ackclock.errors import InputError
 def receive(
     sender: str, data: str | None, control: str, wait: str, output: Path | None, force: bool,
     key_file: Path | None, insecure: bool,
-    insecure_anywhere: bool, max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
+    insecure_anywhere: bool,
+    insecure_key_file: bool, max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Ask a sender for its data and take it, over UDP.
+    """Ask a sender for its data and take it, over UDP, unencrypted.
+
+    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts nothing.
 
     SENDER is where it waits, host:port. DATA is a file, or - for standard output; without it, what arrives is counted
     and thrown away. What is lost on the way stays lost, and data goes out in the order of its arrival. Ctrl-C ends the
@@ -45,8 +48,8 @@ def receive(
 
     if data == session.STANDARD and as_json:
         raise InputError("contradiction", "--json", "is of no use, as the data goes to standard output")
-    folder = claim(output, Path("out/received"), force=force)
-    security = read_security(key_file, insecure, insecure_anywhere)
+    folder = claim(output, Path("out/received"), force=force, goes_on=never_began)
+    security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     with progress(f"receive from {sender}") as tell:
         result = session.receive(
             folder, security, session.Data(data), sender, control=control, max_rate=max_rate, payload=payload,

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from ackclock.cli.place import claim, force_option
-from ackclock.cli.session import conclude, moment, read_security, session_options, session_output
+from ackclock.cli.session import conclude, moment, never_began, read_security, session_options, session_output
 from ackclock.errors import InputError
 
 
@@ -37,9 +37,12 @@ from ackclock.errors import InputError
 def send(
     data: str | None, listen: str, controls: tuple[str, ...], amount: str | None, tick: str, burst: str, jitter: str,
     seed: int | None, output: Path | None, force: bool, key_file: Path | None, insecure: bool, insecure_anywhere: bool,
+    insecure_key_file: bool,
     max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Wait for a receiver and send it data over UDP, as fast as a rate control allows.
+    """Wait for a receiver and send it data over UDP, unencrypted, as fast as a rate control allows.
+
+    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts nothing.
 
     DATA is a file, or - for standard input; without it, data is made up. Nothing is sent again: what is lost on the
     way does not arrive. Ctrl-C ends the session in good order.
@@ -54,8 +57,8 @@ def send(
 
     if data is not None and amount is not None:
         raise InputError("contradiction", "--bytes", "is of no use, as DATA is given")
-    folder = claim(output, Path("out/sent"), force=force)
-    security = read_security(key_file, insecure, insecure_anywhere)
+    folder = claim(output, Path("out/sent"), force=force, goes_on=never_began)
+    security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     said: list[str] = []
 
     with progress("send") as tell:

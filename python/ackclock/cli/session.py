@@ -1,5 +1,8 @@
 """What `send` and `receive` have in common: options, the key, the end of a session."""
 
+import json
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +51,9 @@ def session_options(command: _Command) -> _Command:
             "--insecure", is_flag=True, help="Go without a key on this host and among private addresses."
         ),
         click.option(
+            "--insecure-key-file", is_flag=True, help="Take a key file that other users of this machine can read."
+        ),
+        click.option(
             "--key-file", type=click.Path(path_type=Path, dir_okay=False),
             help="The key that both sides have, 16 bytes or more.",
         ),
@@ -63,18 +69,40 @@ def session_output(default: str) -> _Command:
     )
 
 
-def read_security(key_file: Path | None, insecure: bool, anywhere: bool) -> "Security":
-    """Reads the key, or what is said instead of one.
+def never_began(folder: Path) -> bool:
+    """Whether a folder holds a session in which nobody answered: trying again replaces nothing of worth."""
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        ending = run["session"]["ending"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(ending == "no_answer")
+
+
+def read_security(key_file: Path | None, insecure: bool, anywhere: bool, shared_key: bool) -> "Security":
+    """Reads the key, or what is said instead of one; `shared_key` is whether others may be able to read its file.
 
     Raises:
-        UsageError: Both are given.
+        InputError: Both are given, or others can read the key.
     """
     from ackclock.session import Security
 
     if key_file is not None and (insecure or anywhere):
         option = "--insecure" if insecure else "--insecure-anywhere"
         raise InputError("contradiction", option, "is of no use, as there is a --key-file")
+    if key_file is not None and not shared_key:
+        _refuse_shared(key_file)
     return Security(None if key_file is None else key_file.read_bytes(), insecure, anywhere)
+
+
+def _refuse_shared(key_file: Path) -> None:
+    """Refuses a key that other users of this machine can read. Windows has other rules, of which this knows nothing."""
+    mode = stat.S_IMODE(key_file.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        raise InputError(
+            "file", "--key-file", f"{key_file} can be read or changed by others (mode {mode:03o}); "
+            f"run chmod 600 {key_file}, or say --insecure-key-file",
+        )  # fmt: skip
 
 
 def moment(now: dict[str, Any] | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import engine
 from ackclock.run.finished import FinishedRuns
+from ackclock.run.memory import free_bytes
 from ackclock.scenario import Scenario
 
 # pyarrow is imported after the run: an engine that has nothing to wait for starts at once.
@@ -43,6 +44,7 @@ def simulate(
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
+        LackingError: It needs more memory than is free; nothing has been run.
     """
     points = scenario.expand()
     resolved = [point.scenario.resolve().tree for point in points]
@@ -58,6 +60,7 @@ def simulate(
         [point.scenario.tree for point in points],
         scenario.folder,
         threads=threads or _cores(),
+        memory=free_bytes(),
         packets=packets,
         pcap_folder=None if pcap is None else Path(pcap),
         finished=list(finished),
