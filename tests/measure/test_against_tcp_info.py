@@ -1,8 +1,8 @@
 """What limited a transfer, beside what the sending kernel says of it.
 
 The kernel knows when it had nothing to send, and when the receiver's window or its own buffer held it back (tcp_info);
-while it is busy with none of these the network did. Ours is from the packets alone. Of full send buffers and constant
-rates it is not yet near enough to be held to this: the guide on accuracy says how far off.
+while it is busy with none of these the network did. Ours is from the packets alone. Full send buffers and constant
+rates are not yet near enough, see `OPEN` and the guide on accuracy.
 
 Two things are not the same:
 
@@ -55,9 +55,27 @@ TRANSFERS = {
     "very slow reader": Transfer(read_every_s=0.4, **_SLOW),
     "reader that stalls": Transfer(read_every_s=1.0, receive_buffer=60_000, read_bytes=200_000),
     "slow reader nearby": Transfer(read_every_s=0.02, delay_s=0.002, **_SLOW),
+    "small send buffer": Transfer(send_buffer=10_000),
+    "send buffer of 60 kB": Transfer(send_buffer=30_000, delay_s=0.04),
+    "constant rate": Transfer(write_bytes=1_448, every_s=0.012),
+    "fast constant rate": Transfer(write_bytes=1_448, every_s=0.002),
     "bursts with pauses": Transfer(write_bytes=30_000, every_s=0.5),
     "small messages": Transfer(write_bytes=200, every_s=0.1),
 }
+
+#: What is not yet told as the kernel does, and what is said instead.
+OPEN = {
+    "small send buffer": "a full send buffer is called the congestion window",
+    "send buffer of 60 kB": "a full send buffer is called the congestion window",
+    "constant rate": "on a busy machine a tenth of the time is called the network's",
+    "fast constant rate": "on a busy machine a tenth of the time is called the network's",
+}
+
+
+def as_parameter(name: str) -> object:
+    """A transfer as a parameter, marked if it is known to be told otherwise."""
+    marks = [pytest.mark.xfail(reason=OPEN[name], strict=False)] if name in OPEN else []
+    return pytest.param(name, marks=marks)
 
 
 def truth(said: dict[str, float]) -> dict[str, float]:
@@ -87,7 +105,7 @@ def differences(theirs: dict[str, float], ours: dict[str, float]) -> dict[str, f
     return {name: max(ours[name] - share, lacking[name]) for name, share in theirs.items()}
 
 
-@pytest.mark.parametrize("name", TRANSFERS)
+@pytest.mark.parametrize("name", [as_parameter(name) for name in TRANSFERS])
 def test_shares_are_the_kernels_or_unknown(name: str, tmp_path: Path) -> None:
     said = run(TRANSFERS[name], tmp_path / "sender.pcap")
     theirs, ours = truth(said), found(measure(tmp_path / "sender.pcap", tmp_path / "measured"))
