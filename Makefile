@@ -25,7 +25,7 @@ DEMO_REAL_TIME := 36 s
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-fast test-rust test-python reproduce-check bench lint docs docs-write clean
+.PHONY: help build demo test test-fast test-rust test-python reproduce-check bench wheel lint docs docs-write clean
 .DELETE_ON_ERROR:
 
 help: ## list these
@@ -67,6 +67,12 @@ bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they m
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
 	cargo bench --workspace --exclude ackclock-py
+
+# Without the remapping a wheel would name the folders that it was built in.
+wheel: $(TOOLS) ## build a wheel into dist, for whatever Linux is as new as this one
+	RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=registry --remap-path-prefix=$(CURDIR)=ackclock" \
+	  CARGO_TARGET_DIR=target/wheel $(BIN)/maturin build --release --out dist
+	@$(BIN)/python tools/check_wheel.py dist/*.whl
 
 lint: $(EITHER) ## check format, lints, types and who imports whom
 	cargo fmt --all --check
