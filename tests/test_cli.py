@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from click.testing import Result as Outcome
 
 import ackclock.cli as commands
-from ackclock import Result, __version__, engine, predict
+from ackclock import LackingError, Result, __version__, engine, predict
 from ackclock.cli import VERBS, cli
 from ackclock.cli.output import print_table
 from ackclock.cli.show import shown
@@ -76,6 +76,14 @@ def test_simulate_as_json(scenario_file: Path) -> None:
     assert len(list(Path("run/pcap").glob("*.pcap"))) == 24
 
 
+def test_a_run_that_cannot_fit_into_memory_is_refused_in_one_line(scenario_file: Path) -> None:
+    outcome = ackclock("simulate", scenario_file, "--set", "flows.main.count=10000000", "--set", "duration=1000 h")
+    assert (outcome.exit_code, outcome.stdout, len(outcome.stderr.splitlines())) == (3, "", 1)
+    error = error_of(outcome)
+    assert (error.code, type(error)) == ("lacking", LackingError)
+    assert [path.name for path in Path().iterdir()] == ["leaky.toml"]
+
+
 def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
     ackclock(
         "simulate",
@@ -97,6 +105,21 @@ def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("verb", ["check", "predict", "simulate", "emulate", "compare", "advise buffer"])
+def test_what_is_set_is_what_runs_though_it_is_swept(scenario_file: Path, verb: str) -> None:
+    path = "hops.wireless.impairments.0.probability"
+    check_refusal(ackclock(*verb.split(), scenario_file, "--set", f"{path}=nan"), "wrong-type", path, "nan")
+
+
+def test_what_is_set_is_no_longer_swept(scenario_file: Path) -> None:
+    path = "hops.wireless.impairments.0.probability"
+    for changes, points in ((QUICK, 6), ((*QUICK, "--set", f"{path}=1 %"), 2)):
+        told = json.loads(ackclock("predict", scenario_file, "--models", "square_root", "--json", *changes).stdout)
+        assert len(told) == points
+        assert ackclock("simulate", scenario_file, "-o", f"out-{points}", *changes).exit_code == 0
+        assert len(json.loads(Path(f"out-{points}", "run.json").read_text())["points"]) == points
+
+
 def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     outcome = ackclock("plot", "run")
@@ -181,7 +204,7 @@ BAD = {
         "file",
         "hops.wired.link.file",
     ),
-    "no TOML": ("schema = 1", "schema = = 1", "syntax", "line 1:10"),
+    "no TOML": ("schema = 1", "schema = = 1", "syntax", "leaky.toml, line 1:10"),
 }
 
 
@@ -479,3 +502,15 @@ def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     left_out = [name for name in head if name.split()[0] not in text.partition("left out")[0]]
     assert all(name in text.partition("left out")[2] for name in left_out)
     assert bool(left_out) == (columns < 200)
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
+    name = "a\x1b[2Jb\u202ec"
+    Path("leaky.toml").write_text(Path("leaky.toml").read_text().replace("leaky pipe", r"a\u001b[2Jb\u202ec"))
+    outcome = ackclock("simulate", "leaky.toml", *QUICK, "-o", f"out/{name}")
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.stdout.count(r"a\x1b[2Jb\u202ec") == 2, "title and folder"
+    refused = ackclock("simulate", f"{name}.toml")
+    shown = [outcome.stdout, outcome.stderr, refused.stdout, refused.stderr]
+    assert not any(one in text for one in "\x1b\u202e" for text in shown)

@@ -30,7 +30,7 @@ def test_plain_numbers() -> None:
     title, head, _, throughput, *_ = outcome.stdout.splitlines()
     assert title.startswith("PFTK: loss 0.01, rtt 100 ms, timeout 400 ms, window 64 segments")
     assert head.split() == ["output", "value", "in", "segments", "meaning"]
-    assert re.match(r"throughput +0\.9092 Mbit/s +77\.8465 segments/s +sending rate", throughput)
+    assert re.match(r"throughput +1\.296 Mbit/s +110\.96 segments/s +sending rate", throughput)
 
 
 def test_as_json_in_the_models_units() -> None:
@@ -38,8 +38,8 @@ def test_as_json_in_the_models_units() -> None:
     told = json.loads(outcome.stdout)
     assert (told["model"], told["mss_bytes"], told["units"]["throughput"]) == ("pftk", 1460, "segments/s")
     [one] = told["answers"]
-    assert one["inputs"] == {"loss": 0.01, "rtt": 0.1, "timeout": 0.4, "window": 64, "segments_per_ack": 2}
-    assert one["outputs"]["throughput"] == float(pftk.full(0.01, 0.1, 0.4, 64))
+    assert one["inputs"] == {"loss": 0.01, "rtt": 0.1, "timeout": 0.4, "window": 64, "segments_per_ack": 1}
+    assert one["outputs"]["throughput"] == float(pftk.full(0.01, 0.1, 0.4, 64, b=1))
 
 
 def test_several_values_give_every_combination() -> None:
@@ -70,10 +70,28 @@ def test_the_loss_rate_that_gives_a_throughput() -> None:
 
 def test_no_solution_is_one_line_or_one_row() -> None:
     asked = ("sawtooth", "--rate", "100Mbit/s", "--rtt", "50ms", "--solve", "buffer", "--utilisation")
-    check_refusal(predict(*asked, "40%"), "no-solution", "--utilisation", 0.75, "buffer = 0 segments", 0.4)
+    check_refusal(predict(*asked, "40%"), "no-solution", "--utilisation", "75 %", "buffer = 0 segments", "40 %")
     rows = answers(*asked, "40%,98%")
     assert [len(row["values"]) for row in rows] == [0, 1]
-    assert "at least 0.75" in predict(*asked, "40%,98%").stdout
+    assert "at least 75 %" in predict(*asked, "40%,98%").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "quoted"),
+    [
+        ("pftk --loss 1% --rtt -5ms", "--rtt", ("-5 ms", "0 ms")),
+        ("aimd_chain --loss 1% --rtt 1s --window 1kB", "--window", ("1 kB", "2.92 kB")),
+        ("mm1k --rate 1Gbit/s --rtt 120ms --places 100 --flows 1e12", "--flows", ("1e+12", "1,000,000")),
+        ("pftk --rtt 1s --loss " + ",".join(["1%"] * 10_001), "--loss", ("10,001", "10,000")),
+    ],
+)
+def test_a_refusal_is_in_the_units_that_were_asked(arguments: str, field: str, quoted: tuple[str, ...]) -> None:
+    check_refusal(predict(*arguments.split()), "out-of-range", field, *quoted)
+
+
+def test_no_solution_is_in_the_units_that_were_asked() -> None:
+    asked = ("pftk", "--rtt", "100ms", "--window", "100kB", "--solve", "loss", "--throughput", "5Gbit/s")
+    check_refusal(predict(*asked), "no-solution", "--throughput", "0.008 Gbit/s", "the target is 5 Gbit/s")
 
 
 @pytest.mark.parametrize(

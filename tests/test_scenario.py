@@ -57,8 +57,25 @@ def test_replace_makes_a_copy(leaky_pipe: Scenario) -> None:
     assert changed.seed == 7
     assert leaky_pipe.seed == 1
     assert changed != leaky_pipe
-    assert changed.replace(**{path: "0.5 %"}, seed=1) == leaky_pipe
-    assert hash(changed.replace(**{path: "0.5 %"}, seed=1)) == hash(leaky_pipe)
+    back = changed.replace(**{path: "0.5 %"}, seed=1, sweep=leaky_pipe.tree["sweep"])
+    assert back == leaky_pipe
+    assert hash(back) == hash(leaky_pipe)
+
+
+def test_what_is_given_is_no_longer_swept(leaky_pipe: Scenario) -> None:
+    path, control = "hops.wireless.impairments.0.probability", "flows.main.transport.control.kind"
+    one = leaky_pipe.replace({path: "1 %"})
+    assert [point.assignments for point in one.expand()] == [{control: "reno"}, {control: "cubic"}]
+    assert {point.scenario.hops["wireless"].impairments[0].probability for point in one.expand()} == {"1 %"}
+    assert "sweep" not in one.replace({control: "vegas"}).tree
+    # A sweep that is given beside the value is wanted, in whichever order.
+    for changes in ({path: "1 %", "sweep": {path: ["2 %"]}}, {"sweep": {path: ["2 %"]}, path: "1 %"}):
+        assert leaky_pipe.replace(changes).tree["sweep"] == {path: ["2 %"]}
+    with refused("wrong-type", path, "nan"):
+        leaky_pipe.replace({path: "nan"}).check()
+    whole = leaky_pipe.replace(sweep={"hops.wireless.impairments": [[], [{"kind": "iid_loss", "probability": 0}]]})
+    with refused("contradiction", path):
+        whole.replace({path: "1 %"})
 
 
 def test_replace_refuses_a_path_to_nowhere(leaky_pipe: Scenario) -> None:

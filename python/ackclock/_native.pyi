@@ -1,6 +1,6 @@
 """The compiled engine. Pure data in, pure data out. Raises the errors of `ackclock.errors`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import numpy as np
@@ -38,11 +38,19 @@ def simulate(
     folder: str,
     *,
     threads: int,
+    memory: int | None,
     packets: bool,
     pcap_folder: str | None,
+    finished: Set[tuple[int, int]],
+    take: Callable[[list[tuple[int, int]], dict[str, Any]], None] | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Runs every replicate of every point; `{"complete": bool, "tables": {name: {column: array}}}`."""
+    """Runs every replicate of every point that is not `finished`; hands over those that have ended to `take`.
+
+    Returns `{"complete": bool, "keys": [(int, int)], "tables": {name: {column: array}}, "stopped": …}`: those that
+    ended and were not handed over, and the rows of those that were stopped.
+    Raises `LackingError`, before anything is run, if it needs more bytes than `memory`.
+    """
 
 def serve_host() -> int:
     """Becomes a host of an emulation, if a supervisor is at standard input; the status to exit with."""
@@ -132,8 +140,16 @@ def trace_rates(trace_json: str, folder: str, interval_ns: int | None = None) ->
 
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.
 
-def climbing_chains(survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]) -> bytes:
-    """The stationary laws of chains that climb one state per step: a row of probabilities each, one down map."""
+def climbing_chains(
+    survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64], above: NDArray[np.float64]
+) -> bytes:
+    """The stationary laws of chains that climb one state per step: a row of probabilities each, one down map.
+
+    Of a fall the share `above` (which may be empty) goes one state higher than the map says.
+    """
+
+def jumping_chain(offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> bytes:
+    """The stationary law of a chain with sparse rows that climbs by a few states at once."""
 
 def climbing_chain_with_channel(
     survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]

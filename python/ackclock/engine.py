@@ -5,7 +5,7 @@ of `ackclock.errors`, with code, field and value.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "measure",
-    "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry", "replace", "replay",
-    "resolve", "schema", "send", "serve_host", "simulate", "trace_rates", "version",
+    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "jumping_chain",
+    "measure", "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry",
+    "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "trace_rates", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -49,9 +49,9 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 
 
 def replace(tree: Tree, changes: dict[str, Any]) -> Tree:
-    """Returns the tree with other values, by path."""
+    """Returns the tree with other values, by path; what is given is not swept, unless a sweep is given too."""
     text = _dumped(tree)
-    for path, value in changes.items():
+    for path, value in sorted(changes.items(), key=lambda change: change[0].partition(".")[0] == "sweep"):
         text = _native.set(text, path, json.dumps(value))
     return _loaded(text)
 
@@ -81,17 +81,43 @@ def simulate(
     folder: Path,
     *,
     threads: int,
+    memory: int | None,
     packets: bool,
     pcap_folder: Path | None,
+    finished: Iterable[tuple[int, int]],
+    take: Callable[[list[tuple[int, int]], dict[str, Columns]], None] | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Runs every replicate of every point; returns `complete` and `tables`, each as `Columns`."""
+    """Runs every replicate of every point that is not in `finished`.
+
+    Args:
+        points: Trees.
+        folder: Where files are looked up.
+        threads: How many to use.
+        memory: How many bytes it may need; None for any number.
+        packets: Whether to make the table `packets`.
+        pcap_folder: For captures, None for none.
+        finished: Point and replicate of runs to be left out.
+        take: Is given point and replicate of runs that have ended, and their tables, about once a second;
+            None for all at the end.
+        progress: Is told the share done.
+
+    Returns:
+        `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`; `stopped`, tables of
+        the runs that an interrupt stopped.
+
+    Raises:
+        LackingError: It needs more bytes than `memory`, and has not begun.
+    """
     return _native.simulate(
         [_dumped(tree) for tree in points],
         str(folder),
         threads=threads,
+        memory=memory,
         packets=packets,
         pcap_folder=None if pcap_folder is None else str(pcap_folder),
+        finished=set(finished),
+        take=take,
         progress=progress,
     )
 
@@ -200,9 +226,18 @@ def trace_rates(link: Tree, folder: Path, interval_ns: int | None = None) -> tup
     return _native.trace_rates(json.dumps(parameters), str(folder), interval_ns=interval_ns)
 
 
-def climbing_chains(survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]") -> bytes:
+def climbing_chains(
+    survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]", above: "NDArray[np.float64]"
+) -> bytes:
     """Returns the float64 stationary laws of chains that climb one state per step."""
-    return _native.climbing_chains(survive, lose, down)
+    return _native.climbing_chains(survive, lose, down, above)
+
+
+def jumping_chain(
+    offsets: "NDArray[np.int64]", targets: "NDArray[np.int64]", probabilities: "NDArray[np.float64]"
+) -> bytes:
+    """Returns the float64 stationary law of a chain that climbs by a few states at once."""
+    return _native.jumping_chain(offsets, targets, probabilities)
 
 
 def climbing_chain_with_channel(

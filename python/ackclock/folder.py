@@ -15,15 +15,15 @@ from typing import NamedTuple
 from ackclock.errors import InputError
 
 __all__ = [
-    "ADDRESS", "RESULT", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged",
-    "write_whole",
+    "ADDRESS", "RESULT", "UNFINISHED", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "scratch",
+    "staged", "write_whole",
 ]  # fmt: skip
 
 # The file in a result's folder that says what it was made of: see `ackclock.kept`.
 ADDRESS = "address"
 
 # Begins the names of what will take another name once it is whole. A kill may leave it, and then it is in nobody's way.
-_UNFINISHED = ".ackclock-"
+UNFINISHED = ".ackclock-"
 
 
 class Contents(NamedTuple):
@@ -61,9 +61,7 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
     if not folder.is_dir():
         raise InputError("file", f"{folder}", "is a file; choose another folder")
     inside = (path.relative_to(folder) for path in folder.rglob("*"))
-    contents = sorted(
-        path.as_posix() for path in inside if not any(part.startswith(_UNFINISHED) for part in path.parts)
-    )
+    contents = sorted(path.as_posix() for path in inside if not any(part.startswith(UNFINISHED) for part in path.parts))
     if contents and may_hold.mark not in contents:
         raise InputError(
             "file", f"{folder}", f"is not empty and no {may_hold.noun} of ackclock's; choose another folder"
@@ -85,7 +83,7 @@ def refuse_unwritable_folder(folder: str | Path) -> None:
 
 def scratch(folder: str | Path) -> tempfile.TemporaryDirectory[str]:
     """A folder beside `folder` for what may be large and is to be moved into it; vanishes at the end of its context."""
-    return tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=_existing(folder))
+    return tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=_existing(folder))
 
 
 def _existing(folder: str | Path) -> Path:
@@ -95,13 +93,13 @@ def _existing(folder: str | Path) -> Path:
 @contextlib.contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """A folder beside `folder` that takes its place at the end, or vanishes if anything goes wrong before."""
-    staging = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{folder.name}.", dir=folder.parent))
+    staging = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{folder.name}.", dir=folder.parent))
     replaced = None
     try:
         yield staging
         staging.chmod(0o777 & ~_umask())  # mkdtemp's is private
         if folder.exists():
-            replaced = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{folder.name}.", dir=folder.parent)) / "replaced"
+            replaced = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{folder.name}.", dir=folder.parent)) / "replaced"
             folder.rename(replaced)
         try:
             staging.rename(folder)
@@ -117,7 +115,7 @@ def staged(folder: Path) -> Iterator[Path]:
 
 def write_whole(path: Path, text: str) -> None:
     """Writes a file as a whole or not at all."""
-    aside = path.with_name(f"{_UNFINISHED}{path.name}")
+    aside = path.with_name(f"{UNFINISHED}{path.name}")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)
 

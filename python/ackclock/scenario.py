@@ -38,7 +38,13 @@ def load(path: str | Path) -> "Scenario":
         ) from None
     except OSError as error:
         raise ScenarioError("file", f"{path}", f"{error.strerror}; give the path of a scenario, a .toml file") from None
-    return Scenario(engine.parse_toml(text), path.parent)
+    try:
+        tree = engine.parse_toml(text)
+    except ScenarioError as error:
+        if error.code != "syntax":
+            raise  # of a field, as any other error of the scenario
+        raise error.at(f"{path}, {error.field}" if error.field else f"{path}") from None
+    return Scenario(tree, path.parent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +69,15 @@ class Scenario:
     def replace(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "Scenario":
         """A copy with other values.
 
+        What is given a value is no longer swept; of paths that are swept together the others still are.
+
         Args:
             changes: Path to value: `{"hops.wireless.link.rate": "11 Mbit/s", "seed": 2}`. List members are named by
                 name or by index.
             more: The same as keywords: `replace(seed=2)`, `replace(**{"hops.wireless.delay": "1 ms"})`.
 
         Raises:
-            ScenarioError: A path leads nowhere.
+            ScenarioError: A path leads nowhere, or into a table that the sweep sets as a whole.
         """
         return Scenario(engine.replace(self.tree, {**(changes or {}), **more}), self.folder)
 

@@ -6,6 +6,7 @@ records to `EXPERIMENTS`; the order is that of `ackclock reproduce --list`.
 
 from ackclock.reproduction import Experiment
 from ackclock_reproductions import abr, hstcp, rfc9438, short_transfers, tfrcp, westwood, wifi
+from ackclock_reproductions.documented import documented
 from ackclock_reproductions.markov import (
     mean_throughput,
     revalidation,
@@ -21,32 +22,34 @@ from ackclock_reproductions.westwood import mechanisms
 
 __all__ = ["EXPERIMENTS"]
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    table_7_2.EXPERIMENT,
-    *validation.EXPERIMENTS,
-    revalidation.EMULATED,
-    revalidation.SIMULATED,
-    *windows.EXPERIMENTS,
-    window_moments.EXPERIMENT,
-    windows.WINDOW_DEPENDENT,
-    mean_throughput.LINK_RATES,
-    mean_throughput.WINDOW_LIMITS,
-    throughput_spread.BY_LINK_RATE,
-    throughput_spread.BY_WINDOW_LIMIT,
-    mean_throughput.MEAN_ROUND_TRIPS,
-    throughput_spread.BY_SPREAD_OF_RTT,
-    throughput_level.EXPERIMENT,
-    *rfc9438.EXPERIMENTS,
-    *westwood.EXPERIMENTS,
-    *mechanisms.EXPERIMENTS,
-    *abr.EXPERIMENTS,
-    *tfrcp.EXPERIMENTS,
-    *short_transfers.EXPERIMENTS,
-    *wifi.EXPERIMENTS,
-    *hstcp.EXPERIMENTS,
-    bursts_at_a_router.EXPERIMENT,
-    adaptive_buffers.EXPERIMENT,
-    which_formula.EXPERIMENT,
-    psi_map.EXPERIMENT,
-    *rate_control.EXPERIMENTS,
+EXPERIMENTS: tuple[Experiment, ...] = documented(
+    (
+        table_7_2.EXPERIMENT,
+        *validation.EXPERIMENTS,
+        revalidation.EMULATED,
+        revalidation.SIMULATED,
+        *windows.EXPERIMENTS,
+        window_moments.EXPERIMENT,
+        windows.WINDOW_DEPENDENT,
+        mean_throughput.LINK_RATES,
+        mean_throughput.WINDOW_LIMITS,
+        throughput_spread.BY_LINK_RATE,
+        throughput_spread.BY_WINDOW_LIMIT,
+        mean_throughput.MEAN_ROUND_TRIPS,
+        throughput_spread.BY_SPREAD_OF_RTT,
+        throughput_level.EXPERIMENT,
+        *rfc9438.EXPERIMENTS,
+        *westwood.EXPERIMENTS,
+        *mechanisms.EXPERIMENTS,
+        *abr.EXPERIMENTS,
+        *tfrcp.EXPERIMENTS,
+        *short_transfers.EXPERIMENTS,
+        *wifi.EXPERIMENTS,
+        *hstcp.EXPERIMENTS,
+        bursts_at_a_router.EXPERIMENT,
+        adaptive_buffers.EXPERIMENT,
+        which_formula.EXPERIMENT,
+        psi_map.EXPERIMENT,
+        *rate_control.EXPERIMENTS,
+    )
 )

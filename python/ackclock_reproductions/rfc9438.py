@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from ackclock import plot
 from ackclock.models import cubic_response, hstcp_response, reno_response
-from ackclock.reproduction import Cell, Claim, Comparison, Experiment, Kind, Origin, Outcome, Setting, Verdict, analytic
+from ackclock.reproduction import Basis, Cell, Claim, Comparison, Experiment, Origin, Outcome, Setting, analytic
 
 SOURCE = 'L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, "CUBIC for fast and long-distance networks", RFC 9438, 2023'
 
@@ -106,7 +106,7 @@ def windows(RTT: float, title: str) -> Outcome:
         Setting("CUBIC", "(3.7 C/1.2)^(1/4) (RTT/p)^(3/4), at least Reno's", Origin.PRINTED),
     )
     draw = partial(_draw_windows, cells, title)
-    return Outcome(Verdict(Kind.REPRODUCED), (comparison,), draw, tuple(claims), settings)
+    return Outcome(Basis(), (comparison,), draw, tuple(claims), settings)
 
 
 def _claims_of_table_2(at: dict[str, float]) -> list[Claim]:
@@ -170,8 +170,8 @@ def required_losses() -> Outcome:
     )
     criterion = "W within half of the last digit, p within one of it"
     comparison = Comparison("Required loss probability", Origin.PRINTED, ("Mbit/s",), tuple(cells), criterion)
-    verdict = Verdict(Kind.READING, f"loss probabilities have {reading}")
-    return Outcome(verdict, (comparison,), partial(_draw_losses, cells, columns), claims, settings)
+    basis = Basis(f"loss probabilities have {reading}")
+    return Outcome(basis, (comparison,), partial(_draw_losses, cells, columns), claims, settings)
 
 
 def _draw_losses(cells: list[Cell], columns: tuple[Column, ...]) -> Figure:

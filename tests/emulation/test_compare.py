@@ -211,7 +211,7 @@ def test_what_is_there_is_used_again(
     (FOLDER / "simulate/flows.parquet").unlink()
     ackclock("compare", scenario_file, *QUICK, "--seed", 2)
     assert len(simulated) == 3
-    ackclock("simulate", scenario_file, *QUICK, "--seed", 3, "-o", FOLDER / "simulate")
+    ackclock("simulate", scenario_file, *QUICK, "--seed", 3, "--force", "-o", FOLDER / "simulate")
     ackclock("compare", scenario_file, *QUICK, "--seed", 2)
     assert len(simulated) == 5
     assert Result.load(FOLDER / "simulate").run["seed"] == "2"

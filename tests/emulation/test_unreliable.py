@@ -84,7 +84,7 @@ def test_they_survive_the_folder(emulated: Result, tmp_path: Path) -> None:
 
 def test_the_report_shows_machine_verdicts_and_settings(emulated: Result, result: Result) -> None:
     text = page([(emulated, None)])
-    assert "<tr><th>way</th><td>emulate</td></tr>" in text
+    assert "<tr><th>method</th><td>emulate</td></tr>" in text
     assert "<tr><th>priority</th><td>SCHED_FIFO</td></tr>" in text
     assert text.count(f"<td>{LATE}</td>") == len(DOUBTFUL)
     assert text.count("<td>reliable</td>") == 9 - len(DOUBTFUL)

@@ -117,7 +117,7 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
     prepare(tmp_path)
     record = reproduce(replace(on_linux.EXPERIMENT, runs=shortened, conclude=conclude), tmp_path)
     [results] = seen
-    assert record["verdict"]["kind"] in (str(Kind.READING), str(Kind.NOT))
+    assert record["verdict"]["kind"] in (str(Kind.READING), str(Kind.PARTLY), str(Kind.NOT))
     linux, engine = (results[named(method, on_linux.CAPTURED)] for method in (LINUX, ENGINE))
     # The very links of the simulation, and nobody gets more than they carry.
     rates = [

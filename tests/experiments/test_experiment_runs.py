@@ -15,7 +15,7 @@ from click.testing import Result as Answer
 from ackclock import LackingError, Result, Scenario, plot
 from ackclock.capture import measurement
 from ackclock.cli import cli
-from ackclock.reproduction import Claim, Experiment, Kind, Origin, Outcome, Run, Verdict, measured, runner, runs
+from ackclock.reproduction import Basis, Claim, Experiment, Kind, Origin, Outcome, Run, measured, runner, runs
 from ackclock.run import address, emulation, simulation
 
 LACKING = "user namespaces are forbidden; become root"
@@ -127,9 +127,7 @@ class Toy:
         self.seen.append(results)
         claim = Claim("It rises", "it falls", holds=False, documented=None, origin=Origin.PRINTED)
         curve = plot.Curve("ours", [0.1, 0.9], [1.0, 2.0])
-        return Outcome(
-            Verdict(Kind.REPRODUCED), (), lambda: plot.curves([curve], "p", "rate (segments/s)", "Toy"), (claim,)
-        )
+        return Outcome(Basis(), (), lambda: plot.curves([curve], "p", "rate (segments/s)", "Toy"), (claim,))
 
 
 @pytest.fixture
@@ -155,7 +153,7 @@ def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(emulated:
     [results] = emulated.seen
     assert set(results) == {"x", measured("x")}
     assert (results["x"].run["method"], results[measured("x")].run["method"]) == ("emulate", "measure")
-    assert record["verdict"]["kind"] == Kind.REPRODUCED
+    assert record["verdict"]["kind"] == Kind.NOT
     # Once is enough.
     assert reproduced(emulated) == record
     assert machine.done == ["emulate", "measure"]
@@ -198,10 +196,10 @@ def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machin
     assert emulated.seen == []
     # It is tried again, and not where it need not be.
     machine.lacking = ""
-    assert "verdict: reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    assert "verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
     assert "<svg" in Path("gallery/index.html").read_text(encoding="utf-8")
     machine.lacking = LACKING
-    assert "verdict: reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    assert "verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
 
 
 @pytest.mark.usefixtures("emulated")
@@ -226,7 +224,7 @@ def test_runs_that_can_be_spared_cost_no_trust(emulated: Toy, machine: Machine) 
     machine.verdict = LATE
     emulated.run = replace(emulated.run, spare=1)
     record = reproduced(emulated)
-    assert record["verdict"]["kind"] == Kind.REPRODUCED
+    assert record["verdict"]["kind"] == Kind.NOT
     # It stays: nothing is emulated again for it.
     reproduced(emulated)
     assert machine.done == ["emulate", "measure"]

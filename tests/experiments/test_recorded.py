@@ -13,13 +13,12 @@ from ackclock import Result, Scenario, metrics, simulate, units
 from ackclock.metrics import interval
 from ackclock.reproduction import (
     Band,
+    Basis,
     Claim,
     Experiment,
-    Kind,
     Origin,
     Outcome,
     Run,
-    Verdict,
     check,
     digest,
     experiments,
@@ -60,7 +59,7 @@ Conclude = Callable[[Mapping[str, Result]], Outcome]
 
 def outcome(rate_bit_per_s: float, accepted: Band) -> Outcome:
     claim = Claim.of("It is near 1", interval([rate_bit_per_s / 1e6]), accepted, "Mbit/s", origin=Origin.STATED)
-    return Outcome(Verdict(Kind.REPRODUCED), (), None, (claim,))
+    return Outcome(Basis(), (), None, (claim,))
 
 
 def goodput(results: Mapping[str, Result], accepted: Band = RIGHT) -> Outcome:
@@ -168,7 +167,7 @@ class TestStored:
         experiment = toy()
         full = results(experiment)
         found = stored.save(experiment, full, tmp_path / "toy")
-        assert found == experiment.conclude(full)
+        assert found == experiment.outcome(full)
         assert stored.outcome_of(experiment, stored.load(experiment, tmp_path / "toy")) == found
 
     def test_only_what_is_read_is_stored(self, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from click.testing import Result as Answer
 from ackclock import Result, Scenario, plot
 from ackclock.cli import cli
 from ackclock.reproduction import (
+    Basis,
     Cell,
     Claim,
     Comparison,
@@ -20,7 +21,6 @@ from ackclock.reproduction import (
     Outcome,
     Run,
     Setting,
-    Verdict,
     analytic,
     runner,
 )
@@ -54,7 +54,7 @@ class Counted:
         excepted = Cell.of(("0.9",), "rate, segments/s", "3.72", 3.28, excepted="it is a misprint")
         comparison = Comparison("Rates", Origin.PRINTED, ("p",), (cell, excepted), "within the last digit")
         return Outcome(
-            Verdict(Kind.READING, "b = 1"), (comparison,), self.draw,
+            Basis("b = 1"), (comparison,), self.draw,
             (Claim("It <rises>", "it falls", holds=False, documented=False),), (Setting("b", "1", Origin.GUESSED),),
         )  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
     assert "1 of 1 within the last digit; * 1 not expected to be" in answer.stdout
     assert "* 0.9: rate: it is a misprint" in answer.stdout
     assert re.search("It <rises> +it falls +does not hold", answer.stdout)
-    assert "verdict: reproduced with reading: b = 1" in answer.stdout
+    assert "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”" in answer.stdout
     folder = Path("out/reproduce")
     assert answer.stdout.endswith(f"gallery: {folder / 'index.html'}\n")
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
@@ -223,7 +223,7 @@ def test_the_gallery_is_one_page_with_everything_in_it() -> None:
     assert "It &lt;rises&gt;" in text
     for words in (
         "Rates.",
-        "reproduced with reading: b = 1",
+        "taken: b = 1",
         "Does it rise?",
         "7.21",
         "A. Toy, 1999",
@@ -312,13 +312,13 @@ def test_a_quick_look_has_fewer_replicates_and_a_folder_of_its_own(
     assert (full.exit_code, quick.exit_code) == (0, 0)
     assert [scenario.replicates for scenario in run] == [3, 2]
     assert "verdict: quick: 2 instead of 3 replicates; all that is documented shows" in quick.stdout
-    assert "verdict: reproduced with reading: b = 1" in full.stdout
+    assert "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”" in full.stdout
     records = {
         name: json.loads(Path("out/reproduce", name, "toy-figure-3/outcome.json").read_text(encoding="utf-8"))
         for name in ("", "quick")
     }
     assert records[""]["address"] != records["quick"]["address"]
-    assert (records[""]["verdict"]["kind"], records["quick"]["verdict"]["kind"]) == (Kind.READING, Kind.QUICK)
+    assert (records[""]["verdict"]["kind"], records["quick"]["verdict"]["kind"]) == (Kind.PARTLY, Kind.QUICK)
     pages = [Path("out/reproduce", name, "index.html").read_text(encoding="utf-8") for name in ("", "quick")]
     assert ["A quick look" in page for page in pages] == [False, True]
     # Neither is done again, and the folder is still ours.
@@ -352,7 +352,10 @@ def test_what_a_run_says_is_quick_is_run(leaky_pipe: Scenario) -> None:
 
 @pytest.mark.usefixtures("computed")
 def test_what_is_only_computed_is_the_same_quickly() -> None:
-    assert "verdict: reproduced with reading: b = 1" in ackclock("reproduce", "toy-table-1", "--quick").stdout
+    assert (
+        "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”"
+        in ackclock("reproduce", "toy-table-1", "--quick").stdout
+    )
 
 
 def test_an_interrupted_simulation_is_not_kept(

@@ -123,7 +123,7 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
     prepare(tmp_path)
     record = reproduce(replace(on_linux.EXPERIMENT, runs=shortened, conclude=conclude), tmp_path)
     [results] = seen
-    assert record["verdict"]["kind"] in (str(Kind.REPRODUCED), str(Kind.NOT))
+    assert record["verdict"]["kind"] in (str(Kind.REPRODUCED), str(Kind.PARTLY), str(Kind.NOT))
     flows = results[named(LINUX, FEW[0])].tables["flows"].to_pylist()
     for row in flows:
         pair = PAIRS[row["point"]]

@@ -5,24 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import measure, units
+from ackclock import Result, measure, units
+from ackclock.capture import remedy
 from ackclock.capture.connections import connection_rows, connection_table
 from ackclock.capture.limiting_factor import LIMITS
+from ackclock.models.cubic_response import window
 
 from .pretended import Pretended, connection, stretch
 
 SAID = {
-    "receive_window": "65.5 kB offered, closed 2 times, round trip 40.0 ms: at most 13.1 Mbit/s",
+    "receive_window": "65.5 kB offered, closed 2 times, round trip 40.0 ms: at most 13.1 Mbit/s; its reader took "
+    "12.0 Mbit/s, and a larger window helps only if it reads faster",
     "application": "it gave 1.00 MB in 1.00 s and left the connection idle or half empty between; 12.0 Mbit/s "
     "meanwhile",
     "sender_buffer": "never much more than 60.0 kB outstanding, with no loss and no queue, though the receiver offered "
-    "65.5 kB; round trip 40.0 ms: at most 12.0 Mbit/s",
+    "65.5 kB; round trip 40.0 ms: at most 12.0 Mbit/s; 100 Mbit/s at 40.0 ms takes a buffer of 500 kB",
     "congestion_window": "1 % of the packets lost, 60.0 kB outstanding on the mean, round trip 40.0 ms; 12.0 Mbit/s "
-    "meanwhile",
+    "meanwhile; 100 Mbit/s at 40.0 ms allows 0.0018 %",
     "bottleneck_rate": "12.0 Mbit/s went through it, and the queue before it took the round trip from 38.0 ms to "
-    "40.0 ms",
-    "slow_start": "its window was still growing by leaps; it sent 1.00 MB in 20 round trips of 40.0 ms",
-    "recovery": "3 packets sent again meanwhile, once after a timeout; 12.0 Mbit/s meanwhile",
+    "40.0 ms; a shorter queue would save 2.00 ms of delay, only a faster link or fewer flows carry more",
+    "slow_start": "its window was still growing by leaps; it sent 1.00 MB in 20 round trips of 40.0 ms; each "
+    "doubling of the first window saves 40.0 ms",
+    "recovery": "3 packets sent again meanwhile, once after a timeout; 12.0 Mbit/s meanwhile; "
+    "100 Mbit/s at 40.0 ms allows 0.0018 %",
     "unknown": "nothing stands out; 12.0 Mbit/s meanwhile",
 }
 
@@ -41,6 +46,35 @@ def _answer(pretended: Pretended, folder: Path, **known: object) -> str:
 def test_each_limit_has_its_words_and_evidence(pretended: Pretended, tmp_path: Path, limit: str) -> None:
     said = _answer(pretended, tmp_path, limit=limit, zero_windows=2.0, retransmissions_timeout=1.0)
     assert said == f"limited by {LIMITS[limit]} (83 % of the time): {SAID[limit]}"
+
+
+def test_a_window_that_never_closed_is_to_be_larger(pretended: Pretended, tmp_path: Path) -> None:
+    said = _answer(pretended, tmp_path, limit="receive_window")
+    assert said.endswith("at most 13.1 Mbit/s; 100 Mbit/s at 40.0 ms takes a window of 500 kB")
+
+
+@pytest.mark.parametrize(("rate", "rtt", "mss"), [(100e6, 0.08, 1460), (1e9, 0.01, 1460), (1e6, 0.3, 536)])
+def test_the_loss_that_is_allowed_has_that_rate(rate: float, rtt: float, mss: float) -> None:
+    loss = remedy.allowed_loss(rate, rtt, mss)
+    assert float(window(loss, rtt)) * mss * 8 / rtt == pytest.approx(rate, rel=1e-9)
+
+
+def test_a_hundred_megabits_at_80_ms() -> None:
+    assert f"{100 * remedy.allowed_loss(100e6, 0.08, 1460):.2g} %" == "0.0014 %"
+    assert [remedy.next_rate(rate) for rate in (12e6, 5e6, 5.1e6, 99.0)] == [1e8, 1e7, 1e8, 1e3]
+
+
+def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path: Path) -> None:
+    said = _answer(pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0)
+    assert said.endswith(
+        "; the capture lacks 80 packets of it at least (10 %), so that packets and losses are too few, and the limit "
+        "is less sure"
+    )
+    [warning] = Result.load(tmp_path / "m").run["warnings"]
+    assert warning.startswith(
+        "1 of 1 directions: the capture lacks 80 packets at least, with 117 kB of payload, that were acknowledged or "
+        "echoed; counts, losses and loss rates are too low there"
+    )
 
 
 def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Path) -> None:
@@ -78,8 +112,6 @@ def test_too_little_to_tell(pretended: Pretended, tmp_path: Path) -> None:
 def test_cells_say_what_is_not_known(pretended: Pretended, tmp_path: Path) -> None:
     unknown = {"retransmitted_packets": math.nan, "losses_estimate": math.nan, "limit": "", "limit_share": math.nan}
     _answer(pretended, tmp_path, **unknown)
-    from ackclock import Result
-
     table = connection_table(connection_rows(Result.load(tmp_path / "m"), 5))
     shown = dict(zip(table.head, *table.texts, strict=True))
     assert (shown["retransmitted %"], shown["losses"], shown["limit"]) == ("–", "–", "–")

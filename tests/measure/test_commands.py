@@ -28,7 +28,7 @@ def test_the_answer_comes_first(pretended: Pretended) -> None:
     first, blank, title = outcome.stdout.splitlines()[:3]
     assert first == (
         "10.0.0.1:5001 > 10.1.0.1:80: limited by the receiver's window (83 % of the time): 65.5 kB offered, round trip "
-        "40.0 ms: at most 13.1 Mbit/s"
+        "40.0 ms: at most 13.1 Mbit/s; 100 Mbit/s at 40.0 ms takes a window of 500 kB"
     )
     assert (blank, title) == ("", "Connections")
     assert "PFTK" in outcome.stdout

@@ -99,7 +99,7 @@ file            hops.wired.link.digest              hops.wired.link={kind = "tra
 
 # Command lines, in a folder with leaky.toml and its results.
 COMMANDS = """
-syntax          line 1:8        check broken.toml
+syntax          broken.toml, line 1:8  check broken.toml
 wrong-type      duration        check dated.toml
 file            missing.toml    check missing.toml
 file            .               check .
@@ -183,6 +183,8 @@ out-of-range    --max-rate      send --insecure --max-rate 1kbit/s
 out-of-range    --payload       send --insecure --payload 1300B
 unknown-name    --control.kind  send --insecure --control reno
 file            --key-file      send --key-file short
+file            --key-file      send --key-file shared
+file            run             simulate leaky.toml -o run
 contradiction   SENDER          receive 8.8.8.8:1 --insecure
 syntax          SENDER          receive 127.0.0.1 --insecure
 contradiction   --json          receive 127.0.0.1:1 - --insecure --json

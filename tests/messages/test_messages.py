@@ -37,6 +37,7 @@ FILES = {
     "link.pcap": PCAP + b"\x69\0\0\0",
     "empty.pcap": PCAP + b"\x65\0\0\0",
     "short": b"short\n",
+    "shared": b"a key that everybody can read\n",
 }
 
 
@@ -61,6 +62,8 @@ def errors(leaky_pipe: Scenario, result: Result, tmp_path_factory: pytest.TempPa
         patch.chdir(tmp_path_factory.mktemp("messages"))
         for name, content in FILES.items():
             Path(name).write_bytes(content)
+            Path(name).chmod(0o600)
+        Path("shared").chmod(0o644)
         result.save("run")
         for table, tell in ((SCENARIO, check), (COMMANDS, command), (EXPRESSIONS, expression)):
             for case in cases(table):

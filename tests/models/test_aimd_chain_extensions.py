@@ -23,6 +23,7 @@ from ackclock.models.aimd_chain import (
     solve,
     timeouts,
 )
+from ackclock.models.aimd_chain.general_aimd import HALVING
 
 from ..refusals import refused
 from .test_aimd_chain import eliminated
@@ -35,7 +36,8 @@ loss_rates = st.floats(-6, -0.05).map(lambda exponent: 10**exponent)
 
 @pytest.mark.parametrize(("alpha", "beta", "expected"), [(1, 0.5, 1.303), (0.5, 0.5, 0.923), (0.529, 0.7, 1.265)])
 def test_general_aimd(alpha: float, beta: float, expected: float) -> None:
-    chain = solve(Bernoulli(1e-4), 1000, GeneralAimd(alpha, beta))
+    # Published for falls that are rounded down to the path.
+    chain = solve(Bernoulli(1e-4), 1000, GeneralAimd(alpha, beta, whole_steps=True))
     assert chain.mean("round") * 1e-2 == pytest.approx(expected, abs=5.1e-4)
     # Mean windows are in proportion to sqrt(alpha (1+beta)/(2 (1-beta))).
     scale = math.sqrt(alpha * (1 + beta) / (2 * (1 - beta))) / math.sqrt(1.5)
@@ -50,19 +52,20 @@ def test_delayed_acks_halve_the_square_of_the_window() -> None:
 
 @given(st.floats(0.1, 5), st.floats(0, 0.95), st.integers(2, 100))
 def test_a_growth_path_climbs_and_falls_as_it_should(alpha: float, beta: float, w_max: int) -> None:
-    windows, down = GeneralAimd(alpha, beta).path(w_max)
+    windows, falls = GeneralAimd(alpha, beta, whole_steps=True).path(w_max)
     assert windows[0] == 2
     assert w_max - alpha * (1 + 1e-9) <= windows[-1] <= w_max * (1 + 1e-9)
-    fallen = windows[down]
-    assert ((fallen <= beta * windows * (1 + 1e-9)) | (down == 0)).all()
+    fallen = windows[falls.down]
+    assert ((fallen <= beta * windows * (1 + 1e-9)) | (falls.down == 0)).all()
     assert (fallen > beta * windows - alpha * (1 + 1e-9)).all()
+    assert falls.above.size == 0
 
 
 @given(loss_rates, st.integers(2, 200))
-def test_reno_is_aimd_of_one_and_a_half(p: float, w_max: int) -> None:
-    windows, down = GeneralAimd(1, 0.5).path(w_max)
+def test_the_papers_chain_halves_whole_windows(p: float, w_max: int) -> None:
+    windows, falls = HALVING.path(w_max)
     np.testing.assert_array_equal(windows, np.arange(2, w_max + 1))
-    np.testing.assert_array_equal(down, np.maximum(np.arange(2, w_max + 1) // 2, 2) - 2)
+    np.testing.assert_array_equal(falls.down, np.maximum(np.arange(2, w_max + 1) // 2, 2) - 2)
     np.testing.assert_array_equal(solve(Bernoulli(p), w_max, delayed_acks(1)).round, solve(Bernoulli(p), w_max).round)
 
 
@@ -71,9 +74,21 @@ def test_reno_is_aimd_of_one_and_a_half(p: float, w_max: int) -> None:
 
 @pytest.mark.parametrize(("p", "mean", "rfc"), [(1e-3, 43.4, 38.4), (1e-4, 260.8, 262.5), (1e-5, 1787.3, 1795.5)])
 def test_highspeed(p: float, mean: float, rfc: float) -> None:
-    ours = solve(Bernoulli(p), 20_000, HighSpeed()).mean("round")
+    # Published for falls that are rounded down to the path.
+    ours = solve(Bernoulli(p), 20_000, HighSpeed(whole_steps=True)).mean("round")
     assert ours == pytest.approx(mean, abs=0.051)
     assert ours == pytest.approx(rfc, rel=0.14 if p == 1e-3 else 0.01)
+
+
+@pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-4])
+def test_highspeed_against_a_life_round_by_round(p: float) -> None:
+    draw, w, total, rounds = np.random.default_rng(5), np.full(20_000, 1.2 / math.sqrt(p)), 0.0, 1200
+    for number in range(rounds):
+        lost = draw.random(w.size) < -np.expm1(w * np.log1p(-p))
+        w = np.where(lost, np.maximum((1 - highspeed.decrease(w)) * w, 2), w + highspeed.increase(w))
+        total += w.mean() if number >= rounds // 3 else 0.0
+    expected = total / (rounds - rounds // 3)
+    assert solve(Bernoulli(p), 20_000, HighSpeed()).mean("round") == pytest.approx(expected, rel=0.005)
 
 
 def test_increase_and_decrease_of_rfc_3649() -> None:
@@ -85,7 +100,9 @@ def test_increase_and_decrease_of_rfc_3649() -> None:
 
 
 def test_below_38_segments_highspeed_is_reno() -> None:
-    np.testing.assert_allclose(solve(Bernoulli(0.01), 38, HighSpeed()).round, solve(Bernoulli(0.01), 38).round)
+    np.testing.assert_allclose(
+        solve(Bernoulli(0.01), 38, HighSpeed(whole_steps=True)).round, solve(Bernoulli(0.01), 38).round
+    )
 
 
 # CUBIC

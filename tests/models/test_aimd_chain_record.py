@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 
 from ackclock import models
 from ackclock.models import aimd_chain
-from ackclock.models.aimd_chain import Bernoulli, GeneralAimd, Throughput, rtt, solve, timeouts
+from ackclock.models.aimd_chain import Bernoulli, GeneralAimd, Throughput, between, rtt, solve, timeouts
 
 MODEL = models.model("aimd_chain")
+
+
+def solved(p: float, w_max: float, alpha: float, beta: float) -> aimd_chain.WindowChain:
+    """As the record has it: the paper's chain for a half, nothing rounded down for others."""
+    limit = min(w_max, 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p)))
+    return (between.rounded_down if beta == 0.5 else between.solve)(p, limit, alpha, beta)
 
 
 @settings(max_examples=30)
@@ -26,13 +32,13 @@ def test_the_record_says_what_the_functions_say(
         loss=p,
         rtt=R,
         window=w_max,
-        rate=rate,
+        link_rate=rate,
         timeout=T0,
         segments_per_ack=b,
         additive_increase=control[0],
         decrease_factor=control[1],
     )
-    chain, constant = solve(Bernoulli(p), w_max, GeneralAimd(control[0] / b, control[1])), rtt.constant(R)
+    chain, constant = solved(p, w_max, control[0] / b, control[1]), rtt.constant(R)
     over_time = Throughput(chain, constant, rate, "time_weighted")
     low, high = over_time.interval(0.9)
     expected = {
@@ -55,8 +61,13 @@ def test_the_record_says_what_the_functions_say(
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 0.5), (0.2, 0.875), (3, 0)])
 def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta: float) -> None:
     said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
-    far = solve(Bernoulli(p), 2 + 20 * math.sqrt(alpha / ((1 - beta**2) * p)), GeneralAimd(alpha, beta))
-    assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(far, rtt.constant(0.1)), rel=1e-12)
+    limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
+    at_limit = solved(p, limit, alpha, beta)
+    assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(at_limit, rtt.constant(0.1)), rel=1e-12)
+    assert at_limit.round[-1] < 1e-16
+    for window in (1.01 * limit, 100 * limit):
+        limited = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta, window=window)
+        assert limited["throughput"] == said["throughput"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +78,7 @@ def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta:
 def test_a_coarser_path_hardly_moves_means(p: float, alpha: float, beta: float) -> None:
     said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
     limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
-    exact = solve(Bernoulli(p), limit, GeneralAimd(alpha, beta))
+    exact = solve(Bernoulli(p), limit, GeneralAimd(alpha, beta, whole_steps=beta == 0.5))
     assert said["round_window"] == pytest.approx(exact.mean("round"), rel=1e-3)
     assert said["segment_rate"] == pytest.approx(exact.mean("segment") / 0.1, rel=1e-3)
     assert said["window_sd"] == pytest.approx(exact.sd("round"), rel=1e-3)
@@ -85,3 +96,6 @@ def test_inverse_questions() -> None:
     found = models.solve(MODEL, "rtt", 100.0, loss=0.01)
     # 12.4396 segments a round.
     assert found.values == pytest.approx((0.124396,), rel=1e-5)
+    # Without rounding 12.6949, on windows a sixteenth of a step apart.
+    found = models.solve(MODEL, "rtt", 100.0, loss=0.01, rounded_down=0)
+    assert found.values == pytest.approx((0.126949,), rel=5e-4)

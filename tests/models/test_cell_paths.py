@@ -63,7 +63,7 @@ def test_acks_of_every_other_packet_take_half_the_time(cell) -> None:
     assert said("dcf", path)["goodput_bit_per_s"] * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(1.58, rel=3e-3)
     mixed = paths_of(cell(10, **{"flows.download.transport.delayed_ack.every": "2 packets"}))["download"]
     assert said("dcf", mixed)["note"] == "queues of 2 classes contend, it is about alike ones"
-    assert said("edca", mixed)["inputs"]["success"] < said("edca", mixed)["inputs"]["other_success"]
+    assert said("edca", mixed)["inputs"]["exchange"] < said("edca", mixed)["inputs"]["other_exchange"]
 
 
 def test_alike_queues_are_one_and_the_others_to_the_model_of_two_classes(cell) -> None:
@@ -85,7 +85,7 @@ def test_two_classes(cell) -> None:
     assert download["outputs"]["goodput"] == pytest.approx(upload["outputs"]["other_goodput"])
     assert download["outputs"]["goodput"] > 1.5 * upload["outputs"]["goodput"]
     slower = paths_of(cell(4, **{"hops.station-data.link.rate": "6 Mbit/s"}))["download"]
-    assert said("edca", slower)["inputs"]["other_success"] > 4 * said("edca", slower)["inputs"]["success"]
+    assert said("edca", slower)["inputs"]["other_exchange"] > 4 * said("edca", slower)["inputs"]["exchange"]
 
 
 def test_flows_behind_one_queue_share_it(cell) -> None:

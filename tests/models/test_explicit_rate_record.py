@@ -34,14 +34,14 @@ def asked(name: str, **changes: float) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.parametrize("changes", [{}, {"low_psi": 5.0}, {"low_rate": 50.0, "recovery": 2}, {"psi": 2.0}])
+@pytest.mark.parametrize("changes", [{}, {"low_psi": 5.0}, {"low_rate": 50.0, "recovery_rounds": 2}, {"psi": 2.0}])
 def test_a_record_says_what_the_functions_say(name: str, changes: dict[str, float]) -> None:
     slowdown = 200 / changes.get("low_rate", 100.0)
     psi = changes.get("psi", 20.0)
-    loop = Loop(40, 10, slowdown, 65, recovery=int(changes.get("recovery", 3)))
+    loop = Loop(40, 10, slowdown, 65, recovery=int(changes.get("recovery_rounds", 3)))
     link = TwoRateLink.of_sojourns(psi, changes.get("low_psi", psi))
     expected = solve(enumerate_states(loop, SOURCES[name]), link)
-    said = asked(name, **({"window": 65.0} | changes))
+    said = asked(name, **({"window" if name == "tcp_alone" else "ample_window": 65.0} | changes))
     assert said["efficiency"] == pytest.approx(expected.efficiency(), rel=1e-12)
     assert said["optimistic_efficiency"] == pytest.approx(expected.efficiency("optimistic"), rel=1e-12)
     # Rates are packets per round trip over a round trip of 0.2 s.
@@ -52,7 +52,10 @@ def test_a_record_says_what_the_functions_say(name: str, changes: dict[str, floa
 
 
 def test_cells_carry_their_headers() -> None:
-    plain, cells = asked("instcap", psi=100, window=65), asked("instcap", psi=100, window=65, cell_share=48 / 53)
+    plain, cells = (
+        asked("instcap", psi=100, ample_window=65),
+        asked("instcap", psi=100, ample_window=65, cell_share=48 / 53),
+    )
     assert (cells["efficiency"], cells["optimistic_efficiency"]) == pytest.approx((0.880, 0.898), abs=0.0005)
     assert cells["conservative"] / plain["conservative"] == pytest.approx(48 / 53)
     assert cells["losses"] == plain["losses"]
@@ -67,7 +70,7 @@ def test_packets_that_do_not_fit_into_a_round_trip_are_no_loss_of_efficiency() -
 
 
 def test_a_buffer_counts_in_whole_packets() -> None:
-    assert asked("instcap", buffer=10.9, window=65) == asked("instcap", window=65)
+    assert asked("instcap", buffer=10.9, ample_window=65) == asked("instcap", ample_window=65)
 
 
 def test_effective_capacity_beside_its_limits() -> None:
@@ -84,7 +87,7 @@ def test_effective_capacity_beside_its_limits() -> None:
     [
         ("instcap", {"psi": 0.5}, "out-of-range", "psi", "0.5"),
         ("instcap", {"low_psi": 0.5}, "out-of-range", "low_psi", "0.5"),
-        ("instcap", {"window": inf}, "out-of-range", "window", "inf"),
+        ("instcap", {"ample_window": inf}, "out-of-range", "ample_window", "inf"),
         ("tcp_alone", {"low_rate": 200.0}, "contradiction", "low_rate", "200"),
         (
             "tcp_alone",
@@ -100,7 +103,7 @@ def test_effective_capacity_beside_its_limits() -> None:
             "rate",
             "400000",
         ),
-        ("tcp_alone", {"recovery": 4}, "out-of-range", "recovery", "4"),
+        ("tcp_alone", {"recovery_rounds": 4}, "out-of-range", "recovery_rounds", "4"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -160,7 +163,7 @@ def test_a_scenario_without_feedback(two_rates: dict) -> None:
     said = row(two_rates, "tcp_alone")
     assert (said["verdict"], said["note"]) == ("applies", "")
     expected = {"rate": 200, "low_rate": 100, "rtt": 0.2, "buffer": 10, "window": 65, "psi": 10, "low_psi": 10}
-    assert said["inputs"] == pytest.approx(expected | {"recovery": 3})
+    assert said["inputs"] == pytest.approx(expected | {"recovery_rounds": 3})
     assert said["outputs"]["efficiency"] == pytest.approx(0.6325, abs=0.0005)
     assert said["goodput_bit_per_s"] == pytest.approx(0.6325 * 150 * 4000, rel=1e-3)
     assert row(two_rates, "instcap")["note"] == "nothing feeds the link's rate back to the sender's host"

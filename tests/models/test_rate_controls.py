@@ -47,7 +47,7 @@ def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
     assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == ["tfrc"]
     # A timeout of a second at the least, which RFC 5348 allows, slows it down.
     slower = answers(under(resolved, TFRC | {"t_rto": "four_rtt_or_a_second"}))["tfrc"]
-    assert slower["inputs"]["timeout"] == 1
+    assert slower["inputs"]["tcp_timeout"] == 1
     assert slower["goodput_bit_per_s"] < says["tfrc"]["goodput_bit_per_s"]
 
 

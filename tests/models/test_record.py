@@ -27,12 +27,14 @@ _CLASSES = _CLASS | {f"other_{name}": value for name, value in {**_CLASS, "aifsn
 OF = {
     "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
+    **{of: {"flows": 10.0} for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth", "hstcp_window_sim")},
 }  # fmt: skip
 
 
 def given_of(model: Model) -> dict[str, float]:
     given = GIVEN | OF.get(model.name, {})
-    return {one.name: given[one.name] for one in model.inputs if one.default is None}
+    chosen = OF.get(model.name, {})
+    return {one.name: given[one.name] for one in model.inputs if one.default is None or one.name in chosen}
 
 
 every_model = pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
@@ -143,7 +145,7 @@ def test_twice_the_round_trip_is_half_the_rate(model: Model) -> None:
 @every_model
 def test_what_is_missing_unknown_or_out_of_domain_is_refused(model: Model) -> None:
     known = given_of(model)
-    for name in known:
+    for name in (one.name for one in model.inputs if one.default is None):
         with refused("missing", name):
             model.answer(**{other: value for other, value in known.items() if other != name})
     with refused("unknown-field", "los"):
@@ -180,10 +182,10 @@ def test_a_domain_in_words(domain: Domain, words: str) -> None:
 
 
 def test_a_default_may_follow_from_other_inputs() -> None:
-    timeout = models.model("tfrc").input("timeout").default
+    timeout = models.model("tfrc").input("tcp_timeout").default
     assert isinstance(timeout, Rule)
     known = models.model("tfrc").completed(loss=0.1, rtt=[0.1, 0.2])
-    np.testing.assert_array_equal(known["timeout"], [0.4, 0.8])
+    np.testing.assert_array_equal(known["tcp_timeout"], [0.4, 0.8])
 
 
 def test_a_record_that_contradicts_itself_is_none() -> None:
@@ -205,3 +207,49 @@ def test_models_are_chosen_by_a_word_or_by_name() -> None:
         models.chosen("mathis,pftc")
     with refused("unknown-name", "", "zzz", "square_root"):
         models.model("zzz")
+
+
+# What a name stands for in every model that has it.
+TERMS = {
+    "loss": ("loss rate", "loss event rate", "share of the packets that is lost"),
+    "rtt": ("round-trip time", "propagation delay there and back"),
+    "window": ("largest window",),
+    "timeout": ("first retransmission timeout",),
+    "segments_per_ack": ("segments acknowledged",),
+    "additive_increase": ("growth of the window", "growth of a flow's window"),
+    "decrease_factor": ("what is left of the window",),
+    "initial_window": ("initial window",),
+    "handshake": ("1 if a SYN exchange comes first",),
+    "size": ("how much is transferred",),
+    "rate": ("the link's",),
+    "low_rate": ("the link's low rate",),
+    "buffer": ("what may wait",),
+    "flows": ("flows that share",),
+    "stations": ("stations",),
+    "places": ("what the router holds",),
+    "shortest": ("the shortest round-trip time",),
+    "longest": ("the longest",),
+    "psi": ("mean time that the link stays at its high rate",),
+    "low_psi": ("the same at its low rate",),
+    "recovery_rounds": ("round trips from a loss to slow start",),
+    "ample_window": ("largest window",),
+    "cw_min": ("largest draw at first",),
+    "cw_max": ("largest draw at all",),
+    "slot": ("slot of the backoff",),
+    "retries": ("retries before a frame is given up",),
+}
+
+
+def test_one_name_is_one_thing_with_one_default() -> None:
+    inputs: dict[str, list[tuple[str, Input, str]]] = {}
+    for model in models.MODELS:
+        for one, described in zip(model.inputs, model.described()["inputs"], strict=True):
+            inputs.setdefault(one.name, []).append((model.name, one, described["default"]))
+    for name, every in inputs.items():
+        if len(every) == 1:
+            continue
+        first = every[0]
+        for model, one, default in every:
+            ours, theirs = (default, one.unit, one.on_wire), (first[2], first[1].unit, first[1].on_wire)
+            assert ours == theirs, f"{name} of {model} and {first[0]}"
+            assert any(term in one.meaning for term in TERMS[name]), f"{name} of {model}: {one.meaning}"

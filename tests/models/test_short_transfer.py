@@ -16,7 +16,7 @@ from ..refusals import refused
 MODEL = short_transfer.MODEL
 
 #: 1 Mbit/s and 1000 bytes, of which the source says nothing.
-NETWORK = {"rate": 125.0, "rtt": 0.5}
+NETWORK = {"rate": 125.0, "rtt": 0.5, "initial_window": 1.0, "handshake": 0.0}
 
 #: What the receiver decides (d in slow start and congestion avoidance), and byte counting in slow start alone.
 SENDERS = {
@@ -103,7 +103,7 @@ def test_byte_counting_in_slow_start_alone() -> None:
 
 @given(size=st.floats(1, 1e5), **senders)
 def test_the_parts_make_the_whole(size: float, **of: float) -> None:
-    says = MODEL.answer(size=size, handshake=1, **of)
+    says = MODEL.answer(size=size, handshake=1, initial_window=1, **of)
     parts = [float(says[name]) for name in ("slow_start_time", "recovery_time", "rest_time")]
     assert min(parts) >= 0
     assert sum(parts) + of["rtt"] == pytest.approx(float(says["time"]))
@@ -115,7 +115,9 @@ def test_the_parts_make_the_whole(size: float, **of: float) -> None:
 @given(rounds=st.integers(0, 9), w1=st.integers(1, 10), rtt=st.floats(0.01, 1))
 def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: float) -> None:
     # On a link that is fast enough only round trips count; with a buffer for all of it nothing is lost.
-    says = MODEL.answer(size=w1 * (2 ** (rounds + 1) - 1), rate=1e12, rtt=rtt, buffer=1e6, initial_window=w1)
+    says = MODEL.answer(
+        size=w1 * (2 ** (rounds + 1) - 1), rate=1e12, rtt=rtt, buffer=1e6, initial_window=w1, handshake=0
+    )
     assert says["time"] == pytest.approx((rounds + 1) * rtt, rel=1e-6)
     assert says["timeouts"] == 0
 
@@ -154,6 +156,7 @@ def test_a_long_transfer_goes_at_the_saw_tooths_rate() -> None:
 
 @given(recovery=st.sampled_from([RENO, NEWRENO, SACK]), **senders)
 def test_a_threshold_at_the_overflow_loses_nothing(recovery: int, **of: float) -> None:
+    of |= {"initial_window": 1.0}
     before = MODEL.answer(size=1e4, recovery=recovery, **of)
     says = MODEL.answer(size=1e4, recovery=recovery, initial_threshold=before["overflow_window"], **of)
     assert says["lost"] == says["recovery_time"] == says["timeouts"] == says["fast_retransmits"] == 0
@@ -235,7 +238,7 @@ def test_what_a_scenario_says_of_a_transfer(resolved) -> None:
         1,
         1,
     )
-    assert inputs["timeout"] == max(1, path.full_queue_round_trip_s)
+    assert inputs["overflow_timeout"] == max(1, path.full_queue_round_trip_s)
     cubic = a_transfer(resolved, **{"flows.main.transport.control": {"kind": "cubic"}})
     assert MODEL.answer_path(cubic)[0]["decrease_factor"] == 0.7
     assert [name for name, _ in MODEL.applies(cubic).violated] == ["aimd"]
@@ -244,7 +247,7 @@ def test_what_a_scenario_says_of_a_transfer(resolved) -> None:
 def test_the_timeout_is_that_of_a_full_queue(resolved) -> None:
     linux = {"flows.main.transport.rto_floor": "variance", "flows.main.transport.rto_minimum": "200 ms"}
     path = a_transfer(resolved, **linux)
-    assert MODEL.answer_path(path)[0]["timeout"] == pytest.approx(path.full_queue_round_trip_s + 0.2)
+    assert MODEL.answer_path(path)[0]["overflow_timeout"] == pytest.approx(path.full_queue_round_trip_s + 0.2)
     assert path.full_queue_round_trip_s > path.round_trip.base_s + 0.01
 
 

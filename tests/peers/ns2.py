@@ -95,7 +95,14 @@ def cases() -> dict[str, list[Options]]:
             for seed in range(1, 21)
         ]
     }
-    return one_flow | random_loss | ten_flows | red
+    on_off = {
+        f"on-off sack {limit}": [
+            {"control": "Sack1", "limit": limit, "onoff": "4e6 0.5 0.5", "duration": 300, "seed": seed, "windows": 0}
+            for seed in range(1, 17)
+        ]
+        for limit in (20, 84)
+    }
+    return one_flow | random_loss | ten_flows | red | on_off
 
 
 def simulate(case: str) -> list[Outcome]:

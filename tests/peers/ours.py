@@ -15,9 +15,10 @@ from .outcome import Outcome
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 
-def simulate(case: str) -> list[Outcome]:
-    """The outcome of each replicate of a case, named as in `ns2.cases`."""
-    result = ackclock.simulate(load(case))
+def simulate(case: str, **transport: str) -> list[Outcome]:
+    """The outcome of each replicate of a case, named as in `ns2.cases`, with other parameters of its transport."""
+    changes = {f"flows.bulk.transport.{name}": value for name, value in transport.items()}
+    result = ackclock.simulate(load(case).replace(changes))
     return [read(result, replicate) for replicate in range(result.run["replicates"])]
 
 
@@ -54,7 +55,7 @@ def read(result: ackclock.Result, replicate: int) -> Outcome:
     settings = result.run["points"][0]["scenario"]
     warmup = seconds(settings["warmup"])
     mss = 1000.0
-    flows = rows(result.tables["flows"], replicate=replicate).sort_by("instance")
+    flows = rows(result.tables["flows"], replicate=replicate, flow="bulk").sort_by("instance")
     events = rows(result.tables["events"], replicate=replicate, kind="fast_retransmit")
     hop = rows(result.tables["hops"], replicate=replicate, hop="bottleneck").sort_by("time_s")
     first, overflow = [], []

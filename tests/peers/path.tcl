@@ -17,6 +17,7 @@
 # seed        of ns-2's default generator
 # settings    further parameters of Agent/TCP, as a Tcl list {name value ...}
 # windows     whether the sender's variables are printed as they change (1 or 0)
+# onoff       an exponential on-off source without control beside them: {rate mean_on mean_off}, bit/s and seconds
 # packets     a file for the trace of every packet at the slow link (default: none)
 #
 # On standard output: the sender's variables as ns-2 traces them, `time source port destination port variable value`, and
@@ -26,7 +27,7 @@ set here [file dirname [info script]]
 source [file join $here ns2-tcp.tcl]
 
 array set option {control Newreno flows 1 rate 5e6 delay 0.035 limit 84 red {} loss 0 losses {} duration 100 warmup 10
-    start 0 overhead 0 seed 1 settings {} windows 1 packets {}}
+    start 0 overhead 0 seed 1 settings {} windows 1 packets {} onoff {}}
 source [file join $here network.tcl]
 Agent/TCP set overhead_ $option(overhead)
 foreach {name value} $option(settings) { Agent/TCP set $name $value }
@@ -61,6 +62,22 @@ for {set i 0} {$i < $option(flows)} {incr i} {
     set bulk [new Application/FTP]
     $bulk attach-agent $tcp($i)
     $ns at [$starts value] "$bulk start"
+}
+
+if {$option(onoff) ne ""} {
+    lassign $option(onoff) crossrate on off
+    set cross [new Agent/UDP]
+    set null [new Agent/Null]
+    $cross set packetSize_ 1000
+    connect $cross $null
+    $cross set fid_ 99
+    set source_onoff [new Application/Traffic/Exponential]
+    $source_onoff set packetSize_ 1000
+    $source_onoff set rate_ $crossrate
+    $source_onoff set burst_time_ $on
+    $source_onoff set idle_time_ $off
+    $source_onoff attach-agent $cross
+    $ns at 0 "$source_onoff start"
 }
 
 proc count {moment} {

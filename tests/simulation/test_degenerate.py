@@ -133,6 +133,15 @@ def test_no_delay_and_a_huge_rate(engine: Engine) -> None:
     assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(400e9 * 1000 / 1040, rel=0.01)
 
 
+def test_the_highest_rate_is_carried_in_fractions_of_a_nanosecond(engine: Engine) -> None:
+    # A packet of 1040 bytes takes 832 ps, an ACK 32 ps: several leave in one nanosecond, no more than the rate allows.
+    hops = [hop("out", "10 Tbit/s", "0 s", "100 packets"), hop("back", "10 Tbit/s", "0 s")]
+    result = run(engine, hops, [flow(tcp())], "100 us")
+    assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(10e12 * 1000 / 1040, rel=0.01)
+    with refused("out-of-range", "hops.out.link.rate", "10 Tbit/s"):
+        run(engine, [hop("out", "11 Tbit/s", "0 s"), hops[1]], [flow(tcp())], "100 us")
+
+
 @pytest.mark.parametrize("side", ["before_queue", "after_link"])
 def test_a_packet_that_takes_no_time_at_the_first_moment(engine: Engine, side: str) -> None:
     # A SYN of 40 bytes at 400 Gbit/s: less than a nanosecond.

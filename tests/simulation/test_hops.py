@@ -81,6 +81,12 @@ LINKS = st.one_of(
         lambda rate: {"kind": "constant", "rate": rate}
     ),
     st.just({"kind": "markov", "rates": ["8 Mbit/s", "0 bit/s", "1 Mbit/s"], "mean_sojourn": "50 ms"}),
+    st.lists(st.sampled_from(["0 bit/s", "64 kbit/s", "3 Mbit/s"]), min_size=2, max_size=4).map(
+        lambda rates: {
+            "kind": "scheduled",
+            "steps": [{"from": f"{170 * number} ms", "rate": rate} for number, rate in enumerate(rates)],
+        }
+    ),
 )
 QUEUES = st.fixed_dictionaries(
     {

@@ -9,6 +9,7 @@ import pytest
 
 from ackclock import Result, simulate
 
+from . import laws
 from .paths import Tree, flow, path, scenario, tcp
 from .rows import at_end, column
 
@@ -65,6 +66,25 @@ def test_red_drops_early_and_keeps_the_queue_short() -> None:
     assert at_end(result, "drops_queue") == 0
     assert at_end(tail, "drops_aqm") == 0
     assert mean_queue(result) < 0.5 * mean_queue(tail)
+
+
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_behind_codel_a_mark_costs_what_a_drop_costs(control: str) -> None:
+    """One flow uses the link as well whether CoDel marks or drops: within 3 percent of it.
+
+    Twice a mark, as a sender that answers the last echo of a window again would, costs CUBIC a tenth of the link.
+    """
+
+    def run(ecn: bool) -> Result:
+        queue = {"kind": "codel", "limit": "1000 packets", "ecn": ecn}
+        transport = tcp(control, "linux", mss="1448 bytes", ecn=ecn)
+        hops = path("20 Mbit/s", "20 ms", queue)
+        result = simulate(scenario(hops, [flow(transport)], "60 s", warmup="5 s"))
+        laws.check(result)
+        return result
+
+    marked, dropped = (column(run(ecn), "flows", "goodput_bit_per_s")[0] for ecn in (True, False))
+    assert marked == pytest.approx(dropped, abs=0.03 * 20e6)
 
 
 def test_with_ecn_packets_are_marked_and_not_lost() -> None:

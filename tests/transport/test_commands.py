@@ -70,6 +70,8 @@ class Sending(Side):
 def place(tmp_path: Path) -> Path:
     (tmp_path / "key").write_text("a key that both sides have\n")
     (tmp_path / "other").write_text("a key that nobody else has\n")
+    for name in ("key", "other"):
+        (tmp_path / name).chmod(0o600)
     return tmp_path
 
 
@@ -258,6 +260,7 @@ def test_a_sender_that_is_interrupted_before_its_end_says_so(place: Path, run: c
 )
 def test_bad_input_is_one_line(place: Path, arguments: tuple[str, ...], code: str, field: str) -> None:
     (place / "short").write_text("short\n")
+    (place / "short").chmod(0o600)
     before = sorted(path.name for path in place.rglob("*"))
     side = Side(place, *arguments, "--json")
     exit_code, out, err = side.finish()
@@ -272,3 +275,14 @@ def test_the_receiver_may_ask_for_what_is_offered_alone(place: Path, run: contex
     code, _, err = receiving(run, place, sender.address, *KEY, "--control", "tfrcp").finish()
     assert code == 2
     assert err.splitlines()[-1].startswith(f"ackclock: --control: {sender.address} does not offer it")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other rules of who can read a file")
+def test_a_key_that_others_can_read_is_refused_unless_meant(place: Path, run: contextlib.ExitStack) -> None:
+    (place / "key").chmod(0o640)
+    code, _, err = Side(place, "send", "--key-file", "key").finish()
+    assert (code, "chmod 600 key" in err) == (2, True), err
+    sender = sending(run, place, "--key-file", "key", "--insecure-key-file", "--bytes", "10 kB")
+    (place / "key").chmod(0o600)
+    assert receiving(run, place, sender.address, *KEY).finish()[0] == 0
+    assert sender.finish()[0] == 0

@@ -184,6 +184,11 @@ impl Hop {
         }
     }
 
+    /// Bytes that a hop takes besides its own size, at least.
+    pub const fn boxed() -> usize {
+        size_of::<Cold>()
+    }
+
     /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later
     /// changes it.
     #[inline]
@@ -459,12 +464,23 @@ impl Hop {
         if let Service::Contending(contending) = &self.cold.service {
             return contending.busy(now);
         }
-        let given = self.cold.server.given;
-        if self.free_at.is_never() {
-            given
-        } else {
-            given - self.free_at.since(now)
-        }
+        let busy = self.cold.server.busy(now, self.free_at);
+        debug_assert!(
+            busy <= now.since(Time::ZERO),
+            "a link is busy no longer than time has passed"
+        );
+        busy
+    }
+
+    /// What the link has sent up to `at` beyond the integral of its rate, in bytes; nothing unless
+    /// [`Hop::keep_excess`] was called before the run.
+    pub fn excess(&self, at: Time) -> f64 {
+        self.cold.server.excess(at)
+    }
+
+    /// Has the link keep what [`Hop::excess`] needs.
+    pub fn keep_excess(&mut self) {
+        self.cold.server.keep_excess();
     }
 
     /// Packets inside: queued, in service or travelling; counted one by one.

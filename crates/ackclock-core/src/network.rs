@@ -123,6 +123,9 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
                 },
             };
             builder.add(&mut network, Span::ZERO, None);
+            if let Some(hop) = network.hops.last_mut() {
+                hop.keep_excess();
+            }
             let contends = description.link.facts.contends.is_some();
             let meter = (!contends).then(|| build_link(scenario, description, streams, &place));
             network.meters.push(meter);

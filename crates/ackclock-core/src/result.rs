@@ -43,6 +43,15 @@ impl Column {
 pub struct Table(pub Vec<(&'static str, Column)>);
 
 impl Table {
+    /// Bytes that a row takes.
+    pub fn row_bytes(&self) -> usize {
+        let cell = |column: &Column| match column {
+            Column::Number(_) | Column::Integer(_) => 8,
+            Column::Text(_) => 4,
+        };
+        self.0.iter().map(|(_, column)| cell(column)).sum()
+    }
+
     /// Puts the rows of a table of the same kind below these.
     pub fn append(&mut self, other: Table) {
         if self.0.is_empty() {
@@ -298,7 +307,7 @@ rows! {
         marks: i64,
         /// Rate of the link; unknown where it contends for a medium, as is the capacity.
         rate_bit_per_s: f64,
-        /// Bytes the link could have sent: the integral of its rate. Unknown once that has changed more than 100,000 times between two samples.
+        /// Bytes the link could have sent: the integral of its rate, where a packet of a feedback link keeps the one it began with. Unknown once that has changed more than 100,000 times between two samples.
         capacity_bytes: f64,
     }
 }

@@ -27,9 +27,12 @@ struct Metered {
     meter: Option<Box<dyn Link>>,
     /// How much it could have sent until when, not a number if that is not known. Summed up here: the mean since the start would be
     /// read from the start each time.
-    capacity_bytes: f64,
+    integral_bytes: f64,
     until: Time,
 }
+
+/// A service ends up to a nanosecond early, which is so much at the highest rate there can be.
+const NANOSECOND_BYTES: f64 = 1250.0;
 
 fn bit_per_s(rate: Option<BitRate>) -> f64 {
     rate.map_or(f64::NAN, |rate| rate.as_bit_per_s() as f64)
@@ -40,16 +43,29 @@ impl Metered {
         Metered {
             name,
             meter,
-            capacity_bytes: 0.0,
+            integral_bytes: 0.0,
             until: Time::ZERO,
         }
     }
 
-    fn go_on(&mut self, now: Time) {
+    /// The capacity up to `now`.
+    fn go_on(&mut self, now: Time, hop: &Hop) -> f64 {
         let meter = self.meter.as_deref();
         let mean = meter.and_then(|meter| meter.mean_rate_within(self.until, now, MOST_CHANGES));
-        self.capacity_bytes += bit_per_s(mean) / 8.0 * now.since(self.until).as_seconds();
+        self.integral_bytes += bit_per_s(mean) / 8.0 * now.since(self.until).as_seconds();
         self.until = now;
+        let capacity = self.integral_bytes + hop.excess(now);
+        if cfg!(debug_assertions) && self.meter.as_ref().is_some_and(|meter| meter.is_exact()) {
+            let served = hop.counters().served_bytes.as_f64();
+            // The means are rounded down to a bit per second.
+            let rounding = now.as_seconds() / 8.0 + 1e-9 * capacity + NANOSECOND_BYTES;
+            assert!(
+                capacity.is_nan() || served <= capacity + rounding,
+                "{} has sent {served} bytes and could have sent {capacity}",
+                self.name
+            );
+        }
+        capacity
     }
 }
 
@@ -76,7 +92,7 @@ impl HopSeries {
     /// Appends a row of the shared hop of that number, which has caught up to `now`. `now` never runs backwards.
     pub fn write(&mut self, now: Time, number: usize, hop: &Hop, losses: &HopLosses) {
         let metered = &mut self.hops[number];
-        metered.go_on(now);
+        let capacity_bytes = metered.go_on(now, hop);
         let (counters, backlog) = (hop.counters(), hop.backlog());
         HopRow {
             point: self.point,
@@ -96,7 +112,7 @@ impl HopSeries {
             drops_retries: losses.retries as i64,
             marks: losses.marks as i64,
             rate_bit_per_s: bit_per_s(metered.meter.as_ref().map(|meter| meter.rate(now))),
-            capacity_bytes: metered.capacity_bytes,
+            capacity_bytes,
         }
         .push(&mut self.table);
     }

@@ -31,7 +31,7 @@ fn many(criterion: &mut Criterion) {
     let (survive, lose): (Vec<_>, Vec<_>) = loss_rates.map(|p| bernoulli(p, 1_000)).unzip();
     let (survive, lose) = (survive.concat(), lose.concat());
     criterion.bench_function("w_max 1000, 1000 loss rates", |bencher| {
-        bencher.iter(|| chain::stationary_of_many(black_box(&survive), &lose, &down));
+        bencher.iter(|| chain::stationary_of_many(black_box(&survive), &lose, &down, &[]));
     });
 }
 

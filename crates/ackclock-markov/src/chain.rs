@@ -6,7 +6,8 @@
 //! pi_k s_k = D_k = sum of f_w pi_w over all w > k with down(w) <= k
 //! ```
 //!
-//! As the down map is non-decreasing these w are k+1 … hi(k). The walk goes from the top downwards. The sliding sum D is
+//! As the down map is non-decreasing these w are k+1 … hi(k). A fall may end between two states: a share `above` of it then
+//! goes to down(w)+1, and of those with down(w) = k the other share alone crosses the cut. The walk goes from the top downwards. The sliding sum D is
 //! formed without subtraction, so that each pi_k keeps all but a few roundings of its digits: the range is split at an
 //! anchor, the part below grows by addition, of the part above all prefix sums are kept; when the range has left the part
 //! above, the anchor moves to where the walk is. Each state is summed twice at most.
@@ -14,7 +15,7 @@
 //! Source: the cut equations are those of Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical Markovian model of TCP
 //! congestion avoidance algorithm performance", University of Helsinki, C-2002-13; the sum is a queue of two stacks.
 
-use crate::climb::{Refused, bottom, check_down, check_probabilities};
+use crate::climb::{Refused, bottom, check_above, check_down, check_probabilities};
 
 /// Masses below e^-760 (about 1e-330) of the lowest state's are no doubles: the walk starts below them.
 const NEGLIGIBLE_LOG: f64 = -760.0;
@@ -30,13 +31,22 @@ pub struct Workspace {
 /// The stationary laws of several chains with the same down map.
 ///
 /// `survive` and `lose` hold one row of `down.len()` probabilities per chain. Index is state: from state k the chain
-/// climbs to k+1 with `survive[k]` (at the top it stays) and falls to `down[k]` with `lose[k]`. A state that never
-/// survives is the top of what is reached. The result has the shape of `survive`, each row sums to one.
+/// climbs to k+1 with `survive[k]` (at the top it stays) and falls with `lose[k]`, a share `above[k]` (below one) of that
+/// to `down[k] + 1`, the rest to `down[k]`; `above` may be empty where no fall is shared. A state that never survives is
+/// the top of what is reached. The result has the shape of `survive`, each row sums to one.
 ///
 /// # Errors
 /// If lengths do not match, a value is no probability, or the map is not as said.
-pub fn stationary_of_many(survive: &[f64], lose: &[f64], down: &[usize]) -> Result<Vec<f64>, Refused> {
+pub fn stationary_of_many(
+    survive: &[f64],
+    lose: &[f64],
+    down: &[usize],
+    above: &[f64],
+) -> Result<Vec<f64>, Refused> {
     check_down(down)?;
+    let unshared = vec![0.0; if above.is_empty() { down.len() } else { 0 }];
+    let above = if above.is_empty() { &unshared } else { above };
+    check_above(down, above)?;
     let states = down.len();
     if lose.len() != survive.len() || !survive.len().is_multiple_of(states) {
         let expected = survive.len() - survive.len() % states;
@@ -51,12 +61,12 @@ pub fn stationary_of_many(survive: &[f64], lose: &[f64], down: &[usize]) -> Resu
     let mut workspace = Workspace::default();
     let rows = survive.chunks_exact(states).zip(lose.chunks_exact(states));
     for (law, (survive, lose)) in laws.chunks_exact_mut(states).zip(rows) {
-        walk(survive, lose, down, law, &mut workspace);
+        walk(survive, lose, (down, above), law, &mut workspace);
     }
     Ok(laws)
 }
 
-/// The stationary law of one chain; see [`stationary_of_many`].
+/// The stationary law of one chain whose falls are not shared; see [`stationary_of_many`].
 ///
 /// # Errors
 /// As there.
@@ -67,16 +77,22 @@ pub fn stationary(survive: &[f64], lose: &[f64], down: &[usize]) -> Result<Vec<f
             found: survive.len(),
         });
     }
-    stationary_of_many(survive, lose, down)
+    stationary_of_many(survive, lose, down, &[])
 }
 
-fn walk(survive: &[f64], lose: &[f64], down: &[usize], law: &mut [f64], workspace: &mut Workspace) {
+fn walk(
+    survive: &[f64],
+    lose: &[f64],
+    (down, shared): (&[usize], &[f64]),
+    law: &mut [f64],
+    workspace: &mut Workspace,
+) {
     let reached = survive
         .iter()
         .position(|&s| s == 0.0)
         .unwrap_or(survive.len() - 1);
     let bottom = bottom(down, reached);
-    let top = start(survive, lose, bottom, reached);
+    let top = start(survive, lose, (down, shared), bottom, reached);
     law.fill(0.0);
     law[top] = 1.0;
     // `near` is the sum over (k, anchor], `above[j]` the one over (anchor, anchor + 1 + j].
@@ -85,9 +101,14 @@ fn walk(survive: &[f64], lose: &[f64], down: &[usize], law: &mut [f64], workspac
     above.clear();
     let mut high = top;
     for k in (bottom..top).rev() {
-        while down[high] > k {
+        // What falls to k or below it, whole; then what does so in part.
+        while down[high] > k || (down[high] == k && shared[high] > 0.0) {
             high -= 1;
         }
+        let part: f64 = (high + 1..=top)
+            .take_while(|&w| down[w] == k)
+            .map(|w| (1.0 - shared[w]) * lose[w] * law[w])
+            .sum();
         near += lose[k + 1] * law[k + 1];
         if high < anchor {
             anchor = k;
@@ -103,7 +124,7 @@ fn walk(survive: &[f64], lose: &[f64], down: &[usize], law: &mut [f64], workspac
         } else {
             0.0
         };
-        let flow = near + far;
+        let flow = near + far + part;
         law[k] = flow / survive[k];
         if law[k] > LARGE {
             let scale = survive[k] / flow;
@@ -119,12 +140,23 @@ fn walk(survive: &[f64], lose: &[f64], down: &[usize], law: &mut [f64], workspac
     law[bottom..=top].iter_mut().for_each(|value| *value /= total);
 }
 
-/// Where the walk starts: `pi_{k+1} / pi_k <= s_k / f_{k+1}` by the cut equation, and the product of these bounds may
-/// leave the range of doubles.
-fn start(survive: &[f64], lose: &[f64], bottom: usize, reached: usize) -> usize {
+/// Where the walk starts: `pi_{k+1} / pi_k <= s_k / f_{k+1}` by the cut equation, of f the part that crosses the cut, and
+/// the product of these bounds may leave the range of doubles.
+fn start(
+    survive: &[f64],
+    lose: &[f64],
+    (down, shared): (&[usize], &[f64]),
+    bottom: usize,
+    reached: usize,
+) -> usize {
     let mut bound = 0.0;
     for k in bottom..reached {
-        bound += survive[k].ln() - lose[k + 1].ln();
+        let crosses = if down[k + 1] == k {
+            1.0 - shared[k + 1]
+        } else {
+            1.0
+        };
+        bound += survive[k].ln() - (crosses * lose[k + 1]).ln();
         if bound < NEGLIGIBLE_LOG {
             return k;
         }

@@ -60,6 +60,27 @@ pub(crate) fn check_down(down: &[usize]) -> Result<(), Refused> {
         .map_or(Ok(()), |state| Err(Refused::Down(state)))
 }
 
+/// Checks the shares of falls that end one state above the down map: below one, no fall ends above where it began, and
+/// of falls to the same state those that are not shared come first.
+pub(crate) fn check_above(down: &[usize], above: &[f64]) -> Result<(), Refused> {
+    if above.len() != down.len() {
+        return Err(Refused::Length {
+            expected: down.len(),
+            found: above.len(),
+        });
+    }
+    if let Some(&share) = above.iter().find(|share| !(0.0..1.0).contains(*share)) {
+        return Err(Refused::Probability(share));
+    }
+    let whole_after_part = |state: usize| {
+        state > 0 && down[state] == down[state - 1] && above[state] == 0.0 && above[state - 1] > 0.0
+    };
+    let bad = |state: &usize| (above[*state] > 0.0 && down[*state] == *state) || whole_after_part(*state);
+    (0..down.len())
+        .find(bad)
+        .map_or(Ok(()), |state| Err(Refused::Down(state)))
+}
+
 /// The lowest state that is ever returned to: nobody above `bottom` falls below it.
 pub(crate) fn bottom(down: &[usize], top: usize) -> usize {
     (0..=top).rev().find(|&state| down[state] == state).unwrap_or(0)

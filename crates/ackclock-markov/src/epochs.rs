@@ -43,7 +43,11 @@ pub fn stationary(offsets: &[usize], targets: &[usize], probabilities: &[f64]) -
     Err(Refused::Reducible)
 }
 
-fn normalised(offsets: &[usize], targets: &[usize], probabilities: &[f64]) -> Result<Vec<f64>, Refused> {
+pub(crate) fn normalised(
+    offsets: &[usize],
+    targets: &[usize],
+    probabilities: &[f64],
+) -> Result<Vec<f64>, Refused> {
     let states = offsets.len().saturating_sub(1);
     if states == 0 {
         return Err(Refused::Empty);

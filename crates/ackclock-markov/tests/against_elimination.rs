@@ -1,6 +1,6 @@
 //! The kernels against elimination without subtraction (Grassmann, Taksar and Heyman 1985), component by component.
 
-use ackclock_markov::{chain, channel, epochs};
+use ackclock_markov::{chain, channel, epochs, jumps};
 use proptest::prelude::*;
 
 /// The stationary law of a dense chain, row by row.
@@ -150,6 +150,17 @@ fn what_is_no_chain_is_refused() {
     assert!(chain::stationary(&[f64::NAN, 0.5], &two, &[0, 0]).is_err());
     assert!(chain::stationary(&[-0.5, 0.5], &two, &[0, 0]).is_err());
     assert!(channel::stationary(&[[0.5, 0.0, 0.0, 0.5]; 2], &[[0.5, 0.0, 0.0, 0.5]; 2], &[0, 0]).is_err());
+    for (down, above) in [
+        ([0, 0], [0.0, 1.0]),
+        ([0, 1], [0.0, 0.5]),
+        ([0, 0], [0.5, 0.0]),
+        ([0, 0], [0.0, -0.1]),
+    ] {
+        assert!(chain::stationary_of_many(&two, &two, &down, &above).is_err());
+    }
+    assert!(chain::stationary_of_many(&two, &two, &[0, 0], &[0.0]).is_err());
+    assert!(jumps::stationary(&[0, 1, 2], &[0, 1], &[1.0, 1.0]).is_err());
+    assert!(jumps::stationary(&[0], &[], &[]).is_err());
     assert!(epochs::stationary(&[0], &[], &[]).is_err());
     assert!(epochs::stationary(&[0, 1, 1], &[0], &[1.0]).is_err());
     assert!(epochs::stationary(&[0, 1], &[1], &[1.0]).is_err());
@@ -167,6 +178,17 @@ fn down_maps(states: usize) -> impl Strategy<Value = Vec<usize>> {
         };
         shares.into_iter().enumerate().map(fall).collect()
     })
+}
+
+/// Where falls end in a chain whose states are equally far apart, as the state below and the share above it.
+fn shared_falls(states: usize, kept: f64, least: f64) -> (Vec<usize>, Vec<f64>) {
+    let ends: Vec<f64> = (0..states)
+        .map(|state| (kept * state as f64 - least).max(0.0))
+        .collect();
+    (
+        ends.iter().map(|end| *end as usize).collect(),
+        ends.iter().map(|end| end.fract()).collect(),
+    )
 }
 
 /// Losses of any size, from next to nothing on.
@@ -196,9 +218,41 @@ proptest! {
     }
 
     #[test]
+    fn falls_that_are_shared(kept in 0.0..0.999_f64, least in 0.0..3.0_f64, lose in (1..60_usize).prop_flat_map(losses)) {
+        let survive: Vec<f64> = lose.iter().map(|f| 1.0 - f).collect();
+        let (down, above) = shared_falls(lose.len(), kept, least);
+        let law = chain::stationary_of_many(&survive, &lose, &down, &above).expect("a chain");
+        let mut dense = climbing(&survive, &vec![0.0; lose.len()], &down);
+        for (state, row) in dense.iter_mut().enumerate() {
+            row[down[state]] += (1.0 - above[state]) * lose[state];
+            if above[state] > 0.0 {
+                row[down[state] + 1] += above[state] * lose[state];
+            }
+        }
+        prop_assert!(worst(&law, &eliminated(dense)) < 1e-11);
+    }
+
+    #[test]
+    fn climbs_by_several(rows in (2..30_usize).prop_flat_map(|n| proptest::collection::vec((proptest::collection::vec(0.0..1.0_f64, n), 0.01..1.0_f64), n)), up in 1..5_usize) {
+        let n = rows.len();
+        let (mut dense, mut offsets, mut targets, mut chances) = (vec![vec![0.0; n]; n], vec![0], vec![], vec![]);
+        for (state, (falls, climb)) in rows.iter().enumerate() {
+            let whole: f64 = falls[..=state].iter().sum::<f64>() + climb;
+            for (target, chance) in (0..=state).zip(falls).chain([((state + up).min(n - 1), climb)]) {
+                dense[state][target] += chance / whole;
+                targets.push(target);
+                chances.push(*chance);
+            }
+            offsets.push(targets.len());
+        }
+        let law = jumps::stationary(&offsets, &targets, &chances).expect("a chain");
+        prop_assert!(worst(&law, &eliminated(dense)) < 1e-12);
+    }
+
+    #[test]
     fn many_chains_are_each_alone((down, a, b) in (1..40_usize).prop_flat_map(|n| (down_maps(n), losses(n), losses(n)))) {
         let survive = |lose: &[f64]| lose.iter().map(|f| 1.0 - f).collect::<Vec<f64>>();
-        let both = chain::stationary_of_many(&[survive(&a), survive(&b)].concat(), &[a.clone(), b.clone()].concat(), &down);
+        let both = chain::stationary_of_many(&[survive(&a), survive(&b)].concat(), &[a.clone(), b.clone()].concat(), &down, &[]);
         let alone = [chain::stationary(&survive(&a), &a, &down), chain::stationary(&survive(&b), &b, &down)];
         prop_assert_eq!(both.expect("chains"), alone.map(|law| law.expect("a chain")).concat());
     }

@@ -7,31 +7,45 @@ use std::collections::VecDeque;
 /// How many are remembered at most: a round trip's, mostly.
 const MOST: usize = 8192;
 
+/// What an ACK says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// All before this number is acknowledged.
+    pub acknowledged: u64,
+    /// The end of the receiver's window.
+    pub edge: u64,
+    /// When it reached the sender and its answer could pass here; zero if there is none.
+    pub at: u64,
+}
+
 /// The ACKs between the capture point and the sender.
 #[derive(Clone, Debug, Default)]
 pub struct AcksInTransit {
-    /// When they passed, and what they acknowledged.
-    acks: VecDeque<(u64, u64)>,
-    known: u64,
+    /// When they passed, and what they said.
+    acks: VecDeque<(u64, Said)>,
+    known: Said,
 }
 
 impl AcksInTransit {
-    /// All before `number` is acknowledged by an ACK that passes at `at`.
-    pub fn pass(&mut self, at: u64, number: u64) {
+    /// An ACK passes at `at`.
+    pub fn pass(&mut self, at: u64, said: Said) {
         if self.acks.len() == MOST
             && let Some((_, oldest)) = self.acks.pop_front()
         {
             self.known = oldest;
         }
-        self.acks.push_back((at, number));
+        self.acks.push_back((at, said));
     }
 
-    /// What was acknowledged for the sender when it sent what passes at `at`, if from here to the sender and back is `way`.
-    pub fn known(&mut self, at: u64, way: Span) -> u64 {
-        while let Some(&(passed_at, number)) = self.acks.front()
+    /// What the sender knew when it sent what passes at `at`, if from here to the sender and back is `way`.
+    pub fn known(&mut self, at: u64, way: Span) -> Said {
+        while let Some(&(passed_at, said)) = self.acks.front()
             && passed_at.saturating_add(way.as_nanos()) <= at
         {
-            self.known = number;
+            self.known = Said {
+                at: passed_at.saturating_add(way.as_nanos()),
+                ..said
+            };
             self.acks.pop_front();
         }
         self.known
@@ -45,13 +59,22 @@ mod tests {
     #[test]
     fn an_ack_is_known_when_its_answer_comes() {
         let mut acks_in_transit = AcksInTransit::default();
-        acks_in_transit.pass(100, 7);
-        acks_in_transit.pass(110, 9);
+        let said = |acknowledged, at| Said {
+            acknowledged,
+            edge: acknowledged + 50,
+            at,
+        };
+        acks_in_transit.pass(100, said(7, 0));
+        acks_in_transit.pass(110, said(9, 0));
         let way = Span::from_nanos(50);
         assert_eq!(
             [149, 150, 155, 160].map(|at| acks_in_transit.known(at, way)),
-            [0, 7, 7, 9]
+            [Said::default(), said(7, 150), said(7, 150), said(9, 160)]
         );
-        assert_eq!(acks_in_transit.known(100, way), 9, "what is known stays known");
+        assert_eq!(
+            acks_in_transit.known(100, way),
+            said(9, 160),
+            "what is known stays known"
+        );
     }
 }

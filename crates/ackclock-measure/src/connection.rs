@@ -66,6 +66,8 @@ pub struct Connection {
     pub closed: Option<u64>,
     /// When samples are due.
     pub next_sample: u64,
+    /// How many times there were samples.
+    pub samples: u64,
     /// Whether the warm-up is over for it.
     pub warm: bool,
     handshake: Handshake,
@@ -88,6 +90,7 @@ impl Connection {
             last: at,
             closed: None,
             next_sample: at,
+            samples: 0,
             warm: false,
             handshake: Handshake::default(),
             reset: false,
@@ -170,6 +173,13 @@ impl Connection {
         if self.directions.iter().all(Direction::is_finished) {
             self.closed.get_or_insert(seen.at);
         }
+    }
+
+    /// Whether it carried nothing and, as far as can be seen, will not: one side was never heard, or it is closed.
+    pub fn is_empty(&self) -> bool {
+        let [low, high] = self.directions.each_ref().map(|direction| &direction.counts);
+        low.data_packets + high.data_packets == 0
+            && (low.packets == 0 || high.packets == 0 || self.closed.is_some())
     }
 
     /// How the capture of it begins.

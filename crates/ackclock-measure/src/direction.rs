@@ -2,9 +2,10 @@
 //!
 //! Sequence numbers here do not wrap (`sequence`). What is sent is in `sending`, what ACKs say of it in `acknowledging`.
 
-use crate::acks_in_transit::AcksInTransit;
+use crate::acks_in_transit::{AcksInTransit, Said};
 use crate::flight::Flight;
 use crate::holes::Holes;
+use crate::limits::{Room, window_is_full};
 use crate::ranges::Ranges;
 use crate::rate_estimates::RateEstimates;
 use crate::recent::Recent;
@@ -21,6 +22,9 @@ use ackclock_core::units::Span;
 
 mod acknowledging;
 mod sending;
+
+/// A sender that waits for the window fills it once in a round trip. Half of one more is for round trips that vary. Chosen here.
+const LATELY: f64 = 1.5;
 
 pub use acknowledging::Ack;
 
@@ -71,6 +75,8 @@ pub struct AckCounts {
     pub duplicate_sacks: u64,
     pub echoes: u64,
     pub zero_windows: u64,
+    /// Those that the capture lacks at least: data went beyond the window that it shows.
+    pub missed: u64,
 }
 
 /// What this side's SYN says.
@@ -132,6 +138,8 @@ pub struct Direction {
     recovery: Recovery,
     acks_in_transit: AcksInTransit,
     last_ack_at: Option<u64>,
+    /// When new data left last.
+    sent_at: Option<u64>,
     /// The largest segment, by both sides' SYNs.
     most: Option<u64>,
     marks: Marks,
@@ -157,6 +165,12 @@ pub struct PeerWindow {
     raw: Option<u16>,
     /// The byte that went into a closed window as a probe.
     probe: Option<u64>,
+    /// The number at which it ends, by the newest ACK, and the largest such number.
+    edge: u64,
+    most_edge: Option<u64>,
+    /// Whether the sender has to wait for it, and when it was filled last.
+    full: bool,
+    filled_at: u64,
 }
 
 /// Sequence numbers, which do not wrap.
@@ -237,6 +251,7 @@ impl Direction {
             },
             acks_in_transit: AcksInTransit::default(),
             last_ack_at: None,
+            sent_at: None,
             most: None,
             marks: Marks {
                 wanted: marks,
@@ -282,6 +297,14 @@ impl Direction {
             Some(_) => self.scoreboard.holes.missed(self.numbers.acknowledged),
             None => self.scoreboard.holes.missed(u64::MAX),
         }
+    }
+
+    /// Packets of this side that the capture lacks, at least, if `other` is the other side: those that it echoes or acknowledges, and ACKs without which it
+    /// could not have sent what it did.
+    pub fn missed_packets(&self, other: &Direction) -> u64 {
+        let payload = self.counts.largest_payload.max(self.mss_or_guess());
+        let of_data = self.missed().div_ceil(payload);
+        of_data.max(self.timestamps.missed()).max(other.acks.missed)
     }
 
     /// Whether this side has closed, and the other has acknowledged that.
@@ -367,16 +390,61 @@ impl Direction {
         (self.vantage() != Vantage::Sender).then_some(way)
     }
 
-    /// What was outstanding for the sender when it sent what passes now: it had not seen all ACKs that have passed here.
-    fn outstanding_for_sender(&mut self, at: u64) -> u64 {
-        let acknowledged = match self.way_to_sender() {
-            Some(way) => self
-                .acks_in_transit
-                .known(at, way)
-                .max(self.numbers.origin.unwrap_or(0)),
-            None => self.numbers.acknowledged,
+    /// What the sender knew when it sent what passes now: it had not seen all ACKs that have passed here.
+    fn known_to_sender(&mut self, at: u64) -> Said {
+        let here = Said {
+            acknowledged: self.numbers.acknowledged,
+            edge: self.window.edge,
+            at: self.last_ack_at.unwrap_or(0),
         };
+        let Some(way) = self.way_to_sender() else {
+            return here;
+        };
+        let known = self.acks_in_transit.known(at, way);
+        if known.edge > 0 {
+            known
+        } else {
+            // Before the first ACK that it answers: it knows what the handshake said.
+            Said {
+                acknowledged: known.acknowledged,
+                ..here
+            }
+        }
+    }
+
+    /// What was outstanding for the sender when it sent what passes now.
+    fn outstanding_for_sender(&mut self, at: u64) -> u64 {
+        let known = self.known_to_sender(at).acknowledged;
+        let acknowledged = known.max(self.numbers.origin.unwrap_or(0).min(self.numbers.highest));
         self.numbers.highest.saturating_sub(acknowledged)
+    }
+
+    /// Whether the sender has to wait for the receiver's window at `at`.
+    fn waits_for_window(&mut self, at: u64) -> bool {
+        if self.recovery.phase != LossPhase::Open {
+            // What limits is the repair; the window is looked at anew after it.
+            self.window.full = false;
+            return false;
+        }
+        if !self.window.is_known {
+            return self.window.raw == Some(0);
+        }
+        let known = self.known_to_sender(at);
+        let room = Room {
+            free: known.edge.saturating_sub(self.numbers.highest),
+            window: known.edge.saturating_sub(known.acknowledged),
+            largest: self.window.size.most().unwrap_or(0),
+        };
+        let mss = self.mss_or_guess();
+        let filled = window_is_full(&room, mss, false, false);
+        if filled {
+            self.window.filled_at = at;
+        }
+        let round_trip = self.trips.estimator().smoothed().unwrap_or(Span::FOREVER);
+        let since = Span::from_nanos(at.saturating_sub(self.window.filled_at));
+        let lately = since.as_nanos() as f64 <= LATELY * round_trip.as_nanos() as f64;
+        self.window.full = window_is_full(&room, mss, self.window.full, lately);
+        self.window.full
     }
 
     /// It is `at`: whatever an ACK of everything could have released would have passed by some time before, and nothing has. From then on
@@ -402,6 +470,7 @@ impl Direction {
             return;
         }
         self.outstanding.set(at, bytes);
+        let waits_for_window = self.waits_for_window(at);
         let state = State {
             outstanding: bytes,
             window: if self.window.is_known {
@@ -409,11 +478,12 @@ impl Direction {
             } else {
                 0
             },
-            zero_window: self.window.raw == Some(0),
+            waits_for_window,
             recovering: self.recovery.phase != LossPhase::Open,
             mss: self.mss_or_guess(),
         };
-        self.rounds.set(&state);
+        let smoothed = self.trips.estimator().smoothed();
+        self.rounds.set(at, &state, smoothed);
     }
 
     fn begin_phase(&mut self, phase: LossPhase, at: u64) {
@@ -466,7 +536,9 @@ impl Direction {
         if let Some(last) = self.milestones.last_data_at {
             self.outstanding.advance(last);
         }
-        self.window.size.advance(at);
+        if self.window.raw.is_some() {
+            self.window.size.advance(at);
+        }
     }
 
     /// The warm-up is over.

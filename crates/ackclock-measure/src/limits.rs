@@ -6,6 +6,8 @@
 //!
 //! Rules that look at outstanding data see less than there is where the capture was taken far from the sender and there are no timestamps.
 
+use ackclock_core::units::Span;
+
 /// What limits a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitingFactor {
@@ -60,36 +62,33 @@ impl LimitingFactor {
 pub struct Evidence {
     /// Packets with new data.
     pub sent: u32,
-    /// Of these, those after which the receiver's window had no room for another.
-    pub filled_window: u32,
     /// Of these, those shorter than a full segment.
     pub short: u32,
     /// Of these, those that no ACK can have released.
     pub unasked: u32,
-    /// Of these, those that left at once when an ACK came.
-    pub prompt: u32,
-    /// The receiver's window was closed.
-    pub zero_window: bool,
     /// Something was sent again or has not been repaired yet.
     pub recovering: bool,
     /// Data was outstanding, and for longer than a round trip nothing came or went.
     pub silent: bool,
-    /// The share of the time in which nothing was outstanding.
+    /// The share of the time in which nothing was outstanding and the receiver's window had room.
     pub idle: f64,
+    /// The share of the time in which the receiver's window had no room.
+    pub blocked: f64,
     /// The most outstanding data, in bytes.
     pub peak: u64,
     /// The same of the round trip before in which data was sent; zero if there was none.
     pub previous_peak: u64,
     /// The least round-trip time over the least ever, if there was a sample.
     pub stretched: Option<f64>,
-    /// For how many round trips the peak has been the same, within a segment.
-    pub flat_rounds: u32,
     /// Payload of a full segment, in bytes.
     pub mss: u64,
 }
 
 /// An application that leaves the connection empty for so much of the time is what limits it.
 const IDLE: f64 = 0.25;
+
+/// A window that has no room for so much of the time is what limits.
+const BLOCKED: f64 = 0.5;
 
 /// Slow start grows by half per round trip at least, even with delayed ACKs (RFC 5681 section 3.1); congestion avoidance by one segment.
 const LEAP: f64 = 1.25;
@@ -98,21 +97,36 @@ const LEAP_SEGMENTS: u64 = 2;
 /// A round trip so much longer than the least has a queue in it that does not drain.
 const STRETCHED: f64 = 1.25;
 
-/// Congestion avoidance with delayed ACKs takes two round trips for a segment; what stands still for this many is not growing.
-const FLAT_ROUNDS: u32 = 12;
-
-/// The share of packets that has to leave at once for the sender to be one that always has data.
-const PROMPT: f64 = 0.9;
-
-/// Whether the receiver's window has no room for another segment, and that because of what is outstanding: a window hardly larger than a segment, as within a
-/// host, has none either when little is. All in bytes.
-pub const fn window_is_full(outstanding: u64, window: u64, mss: u64) -> bool {
-    outstanding + mss > window && 2 * outstanding >= window
+/// What the receiver's window has room for, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Between what was sent and the window's end.
+    pub free: u64,
+    /// The whole window.
+    pub window: u64,
+    /// The largest there has been.
+    pub largest: u64,
 }
 
-/// What limited the sender; `None` if the round trip says nothing, so that what was before goes on.
+/// Whether a sender has to wait for the receiver's window. `full` says whether it had to before, and `lately` whether the window was filled within the last
+/// round trip or so.
+///
+/// A sender sends when a full segment fits, or half of the largest window (RFC 9293 section 3.8.6.2.1): within a host a segment is hardly smaller than the
+/// window. Once the window is full, senders that put segments together wait until a part of it is free, Linux a third, so that less than half
+/// of it is no proof that nothing waits.
+pub const fn window_is_full(room: &Room, mss: u64, full: bool, lately: bool) -> bool {
+    let least = if mss < room.largest / 2 {
+        mss
+    } else {
+        room.largest / 2
+    };
+    room.free < least || room.window == 0 || (full && lately && 2 * room.free < room.window)
+}
+
+/// What limited the sender; `None` if the round trip says nothing, so that what was before goes on. What is left is the congestion window, or, if that stands
+/// still for long, what [`judge_still`] says.
 pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
-    let rules: [(bool, LimitingFactor); 10] = [
+    let rules: [(bool, LimitingFactor); 8] = [
         (evidence.recovering, LimitingFactor::Recovery),
         (receiver_has_no_room(evidence), LimitingFactor::ReceiveWindow),
         (evidence.silent, LimitingFactor::Recovery),
@@ -121,19 +135,14 @@ pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
         (leaves_at_will(evidence), LimitingFactor::Application),
         (queue_stands(evidence), LimitingFactor::BottleneckRate),
         (comes_in_pieces(evidence), LimitingFactor::Application),
-        (
-            stands_still(evidence) && always_has_data(evidence),
-            LimitingFactor::SenderBuffer,
-        ),
-        (stands_still(evidence), LimitingFactor::Application),
     ];
     let first = rules.iter().find(|(holds, _)| *holds).map(|(_, limit)| *limit);
     first.or((evidence.sent > 0).then_some(LimitingFactor::CongestionWindow))
 }
 
-/// After most packets there was no room for another, or the window was closed.
+/// The window had no room for most of the time, or for more than there was nothing to send.
 fn receiver_has_no_room(evidence: &Evidence) -> bool {
-    evidence.zero_window || (evidence.sent > 0 && 2 * evidence.filled_window >= evidence.sent)
+    evidence.blocked >= BLOCKED || (evidence.blocked >= IDLE && evidence.blocked > evidence.idle)
 }
 
 /// The first data of a connection, or much more outstanding than a round trip before.
@@ -163,15 +172,62 @@ fn grows(evidence: &Evidence) -> bool {
     evidence.peak > evidence.previous_peak + evidence.mss
 }
 
-/// There is never more outstanding, though nothing is lost and no queue stands.
-fn stands_still(evidence: &Evidence) -> bool {
-    evidence.sent > 0 && evidence.flat_rounds >= FLAT_ROUNDS
+/// Round trips in a row whose peaks are within a segment of each other, although nothing was lost and no queue stood.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stillness {
+    /// How many.
+    pub rounds: u32,
+    /// How long they took.
+    pub lasted: Span,
+    /// Whether anything was lost before them.
+    pub after_loss: bool,
+    /// Packets with new data.
+    pub sent: u64,
+    /// Of these, those captured beside the sender.
+    pub near: u64,
+    /// Of these, those of which it is known when the last ACK before them reached the sender.
+    pub told: u64,
+    /// Of these, those that left at once then.
+    pub prompt: u64,
+    /// Of these, those that left neither then nor right behind another.
+    pub late: u64,
 }
 
-/// Full segments leave whenever an ACK comes: what holds them back is a buffer. Else it is the application. Only a capture beside the sender tells the
-/// one from the other; elsewhere both are taken for the application.
-fn always_has_data(evidence: &Evidence) -> bool {
-    f64::from(evidence.prompt) >= PROMPT * f64::from(evidence.sent)
+/// Congestion avoidance with delayed ACKs takes two round trips for a segment; what stands still for this many is not growing.
+const STILL_ROUNDS: u32 = 12;
+
+/// Around the window at which it lost, a CUBIC window stays within a segment for 2 (0.5 / C)^(1/3) = 2.2 s whatever the round trip (RFC 9438 section 4.2,
+/// C = 0.4). More than twice as long is no plateau. Before anything was lost there is none.
+const PLATEAU: Span = Span::from_millis(5_000);
+
+/// The share of packets that has to leave at once for the sender to be one that always has data.
+const PROMPT: f64 = 0.9;
+
+/// The share of packets that leave neither with an ACK nor with another packet, from which on the sender is one that has not: of a constant rate half of them do so
+/// at least, as an ACK is for two packets. Chosen here: half of that.
+const LATE: f64 = 0.25;
+
+/// What limited a sender that has stood still. Full segments that leave whenever an ACK comes are held back by a buffer; those that do not wait for ACKs
+/// come from an application that gives no more. Elsewhere than beside the sender packets of a buffer may come late, and those of an application by chance at once:
+/// there a buffer is not told from a congestion window that stands still.
+pub fn judge_still(still: &Stillness) -> LimitingFactor {
+    if still.rounds < STILL_ROUNDS || (still.after_loss && still.lasted < PLATEAU) {
+        // A sender that paces, or an application that gives no more.
+        let at_will = still.told == still.sent && 2 * still.late > still.sent;
+        return if at_will {
+            LimitingFactor::Unknown
+        } else {
+            LimitingFactor::CongestionWindow
+        };
+    }
+    let is_share = |count: u64, share: f64| count as f64 >= share * still.sent as f64;
+    if still.near == still.sent && is_share(still.prompt, PROMPT) {
+        LimitingFactor::SenderBuffer
+    } else if still.told == still.sent && is_share(still.late, LATE) {
+        LimitingFactor::Application
+    } else {
+        LimitingFactor::Unknown
+    }
 }
 
 #[cfg(test)]
@@ -181,18 +237,15 @@ mod tests {
     /// Twenty segments as ACKs release them, one more than a round trip before.
     const AVOIDANCE: Evidence = Evidence {
         sent: 20,
-        filled_window: 0,
         short: 0,
         unasked: 0,
-        prompt: 20,
-        zero_window: false,
         recovering: false,
         silent: false,
         idle: 0.0,
+        blocked: 0.0,
         peak: 20_000,
         previous_peak: 19_000,
         stretched: Some(1.02),
-        flat_rounds: 1,
         mss: 1_000,
     };
 
@@ -206,15 +259,15 @@ mod tests {
     #[test]
     fn each_rule_has_its_evidence() {
         assert_eq!(when(|_| {}), "congestion_window");
-        assert_eq!(when(|e| (e.recovering, e.filled_window) = (true, 20)), "recovery");
+        assert_eq!(when(|e| (e.recovering, e.blocked) = (true, 1.0)), "recovery");
         assert_eq!(when(|e| (e.silent, e.sent) = (true, 0)), "recovery");
-        assert_eq!(when(|e| e.filled_window = 10), "receive_window");
-        assert_eq!(when(|e| (e.zero_window, e.sent) = (true, 0)), "receive_window");
+        assert_eq!(when(|e| e.blocked = 0.5), "receive_window");
+        assert_eq!(when(|e| (e.blocked, e.sent) = (1.0, 0)), "receive_window");
+        assert_eq!(when(|e| (e.blocked, e.idle) = (0.35, 0.3)), "receive_window");
+        assert_eq!(when(|e| (e.blocked, e.idle) = (0.3, 0.35)), "application");
         assert_eq!(when(|e| e.idle = 0.3), "application");
         assert_eq!(when(|e| e.short = 11), "application");
         assert_eq!(when(|e| e.unasked = 11), "application");
-        assert_eq!(when(|e| (e.flat_rounds, e.prompt) = (12, 10)), "application");
-        assert_eq!(when(|e| e.flat_rounds = 12), "sender_buffer");
         assert_eq!(when(|e| e.previous_peak = 14_000), "slow_start");
         assert_eq!(when(|e| e.previous_peak = 0), "slow_start");
         assert_eq!(when(|e| e.stretched = Some(1.3)), "bottleneck_rate");
@@ -222,16 +275,100 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_full_of_what_is_outstanding() {
-        assert!(window_is_full(64_100, 65_535, 1_460));
-        assert!(!window_is_full(60_000, 65_535, 1_460));
-        assert!(window_is_full(65_483, 65_536, 65_483));
-        assert!(!window_is_full(188, 65_536, 65_483), "one answer within a host");
+    fn what_stands_still_is_told_by_its_promptness_and_its_time() {
+        let still = Stillness {
+            rounds: 12,
+            lasted: Span::from_millis(1_000),
+            after_loss: false,
+            sent: 100,
+            near: 100,
+            told: 100,
+            prompt: 95,
+            late: 5,
+        };
+        let says = |still: Stillness| judge_still(&still).name();
+        assert_eq!(says(still), "sender_buffer");
+        assert_eq!(says(Stillness { rounds: 11, ..still }), "congestion_window");
+        let paced = Stillness {
+            rounds: 1,
+            prompt: 10,
+            late: 60,
+            ..still
+        };
+        assert_eq!(says(paced), "unknown");
+        let plateau = Stillness {
+            after_loss: true,
+            ..still
+        };
+        assert_eq!(says(plateau), "congestion_window", "it may be CUBIC's");
+        let lasted = Span::from_millis(5_000);
+        assert_eq!(
+            says(Stillness { lasted, ..plateau }),
+            "sender_buffer",
+            "that lasts 2.2 s"
+        );
+        let at_will = Stillness {
+            prompt: 50,
+            late: 50,
+            ..still
+        };
+        assert_eq!(says(at_will), "application");
+        assert_eq!(says(Stillness { near: 0, ..at_will }), "application");
+        assert_eq!(says(Stillness { prompt: 70, ..still }), "unknown");
+        assert_eq!(
+            says(Stillness { near: 0, ..still }),
+            "unknown",
+            "captured elsewhere"
+        );
+        let nothing = Stillness {
+            near: 0,
+            told: 0,
+            prompt: 0,
+            late: 0,
+            ..still
+        };
+        assert_eq!(says(nothing), "unknown", "nobody knows where");
+    }
+
+    #[test]
+    fn a_window_is_full_without_room_for_a_segment() {
+        let is_full = |free, window, mss| {
+            let room = Room {
+                free,
+                window,
+                largest: window,
+            };
+            window_is_full(&room, mss, false, false)
+        };
+        assert!(is_full(1_435, 65_535, 1_460));
+        assert!(!is_full(5_535, 65_535, 1_460));
+        assert!(is_full(53, 65_536, 65_483));
+        assert!(!is_full(65_348, 65_536, 65_483), "one answer within a host");
+        assert!(is_full(0, 0, 1_460));
+    }
+
+    #[test]
+    fn a_window_that_was_full_stays_so_until_half_of_it_is_free() {
+        let is_full = |free, full, lately| {
+            let room = Room {
+                free,
+                window: 60_000,
+                largest: 60_000,
+            };
+            window_is_full(&room, 1_000, full, lately)
+        };
+        assert!(!is_full(20_000, false, false));
+        assert!(is_full(20_000, true, true), "Linux waits for a third");
+        assert!(!is_full(30_000, true, true));
+        assert!(
+            !is_full(20_000, true, false),
+            "it would have been filled within a round trip"
+        );
     }
 
     #[test]
     fn a_small_window_that_grows_by_one_is_not_in_slow_start() {
-        let limit = when(|e| (e.sent, e.prompt, e.peak, e.previous_peak) = (4, 4, 4_000, 3_000));
+        let limit = when(|e| (e.sent, e.peak, e.previous_peak) = (4, 4_000, 3_000));
         assert_eq!(limit, "congestion_window");
     }
 

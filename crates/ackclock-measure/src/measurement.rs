@@ -1,5 +1,6 @@
 //! The connections of a capture: packets in, tables out.
 
+use crate::clock::{Clock, Repairs};
 use crate::connection::{Connection, FlowName, Side};
 use crate::direction::Direction;
 use crate::parameters::Parameters;
@@ -11,8 +12,8 @@ use ackclock_core::units::Span;
 use ackclock_pcap::CapturedPacket;
 use ackclock_pcap::packet::Transport;
 use foldhash::fast::FixedState;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -53,10 +54,16 @@ pub struct Measurement {
     /// How many connections there have been between two addresses, by a hash of these: the only thing that grows with the capture.
     earlier: HashMap<u64, u32, FixedState>,
     rows: Rows,
-    /// When the packet before this one passed.
-    previous_at: u64,
+    clock: Clock,
     swept_at: u64,
     datagrams: u64,
+    surplus: Surplus,
+    /// So many connections live, and it is time to see whether they are too many.
+    look_at: usize,
+    /// Connections that carried nothing and got a row.
+    empty_rows: u64,
+    /// What lived at the end and has no rows yet.
+    ending: VecDeque<Pair>,
     finished: bool,
     /// Tables are owed at the end, even without rows.
     owed: bool,
@@ -70,6 +77,15 @@ impl std::fmt::Debug for Measurement {
             .field("live", &self.live.len())
             .finish_non_exhaustive()
     }
+}
+
+/// What was left out because memory has bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Surplus {
+    /// Connections that carried no payload, without an answer or reset, that have no row.
+    pub empty: u64,
+    /// Connections that were ended early, although more of them may have come; those have rows.
+    pub ended_early: u64,
 }
 
 /// Two addresses and ports, the lower first. IPv4 addresses are as IPv6 maps them (RFC 4291 section 2.5.5.2).
@@ -107,9 +123,13 @@ impl Measurement {
             live: HashMap::default(),
             earlier: HashMap::default(),
             rows: Rows::new(),
-            previous_at: 0,
+            clock: Clock::default(),
             swept_at: 0,
             datagrams: 0,
+            surplus: Surplus::default(),
+            look_at: parameters.most_empty.min(parameters.most_live),
+            empty_rows: 0,
+            ending: VecDeque::new(),
             finished: false,
             owed: false,
         }
@@ -134,12 +154,17 @@ impl Measurement {
 
     /// The next packet.
     pub fn handle_packet(&mut self, packet: &CapturedPacket) {
+        if let Some(packet) = self.clock.pass(packet) {
+            self.take(&packet);
+        }
+    }
+
+    /// A packet whose time is in line with those around it.
+    fn take(&mut self, packet: &CapturedPacket) {
         let at = packet.at_ns;
         let origin = *self.origin.get_or_insert(at);
-        // A single packet with a wild time must not end all connections: time has passed when two packets say so.
-        let passed = at.min(std::mem::replace(&mut self.previous_at, at));
-        if passed >= self.swept_at.saturating_add(SWEEP.as_nanos()) {
-            self.sweep(passed);
+        if at >= self.swept_at.saturating_add(SWEEP.as_nanos()) {
+            self.sweep(at);
         }
         let Transport::Tcp(segment) = &packet.transport else {
             self.datagrams += 1;
@@ -167,7 +192,7 @@ impl Measurement {
                 let number = number_of(earlier, &pair);
                 let named = names_of(naming.as_ref(), addresses, number);
                 let mut connection = begin(parameters, estimators, addresses, named, at);
-                connection.next_sample = scale.first_sample(at);
+                connection.next_sample = scale.first_sample(at, scale.interval.as_nanos());
                 entry.insert(Box::new(connection))
             }
         };
@@ -178,6 +203,38 @@ impl Measurement {
         }
         connection.handle(side, &seen);
         self.rows.take_finished(connection, &scale);
+        if self.live.len() > self.look_at {
+            self.keep_bounds();
+        }
+    }
+
+    /// Ends what is too much: of empty connections and of the others those that have been silent for the longest time. A part more than needed,
+    /// so that it is not to be done again at once.
+    fn keep_bounds(&mut self) {
+        let parameters = self.parameters;
+        let of_kind = |empty: bool| {
+            let these = self
+                .live
+                .iter()
+                .filter(move |(_, connection)| connection.is_empty() == empty);
+            let mut these: Vec<_> = these.map(|(pair, connection)| (connection.last, *pair)).collect();
+            these.sort_unstable_by_key(|(last, pair)| (*last, pair.0));
+            these
+        };
+        let (empty, others) = (of_kind(true), of_kind(false));
+        let room = parameters.most_empty / 2;
+        if empty.len() > room {
+            for (_, pair) in &empty[..empty.len() - room] {
+                self.live.remove(pair);
+                self.surplus.empty += 1;
+            }
+        }
+        if others.len() > parameters.most_live {
+            let surplus = others.len() - parameters.most_live * 7 / 8;
+            self.surplus.ended_early += surplus as u64;
+            self.end_all(others[..surplus].iter().map(|(_, pair)| *pair).collect());
+        }
+        self.look_at = self.live.len() + room.max(1);
     }
 
     /// A SYN between addresses that are in use may begin another connection.
@@ -207,6 +264,13 @@ impl Measurement {
 
     /// Turns a connection into rows.
     fn end(&mut self, pair: Pair, mut connection: Box<Connection>) {
+        if connection.is_empty() {
+            if self.empty_rows >= self.parameters.most_empty_rows {
+                self.surplus.empty += 1;
+                return;
+            }
+            self.empty_rows += 1;
+        }
         let hash = self.earlier.hasher().hash_one(pair);
         *self.earlier.entry(hash).or_insert(0) += 1;
         connection.finish();
@@ -241,8 +305,16 @@ impl Measurement {
 
     /// There are no more packets.
     pub fn finish(&mut self) {
-        let all = self.live.keys().copied().collect();
-        self.end_all(all);
+        if let Some(packet) = self.clock.finish() {
+            self.take(&packet);
+        }
+        let mut all: Vec<_> = self
+            .live
+            .iter()
+            .map(|(pair, connection)| (connection.start, *pair))
+            .collect();
+        all.sort_unstable_by_key(|(start, pair)| (*start, pair.0));
+        self.ending = all.into_iter().map(|(_, pair)| pair).collect();
         self.finished = true;
         self.owed = true;
     }
@@ -250,11 +322,15 @@ impl Measurement {
     /// Rows, if there are enough of them to be written down; after [`Measurement::finish`] the last ones, if there are any or not. Every table is there,
     /// some perhaps without rows.
     pub fn poll_tables(&mut self) -> Option<Vec<(&'static str, Table)>> {
-        let enough = if self.finished {
-            1
-        } else {
-            self.parameters.chunk_rows.max(1)
-        };
+        let chunk = self.parameters.chunk_rows.max(1);
+        while self.rows.count() < chunk
+            && let Some(pair) = self.ending.pop_front()
+        {
+            if let Some(connection) = self.live.remove(&pair) {
+                self.end(pair, connection);
+            }
+        }
+        let enough = if self.finished { 1 } else { chunk };
         let due = std::mem::take(&mut self.owed) || self.rows.count() >= enough;
         let estimates = !self.estimators.is_empty();
         due.then(|| self.rows.take(self.parameters.segments, estimates))
@@ -267,6 +343,14 @@ impl Measurement {
     /// How many connections are being followed.
     pub fn live(&self) -> usize {
         self.live.len()
+    }
+    /// What was left out so far because memory has bounds.
+    pub const fn surplus(&self) -> Surplus {
+        self.surplus
+    }
+    /// Which times were put right so far.
+    pub const fn repairs(&self) -> Repairs {
+        self.clock.repairs()
     }
     /// How many UDP datagrams were passed over.
     pub fn datagrams(&self) -> u64 {

@@ -1,5 +1,8 @@
 //! What SACK blocks have reported: runs of sequence numbers, in order, that do not touch.
 
+/// How many are remembered: of a window of full segments every other one, up to two dozen megabytes. Further ones are not.
+const MOST: usize = 8_192;
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(Vec<(u64, u64)>);
@@ -22,6 +25,9 @@ impl Ranges {
             .iter()
             .fold((low, high), |all, range| (all.0.min(range.0), all.1.max(range.1)));
         if first == end {
+            if self.0.len() == MOST {
+                return false;
+            }
             self.0.insert(first, merged);
         } else {
             self.0[first] = merged;

@@ -1,9 +1,10 @@
 //! The time of a direction cut into round trips, each with its verdict, and round trips with the same verdict put together.
 
-use crate::limits::{Evidence, LimitingFactor, judge};
+use crate::limits::{Evidence, LimitingFactor, Stillness, judge, judge_still};
 use ackclock_core::units::Span;
 
-/// Round trips are not cut shorter: of a hundred microseconds they would make more rows than packets.
+/// Round trips are not cut shorter: of a hundred microseconds they would make more rows than packets. A wait that lasts as long, for the receiver's window or for
+/// the application, is a stretch of its own.
 const SHORTEST: Span = Span::from_millis(10);
 
 /// How long one is taken to be before the first sample.
@@ -40,6 +41,21 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// What happened since they were `before`.
+    fn since(&self, before: &Sums) -> Sums {
+        Sums {
+            outstanding: self.outstanding - before.outstanding,
+            window: self.window - before.window,
+            acknowledged: self.acknowledged - before.acknowledged,
+            sent: self.sent - before.sent,
+            resent: self.resent - before.resent,
+            round_trips: (
+                self.round_trips.0 - before.round_trips.0,
+                self.round_trips.1 - before.round_trips.1,
+            ),
+        }
+    }
+
     fn add(&mut self, more: &Sums) {
         self.outstanding += more.outstanding;
         self.window += more.window;
@@ -58,12 +74,16 @@ pub struct Departure {
     pub bytes: u64,
     /// Whether it is shorter than a full segment.
     pub short: bool,
-    /// Whether the receiver's window, if known, has no room for another segment.
-    pub fills_window: bool,
     /// Whether an ACK may have released it.
     pub asked: bool,
-    /// Whether it left at once when an ACK came.
+    /// Whether it was captured beside the sender.
+    pub near: bool,
+    /// Whether it is known when the last ACK before it reached the sender.
+    pub told: bool,
+    /// Whether it left at once then.
     pub prompt: bool,
+    /// Whether it left neither then nor right behind another packet.
+    pub late: bool,
 }
 
 /// What holds from now on.
@@ -73,8 +93,8 @@ pub struct State {
     pub outstanding: u64,
     /// The receiver's window; zero if not known.
     pub window: u64,
-    /// Whether it is closed.
-    pub zero_window: bool,
+    /// Whether the sender has to wait until it opens.
+    pub waits_for_window: bool,
     /// Whether losses are being repaired.
     pub recovering: bool,
     /// Payload of a full segment.
@@ -87,9 +107,62 @@ struct Round {
     end: u64,
     evidence: Evidence,
     sums: Sums,
+    /// Time with nothing outstanding, and time in which the receiver's window had no room.
     idle: u64,
+    blocked: u64,
+    /// Packets captured beside the sender, those of which it is known when the last ACK reached the sender, those that left at once then, and those
+    /// that left neither then nor behind another.
+    near: u32,
+    told: u32,
+    prompt: u32,
+    late: u32,
+    /// Whether nothing was outstanding before it.
+    after_pause: bool,
     events: u32,
     least_round_trip: Option<Span>,
+}
+
+/// What a sender that sends nothing waits for, as far as it is plain to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WaitsFor {
+    Window,
+    Application,
+}
+
+impl WaitsFor {
+    fn of(state: &State) -> Option<Self> {
+        if state.recovering {
+            None
+        } else if state.waits_for_window {
+            Some(WaitsFor::Window)
+        } else {
+            (state.outstanding == 0).then_some(WaitsFor::Application)
+        }
+    }
+
+    const fn limit(self) -> LimitingFactor {
+        match self {
+            WaitsFor::Window => LimitingFactor::ReceiveWindow,
+            WaitsFor::Application => LimitingFactor::Application,
+        }
+    }
+}
+
+/// A wait that goes on.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    waits_for: WaitsFor,
+    since: u64,
+    /// The round trip as it was when the wait began; `None` if the wait has become one of its own.
+    before: Option<Round>,
+}
+
+/// Round trips in a row with the same peak.
+#[derive(Clone, Copy, Debug, Default)]
+struct Band {
+    low: u64,
+    high: u64,
+    still: Stillness,
 }
 
 /// See the module.
@@ -100,12 +173,16 @@ pub struct Rounds {
     now: u64,
     outstanding: u64,
     window: u64,
-    zero_window: bool,
+    wait: Option<Wait>,
     /// The most outstanding data in the last round trip with data.
     peak: u64,
-    /// Between which peaks the last `flat_rounds` were.
-    flat: (u64, u64),
-    flat_rounds: u32,
+    band: Band,
+    /// Whether anything was sent again so far, but for probes.
+    lost: bool,
+    /// Round trips that the congestion window limited, or something else if it turns out to stand still.
+    pending: Option<Stretch>,
+    /// A round trip after a pause in which data left at will: the application's, unless ACKs release more right after it.
+    doubted: Option<Stretch>,
     least_round_trip: Option<Span>,
     stretch: Option<Stretch>,
     finished: Vec<Stretch>,
@@ -119,12 +196,24 @@ impl Rounds {
         while let Some(round) = &self.round
             && round.end <= now
         {
+            if self
+                .wait
+                .is_some_and(|wait| now >= wait.since.saturating_add(SHORTEST.as_nanos()))
+            {
+                self.set_wait_apart();
+                break;
+            }
             let end = round.end;
             self.close(end);
-            // A pause is one long round trip.
             self.begin(end, smoothed);
+            // The wait, if there is one, goes on in the next.
+            if let Some(wait) = &mut self.wait {
+                (wait.since, wait.before) = (end, self.round);
+            }
+            // A silence is one long round trip.
             if let Some(round) = &mut self.round
                 && now >= round.end + (round.end - round.start)
+                && self.wait.is_none()
             {
                 round.end = now;
             }
@@ -137,10 +226,6 @@ impl Rounds {
         self.round = Some(Round {
             start,
             end: start.saturating_add(length.as_nanos()),
-            evidence: Evidence {
-                zero_window: self.zero_window,
-                ..Evidence::default()
-            },
             ..Round::default()
         });
         self.now = self.now.max(start);
@@ -153,23 +238,78 @@ impl Rounds {
         let passed = now.saturating_sub(self.now);
         round.sums.outstanding += self.outstanding as f64 * passed as f64;
         round.sums.window += self.window as f64 * passed as f64;
-        if self.outstanding == 0 {
-            round.idle += passed;
+        match self.wait.map(|wait| wait.waits_for) {
+            Some(WaitsFor::Application) => round.idle += passed,
+            Some(WaitsFor::Window) => round.blocked += passed,
+            None => {}
         }
         self.now = self.now.max(now);
     }
 
-    /// The state after an event; [`Rounds::advance`] has been called.
-    pub fn set(&mut self, state: &State) {
+    /// The wait that goes on becomes a round trip of its own, however long it will last; what was before it is judged.
+    fn set_wait_apart(&mut self) {
+        let (Some(wait), Some(round)) = (&mut self.wait, &mut self.round) else {
+            return;
+        };
+        let Some(before) = wait.before.take() else {
+            return;
+        };
+        let since = wait.since;
+        let has_begun = before.start < since;
+        *round = Round {
+            start: since,
+            end: u64::MAX,
+            sums: if has_begun {
+                round.sums.since(&before.sums)
+            } else {
+                round.sums
+            },
+            ..Round::default()
+        };
+        if has_begun {
+            self.judge(before, since);
+        }
+    }
+
+    /// The wait is over at `now`.
+    fn end_wait(&mut self, now: u64, smoothed: Option<Span>) {
+        let Some(wait) = self.wait else {
+            return;
+        };
+        if now >= wait.since.saturating_add(SHORTEST.as_nanos()) {
+            self.set_wait_apart();
+        }
+        let is_apart = self.wait.is_some_and(|wait| wait.before.is_none());
+        self.wait = None;
+        if is_apart && let Some(round) = self.round.take() {
+            self.extend(&round, now, wait.waits_for.limit());
+            self.begin(now, smoothed);
+            if let Some(round) = &mut self.round {
+                round.after_pause = wait.waits_for == WaitsFor::Application;
+            }
+        }
+    }
+
+    /// The state after an event at `now`; [`Rounds::advance`] has been called.
+    pub fn set(&mut self, now: u64, state: &State, smoothed: Option<Span>) {
+        let now = now.max(self.now);
+        let waits_for = WaitsFor::of(state);
+        if self.wait.map(|wait| wait.waits_for) != waits_for {
+            self.end_wait(now, smoothed);
+            let before = self.round;
+            self.wait = waits_for.map(|waits_for| Wait {
+                waits_for,
+                since: now,
+                before,
+            });
+        }
         self.outstanding = state.outstanding;
         self.window = state.window;
-        self.zero_window = state.zero_window;
         if let Some(round) = &mut self.round {
             round.events += 1;
             let evidence = &mut round.evidence;
             evidence.peak = evidence.peak.max(state.outstanding);
             evidence.recovering |= state.recovering;
-            evidence.zero_window |= state.zero_window;
             evidence.mss = state.mss;
         }
     }
@@ -180,20 +320,29 @@ impl Rounds {
             self.now = now;
             self.begin(now, smoothed);
         }
+        if self
+            .wait
+            .is_some_and(|wait| wait.waits_for == WaitsFor::Application)
+        {
+            self.end_wait(now.max(self.now), smoothed);
+        }
         let Some(round) = &mut self.round else {
             return;
         };
         round.sums.sent += departure.bytes;
+        round.near += u32::from(departure.near);
+        round.told += u32::from(departure.told);
+        round.prompt += u32::from(departure.prompt);
+        round.late += u32::from(departure.late);
         let evidence = &mut round.evidence;
         evidence.sent += 1;
         evidence.short += u32::from(departure.short);
-        evidence.filled_window += u32::from(departure.fills_window);
         evidence.unasked += u32::from(!departure.asked);
-        evidence.prompt += u32::from(departure.prompt);
     }
 
     /// A packet is sent again; `loss` unless it is a mere probe.
     pub fn resend(&mut self, loss: bool) {
+        self.lost |= loss;
         if let Some(round) = &mut self.round {
             round.sums.resent += 1;
             round.evidence.recovering |= loss;
@@ -227,12 +376,16 @@ impl Rounds {
         }
     }
 
-    /// Judges the round trip, which ends now.
+    /// The round trip ends.
     fn close(&mut self, end: u64) {
         self.sum_up(end);
-        let Some(round) = self.round.take() else {
-            return;
-        };
+        if let Some(round) = self.round.take() {
+            self.judge(round, end);
+        }
+    }
+
+    /// Judges a round trip that has ended.
+    fn judge(&mut self, round: Round, end: u64) {
         let length = end.saturating_sub(round.start);
         if length == 0 {
             return;
@@ -243,54 +396,137 @@ impl Rounds {
             .max(if evidence.sent > 0 { self.outstanding } else { 0 });
         evidence.previous_peak = self.peak;
         evidence.idle = round.idle as f64 / length as f64;
-        evidence.silent = round.events == 0 && self.outstanding > 0;
+        evidence.blocked = round.blocked as f64 / length as f64;
+        // A part of a round trip is not long enough to tell.
+        evidence.silent = round.events == 0 && self.outstanding > 0 && end >= round.end;
         let least = self.least_round_trip.filter(|least| *least > Span::ZERO);
         evidence.stretched = least
             .zip(round.least_round_trip)
             .map(|(least, span)| span.as_nanos() as f64 / least.as_nanos() as f64);
-        if evidence.sent > 0 {
-            self.note_peak(evidence.peak, evidence.mss);
+        let goes_on = self.doubted.is_some_and(|doubted| doubted.end == round.start);
+        if goes_on && evidence.sent > evidence.unasked {
+            // There was more to send than the window held.
+            self.resolve_doubt(LimitingFactor::CongestionWindow);
         }
-        evidence.flat_rounds = self.flat_rounds;
-        let limit = judge(&evidence).or(self.stretch.map(|stretch| stretch.limit));
-        self.extend(&round, end, limit.unwrap_or(LimitingFactor::Unknown));
+        let limit = judge(&evidence);
+        if limit == Some(LimitingFactor::Application) && round.after_pause {
+            self.release();
+            self.doubted = Some(Stretch {
+                start: round.start,
+                end,
+                limit: LimitingFactor::Application,
+                sums: round.sums,
+            });
+            self.peak = evidence.peak;
+            return;
+        }
+        if evidence.sent > 0 {
+            self.note_peak(&evidence, &round, length);
+        }
+        let before = self
+            .pending
+            .or(self.doubted)
+            .or(self.stretch)
+            .map(|stretch| stretch.limit);
+        match limit.or(before).unwrap_or(LimitingFactor::Unknown) {
+            LimitingFactor::CongestionWindow => self.hold(&round, end),
+            limit => self.extend(&round, end, limit),
+        }
     }
 
-    fn note_peak(&mut self, peak: u64, mss: u64) {
+    /// Whether the peak is within a segment of those before it.
+    fn note_peak(&mut self, evidence: &Evidence, round: &Round, length: u64) {
+        let peak = evidence.peak;
         self.peak = peak;
-        let (low, high) = (self.flat.0.min(peak), self.flat.1.max(peak));
-        if self.flat_rounds > 0 && high - low <= mss {
-            self.flat = (low, high);
-            self.flat_rounds += 1;
+        let (low, high) = (self.band.low.min(peak), self.band.high.max(peak));
+        if self.band.still.rounds == 0 || high - low > evidence.mss {
+            // What was held back is judged by the band that it was in.
+            self.release();
+            let still = Stillness {
+                after_loss: self.lost,
+                ..Stillness::default()
+            };
+            self.band = Band {
+                low: peak,
+                high: peak,
+                still,
+            };
         } else {
-            self.flat = (peak, peak);
-            self.flat_rounds = 1;
+            (self.band.low, self.band.high) = (low, high);
+        }
+        let still = &mut self.band.still;
+        still.rounds += 1;
+        still.lasted = still.lasted + Span::from_nanos(length);
+        still.sent += u64::from(evidence.sent);
+        still.near += u64::from(round.near);
+        still.told += u64::from(round.told);
+        still.prompt += u64::from(round.prompt);
+        still.late += u64::from(round.late);
+    }
+
+    /// Nothing but the congestion window limited, unless it turns out to stand still.
+    fn hold(&mut self, round: &Round, end: u64) {
+        match &mut self.pending {
+            Some(pending) => {
+                pending.end = end;
+                pending.sums.add(&round.sums);
+            }
+            None => {
+                self.resolve_doubt(LimitingFactor::Application);
+                self.pending = Some(Stretch {
+                    start: round.start,
+                    end,
+                    limit: LimitingFactor::CongestionWindow,
+                    sums: round.sums,
+                });
+            }
+        }
+    }
+
+    fn resolve_doubt(&mut self, limit: LimitingFactor) {
+        if let Some(doubted) = self.doubted.take() {
+            self.append(Stretch { limit, ..doubted });
+        }
+    }
+
+    /// What was held back is judged.
+    fn release(&mut self) {
+        self.resolve_doubt(LimitingFactor::Application);
+        if let Some(pending) = self.pending.take() {
+            let limit = judge_still(&self.band.still);
+            self.append(Stretch { limit, ..pending });
         }
     }
 
     fn extend(&mut self, round: &Round, end: u64, limit: LimitingFactor) {
-        self.totals[limit as usize] += end - round.start;
+        if end > round.start {
+            self.release();
+            self.append(Stretch {
+                start: round.start,
+                end,
+                limit,
+                sums: round.sums,
+            });
+        }
+    }
+
+    fn append(&mut self, next: Stretch) {
+        self.totals[next.limit as usize] += next.end - next.start;
         match &mut self.stretch {
-            Some(stretch) if stretch.limit == limit => {
-                stretch.end = end;
-                stretch.sums.add(&round.sums);
+            Some(stretch) if stretch.limit == next.limit => {
+                stretch.end = next.end;
+                stretch.sums.add(&next.sums);
             }
-            current => {
-                let next = Stretch {
-                    start: round.start,
-                    end,
-                    limit,
-                    sums: round.sums,
-                };
-                self.finished.extend(current.replace(next));
-            }
+            current => self.finished.extend(current.replace(next)),
         }
     }
 
     /// Nothing more will come.
     pub fn finish(&mut self, now: u64, smoothed: Option<Span>) {
         self.advance(now, smoothed);
+        self.end_wait(now.max(self.now), smoothed);
         self.close(now);
+        self.release();
         self.finished.extend(self.stretch.take());
     }
 
@@ -324,7 +560,7 @@ mod tests {
         State {
             outstanding,
             window: 100_000,
-            zero_window: false,
+            waits_for_window: false,
             recovering: false,
             mss: 1_000,
         }
@@ -333,22 +569,24 @@ mod tests {
     const SEGMENT: Departure = Departure {
         bytes: 1_000,
         short: false,
-        fills_window: false,
         asked: true,
         prompt: true,
+        near: true,
+        told: true,
+        late: false,
     };
 
     /// A segment leaves and `outstanding` bytes are outstanding after it.
     fn send(rounds: &mut Rounds, ms: u64, outstanding: u64) {
         rounds.advance(ms * MS, TRIP);
         rounds.depart(ms * MS, &SEGMENT, TRIP);
-        rounds.set(&state(outstanding));
+        rounds.set(ms * MS, &state(outstanding), TRIP);
     }
 
     fn acknowledge(rounds: &mut Rounds, ms: u64, bytes: u64, outstanding: u64) {
         rounds.advance(ms * MS, TRIP);
         rounds.acknowledge(bytes, TRIP, TRIP);
-        rounds.set(&state(outstanding));
+        rounds.set(ms * MS, &state(outstanding), TRIP);
     }
 
     #[test]
@@ -399,10 +637,11 @@ mod tests {
         let mut rounds = Rounds::default();
         send(&mut rounds, 0, 1_000);
         acknowledge(&mut rounds, 90, 1_000, 0);
-        rounds.set(&State {
-            zero_window: true,
+        let closed = State {
+            waits_for_window: true,
             ..state(0)
-        });
+        };
+        rounds.set(90 * MS, &closed, TRIP);
         send(&mut rounds, 5_000, 1_000); // the application had it all the time
         rounds.finish(5_050 * MS, TRIP);
         let (limit, share) = rounds.dominant().unwrap();

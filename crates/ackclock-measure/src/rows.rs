@@ -12,6 +12,14 @@ use ackclock_core::units::{Bytes, Span, Time};
 
 mod connections;
 
+/// While data is outstanding and nothing passes, nothing changes either: so many samples show it, and the last one. Chosen here: three seconds of the default
+/// interval, longer than most timeouts.
+const SAMPLES_OF_A_SILENCE: u64 = 32;
+
+/// After each so many samples of a connection the time between them doubles, so that their number grows with the logarithm of the time. Chosen here: almost an
+/// hour of the default interval.
+const SAMPLES_OF_AN_INTERVAL: u64 = 32_768;
+
 /// What turns nanoseconds of a capture into times of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
@@ -34,9 +42,13 @@ impl Scale {
     fn maybe_seconds(&self, at: Option<u64>) -> f64 {
         at.map_or(f64::NAN, |at| self.seconds(at))
     }
-    /// The first sampling time not before `at`; they are multiples of the interval.
-    pub fn first_sample(&self, at: u64) -> u64 {
-        let interval = self.interval.as_nanos();
+    /// Time between samples after so many.
+    fn interval_after(&self, samples: u64) -> u64 {
+        let doublings = (samples / SAMPLES_OF_AN_INTERVAL).min(40);
+        self.interval.as_nanos().saturating_mul(1 << doublings)
+    }
+    /// The first sampling time not before `at`; they are multiples of `interval`, in nanoseconds.
+    pub fn first_sample(&self, at: u64, interval: u64) -> u64 {
         let since = at.saturating_sub(self.origin);
         self.origin
             .saturating_add(since.div_ceil(interval).saturating_mul(interval))
@@ -99,23 +111,28 @@ impl Rows {
         tables
     }
 
-    /// Samples that were due before a packet that passes at `at`. While nothing is outstanding, nothing changes: of a pause there are the
-    /// first sample and the last.
+    /// Samples that were due before a packet that passes at `at`. Since the packet before it nothing has changed: of a pause with nothing outstanding
+    /// there are the first sample and the last, of any other silence the first few and the last. So there are never many more samples than packets. Of a long
+    /// connection they are taken less and less often.
     pub fn take_samples(&mut self, connection: &mut Connection, at: u64, scale: &Scale) {
         if at <= connection.next_sample {
             return;
         }
         connection.settle(at);
-        let interval = scale.interval.as_nanos();
         let busy = connection
             .directions
             .iter()
             .any(|direction| direction.outstanding.value() > 0);
+        let mut most = if busy { SAMPLES_OF_A_SILENCE } else { 1 };
         while connection.next_sample < at {
             self.sample_both(connection, connection.next_sample, scale);
-            connection.next_sample = connection.next_sample.saturating_add(interval);
-            let last = scale.first_sample(at).saturating_sub(interval);
-            if !busy && connection.next_sample < last {
+            connection.samples += 1;
+            let interval = scale.interval_after(connection.samples);
+            connection.next_sample =
+                scale.first_sample(connection.next_sample.saturating_add(interval), interval);
+            let last = scale.first_sample(at, interval).saturating_sub(interval);
+            most -= u64::from(most > 0);
+            if most == 0 && connection.next_sample < last {
                 connection.next_sample = last;
             }
         }
@@ -235,7 +252,7 @@ impl Rows {
         let last = connection.last;
         self.take_samples(connection, last, scale);
         // Unless a copy of a packet, which counts as nothing, has made a later one.
-        if last.saturating_add(scale.interval.as_nanos()) > connection.next_sample {
+        if last.saturating_add(scale.interval_after(connection.samples)) > connection.next_sample {
             self.sample_both(connection, last, scale);
         }
         self.take_finished(connection, scale);

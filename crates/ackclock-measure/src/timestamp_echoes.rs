@@ -24,9 +24,28 @@ struct Stamp {
     echoed: bool,
 }
 
+/// How many timestamps that were echoed before they passed are remembered, and of packets that came late: packets of one instant are in no order.
+const OUT_OF_ORDER: usize = 8;
+
 /// The timestamps sent that may still be echoed.
 #[derive(Clone, Debug, Default)]
-pub struct TimestampEchoes(VecDeque<Stamp>);
+pub struct TimestampEchoes {
+    sent: VecDeque<Stamp>,
+    /// The latest that was echoed, or before which nothing is known.
+    known: Option<u32>,
+    /// Those that passed after later ones.
+    late: VecDeque<u32>,
+    /// Those lately echoed that have not passed, and how many there have been.
+    unseen: VecDeque<u32>,
+    missed: u64,
+}
+
+fn remember(last: &mut VecDeque<u32>, value: u32) {
+    if last.len() == OUT_OF_ORDER {
+        last.pop_front();
+    }
+    last.push_back(value);
+}
 
 /// Whether a timestamp is later than another (RFC 7323 section 5.2).
 pub const fn is_later(value: u32, than: u32) -> bool {
@@ -36,14 +55,26 @@ pub const fn is_later(value: u32, than: u32) -> bool {
 impl TimestampEchoes {
     /// A packet with this timestamp passes.
     pub fn pass(&mut self, value: u32, at: u64) {
+        if let Some(place) = self.unseen.iter().position(|unseen| *unseen == value) {
+            self.unseen.remove(place);
+            self.missed -= 1;
+        }
+        self.known.get_or_insert(value);
         // Most clocks tick more slowly than packets come; and some packets are late.
-        if self.0.back().is_some_and(|last| !is_later(value, last.value)) {
+        if let Some(last) = self.sent.back()
+            && !is_later(value, last.value)
+        {
+            if value != last.value {
+                remember(&mut self.late, value);
+            }
             return;
         }
-        if self.0.len() == MOST {
-            self.0.pop_front();
+        if self.sent.len() == MOST
+            && let Some(oldest) = self.sent.pop_front()
+        {
+            self.known = Some(oldest.value);
         }
-        self.0.push_back(Stamp {
+        self.sent.push_back(Stamp {
             value,
             sent_at: at,
             echoed: false,
@@ -52,18 +83,34 @@ impl TimestampEchoes {
 
     /// The other side echoes this one. Older ones will not be echoed any more, but for late packets.
     pub fn echo(&mut self, value: u32) -> Option<Echo> {
-        while let Some(front) = self.0.front()
+        while let Some(front) = self.sent.front()
             && is_later(value, front.value)
         {
-            self.0.pop_front();
+            self.sent.pop_front();
         }
-        let stamp = self.0.front_mut().filter(|stamp| stamp.value == value)?;
+        let is_news = self.known.is_some_and(|known| is_later(value, known));
+        if is_news {
+            self.known = Some(value);
+        }
+        let newest = self.sent.len() == 1;
+        let Some(stamp) = self.sent.front_mut().filter(|stamp| stamp.value == value) else {
+            if is_news && !self.late.contains(&value) {
+                self.missed += 1;
+                remember(&mut self.unseen, value);
+            }
+            return None;
+        };
         let first = !std::mem::replace(&mut stamp.echoed, true);
         Some(Echo {
             sent_at: stamp.sent_at,
             first,
-            newest: self.0.len() == 1,
+            newest,
         })
+    }
+
+    /// How many packets the capture lacks at least: their timestamps were echoed and have not passed.
+    pub const fn missed(&self) -> u64 {
+        self.missed
     }
 }
 
@@ -93,10 +140,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_echoed_and_never_passed_is_missed() {
+        let mut stamps = TimestampEchoes::default();
+        stamps.echo(4);
+        assert_eq!(stamps.missed(), 0, "of what was before the capture nobody knows");
+        stamps.pass(5, 1);
+        [8, 11, 10].into_iter().for_each(|value| stamps.pass(value, 2));
+        [5, 7, 7, 8, 9, 10, 11, 13, 12].into_iter().for_each(|value| {
+            stamps.echo(value);
+        });
+        assert_eq!(stamps.missed(), 3, "7, 9 and 13; 10 was late, 12 is");
+        stamps.pass(13, 3);
+        assert_eq!(stamps.missed(), 2, "it came after its echo");
+    }
+
+    #[test]
     fn what_is_never_echoed_does_not_pile_up() {
         let mut stamps = TimestampEchoes::default();
         (0..3 * MOST as u32).for_each(|value| stamps.pass(value, 0));
-        assert_eq!(stamps.0.len(), MOST);
+        assert_eq!(stamps.sent.len(), MOST);
         assert_eq!(stamps.echo(5), None);
         assert!(stamps.echo(3 * MOST as u32 - 1).is_some());
     }

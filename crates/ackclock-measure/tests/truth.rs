@@ -414,6 +414,54 @@ fn the_limit_is_what_the_scenario_was_made_for() {
     }
 }
 
+/// How much of the time each limit had, of the first flow.
+fn share(tables: &Tables, limit: &str) -> f64 {
+    let (start, end) = (
+        numbers(tables, "limit_periods", "start_s"),
+        numbers(tables, "limit_periods", "end_s"),
+    );
+    let limits = texts(tables, "limit_periods", "limit");
+    let all: f64 = start.iter().zip(&end).map(|(start, end)| end - start).sum();
+    let those = (0..start.len()).filter(|n| limits[*n] == limit);
+    those.map(|n| end[n] - start[n]).sum::<f64>() / all
+}
+
+/// A sender that always has data is never limited by its application, whatever its window does: on CUBIC's plateau it stands still for longer than twelve
+/// round trips.
+#[test]
+fn a_bulk_flow_is_not_limited_by_its_application() {
+    for control in ["cubic", "reno"] {
+        for probability in ["0.005 %", "0.05 %"] {
+            let control_is = format!("flows.one.transport.control={{ kind = \"{control}\" }}");
+            let fast = [
+                "hops.forth.link.rate=\"200 Mbit/s\"",
+                "hops.back.link.rate=\"200 Mbit/s\"",
+                "hops.forth.delay=\"40 ms\"",
+                "hops.back.delay=\"40 ms\"",
+                "hops.forth.queue.limit=\"3000 packets\"",
+            ];
+            let ran = pipe(
+                "linux",
+                "sack",
+                &[&fast[..], &[&control_is, &loss("forth", probability)]].concat(),
+            );
+            let middle = half_way(&ran.at_senders, 8_000_000);
+            for (place, packets) in [
+                ("sender", &ran.at_senders),
+                ("middle", &middle),
+                ("receiver", &ran.at_receivers),
+            ] {
+                let tables = measure(&ran, packets);
+                let wrong = share(&tables, "application") + share(&tables, "sender_buffer");
+                assert!(wrong < 0.01, "{control} {probability} at the {place}: {wrong}");
+                let network = ["congestion_window", "slow_start", "recovery", "bottleneck_rate"];
+                let right: f64 = network.iter().map(|limit| share(&tables, limit)).sum();
+                assert!(right > 0.95, "{control} {probability} at the {place}: {right}");
+            }
+        }
+    }
+}
+
 /// Many flows at once: each has its row under the scenario's name, and they add up.
 #[test]
 fn rows_join_with_the_engines() {
@@ -453,5 +501,43 @@ fn where_numbers_begin_changes_nothing() {
             format!("{of_moved:?}"),
             "{preset} {recovery}"
         );
+    }
+}
+
+/// Packets that a capture lacks are noticed on either side: never more than there are, and most where each has a timestamp of its own.
+#[test]
+fn what_a_capture_lacks_is_noticed() {
+    for (preset, least) in [("linux", 0.5), ("rfc", 0.0)] {
+        let ran = pipe(preset, "sack", &[&loss("forth", "0.2 %")]);
+        for packets in [&ran.at_senders, &ran.at_receivers] {
+            let whole = measure(&ran, packets);
+            // At the receiver what was lost on the way looks like what was not captured until it comes again.
+            assert!(
+                numbers(&whole, "connections", "missed_packets")
+                    .iter()
+                    .all(|missed| *missed <= 1.0)
+            );
+            let middle = 500..packets.len() - 500;
+            let is_lacking = |n: usize| middle.contains(&n) && n % 7 == 3;
+            let thinned: Vec<CapturedPacket> = (0..packets.len())
+                .filter(|n| !is_lacking(*n))
+                .map(|n| packets[n].clone())
+                .collect();
+            let tables = measure(&ran, &thinned);
+            for (row, from_sender) in [
+                (row_of(&tables, "one"), true),
+                (1 - row_of(&tables, "one"), false),
+            ] {
+                let lacking = (0..packets.len())
+                    .filter(|n| is_lacking(*n) && is_from_sender(&packets[*n]) == from_sender)
+                    .count() as f64;
+                let missed = numbers(&tables, "connections", "missed_packets")[row];
+                let least = if from_sender { 0.5 } else { least };
+                assert!(
+                    missed <= lacking && missed >= least * lacking,
+                    "{preset} {from_sender}: {missed} of {lacking}"
+                );
+            }
+        }
     }
 }

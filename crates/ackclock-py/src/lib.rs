@@ -96,7 +96,7 @@ fn parse_assignment(text: &str) -> PyResult<(String, String)> {
 #[pyfunction]
 fn set(tree_json: &str, path: &str, value_json: &str) -> PyResult<String> {
     let mut tree = tree_of(tree_json)?;
-    tree::set(&mut tree, path, tree_of(value_json)?).map_err(refuse)?;
+    tree::assign(&mut tree, path, tree_of(value_json)?).map_err(refuse)?;
     Ok(tree.to_string())
 }
 
@@ -161,6 +161,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     module.add_function(wrap_pyfunction!(markov::climbing_chains, module)?)?;
     module.add_function(wrap_pyfunction!(markov::climbing_chain_with_channel, module)?)?;
+    module.add_function(wrap_pyfunction!(markov::jumping_chain, module)?)?;
     module.add_function(wrap_pyfunction!(markov::epoch_chain, module)?)?;
     Ok(())
 }

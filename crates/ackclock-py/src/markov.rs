@@ -1,7 +1,7 @@
 //! Stationary laws of Markov chains: arrays come in as buffers and go out as bytes.
 
 use ackclock_markov::climb::Refused;
-use ackclock_markov::{chain, channel, epochs};
+use ackclock_markov::{chain, channel, epochs, jumps};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -40,9 +40,11 @@ pub fn climbing_chains<'py>(
     survive: &Bound<'py, PyAny>,
     lose: &Bound<'py, PyAny>,
     down: &Bound<'py, PyAny>,
+    above: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (survive, lose, down) = (values(py, survive)?, values(py, lose)?, indices(py, down)?);
-    solved(py, || chain::stationary_of_many(&survive, &lose, &down))
+    let above: Vec<f64> = values(py, above)?;
+    solved(py, || chain::stationary_of_many(&survive, &lose, &down, &above))
 }
 
 #[pyfunction]
@@ -71,4 +73,16 @@ pub fn epoch_chain<'py>(
     let (offsets, targets) = (indices(py, offsets)?, indices(py, targets)?);
     let probabilities: Vec<f64> = values(py, probabilities)?;
     solved(py, || epochs::stationary(&offsets, &targets, &probabilities))
+}
+
+#[pyfunction]
+pub fn jumping_chain<'py>(
+    py: Python<'py>,
+    offsets: &Bound<'py, PyAny>,
+    targets: &Bound<'py, PyAny>,
+    probabilities: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (offsets, targets) = (indices(py, offsets)?, indices(py, targets)?);
+    let probabilities: Vec<f64> = values(py, probabilities)?;
+    solved(py, || jumps::stationary(&offsets, &targets, &probabilities))
 }

@@ -27,8 +27,8 @@ use std::time::Duration;
 /// Written in place of a file.
 const STANDARD_INPUT: &str = "-";
 
-/// So many chunks may wait to be written down. A chunk is some ten megabytes.
-const WAITING: usize = 4;
+/// So many chunks may wait to be written down. A chunk is some ten megabytes, of connections thirty.
+const WAITING: usize = 2;
 
 /// How many packets are measured between two looks at whether to stop.
 const BETWEEN_LOOKS: u64 = 4_096;
@@ -222,6 +222,7 @@ fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Va
         state.put(tables);
     }
     state.packets.fetch_add(count % BETWEEN_LOOKS, Ordering::Relaxed);
+    let (surplus, repairs) = (measurement.surplus(), measurement.repairs());
     Ok(json!({
         "files": asked.0,
         "point": asked.1,
@@ -231,6 +232,12 @@ fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Va
         "skipped": packets.skipped(),
         "damage": packets.damage(),
         "begins_unix_ns": measurement.origin_ns(),
+        "left_out": { "empty": surplus.empty, "ended_early": surplus.ended_early },
+        "clock": {
+            "wrong_times": repairs.wrong_times,
+            "set_back": repairs.set_back,
+            "largest_step_s": repairs.largest_step as f64 / 1e9,
+        },
     }))
 }
 

@@ -1,81 +1,190 @@
-//! `simulate`: runs in the background, so that Python can show progress and be interrupted.
+//! `simulate`: runs in the background, so that Python can show progress, keep what is finished, and be interrupted.
 
 use crate::capture::Listener;
-use crate::scenario_of;
 use crate::tables::{Tables, append, by_name};
 use crate::watch::watch;
+use crate::{LackingError, scenario_of};
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
-use ackclock_sim::batch::{BatchProgress, run_all};
+use ackclock_sim::batch::{BatchProgress, run_each};
+use ackclock_sim::memory::Need;
 use ackclock_sim::run::SimulationOutcome;
 use ackclock_sim::trace::NoTrace;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Runs every replicate of every point. Ctrl-C stops the runs and returns what there is, `complete` false.
+/// How long finished runs wait at most until they are handed over.
+const HAND_OVER: Duration = Duration::from_secs(1);
+
+/// Point and replicate of a run.
+type Key = (u32, u32);
+
+/// Runs every replicate of every point that is not in `finished`. Calls `take` with keys and tables of the runs that have ended, about once
+/// a second. Returns `keys` and `tables` of the others that have ended. Ctrl-C stops the runs: then `complete` is false, and `stopped` has the
+/// rows of those that had not ended. What needs more than `memory` bytes is not begun.
 #[pyfunction]
-#[pyo3(signature = (points, folder, *, threads, packets, pcap_folder, progress))]
+#[pyo3(signature = (points, folder, *, threads, memory, packets, pcap_folder, finished, take, progress))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn simulate<'py>(
     py: Python<'py>,
     points: Vec<String>,
     folder: &str,
     threads: usize,
+    memory: Option<u64>,
     packets: bool,
     pcap_folder: Option<String>,
+    finished: HashSet<Key>,
+    take: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let scenarios = points
         .iter()
         .map(|tree| scenario_of(tree, folder))
         .collect::<PyResult<Vec<Scenario>>>()?;
-    let jobs = jobs(&scenarios);
+    if let Some(memory) = memory {
+        fit(&Need::of(&scenarios, threads), memory as f64)?;
+    }
+    let mut jobs = jobs(&scenarios);
+    jobs.retain(|job| !finished.contains(&key(job)));
     let state = BatchProgress::default();
     let pcap_folder = pcap_folder.as_deref().map(Path::new);
+    let ended = Ended::default();
     let work = || {
         if packets || pcap_folder.is_some() {
             let listen = |job: &Job<'_>, topology: &_| Listener::new(job, topology, packets, pcap_folder);
-            merge(
-                run_all(&jobs, threads, &state, listen),
-                jobs.len(),
-                Listener::finish,
-            )
+            run_each(&jobs, threads, &state, listen, |position, outcome| {
+                ended.note(position, outcome, Listener::finish);
+            });
         } else {
-            merge(
-                run_all(&jobs, threads, &state, |_, _| NoTrace),
-                jobs.len(),
-                |NoTrace| Ok(None),
-            )
+            let listen = |_: &Job<'_>, _: &_| NoTrace;
+            run_each(&jobs, threads, &state, listen, |position, outcome| {
+                ended.note(position, outcome, |NoTrace| Ok(None));
+            });
         }
     };
-    let tell = || match &progress {
-        Some(tell) => tell.call1((state.fraction(),)).map(drop),
-        None => Ok(()),
+    let whole = || {
+        let (positions, tables) = merged(std::mem::take(&mut ended.lock().whole));
+        let keys: Vec<Key> = positions.iter().map(|position| key(&jobs[*position])).collect();
+        (keys, tables)
     };
-    let (tables, complete) = watch(py, || state.stop(), tell, work)?
-        .map_err(|error| PyOSError::new_err(format!("the capture cannot be written: {error}")))?;
+    let mut last = Instant::now();
+    let tell = || {
+        if let Some(take) = &take
+            && last.elapsed() >= HAND_OVER
+        {
+            last = Instant::now();
+            let (keys, tables) = whole();
+            if !keys.is_empty() {
+                take.call1((keys, by_name(py, &tables)?))?;
+            }
+        }
+        match &progress {
+            Some(tell) => tell.call1((state.fraction(),)).map(drop),
+            None => Ok(()),
+        }
+    };
+    watch(py, || state.stop(), tell, work)?;
+    if let Some(error) = ended.lock().failure.take() {
+        return Err(PyOSError::new_err(format!(
+            "the capture cannot be written: {error}"
+        )));
+    }
+    let (keys, tables) = whole();
+    let complete = ended.lock().count == jobs.len();
+    let (_, stopped) = merged(std::mem::take(&mut ended.lock().stopped));
     let result = PyDict::new(py);
     result.set_item("complete", complete)?;
+    result.set_item("keys", keys)?;
     result.set_item("tables", by_name(py, &tables)?)?;
+    result.set_item("stopped", by_name(py, &stopped)?)?;
     Ok(result)
 }
 
-/// The rows of all runs, one below the other, and those of what listened.
-fn merge<T>(
-    outcomes: Vec<SimulationOutcome<T>>,
-    expected: usize,
-    mut packets: impl FnMut(T) -> io::Result<Option<Table>>,
-) -> io::Result<(Tables, bool)> {
-    let complete = outcomes.len() == expected && outcomes.iter().all(|outcome| outcome.complete);
-    let mut merged: Tables = Vec::new();
-    for outcome in outcomes {
-        let packets = packets(outcome.trace)?.map(|table| ("packets", table));
-        for (name, table) in outcome.tables.into_iter().chain(packets) {
-            append(&mut merged, name, table);
+/// Refuses what cannot fit.
+fn fit(need: &Need, memory: f64) -> PyResult<()> {
+    if need.bytes() <= memory {
+        return Ok(());
+    }
+    let gigabytes = |bytes: f64| format!("{:.1} GB", bytes / 1e9);
+    let (field, remedy) = if need.rows > need.runs {
+        (
+            "sample_interval",
+            "a longer interval, fewer replicates or fewer points",
+        )
+    } else {
+        ("flows", "fewer flows or fewer threads")
+    };
+    let sentence = format!(
+        "{} flows and the rows of all samples need at least {} of memory, and {} are free; write {remedy}",
+        need.flows.round(),
+        gigabytes(need.bytes()),
+        gigabytes(memory),
+    );
+    Err(LackingError::new_err(("lacking", field, sentence)))
+}
+
+fn key(job: &Job<'_>) -> Key {
+    (job.point, job.replicate)
+}
+
+/// Runs that have ended and are not handed over, by their job's position.
+#[derive(Default)]
+struct Ended(Mutex<EndedRuns>);
+
+#[derive(Default)]
+struct EndedRuns {
+    /// How many ran to their end.
+    count: usize,
+    /// Those.
+    whole: BTreeMap<usize, Tables>,
+    /// Those that were stopped.
+    stopped: BTreeMap<usize, Tables>,
+    /// The first capture that could not be written.
+    failure: Option<io::Error>,
+}
+
+impl Ended {
+    fn lock(&self) -> MutexGuard<'_, EndedRuns> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note<T>(
+        &self,
+        position: usize,
+        outcome: SimulationOutcome<T>,
+        packets: impl FnOnce(T) -> io::Result<Option<Table>>,
+    ) {
+        let packets = packets(outcome.trace);
+        let mut ended = self.lock();
+        match packets {
+            Ok(packets) => {
+                let packets = packets.map(|table| ("packets", table));
+                let tables = outcome.tables.into_iter().chain(packets).collect();
+                if outcome.complete {
+                    ended.count += 1;
+                    ended.whole.insert(position, tables);
+                } else {
+                    ended.stopped.insert(position, tables);
+                }
+            }
+            Err(error) => ended.failure = ended.failure.take().or(Some(error)),
         }
     }
-    Ok((merged, complete))
+}
+
+/// The positions of runs, and their rows one below the other.
+fn merged(runs: BTreeMap<usize, Tables>) -> (Vec<usize>, Tables) {
+    let positions = runs.keys().copied().collect();
+    let mut merged: Tables = Vec::new();
+    for (name, table) in runs.into_values().flatten() {
+        append(&mut merged, name, table);
+    }
+    (positions, merged)
 }

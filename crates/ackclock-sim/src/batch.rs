@@ -49,22 +49,23 @@ impl Supervisor for Part<'_> {
     }
 }
 
-/// Runs the jobs on `threads` threads (0 for one per core); outcomes in the jobs' order. Jobs not begun when the batch is stopped
-/// are left out.
-pub fn run_all<T: Trace>(
+/// Runs the jobs on `threads` threads (0 for one per core), and hands over each outcome, with the job's position, as its run ends.
+/// Jobs not begun when the batch is stopped are left out.
+pub fn run_each<T: Trace>(
     jobs: &[Job<'_>],
     threads: usize,
     progress: &BatchProgress,
     trace: impl Fn(&Job<'_>, &topology::Topology) -> T + Sync,
-) -> Vec<SimulationOutcome<T>> {
+    ended: impl Fn(usize, SimulationOutcome<T>) + Sync,
+) {
     let micros = |job: &Job<'_>| job.scenario.duration.as_nanos() / 1_000;
     progress.total.store(
         jobs.iter().map(micros).fold(0, u64::saturating_add),
         Ordering::Relaxed,
     );
-    let run = |job: &Job<'_>| {
+    let run = |(position, job): (usize, &Job<'_>)| {
         if progress.stopped() {
-            return None;
+            return;
         }
         let part = Part {
             progress,
@@ -74,12 +75,11 @@ pub fn run_all<T: Trace>(
         let trace = trace(job, &topology);
         let outcome = Run::simulate(job, topology, trace, &part);
         part.proceed(Time::ZERO + job.scenario.duration);
-        Some(outcome)
+        ended(position, outcome);
     };
-    let all = || jobs.par_iter().with_max_len(1).map(run).collect::<Vec<_>>();
-    let outcomes = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+    let all = || jobs.par_iter().enumerate().with_max_len(1).for_each(run);
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(all),
-        Err(_) => jobs.iter().map(run).collect(), // no threads to be had: one after the other
-    };
-    outcomes.into_iter().flatten().collect()
+        Err(_) => jobs.iter().enumerate().for_each(run), // no threads to be had: one after the other
+    }
 }

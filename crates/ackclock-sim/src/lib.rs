@@ -10,6 +10,7 @@ pub mod flow;
 pub mod hop_slot;
 pub mod ledger;
 pub mod media;
+pub mod memory;
 pub mod packet_log;
 mod prefetch;
 mod prefetch_pipeline;

@@ -5,11 +5,13 @@ mod common;
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::Scenario;
-use ackclock_sim::batch::{BatchProgress, run_all};
+use ackclock_sim::batch::{BatchProgress, run_each};
 use ackclock_sim::run::{Run, Unattended};
 use ackclock_sim::topology;
 use ackclock_sim::trace::NoTrace;
 use common::{CELL, DUMBBELL, cells, scenario};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 type Tables = Vec<(&'static str, Table)>;
 
@@ -28,6 +30,21 @@ fn replicate(scenario: &Scenario, number: u32) -> Tables {
     Run::simulate(&job, topology::build(&job), NoTrace, &Unattended).tables
 }
 
+/// The cells of every run's tables, in the jobs' order.
+fn batch(points: &[Scenario], threads: usize) -> Vec<String> {
+    let ended = Mutex::new(BTreeMap::new());
+    run_each(
+        &jobs(points),
+        threads,
+        &BatchProgress::default(),
+        |_, _| NoTrace,
+        |position, outcome| {
+            ended.lock().unwrap().insert(position, cells(&outcome.tables));
+        },
+    );
+    ended.into_inner().unwrap().into_values().collect()
+}
+
 fn column<'a>(tables: &'a Tables, table: &str, column: &str) -> &'a Column {
     let (_, Table(columns)) = tables.iter().find(|(name, _)| *name == table).unwrap();
     &columns.iter().find(|(name, _)| *name == column).unwrap().1
@@ -38,14 +55,10 @@ fn the_number_of_threads_changes_nothing() {
     let lossy = lossy(&["replicates=7"]);
     let cell = scenario(CELL, &["replicates=2", "duration=\"3 s\""]);
     let points = [lossy.clone(), lossy, cell];
-    let run = |threads| -> Vec<_> {
-        let outcomes = run_all(&jobs(&points), threads, &BatchProgress::default(), |_, _| NoTrace);
-        outcomes.iter().map(|outcome| cells(&outcome.tables)).collect()
-    };
-    let one = run(1);
+    let one = batch(&points, 1);
     assert_eq!(one.len(), 16);
     for threads in [2, 5] {
-        assert!(one == run(threads), "{threads} threads");
+        assert!(one == batch(&points, threads), "{threads} threads");
     }
 }
 
@@ -55,9 +68,9 @@ fn a_replicate_does_not_depend_on_which_others_are_run() {
     assert_eq!(cells(&replicate(&few, 1)), cells(&replicate(&many, 1)));
     let alone = replicate(&many, 1);
     let points = [many];
-    let batch = run_all(&jobs(&points), 2, &BatchProgress::default(), |_, _| NoTrace);
-    assert_eq!(cells(&batch[1].tables), cells(&alone));
-    assert_ne!(cells(&batch[1].tables), cells(&batch[2].tables));
+    let together = batch(&points, 2);
+    assert_eq!(together[1], cells(&alone));
+    assert_ne!(together[1], together[2]);
 }
 
 #[test]

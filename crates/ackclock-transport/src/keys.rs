@@ -43,7 +43,7 @@ impl SharedKey {
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
         let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'));
         let bytes = &bytes[..end.map_or(0, |last| last + 1)];
-        let remedy = "write for example: head -c 32 /dev/urandom | base64 > FILE";
+        let remedy = "write for example: (umask 077; head -c 32 /dev/urandom | base64 > FILE)";
         match bytes.len() {
             SHORTEST_KEY..=LONGEST_KEY => Ok(Self::of(bytes)),
             length if length < SHORTEST_KEY => Err(format!(

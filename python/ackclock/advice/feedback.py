@@ -254,15 +254,25 @@ def _looked_at(path: Path, interval_s: float) -> TimeScale | None:
     return time_scale.estimate(path.trace.rates(interval_s), interval_s, grain)
 
 
+# Waits that are longer by less are alike. Chosen here.
+_LITTLE_LONGER = 1.1
+
+
 def _chosen(found: Outcomes) -> Outcome:
     """Of what delivers about as much as the best, what lets packets wait least.
 
-    Of several that cannot be told from it the simplest, which comes first.
+    Of several that wait about as long the simplest, which comes first. A wide interval makes nothing alike: what waits
+    longer by more than a tenth is not chosen for being simple, even where chance could have made the difference.
     """
     best = max(found.each, key=lambda one: one.efficiency.value)
     equal = [one for one in found.each if _little(found.more_delivered(best, one))]
     quickest = min(equal, key=lambda one: one.delay_s.value)
-    return next(one for one in equal if not _more(found.longer_wait_s(one, quickest)))
+    return next(
+        one
+        for one in equal
+        if one.delay_s.value <= _LITTLE_LONGER * quickest.delay_s.value
+        and not _more(found.longer_wait_s(one, quickest))
+    )
 
 
 def _as_good(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
@@ -283,8 +293,8 @@ def _quicker(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
 
 
 def _little(less: Estimate) -> bool:
-    """Whether it is `LITTLE` at most, with all of its interval if there is one."""
-    return (less.value if isnan(less.high) else less.high) <= LITTLE
+    """Whether it is `LITTLE` at most, and no more can be shown."""
+    return less.value <= LITTLE and (isnan(less.high) or less.high <= LITTLE or less.low <= 0)
 
 
 def _more(difference: Estimate) -> bool:

@@ -13,6 +13,7 @@ from ackclock.capture.estimates import KEYS
 from ackclock.metrics.tables import column, grouped
 from ackclock.result import Result
 from ackclock.table import Cell, Column, Table, Written, number, scaled, table
+from ackclock.units import shown
 
 __all__ = [
     "apart", "connection_rows", "connection_table", "largest", "others", "passed_over", "prediction_table",
@@ -202,18 +203,77 @@ def reservations(result: Result) -> list[str]:
         what = passed_over([one])
         if what:
             lines.append(f"{named}: passed over {what}")
+        lines += [f"{named}: {said}" for said in (*_left_out(one), *_clock(one))]
     if result.partial:
         lines.append("interrupted: what had been read by then was measured")
     connections = result.tables["connections"]
-    windows = connections["receive_window_scaled"]
-    unknown = int(pc.sum(pc.equal(windows, 0)).as_py() or 0)
+    unscaled = pc.equal(connections["receive_window_scaled"], 0)
+    unknown = int(pc.sum(pc.and_(unscaled, pc.equal(connections["begins"], "midway"))).as_py() or 0)
     if unknown:
         which = "1 direction" if unknown == 1 else f"{unknown} directions"
         lines.append(
             f"{which} of {connections.num_rows}: the capture begins after the SYN, so that the scale of the receiver's "
             "window is not known"
         )
-    return lines + _without_estimates(result)
+    return lines + _lacking(connections) + _without_estimates(result)
+
+
+def _left_out(captured: dict[str, Any]) -> list[str]:
+    """What memory had no room for."""
+    counts = captured.get("left_out", {})
+    lines = []
+    if counts.get("empty"):
+        lines.append(
+            f"{_connections(counts['empty'])} without payload that got no answer or were reset are not listed: more "
+            "than are followed at a time, or have rows in all, as of a scan of ports"
+        )
+    if counts.get("ended_early"):
+        lines.append(
+            f"{_connections(counts['ended_early'])} ended early, those silent for the longest time: more than are "
+            "followed at a time; measure a part of the capture"
+        )
+    return lines
+
+
+def _clock(captured: dict[str, Any]) -> list[str]:
+    """What was wrong with the times."""
+    repairs = captured.get("clock", {})
+    lines = []
+    if repairs.get("wrong_times"):
+        count = repairs["wrong_times"]
+        which = "1 packet has a time" if count == 1 else f"{count} packets have times"
+        lines.append(f"{which} far from those of the packets around, and got that of a neighbour")
+    if repairs.get("set_back"):
+        count = repairs["set_back"]
+        times, by = ("once", "by") if count == 1 else (f"{count} times", "by up to")
+        lines.append(
+            f"its clock was set back {times}, {by} {repairs['largest_step_s']:.3g} s; times go on from there, and what "
+            "lasted over it seems shorter than it was"
+        )
+    return lines
+
+
+def _connections(count: int) -> str:
+    return "1 connection" if count == 1 else f"{count} connections"
+
+
+def _lacking(connections: pa.Table) -> list[str]:
+    """Whether the capture lacks packets."""
+    if "missed_packets" not in connections.column_names:
+        return []
+    missed, missed_bytes = (
+        np.nan_to_num(column(connections, name).astype(float)) for name in ("missed_packets", "missed_bytes")
+    )
+    directions = int((missed > 0).sum())
+    if directions == 0:
+        return []
+    payload = missed_bytes[missed > 0].sum()
+    of_payload = f", with {shown(float(payload), 'bytes')} of payload," if payload > 0 else ""
+    return [
+        f"{directions} of {connections.num_rows} directions: the capture lacks {int(missed.sum())} packets at "
+        f"least{of_payload} that were acknowledged or echoed; counts, losses and loss rates are too low there, what "
+        "limited is less sure; capture with a larger buffer (tcpdump -B) or less of each packet (-s 128)"
+    ]
 
 
 def _without_estimates(result: Result) -> list[str]:

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from ackclock.capture.estimates import KEYS
+from ackclock.capture.remedy import remedy
 from ackclock.metrics.tables import column
 from ackclock.result import Result
 from ackclock.units import shown
 
-__all__ = ["LIMITS", "answer", "heading"]
+__all__ = ["LIMITS", "answer", "heading", "lacks"]
 
 Row = dict[str, Any]
 
@@ -48,7 +49,7 @@ def heading(result: Result, row: Row) -> str:
 
 
 def answer(result: Result, connection: Row) -> str:
-    """What limited a connection for the longest time, for which share of it, and what that allowed.
+    """What limited a connection for the longest time, for which share of it, what that allowed, and what would help.
 
     Args:
         result: Of `measure`.
@@ -58,9 +59,23 @@ def answer(result: Result, connection: Row) -> str:
     limit, share = connection["limit"], connection["limit_share"]
     if not limit or share is None:
         return "it sent too little to say what limited it"
-    words = _WORDS[limit](connection, _evidence(result, keys, limit))
+    evidence = _evidence(result, keys, limit)
+    words = [_WORDS[limit](connection, evidence), remedy(connection, limit, evidence), lacks(connection)]
     then = "" if share >= _MOST else _next(result, keys, limit)
-    return f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): {words}"
+    return f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): {'; '.join(filter(None, words))}"
+
+
+def lacks(connection: Row) -> str:
+    """What the capture lacks of a connection's packets, and what that makes of its numbers; empty if nothing."""
+    # Results of earlier versions have no such column.
+    missed = connection.get("missed_packets") or 0
+    if missed == 0:
+        return ""
+    share = missed / (missed + connection["packets"])
+    return (
+        f"the capture lacks {_packets(int(missed))} of it at least ({100 * share:.2g} %), "
+        "so that packets and losses are too few, and the limit is less sure"
+    )
 
 
 def _next(result: Result, keys: Row, limit: str) -> str:

@@ -95,6 +95,15 @@ def measure(
     return Result.load(folder)
 
 
+def is_partial(folder: Path) -> bool:
+    """Whether a folder holds a measurement that was interrupted; its captures are there to be measured again."""
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(run, dict) and run.get("method") == "measure" and bool(run.get("partial"))
+
+
 def _flows_and_warmup(run: dict[str, Any], capture: Capture) -> tuple[list[tuple[str, int]], float]:
     """What is needed to name what a capture of a run holds."""
     return list(capture.flows), units.seconds(run["points"][capture.point]["scenario"]["warmup"])

@@ -1,7 +1,7 @@
 """The command line.
 
 Answers go to standard output, progress, warnings and errors (one line each) to standard error. Exit codes: 0 fine, 2
-bad input, 3 this machine lacks what is needed, 4 the result is unreliable, 130 interrupted.
+bad input, 3 this machine lacks what is needed, 4 the result is unreliable, 130 interrupted, 143 ended by SIGTERM.
 
 Each verb is a file of this folder that defines a command of the same name, and an entry of `VERBS`.
 """

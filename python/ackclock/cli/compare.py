@@ -1,5 +1,6 @@
 """The command `compare`: one scenario answered every way, printed side by side."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from ackclock.cli.options import (
     side_by_side_option,
     unreliable_option,
 )
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 from ackclock.run.emulation import DEVICES
 
@@ -61,6 +63,7 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     "-o", "--output", type=click.Path(path_type=Path),
     help="The comparison's folder; by default out/ and the scenario's name with -compared.",
 )  # fmt: skip
+@force_option
 @click.option(
     "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES",
     callback=_methods,
@@ -84,7 +87,8 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 @json_option
 def compare(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    asked: list[str], real_time: str | None, metrics: list[str], device: str, side_by_side: int, models: str,
+    force: bool, asked: list[str], real_time: str | None, metrics: list[str], device: str, side_by_side: int,
+    models: str,
     unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer a scenario every way and lay the answers side by side.
@@ -103,11 +107,14 @@ def compare(
     from ackclock.comparison import each_method
 
     read = read_scenario(scenario, assignments, seed, replicates)
-    folder = output or Path("out") / f"{scenario.stem}-compared"
+    default = Path("out") / f"{scenario.stem}-compared"
+    folder = claim(
+        output, default, force=force, may_hold=each_method.COMPARISON, goes_on=partial(each_method.is_of, read)
+    )
     comparison = each_method.compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
         averages_unreliable=unreliable, real_time_s=None if real_time is None else units.seconds(real_time),
-        announce=lambda line: click.echo(line, err=True), watch=progress,
+        announce=lambda line: say(line, err=True), watch=progress,
     )  # fmt: skip
     _print_warnings(comparison)
     if as_json:
@@ -132,12 +139,12 @@ def read(folder: Path, *, unreliable: bool) -> "Comparison":
 def _print_warnings(comparison: "Comparison") -> None:
     for column in comparison.columns.values():
         if column.why:
-            click.echo(f"{column.label}: {column.why}", err=True)
+            say(f"{column.label}: {column.why}", err=True)
         for warning in column.result.run["warnings"] if column.result is not None else ():
-            click.echo(f"warning: {column.label}: {warning}", err=True)
+            say(f"warning: {column.label}: {warning}", err=True)
     silent = "predict" in comparison.columns and not any(row.cells["predict"].is_known for row in comparison.rows)
     if silent and comparison.columns["predict"].result is not None:
-        click.echo("predict: no model that was asked has an answer; ackclock predict says why of each", err=True)
+        say("predict: no model that was asked has an answer; ackclock predict says why of each", err=True)
 
 
 def _print_json(comparison: "Comparison", folder: Path) -> None:
@@ -161,28 +168,28 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
     from ackclock.comparison.explanation import explanations, tally
 
     listed = explanations(comparison)
-    click.echo(f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below")
+    say(f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below")
     printed = [name for name in comparison.metrics if name in metrics]
     for name in printed:
-        click.echo()
+        say()
         print_table(rendering.metric_table(comparison, name, listed))
-    click.echo()
-    click.echo(tally(comparison))
+    say()
+    say(tally(comparison))
     for one in listed:
         cases = [case for case in one.cases if case.row.metric in printed]
         if cases:
             _print_explanation(comparison, one, len(cases), [case.words for case in cases])
-    click.echo(f"comparison: {folder}; the page with all tables and figures: ackclock report {folder}")
+    say(f"comparison: {folder}; the page with all tables and figures: ackclock report {folder}")
 
 
 def _print_explanation(comparison: "Comparison", one: "Explanation", count: int, words: list[str]) -> None:
     labels = [comparison.columns[name].label for name in (one.column, one.reference)]
-    click.echo(f"[{one.number}] {' − '.join(labels)}: {one.cause.sentence}")
+    say(f"[{one.number}] {' − '.join(labels)}: {one.cause.sentence}")
     different = list(dict.fromkeys(words))
     for line in different[:_CASES]:
-        click.echo(f"      {line}")
+        say(f"      {line}")
     if len(different) > _CASES:
-        click.echo(f"      … and {len(different) - _CASES} more of {count} residuals; the page has all")
+        say(f"      … and {len(different) - _CASES} more of {count} residuals; the page has all")
 
 
 def _ending(comparison: "Comparison") -> int:

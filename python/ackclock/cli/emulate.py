@@ -15,7 +15,9 @@ from ackclock.cli.options import (
     side_by_side_option,
     unreliable_option,
 )
-from ackclock.cli.summary import place, print_run, print_warnings
+from ackclock.cli.output import say
+from ackclock.cli.place import claim, force_option
+from ackclock.cli.summary import print_run, print_warnings
 from ackclock.run.emulation import DEVICES
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 @click.command()
 @scenario_options
 @output_option
+@force_option
 @click.option(
     "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
     help="What carries the packets; automatic takes a TUN device where there is one.",
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 @json_option
 def emulate(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    device: str, side_by_side: int, no_pcap: bool, models: str, unreliable: bool, as_json: bool,
+    force: bool, device: str, side_by_side: int, no_pcap: bool, models: str, unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario with the real Linux TCP stack in real time, print a summary and keep the result in a folder.
 
@@ -54,7 +57,7 @@ def emulate(
     from ackclock.run import emulation, time_budget
 
     read = read_scenario(scenario, assignments, seed, replicates)
-    folder = place(scenario, output)
+    folder = claim(output, Path("out") / scenario.stem, force=force)
     with progress(f"emulate {scenario.name}", time_budget.duration_s(read, side_by_side)) as tell:
         result = emulation.emulate(
             read, folder, device=device, pcap=not no_pcap, side_by_side=side_by_side,
@@ -79,7 +82,7 @@ def _trust(result: "Result") -> int:
     runs = run_tables.fidelity_rows(result)
     doubtful = [row for row in runs if not row["reliable"]]
     for row in doubtful:
-        click.echo(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
+        say(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
     if result.run["failed"]:
         return complain("a run failed; the result holds the others", UNRELIABLE)
     if result.partial:

@@ -1,12 +1,17 @@
 """How a command ends: an exit code, and one line on standard error if something is wrong."""
 
+import contextlib
 import errno
 import json
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import click
 
+from ackclock.cli.output import say
 from ackclock.errors import InputError, LackingError
 
 BAD_INPUT, LACKING, UNRELIABLE, INTERRUPTED = 2, 3, 4, 130
@@ -26,6 +31,43 @@ _BAD_PATH = frozenset(
 )
 
 
+class Endings:
+    """Signals that end a command as Ctrl-C does, so that it keeps what there is.
+
+    Attributes:
+        number: Of the signal that came; None if none did.
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+
+    @contextlib.contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Has SIGTERM and SIGHUP interrupt what is within, unless somebody ignores them or heeds them already."""
+        main = threading.current_thread() is threading.main_thread()
+        names = [name for name in ("SIGTERM", "SIGHUP") if main and hasattr(signal, name)]
+        numbers = [getattr(signal, name) for name in names]
+        ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+        try:
+            for number in ours:
+                signal.signal(number, self._interrupt)
+            yield
+        finally:
+            for number in ours:
+                signal.signal(number, signal.SIG_DFL)
+
+    def _interrupt(self, number: int, _frame: object) -> None:
+        if self.number is None:  # what is being kept by now is not interrupted again
+            self.number = number
+            raise KeyboardInterrupt
+
+    def code(self, code: object) -> int:
+        """The code to exit with: that of the signal for an interrupted command."""
+        if code == INTERRUPTED and self.number is not None:
+            return 128 + self.number
+        return code if isinstance(code, int) else 0
+
+
 class Commands(click.Group):
     """A group whose errors are one line and an exit code; with `--json` an object on standard output too."""
 
@@ -33,10 +75,12 @@ class Commands(click.Group):
         """Runs a command and exits with its code; arguments as for click. The exit's cause is the error."""
         options["standalone_mode"] = False
         cause: BaseException | None = None
+        endings = Endings()
         try:
-            code = super().main(*arguments, **options)
+            with endings.heeded():
+                code = super().main(*arguments, **options)
         except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message())
+            say(error.format_message())
             code = BAD_INPUT
         except BrokenPipeError:  # the reader of our output has seen enough
             sys.stderr.close()
@@ -46,7 +90,7 @@ class Commands(click.Group):
             complain(str(cause), code)
             if "--json" in (options.get("args") or next(iter(arguments), None) or sys.argv[1:]):
                 _print_as_json(cause)
-        raise SystemExit(code if isinstance(code, int) else 0) from cause
+        raise SystemExit(endings.code(code)) from cause
 
 
 def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
@@ -120,5 +164,5 @@ def _print_as_json(error: InputError | LackingError) -> None:
 
 def complain(message: str, code: int) -> int:
     """Prints the message as one line, and gives the code."""
-    click.echo(f"ackclock: {' '.join(message.split())}", err=True)
+    say(f"ackclock: {' '.join(message.split())}", err=True)
     return code

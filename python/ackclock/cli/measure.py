@@ -8,8 +8,8 @@ import click
 from ackclock.capture.measurement import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import checked_time, json_option, models_option
-from ackclock.cli.output import print_json, print_table
-from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.place import claim, force_option
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -23,6 +23,7 @@ __all__ = ["measure"]
     "-o", "--output", type=click.Path(path_type=Path),
     help="The result's folder; by default out/ and the file's name with -measured.",
 )  # fmt: skip
+@force_option
 @click.option(
     "--interval", default="100ms", show_default=True, metavar="TIME", callback=checked_time("100 ms"),
     help="Time between two samples of a connection.",
@@ -40,7 +41,8 @@ __all__ = ["measure"]
 @models_option(MODELS_OF_CAPTURES)
 @json_option
 def measure(
-    source: Path, output: Path | None, interval: str, estimators: str, segments: bool, top: int, models: str,
+    source: Path, output: Path | None, force: bool, interval: str, estimators: str, segments: bool, top: int,
+    models: str,
     as_json: bool,
 ) -> int:  # fmt: skip
     """Say why the connections in a packet capture were not faster, and keep what was measured in a folder.
@@ -58,16 +60,14 @@ def measure(
     from ackclock.cli.progress import progress
 
     found = sources.find(source)
-    folder = output or Path("out") / f"{found.stem}-measured"
-    refuse_foreign_folder(folder)
-    refuse_unwritable_folder(folder)
+    folder = claim(output, Path("out") / f"{found.stem}-measured", force=force, goes_on=measurement.is_partial)
     with progress(f"measure {source}") as tell:
         result = measurement.measure(
             source, folder, interval=interval, segments=segments, estimators=estimators, models=models, top=top,
             progress=lambda now: tell(now["fraction"], f"{now['packets']:,} packets"),
         )  # fmt: skip
     for warning in result.run["warnings"]:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     _print(result, folder, top, as_json)
     return INTERRUPTED if result.partial else 0
 
@@ -87,16 +87,16 @@ def _print(result: "Result", folder: Path, top: int, as_json: bool) -> None:
         )
         return
     for row in rows:
-        click.echo(f"{row['heading']}: {row['answer']}")
+        say(f"{row['heading']}: {row['answer']}")
     if not rows:
-        click.echo("no connection carried payload")
+        say("no connection carried payload")
     left = connections.others(result, len(rows))
     if left:
-        click.echo(f"and {left} more with less payload; --top {len(rows) + left} shows all")
-    click.echo()
+        say(f"and {left} more with less payload; --top {len(rows) + left} shows all")
+    say()
     print_table(connections.connection_table(rows))
     applying = [row for row in predicted if row["goodput_bit_per_s"] is not None]
     if applying:
-        click.echo()
+        say()
         print_table(connections.prediction_table(result, applying, "What models say of them"))
-    click.echo(f"result: {folder}")
+    say(f"result: {folder}")

@@ -27,7 +27,8 @@ def scenario_options(command: _Command) -> _Command:
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="The root of all randomness."),
         click.option(
             "--set", "assignments", multiple=True, metavar="PATH=VALUE",
-            help="Change a value of the scenario; may be repeated: --set 'hops.wired.link.rate=10 Mbit/s'.",
+            help="Change a value of the scenario; may be repeated: --set 'hops.wired.link.rate=10 Mbit/s'. "
+            "What is set is no longer swept.",
         ),
         click.argument("scenario", type=click.Path(path_type=Path)),
     ):  # fmt: skip

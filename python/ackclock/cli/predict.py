@@ -5,7 +5,7 @@ The options of a model's own command are its inputs, and its outputs for inverse
 
 from collections.abc import Iterable
 from itertools import product
-from math import inf
+from math import inf, isfinite, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +135,7 @@ class _Units:
     """Quantities as people write them, in a model's units and back."""
 
     def __init__(self, mss: str, header: str) -> None:
+        self._written: dict[str, tuple[float, str]] = {}
         self.mss_bytes = self._bytes("--mss", mss)
         self.header_bytes = self._bytes("--header", header)
         if self.mss_bytes <= 0 or self.header_bytes < 0:
@@ -154,6 +155,13 @@ class _Units:
     def read(self, one: "Input | Output", written: str) -> list[float]:
         """The numbers of a comma-separated list."""
         return [self._number(one, part.strip()) for part in written.split(",")]
+
+    def say(self, one: "Input | Output", value: float) -> str:
+        """A value in the unit in which the first of its kind was written, for refusals."""
+        if one.name not in self._written or not isfinite(value):
+            return self.words(one, value)
+        scale, unit = self._written[one.name]
+        return f"{value / scale:.6g} {unit}".rstrip()
 
     def _number(self, one: "Input | Output", written: str) -> float:
         domain: Domain | None = getattr(one, "domain", None)
@@ -177,6 +185,8 @@ class _Units:
         if read.unit == "%" and one.unit != "":
             scales = {}
         if read.base in scales:
+            scale = scales[read.base] * (units.parse(f"1 {read.unit}").amount if read.unit else 1.0)
+            self._written.setdefault(one.name, (scale, read.unit))
             return read.amount * scales[read.base]
         code, wrong = ("wrong-unit", "is in another unit") if read.unit else ("no-unit", "has no unit")
         raise InputError(code, _option(one.name), f'"{written}" {wrong}; write for example {example}')
@@ -205,10 +215,34 @@ def _run(model: "Model", written: dict[str, str], solve: str | None, units: _Uni
         else:
             _answer(model, values, units, as_json)
     except InputError as error:
-        raise (error if error.field.startswith("--") else error.at(_option(error.field))) from None
+        raise _as_asked(error, model, units) from None
+
+
+def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
+    """The error on the option, with a value that is out of its domain in the unit in which it was written."""
+    if error.field.startswith("--"):
+        return error
+    one = next((one for one in model.inputs if one.name == error.field), None)
+    value = error.value
+    if one is not None and isinstance(value, float) and one.unit and not one.domain.holds(value):
+        asked = one.domain.refusal(one.name, value, lambda number: units.say(one, number))
+        return InputError(error.code, _option(one.name), f"{units.say(one, value)} {asked}", value)
+    return error.at(_option(error.field))
+
+
+# As many as points of a sweep.
+_MOST_ROWS = 10_000
 
 
 def _combinations(values: dict[str, list[float]]) -> list[dict[str, float]]:
+    rows = prod(len(several) for several in values.values())
+    if rows > _MOST_ROWS:
+        most = max(values, key=lambda name: len(values[name]))
+        raise InputError(
+            "out-of-range",
+            _option(most),
+            f"{rows:,} answers are asked for; give fewer values, for {_MOST_ROWS:,} at most",
+        )
     return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
 
 
@@ -271,7 +305,10 @@ def _solve(
         for aim in wanted:
             row = {"inputs": known, "output": target.name, "target": aim, "unknown": unknown}
             try:
-                rows.append(row | {"values": list(solve(model, unknown, aim, output=target.name, **known).values)})
+                rows.append(
+                    row
+                    | {"values": list(solve(model, unknown, aim, output=target.name, say=units.say, **known).values)}
+                )
             except NoSolutionError as error:
                 rows.append(row | {"values": [], "why_not": str(error)})
     if len(rows) == 1 and not rows[0]["values"]:

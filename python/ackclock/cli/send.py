@@ -5,7 +5,9 @@ from typing import Any
 
 import click
 
-from ackclock.cli.session import check_place, conclude, moment, read_security, session_options, session_output
+from ackclock.cli.output import say
+from ackclock.cli.place import claim, force_option
+from ackclock.cli.session import conclude, moment, never_began, read_security, session_options, session_output
 from ackclock.errors import InputError
 
 
@@ -31,13 +33,17 @@ from ackclock.errors import InputError
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of chance; by default a random one.")
 @session_output("out/sent")
+@force_option
 @session_options
 def send(
     data: str | None, listen: str, controls: tuple[str, ...], amount: str | None, tick: str, burst: str, jitter: str,
-    seed: int | None, output: Path, key_file: Path | None, insecure: bool, insecure_anywhere: bool,
+    seed: int | None, output: Path | None, force: bool, key_file: Path | None, insecure: bool, insecure_anywhere: bool,
+    insecure_key_file: bool,
     max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Wait for a receiver and send it data over UDP, as fast as a rate control allows.
+    """Wait for a receiver and send it data over UDP, unencrypted, as fast as a rate control allows.
+
+    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts nothing.
 
     DATA is a file, or - for standard input; without it, data is made up. Nothing is sent again: what is lost on the
     way does not arrive. Ctrl-C ends the session in good order.
@@ -52,8 +58,8 @@ def send(
 
     if data is not None and amount is not None:
         raise InputError("contradiction", "--bytes", "is of no use, as DATA is given")
-    check_place(output)
-    security = read_security(key_file, insecure, insecure_anywhere)
+    folder = claim(output, Path("out/sent"), force=force, goes_on=never_began)
+    security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     said: list[str] = []
 
     with progress("send") as tell:
@@ -61,13 +67,13 @@ def send(
         def told(state: dict[str, Any]) -> None:
             if not said:
                 said.append(state["local"])
-                click.echo(f"waiting on {state['local']}", err=True)
+                say(f"waiting on {state['local']}", err=True)
             tell(None, moment(state["now"]))
 
         result = session.send(
-            output, security, session.Data(data, amount), listen=listen, controls=controls, max_rate=max_rate,
+            folder, security, session.Data(data, amount), listen=listen, controls=controls, max_rate=max_rate,
             payload=payload, tick=tick, burst=burst, jitter=jitter,
             duration_s=None if duration is None else units.seconds(duration), seed=seed, pcap=pcap,
             progress=told,
         )  # fmt: skip
-    return conclude(result, output, as_json=as_json, plain=True)
+    return conclude(result, folder, as_json=as_json, plain=True)

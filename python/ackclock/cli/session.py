@@ -1,5 +1,8 @@
 """What `send` and `receive` have in common: options, the key, the end of a session."""
 
+import json
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,9 +11,8 @@ import click
 
 from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNRELIABLE, complain
 from ackclock.cli.options import checked_time, json_option
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
-from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -49,6 +51,9 @@ def session_options(command: _Command) -> _Command:
             "--insecure", is_flag=True, help="Go without a key on this host and among private addresses."
         ),
         click.option(
+            "--insecure-key-file", is_flag=True, help="Take a key file that other users of this machine can read."
+        ),
+        click.option(
             "--key-file", type=click.Path(path_type=Path, dir_okay=False),
             help="The key that both sides have, 16 bytes or more.",
         ),
@@ -58,31 +63,46 @@ def session_options(command: _Command) -> _Command:
 
 
 def session_output(default: str) -> _Command:
-    """The option `--output` with its default."""
+    """The option `--output`; its help names the default."""
     return click.option(
-        "-o", "--output", type=click.Path(path_type=Path), default=Path(default), show_default=True,
-        help="The result's folder.",
-    )  # fmt: skip
+        "-o", "--output", type=click.Path(path_type=Path), help=f"The result's folder; by default {default}."
+    )
 
 
-def check_place(folder: Path) -> None:
-    """Refuses a folder that a result cannot be written to."""
-    refuse_foreign_folder(folder)
-    refuse_unwritable_folder(folder)
+def never_began(folder: Path) -> bool:
+    """Whether a folder holds a session in which nobody answered: trying again replaces nothing of worth."""
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        ending = run["session"]["ending"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(ending == "no_answer")
 
 
-def read_security(key_file: Path | None, insecure: bool, anywhere: bool) -> "Security":
-    """Reads the key, or what is said instead of one.
+def read_security(key_file: Path | None, insecure: bool, anywhere: bool, shared_key: bool) -> "Security":
+    """Reads the key, or what is said instead of one; `shared_key` is whether others may be able to read its file.
 
     Raises:
-        UsageError: Both are given.
+        InputError: Both are given, or others can read the key.
     """
     from ackclock.session import Security
 
     if key_file is not None and (insecure or anywhere):
         option = "--insecure" if insecure else "--insecure-anywhere"
         raise InputError("contradiction", option, "is of no use, as there is a --key-file")
+    if key_file is not None and not shared_key:
+        _refuse_shared(key_file)
     return Security(None if key_file is None else key_file.read_bytes(), insecure, anywhere)
+
+
+def _refuse_shared(key_file: Path) -> None:
+    """Refuses a key that other users of this machine can read. Windows has other rules, of which this knows nothing."""
+    mode = stat.S_IMODE(key_file.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        raise InputError(
+            "file", "--key-file", f"{key_file} can be read or changed by others (mode {mode:03o}); "
+            f"run chmod 600 {key_file}, or say --insecure-key-file",
+        )  # fmt: skip
 
 
 def moment(now: dict[str, Any] | None) -> str:
@@ -104,7 +124,7 @@ def conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> i
     session = result.run["session"]
     flows = result.tables["flows"].to_pylist()
     for warning in result.run["warnings"]:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     bursts = result.tables["bursts"].to_pylist() if "bursts" in result.tables else []
     if as_json:
         print_json(
@@ -116,9 +136,9 @@ def conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> i
             way = "to" if result.run["method"] == "send" else "from"
             title = f"{way} {session['peer']}, {session['control']}: {tables.ended(session)}"
             print_table(tables.flow_table(result, title))
-        click.echo(f"result: {folder}")
+        say(f"result: {folder}")
     else:
-        click.echo(f"result: {folder}", err=True)
+        say(f"result: {folder}", err=True)
     if session["ending"] in _CODES:
         return complain(tables.broken_off(session), _CODES[session["ending"]])
     return INTERRUPTED if result.partial and session["ending"] == "stopped" else 0

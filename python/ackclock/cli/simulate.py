@@ -1,18 +1,20 @@
 """The command `simulate`."""
 
-import tempfile
+from functools import partial
 from pathlib import Path
 
 import click
 
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import json_option, models_option, output_option, read_scenario, scenario_options
-from ackclock.cli.summary import place, print_run, print_warnings
+from ackclock.cli.place import claim, force_option
+from ackclock.cli.summary import print_run, print_warnings
 
 
 @click.command()
 @scenario_options
 @output_option
+@force_option
 @click.option(
     "--threads",
     type=click.IntRange(1),
@@ -24,28 +26,27 @@ from ackclock.cli.summary import place, print_run, print_warnings
 @json_option
 def simulate(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    threads: int | None, packets: bool, pcap: bool, models: str, as_json: bool,
+    force: bool, threads: int | None, packets: bool, pcap: bool, models: str, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario packet by packet, print a summary and keep the result in a folder.
 
-    Ctrl-C keeps what there is, marked as partial.
+    Ctrl-C keeps what there is, marked as partial. Given again, the command goes on after the runs that were finished,
+    whatever ended it.
 
     \b
     Example:
       ackclock simulate examples/leaky-pipe.toml -o out/leaky-pipe --set 'duration=20 s'
     """
     from ackclock.cli.progress import progress
-    from ackclock.run import simulation
+    from ackclock.run import cache
 
     read = read_scenario(scenario, assignments, seed, replicates)
-    folder = place(scenario, output)
-    with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
-        captures = Path(scratch) / "pcap" if pcap else None
-        if captures is not None:
-            captures.mkdir()
+    begun = partial(cache.is_begun, read, packets=packets, captures=pcap)
+    folder = claim(output, Path("out") / scenario.stem, force=force, goes_on=begun)
+    result = cache.simulated(read, folder, packets=packets, captures=pcap)
+    if result is None:
         with progress(f"simulate {scenario.name}") as tell:
-            result = simulation.simulate(read, threads=threads, packets=packets, pcap=captures, progress=tell)
-        result.save(folder, captures)
+            result = cache.simulate(read, folder, tell, captures=pcap, packets=packets, threads=threads)
     print_warnings(result)
     print_run(result, folder, models, as_json)
     return INTERRUPTED if result.partial else 0

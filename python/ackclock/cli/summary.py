@@ -1,29 +1,18 @@
-"""Where a run goes, and what is printed after it."""
+"""What is printed after a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from ackclock.cli.output import print_json, print_table
-from ackclock.folder import refuse_foreign_folder, refuse_unwritable_folder
+from ackclock.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from ackclock.result import Result
 
 
-def place(scenario: Path, output: Path | None) -> Path:
-    """The result's folder, refused before a run that may take an hour."""
-    folder = output or Path("out") / scenario.stem
-    refuse_foreign_folder(folder)
-    refuse_unwritable_folder(folder)
-    return folder
-
-
 def print_warnings(result: "Result") -> None:
     """Prints the warnings of a result to standard error."""
     for warning in result.run["warnings"]:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
 
 
 def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> None:
@@ -40,4 +29,4 @@ def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> Non
         print_json(answer)
         return
     print_table(run_tables.flow_table(rows, f"{result.run['name']}: {averaging(result)}"))
-    click.echo(f"result: {folder}")
+    say(f"result: {folder}")

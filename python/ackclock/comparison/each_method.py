@@ -137,6 +137,12 @@ def prepare(folder: Path) -> None:
     write_whole(folder / COMPARISON.mark, json_text({"schema": SCHEMA}))
 
 
+def is_of(scenario: Scenario, folder: Path) -> bool:
+    """Whether the comparison in a folder is of this scenario, or was interrupted before it had an answer."""
+    found = _read(folder)
+    return found is not None and found.get("scenario", scenario.tree) == scenario.tree
+
+
 def _leave_nothing(folder: Path) -> None:
     """Takes back what `prepare` made, if nothing has come to it."""
     if [path.name for path in folder.iterdir()] == [COMPARISON.mark]:
@@ -242,8 +248,8 @@ class _Work:
     def _simulate(self, *, captures: bool) -> Result:
         """Keeps captures only if they are to be measured: the same scenario gives them again."""
         folder = self._folder / "simulate"
-        known = cache.known(folder, address.of_run(self._scenario))
-        if known is not None and (not captures or cache.has_captures(folder)):
+        known = cache.simulated(self._scenario, folder, captures=captures)
+        if known is not None:
             return known
         with self._watch("simulate") as tell:
             return cache.simulate(self._scenario, folder, tell, captures=captures)

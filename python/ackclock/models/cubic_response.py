@@ -40,14 +40,17 @@ def window(p: ArrayLike, RTT: ArrayLike, C: ArrayLike = 0.4, beta: ArrayLike = 0
     return np.maximum(cubic_window(p, RTT, C, beta), friendly_window(p, beta))
 
 
-def _evaluate(loss: Array, rtt: Array, steepness: Array, decrease_factor: Array) -> dict[str, Array]:
-    cubic, friendly = cubic_window(loss, rtt, steepness, decrease_factor), friendly_window(loss, decrease_factor)
+def _evaluate(loss: Array, rtt: Array, steepness: Array, cubic_decrease_factor: Array) -> dict[str, Array]:
+    cubic, friendly = (
+        cubic_window(loss, rtt, steepness, cubic_decrease_factor),
+        friendly_window(loss, cubic_decrease_factor),
+    )
     w = np.maximum(cubic, friendly)
     return {"window": w, "rate": w / rtt, "cubic_window": cubic, "friendly_window": friendly}
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return loss_and_rtt(path) | {"steepness": path.control.cubic_c, "decrease_factor": path.control.kept_share}
+    return loss_and_rtt(path) | {"steepness": path.control.cubic_c, "cubic_decrease_factor": path.control.kept_share}
 
 
 def _refusal(path: FlowPath) -> str:
@@ -67,7 +70,7 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
         LOSS,
         Input("rtt", "RTT", "s", RTT.meaning),
         Input("steepness", "C", "segments/s^3", "how steeply the cubic grows", 0.4),
-        Input("decrease_factor", "beta", "", "what is left of the window after a loss", 0.7, PROPER_SHARE),
+        Input("cubic_decrease_factor", "beta", "", "what CUBIC leaves of the window after a loss", 0.7, PROPER_SHARE),
     ),
     outputs=(
         Output("window", "W", "segments", "mean window", "cwnd"),

@@ -1,5 +1,6 @@
 """What a formula is meant for, and refusing the rest."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
@@ -34,20 +35,20 @@ class Domain:
         below = numbers <= self.high if self.ends[1] == "]" else numbers < self.high
         return np.asarray(above & below)
 
-    def words(self, name: str) -> str:
-        """As a condition on something of that name: `0 < p < 1`."""
+    def words(self, name: str, say: Callable[[float], str] = "{:g}".format) -> str:
+        """As a condition on something of that name, `0 < p < 1`; `say` writes the numbers."""
         if self.values:
-            return f"{name} = {' or '.join(f'{value:g}' for value in self.values)}"
-        above = f"{self.low:g} {'≤' if self.ends[0] == '[' else '<'} "
-        below = f" {'≤' if self.ends[1] == ']' else '<'} {self.high:g}"
+            return f"{name} = {' or '.join(say(value) for value in self.values)}"
+        above = f"{say(self.low)} {'≤' if self.ends[0] == '[' else '<'} "
+        below = f" {'≤' if self.ends[1] == ']' else '<'} {say(self.high)}"
         if self.high < inf:
             return f"{above}{name}{below}" if self.low > -inf else f"{name}{below}"
-        return f"{name} {'≥' if self.ends[0] == '[' else '>'} {self.low:g}"
+        return f"{name} {'≥' if self.ends[0] == '[' else '>'} {say(self.low)}"
 
-    def refusal(self, name: str, number: float) -> str:
+    def refusal(self, name: str, number: float, say: Callable[[float], str] = "{:g}".format) -> str:
         """What is wrong with a number that is not in it, and what to give instead."""
         finite = "a finite " if number == inf and not self.values else ""
-        return f"is out of its domain; give {finite}{self.words(name)}"
+        return f"is out of its domain; give {finite}{self.words(name, say)}"
 
 
 def check(**arguments: tuple[ArrayLike, Domain]) -> None:

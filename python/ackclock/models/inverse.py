@@ -45,13 +45,15 @@ class Solution:
 # Where a domain has no end, or begins at zero, by unit.
 SEARCHED = {"": (1e-12, 1e6), "s": (1e-9, 1e6), "segments": (1e-6, 1e12), "segments/s": (1e-6, 1e15)}
 
-_GRID = 2001
 # A root is one if the output there is the target to this precision, relative to the target and to how far off the
 # grid's neighbours are; else it is a jump over the target.
 _SAME = 1e-6
 
 
-def solve(model: Model, unknown: str, target: float, *, output: str = "", **known: float) -> Solution:
+def solve(
+    model: Model, unknown: str, target: float, *, output: str = "",
+    say: Callable[[Input | Output, float], str] | None = None, **known: float,
+) -> Solution:  # fmt: skip
     """Which values of one input give an output its target.
 
     Args:
@@ -59,6 +61,7 @@ def solve(model: Model, unknown: str, target: float, *, output: str = "", **know
         unknown: Name of the input that is asked for.
         target: The wanted value of the output, in its unit.
         output: Name of the output; the primary one if not given.
+        say: How a refusal writes a value of an input or output; in its unit if not given.
         known: The other inputs by name; those with a default may be left out.
 
     Raises:
@@ -75,14 +78,15 @@ def solve(model: Model, unknown: str, target: float, *, output: str = "", **know
         )
     if not isfinite(target):
         raise InputError("out-of-range", wanted.name, f"{target:g} is no target; give a finite number", target)
+    say = say or (lambda one, value: _in(value, one.unit))
     if asked.domain.values:
-        return _among(model, unknown, target, wanted.name, known)
+        return _among(model, asked, target, wanted, known, say)
 
     def at(points: Array) -> Array:
-        return model.answer(**known, **{unknown: points})[wanted.name]
+        return model.evaluated(model.completed(**known, **{unknown: points}))[wanted.name]
 
     low, high = _ends(model, unknown)
-    grid = _between(low, high, asked.domain.low == 0 and asked.domain.ends[0] == "[")
+    grid = _between(low, high, model.points, asked.domain.low == 0 and asked.domain.ends[0] == "[")
     given = at(grid)
     if np.isnan(given).any():
         given = np.where(np.isnan(given), inf, given)
@@ -94,19 +98,23 @@ def solve(model: Model, unknown: str, target: float, *, output: str = "", **know
     values = [root for root, around in found if abs(miss(root)) <= _SAME * max(abs(target), around)]
     if values:
         return Solution(unknown, asked.unit, tuple(values), wanted.name, target)
-    raise NoSolutionError("", _explained(asked, wanted, target, grid, given, [root for root, _ in found]))
+    raise NoSolutionError("", _explained(asked, wanted, target, grid, given, [root for root, _ in found], say))
 
 
-def _among(model: Model, unknown: str, target: float, output: str, known: dict[str, float]) -> Solution:
+def _among(
+    model: Model, asked: Input, target: float, wanted: Output, known: dict[str, float],
+    say: Callable[[Input | Output, float], str],
+) -> Solution:  # fmt: skip
     """For an input that takes a few values only."""
-    choices = model.input(unknown).domain.values
-    given = model.answer(**known, **{unknown: np.array(choices)})[output]
+    choices = asked.domain.values
+    given = model.answer(**known, **{asked.name: np.array(choices)})[wanted.name]
     values = [value for value, gives in zip(choices, given, strict=True) if abs(gives - target) <= _SAME * abs(target)]
     if not values:
-        unit = model.output(output).unit
-        told = ", ".join(f"{_in(gives, unit)} at {value:g}" for value, gives in zip(choices, given, strict=True))
-        raise NoSolutionError("", f"no solution: by {unknown}, {output} is {told}; the target is {_in(target, unit)}")
-    return Solution(unknown, model.input(unknown).unit, tuple(values), output, target)
+        told = ", ".join(f"{say(wanted, gives)} at {value:g}" for value, gives in zip(choices, given, strict=True))
+        raise NoSolutionError(
+            "", f"no solution: by {asked.name}, {wanted.name} is {told}; the target is {say(wanted, target)}"
+        )
+    return Solution(asked.name, asked.unit, tuple(values), wanted.name, target)
 
 
 def _ends(model: Model, unknown: str) -> tuple[float, float]:
@@ -125,13 +133,13 @@ def _ends(model: Model, unknown: str) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _between(low: float, high: float, zero: bool) -> Array:
+def _between(low: float, high: float, points: int, zero: bool) -> Array:
     """Logarithmic, with as many points again close to the upper end; zero comes first if it is in the domain."""
-    grid = np.geomspace(low, high, _GRID)
-    near = high - np.geomspace((high - low) * 1e-9, (high - low) * 0.5, _GRID)
-    points = np.unique(np.concatenate([grid, near]))
-    points[0], points[-1] = low, high
-    return np.concatenate([[0.0], points]) if zero else points
+    grid = np.geomspace(low, high, points)
+    near = high - np.geomspace((high - low) * 1e-9, (high - low) * 0.5, points)
+    both = np.unique(np.concatenate([grid, near]))
+    both[0], both[-1] = low, high
+    return np.concatenate([[0.0], both]) if zero else both
 
 
 def _roots(miss: Callable[[float], float], grid: Array, misses: Array) -> list[tuple[float, float]]:
@@ -176,13 +184,16 @@ def _first_zero(miss: Callable[[float], float], grid: Array, position: int) -> f
     return zero
 
 
-def _explained(unknown: Input, output: Output, target: float, grid: Array, given: Array, jumps: list[float]) -> str:
-    wanted = _in(target, output.unit)
+def _explained(
+    unknown: Input, output: Output, target: float, grid: Array, given: Array, jumps: list[float],
+    say: Callable[[Input | Output, float], str],
+) -> str:  # fmt: skip
+    wanted = say(output, target)
     if jumps:
-        return f"no solution: at {unknown.name} = {_in(jumps[0], unknown.unit)} {output.name} jumps over {wanted}"
+        return f"no solution: at {unknown.name} = {say(unknown, jumps[0])} {output.name} jumps over {wanted}"
     nearest = int(np.argmin(np.abs(given - target)))
     side = "at least" if given[nearest] > target else "at most"
-    best = f"{side} {_in(float(given[nearest]), output.unit)}, at {unknown.name} = {_in(grid[nearest], unknown.unit)}"
+    best = f"{side} {say(output, float(given[nearest]))}, at {unknown.name} = {say(unknown, float(grid[nearest]))}"
     return f"no solution: {output.name} is {best}; the target is {wanted}"
 
 

@@ -67,6 +67,40 @@ class Output:
     metric: str = ""
 
 
+@dataclass(frozen=True)
+class Bound:
+    """How much work an answer may take.
+
+    Attributes:
+        input: Name of the input that asks for it.
+        what: What there is of it, in words: `flows`, `steps of a flow`.
+        most: What is allowed for all that is asked at once.
+        count: How much each answer takes, from the inputs by name.
+    """
+
+    input: str
+    what: str
+    most: float
+    count: Callable[[Mapping[str, Array]], ArrayLike]
+
+    def check(self, known: Mapping[str, Array]) -> None:
+        """Refuses what takes more.
+
+        Raises:
+            InputError: It does; the message says how much is asked for and how much may be.
+        """
+        asked = np.broadcast_arrays(known[self.input], np.asarray(self.count(known), float))
+        total = float(asked[1].sum())
+        if not total <= self.most:
+            value = float(np.ravel(asked[0])[np.argmax(asked[1])])
+            words = f"{value:g} asks for {total:.3g} {self.what}; give less, at most {self.most:,.0f} are allowed"
+            raise InputError("out-of-range", self.input, words, value)
+
+
+#: Numbers beyond are not reckoned with: their squares and products leave the range of doubles.
+SMALLEST, LARGEST = 1e-100, 1e100
+
+
 def _cannot_tell(_path: FlowPath) -> str:
     return ""
 
@@ -136,6 +170,8 @@ class Model:
         usual: Whether tables and figures of simulations show it without being asked to.
         evaluate_law: The formula for a measured law of the round-trip time, if it can take one: that law, and the
             inputs but `rtt` as numbers, to the outputs as numbers.
+        bounds: How much work an answer may take, where it grows with an input.
+        points: At how many values an inverse question looks first.
         evaluate_goodput: The formula of the output `goodput` alone, if that is much less work than all of them.
     """
 
@@ -154,6 +190,8 @@ class Model:
     usual: bool = False
     evaluate_law: Callable[..., Mapping[str, float]] | None = None
     evaluate_goodput: Callable[..., Array] | None = None
+    bounds: tuple[Bound, ...] = ()
+    points: int = 2001
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.inputs] + [one.name for one in self.outputs]
@@ -202,7 +240,15 @@ class Model:
             if not inside.all():
                 bad = float(numbers[~inside].flat[0])
                 raise InputError("out-of-range", one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}", bad)
+            size = np.abs(numbers)
+            far = (numbers != 0) & (size < np.inf) & ((size < SMALLEST) | (size > LARGEST))
+            if far.any():
+                bad = float(numbers[far].flat[0])
+                least_or_most = f"at most {LARGEST:g}" if abs(bad) > 1 else f"at least {SMALLEST:g}"
+                raise InputError("out-of-range", one.name, f"{bad:g} is beyond reckoning; give {least_or_most}", bad)
             known[one.name] = numbers
+        for bound in self.bounds:
+            bound.check(known)
         return known
 
     def inside(self, **inputs: ArrayLike) -> NDArray[np.bool_]:
@@ -234,18 +280,46 @@ class Model:
             inputs: By name, in the record's units; those with a default may be left out.
 
         Raises:
-            InputError: One is unknown, missing or out of its domain.
+            InputError: One is unknown, missing or out of its domain, an answer would be more work than is allowed, or
+                is no number.
         """
         known = self.completed(**inputs)
+        answered = self.evaluated(known)
+        for name, values in answered.items():
+            if (undefined := np.isnan(values)).any():
+                raise self._beyond(
+                    {each: np.broadcast_to(v, values.shape)[undefined] for each, v in known.items()}, name
+                )
+        return answered
+
+    def evaluated(self, known: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs for completed inputs, as `answer` gives them; not a number where one is beyond reckoning."""
         shape = np.broadcast_shapes(*(value.shape for value in known.values()))
-        given = self.evaluate(**known)
+        try:
+            with np.errstate(all="ignore"):
+                given = self.evaluate(**known)
+        except (ArithmeticError, MemoryError):
+            raise self._beyond(known, self.outputs[0].name) from None
         return {one.name: _shaped(np.asarray(given[one.name], float), shape) for one in self.outputs}
+
+    def _beyond(self, known: Mapping[str, Array], output: str) -> InputError:
+        """Why there is no number: what is given is too extreme; names the input that is the most so."""
+        sizes = {one.name: np.abs(np.ravel(known[one.name])) for one in self.inputs if not one.domain.values}
+        extremes = {name: size[(size > 0) & (size < np.inf)] for name, size in sizes.items()}
+        far = {name: float(np.abs(np.log(size)).max(initial=0.0)) for name, size in extremes.items()}
+        name = max(far, key=lambda one: far[one])
+        value = float(np.ravel(known[name])[np.argmax(np.abs(np.log(np.maximum(sizes[name], SMALLEST))))])
+        side = "less" if abs(value) > 1 else "more"
+        return InputError(
+            "out-of-range", name, f"{value:g} leaves {output} no number beside the other inputs; give {side}", value
+        )
 
     def goodputs(self, **inputs: ArrayLike) -> Array:
         """The output `goodput` alone, as `answer` gives it, for many inputs at once."""
         if self.evaluate_goodput is None:
             return self.answer(**inputs)[self.goodput]
-        return np.asarray(self.evaluate_goodput(**self.completed(**inputs)), float)
+        with np.errstate(all="ignore"):
+            return np.asarray(self.evaluate_goodput(**self.completed(**inputs)), float)
 
     def answer_path(self, path: FlowPath) -> tuple[dict[str, float], dict[str, float]]:
         """All inputs and outputs by name for a flow to which it applies, with its law of the round-trip time if any."""

@@ -150,7 +150,12 @@ TIMEOUT = Input(
 )  # fmt: skip
 WINDOW = Input("window", "Wm", "segments", "largest window, unlimited for none", inf, LIMIT)
 SEGMENTS_PER_ACK = Input(
-    "segments_per_ack", "b", "segments", "segments acknowledged by one ACK (1 with byte counting)", 2, AT_LEAST_ONE
+    "segments_per_ack",
+    "b",
+    "segments",
+    "segments acknowledged by one ACK (1 with byte counting, 2 without)",
+    1,
+    AT_LEAST_ONE,
 )
 
 MODEL = Model(

@@ -134,7 +134,7 @@ full_buffer = P (1 - beta)/beta""",
             domain=NOT_NEGATIVE,
             on_wire=True,
         ),
-        Input("flows", "N", "", "how many flows, alike and in step", 1, AT_LEAST_ONE),
+        Input("flows", "N", "", "flows that share the link, alike and in step", 1, AT_LEAST_ONE),
         Input("additive_increase", "alpha", "segments", "growth of a flow's window in a round trip if b = 1", 1),
         Input("decrease_factor", "beta", "", "what is left of the window after a loss", 0.5, PROPER_SHARE),
         Input(

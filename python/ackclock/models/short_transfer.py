@@ -242,12 +242,12 @@ def _time_of(sender: Sender, W: float, step: float, rounds: int) -> float:
 def _evaluate(
     size: Array, rate: Array, rtt: Array, buffer: Array, segments_per_ack: Array, avoidance_segments_per_ack: Array,
     initial_window: Array, initial_threshold: Array, decrease_factor: Array, recovery: Array, reductions: Array,
-    timeout: Array,
+    overflow_timeout: Array,
     handshake: Array,
 ) -> dict[str, Array]:  # fmt: skip
     S, mu, T, B, d, d_ca, w1, W_th, decrease_factor, recovery, reductions, RTO, handshake = np.broadcast_arrays(
         size, rate, rtt, buffer, segments_per_ack, avoidance_segments_per_ack, initial_window, initial_threshold,
-        decrease_factor, recovery, reductions, timeout, handshake,
+        decrease_factor, recovery, reductions, overflow_timeout, handshake,
     )  # fmt: skip
     if (w1 > B + 1).any():
         at = np.flatnonzero((w1 > B + 1).ravel())[0]
@@ -287,7 +287,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
         "initial_window": transfer.initial_window_segments,
         "initial_threshold": max(sender.initial_threshold_segments, 1.0),
         "decrease_factor": control.kept_share, "recovery": _RECOVERIES[sender.recovery],
-        "timeout": sender.full_queue_timeout_s, "handshake": float(transfer.has_handshake),
+        "overflow_timeout": sender.full_queue_timeout_s, "handshake": float(transfer.has_handshake),
     }  # fmt: skip
 
 
@@ -329,12 +329,14 @@ _INPUTS = (
         "round trips in which congestion avoidance opens the window by one; 2 if the sender alone counts bytes",
         Rule("d", lambda known: known["segments_per_ack"]),
     ),
-    Input("initial_window", "w1", "segments", "initial window", 1, AT_LEAST_ONE),
+    Input("initial_window", "w1", "segments", "initial window", 10, AT_LEAST_ONE),
     Input(
         "initial_threshold", "W_th", "segments",
         "where slow start ends without a loss, as HyStart would have it; unlimited for none", inf, LIMIT,
     ),
-    Input("decrease_factor", "beta", "", "share of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE),
+    Input(
+        "decrease_factor", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE
+    ),
     Input(
         "recovery", "", "", "0 for classic Reno's, 1 for slow but steady NewReno's, 2 for SACK's", 0,
         Domain(values=(0, 1, 2)),
@@ -344,13 +346,13 @@ _INPUTS = (
         Domain(values=(0, 1, 2, 3)),
     ),
     Input(
-        "timeout", "RTO", "s", "retransmission timeout with the queue full",
+        "overflow_timeout", "RTO", "s", "retransmission timeout with the queue full",
         Rule(
             "max(1 s, T + B/mu + 0.5 s), of RFC 6298 with a clock that ticks every 0.5 s",
             lambda known: np.maximum(1.0, known["rtt"] + known["buffer"] / known["rate"] + 0.5),
         ),
     ),
-    Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 0, Domain(values=(0, 1))),
+    Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 1, Domain(values=(0, 1))),
 )  # fmt: skip
 
 _OUTPUTS = (

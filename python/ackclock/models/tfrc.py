@@ -51,7 +51,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     if path.sender.transport == "tcp":
         return loss_and_rtt(path)
     return loss_and_rtt(path) | {
-        "timeout": path.sender.first_timeout_s,
+        "tcp_timeout": path.sender.first_timeout_s,
         "segments_per_ack": path.sender.segments_per_ack,
     }
 
@@ -70,7 +70,9 @@ MODEL = Model(
     inputs=(
         Input("loss", "p", "", "loss event rate: losses within a round trip count once", domain=UP_TO_ONE),
         Input("rtt", "R", "s", "round-trip time"),
-        Input("timeout", "t_RTO", "s", "retransmission timeout", Rule("4 R", lambda known: 4 * known["rtt"])),
+        Input(
+            "tcp_timeout", "t_RTO", "s", "what is taken for TCP's timeout", Rule("4 R", lambda known: 4 * known["rtt"])
+        ),
         Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
     ),
     outputs=(Output("rate", "X", "segments/s", "allowed sending rate"),),
@@ -85,7 +87,7 @@ MODEL = Model(
         LOST_ON_THE_WAY,
         *OF_RANDOM_LOSS,
     ),
-    evaluate=lambda loss, rtt, timeout, segments_per_ack: {"rate": rate(loss, rtt, timeout, segments_per_ack)},
+    evaluate=lambda loss, rtt, tcp_timeout, segments_per_ack: {"rate": rate(loss, rtt, tcp_timeout, segments_per_ack)},
     inputs_of=_inputs_of,
     refusal=_refusal,
 )

@@ -42,7 +42,7 @@ MODEL = Model(
     inputs=(
         Input("loss", "p", "", "share of the packets that is lost", domain=PROPER_SHARE),
         pftk.RTT,
-        Input("timeout", "B", "s", "the sender's timeout, not backed off", pftk.TIMEOUT.default, POSITIVE),
+        Input("timeout", "B", "s", "first retransmission timeout, not backed off", pftk.TIMEOUT.default, POSITIVE),
         pftk.WINDOW,
         Input(
             "segments_per_ack",

@@ -8,6 +8,7 @@ from ackclock.reproduction.catalogue import chosen, experiments
 from ackclock.reproduction.experiment import Experiment, Run, analytic, figure, measured
 from ackclock.reproduction.outcome import (
     Band,
+    Basis,
     Cell,
     Claim,
     Comparison,
@@ -22,7 +23,7 @@ from ackclock.reproduction.outcome import (
 from ackclock.reproduction.runner import prepare, recorded, reproduce, reproduce_all, write_gallery
 
 __all__ = [
-    "Band", "Cell", "Claim", "Comparison", "Experiment", "Kind", "Origin", "Outcome", "Run", "Setting", "Table",
-    "Verdict", "analytic", "chosen", "experiments", "figure", "measured", "plain", "prepare", "recorded",
+    "Band", "Basis", "Cell", "Claim", "Comparison", "Experiment", "Kind", "Origin", "Outcome", "Run", "Setting",
+    "Table", "Verdict", "analytic", "chosen", "experiments", "figure", "measured", "plain", "prepare", "recorded",
     "reproduce", "reproduce_all", "write_gallery",
 ]  # fmt: skip

@@ -69,6 +69,7 @@ class Experiment:
         runs: What is run first, by the name of its result.
         package: Name of the package that announces it, whose files belong to the address of its record; the catalogue
             fills it in.
+        failing: What claims say that are documented not to hold, beside those that say so themselves.
     """
 
     name: str
@@ -81,6 +82,16 @@ class Experiment:
     conclude: "Callable[[Mapping[str, Result]], Outcome]"
     runs: "Callable[[], Mapping[str, Run]]" = dict
     package: str = ""
+    failing: frozenset[str] = frozenset()
+
+    def outcome(self, results: "Mapping[str, Result]") -> Outcome:
+        """Concludes, and says of each claim whether it is documented to hold."""
+        found = self.conclude(results)
+        claims = (
+            replace(one, documented=one.said not in self.failing) if one.documented is True else one
+            for one in found.claims
+        )
+        return replace(found, claims=tuple(claims))
 
 
 def figure(

@@ -20,7 +20,9 @@ class Origin(StrEnum):
     PRINTED = "printed"
     """It stands in the publication."""
     INFERRED = "inferred"
-    """It is not printed, but follows from what is; worked out apart from this program."""
+    """It is not printed, but follows from what is, or it is ours about what is; no verdict counts it."""
+    REFERENCE = "reference"
+    """An unpublished reference computation, made apart from this program; no verdict counts it."""
     GUESSED = "guessed"
     """The publication does not say; it is our choice."""
     STATED = "stated"
@@ -44,8 +46,15 @@ class Setting:
     origin: Origin
 
 
+#: The origins of what a verdict is about.
+PUBLISHED = (Origin.PRINTED, Origin.STATED)
+
+
 class Band(NamedTuple):
-    """Where a number must lie for something to be so, both ends included; in the number's unit."""
+    """Where a number must lie for something to be so, both ends included; in the number's unit.
+
+    `ackclock.reproduction.words` has the bands of what publications say in words.
+    """
 
     least: float = -inf
     most: float = inf
@@ -172,6 +181,7 @@ class Claim:
         documented: Whether we say that it is so, None where that depends on the machine.
         origin: Who says it.
         accepted: What counts as being so, where what is said leaves that open.
+        why: Why it is not so, if it is not and that is known.
     """
 
     said: str
@@ -180,6 +190,7 @@ class Claim:
     documented: bool | None = True
     origin: Origin = Origin.PRINTED
     accepted: str = ""
+    why: str = ""
 
     @classmethod
     def of(
@@ -189,15 +200,45 @@ class Claim:
         accepted: Band,
         unit: str = "",
         *,
+        than: float | None = None,
         documented: bool | None = True,
         origin: Origin = Origin.PRINTED,
+        why: str = "",
     ) -> "Claim":
-        """One that holds if the mean over replicates is in a band; `found` tells if an end of the interval is not."""
+        """One that holds if the mean over replicates is in a band; `found` tells if an end of the interval is not.
+
+        Args:
+            said: As in the record.
+            ours: What we compute.
+            accepted: Where its mean must be.
+            unit: Of both.
+            than: Where a difference is said, the value at which there is none: the whole interval must be off it.
+            documented: As in the record.
+            origin: As in the record.
+            why: As in the record.
+        """
         holds = accepted.holds(ours.mean)
         found = f"{written_interval(ours)} {unit}".strip()
+        band = f"{accepted} {unit}".strip()
+        if than is not None:
+            band += f", all of the interval off {than:g}"
+        chance = ours.half_width if isfinite(ours.half_width) else 0.0
+        if holds and than is not None and abs(ours.mean - than) <= chance:
+            return cls(said, f"{found}; the interval holds {than:g}", False, documented, origin, band, why)
         if any(accepted.holds(end) != holds for end in (ours.low, ours.high) if isfinite(end)):
             found += "; the interval reaches beyond the band" if holds else "; the interval reaches into the band"
-        return cls(said, found, holds, documented, origin, f"{accepted} {unit}".strip())
+        return cls(said, found, holds, documented, origin, band, why)
+
+    @classmethod
+    def printed(
+        cls, said: str, ours: Interval, text: str, unit: str = "", *, documented: bool | None = True, why: str = ""
+    ) -> "Claim":
+        """One that a number which is printed as `text` is ours: to half of its last digit, or within our interval."""
+        chance = ours.half_width if isfinite(ours.half_width) else 0.0
+        within = max(_half_of_last_digit(text), chance)
+        holds = abs(ours.mean - float(text)) <= within * (1 + 1e-9)
+        accepted = f"{text} ± {within:.2g} {unit}".strip()
+        return cls(said, f"{written_interval(ours)} {unit}".strip(), holds, documented, Origin.PRINTED, accepted, why)
 
     @property
     def fails(self) -> bool:
@@ -210,6 +251,7 @@ class Kind(StrEnum):
 
     REPRODUCED = "reproduced"
     READING = "reproduced with reading"
+    PARTLY = "partly reproduced"
     NOT = "not reproduced"
     CHANGED = "expectation failed"
     QUICK = "quick"
@@ -223,18 +265,42 @@ class Verdict:
 
     Attributes:
         kind: In short.
-        reason: The reading; or why it is not reproduced, not run or unreliable, or what failed.
-        exceptions: What is not reproduced of something that otherwise is, and why.
+        failing: Of what is published, that which does not come out, a phrase each.
+        why: Why it does not; empty if that is not known.
+        reading: What is taken for meant where the publication does not say, or contradicts itself.
+        reason: Why it is not run or unreliable; or what was shortened or changed.
     """
 
     kind: Kind
+    failing: tuple[str, ...] = ()
+    why: str = ""
+    reading: str = ""
     reason: str = ""
-    exceptions: str = ""
 
     def __str__(self) -> str:
-        because = "because " if self.kind is Kind.NOT else ""
-        words = f"{self.kind}: {because}{self.reason}" if self.reason else str(self.kind)
-        return f"{words}; except {self.exceptions}" if self.exceptions else words
+        if self.reason:
+            return f"{self.kind}: {self.reason}"
+        fails = "; ".join(self.failing)
+        taken = f"taken: {self.reading}" if fails and self.reading else self.reading
+        parts = (fails, self.why and f"why: {self.why}", taken)
+        words = "; ".join(part for part in parts if part)
+        return f"{self.kind}: {words}" if words else str(self.kind)
+
+
+#: What is said where nothing that is published could be compared.
+NOTHING_PRINTED = "no sentence and no number that could be read says what came out"
+
+
+class Basis(NamedTuple):
+    """What a verdict rests on beside what comes out and what does not.
+
+    Attributes:
+        taken: What is taken for meant where the publication does not say, or contradicts itself; empty if nothing is.
+        why: Why what does not come out does not, as far as no claim says so itself.
+    """
+
+    taken: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -242,28 +308,35 @@ class Outcome:
     """What came of an experiment.
 
     Attributes:
-        documented: The verdict if everything that we claim is so.
+        basis: What was taken for meant, and why what does not come out does not.
         comparisons: Numbers beside ours.
         claims: Of the text, and our own.
         settings: What went in.
         tables: What else there is to know.
+        unrun: The verdict where nothing could be run.
         distrust: Why what was run is unreliable; empty if it is.
         quick: What was shortened to be quick; empty if nothing was. Then nothing is expected of the numbers.
         draw: Draws the figure from the numbers that were compared; None if there are none.
     """
 
-    documented: Verdict
+    basis: Basis
     comparisons: tuple[Comparison, ...]
     draw: "Callable[[], Figure] | None"
     claims: tuple[Claim, ...] = ()
     settings: tuple[Setting, ...] = ()
     tables: tuple[Table, ...] = ()
+    unrun: Verdict | None = None
     distrust: str = ""
     quick: str = ""
 
+    @classmethod
+    def not_run(cls, kind: Kind, reason: str) -> "Outcome":
+        """One without numbers: why there are none."""
+        return cls(Basis(), (), None, unrun=Verdict(kind, reason=reason))
+
     @property
     def failures(self) -> list[str]:
-        """What we claim and is not so, one sentence each."""
+        """What is not as we document it, one sentence each."""
         failed = [
             f"{comparison.title}: {', '.join(cell.row)}: {cell.quantity} is {cell.ours:.6g}, not {cell.theirs:.6g}"
             for comparison in self.comparisons
@@ -277,15 +350,44 @@ class Outcome:
         ]
 
     @property
+    def judged(self) -> Verdict:
+        """The verdict that follows from what is published: from claims, and from cells of comparisons."""
+        claims = [claim for claim in self.claims if claim.origin in PUBLISHED]
+        compared = [comparison for comparison in self.comparisons if comparison.origin in PUBLISHED]
+        failing = [f"“{claim.said}” ({claim.found})" for claim in claims if not claim.holds]
+        reasons = [claim.why for claim in claims if not claim.holds]
+        held = sum(claim.holds for claim in claims)
+        for comparison in compared:
+            apart = [cell for cell in comparison.cells if not cell.agrees]
+            held += len(comparison.cells) - len(apart)
+            if apart:
+                failing.append(_apart(comparison, apart))
+                reasons += [cell.excepted for cell in apart]
+        if not claims and not any(comparison.cells for comparison in compared):
+            return Verdict(Kind.NOT, (NOTHING_PRINTED,), self.basis.why, self.basis.taken)
+        why = "; ".join(dict.fromkeys(one for one in (*reasons, self.basis.why) if one))
+        if failing:
+            return Verdict(Kind.PARTLY if held else Kind.NOT, tuple(failing), why, self.basis.taken)
+        return Verdict(Kind.READING if self.basis.taken else Kind.REPRODUCED, reading=self.basis.taken)
+
+    @property
     def verdict(self) -> Verdict:
-        """The documented one, unless runs are unreliable or were shortened, or a claim of ours failed."""
+        """What follows from claims and numbers, unless runs say nothing of it or something is not as documented."""
+        if self.unrun is not None:
+            return self.unrun
         if self.distrust:
-            return Verdict(Kind.UNRELIABLE, self.distrust)
+            return Verdict(Kind.UNRELIABLE, reason=self.distrust)
         failed = self.failures
         if self.quick:
             standing = f"not as documented: {'; '.join(failed)}" if failed else "all that is documented shows"
-            return Verdict(Kind.QUICK, f"{self.quick}; {standing}")
-        return Verdict(Kind.CHANGED, "; ".join(failed)) if failed else self.documented
+            return Verdict(Kind.QUICK, reason=f"{self.quick}; {standing}")
+        return Verdict(Kind.CHANGED, reason="; ".join(failed)) if failed else self.judged
+
+
+def _apart(comparison: Comparison, apart: list[Cell]) -> str:
+    """Cells of a table that are not met."""
+    listed = ", ".join(f"{', '.join(cell.row)}: {cell.quantity} {cell.text} (ours {cell.ours:.4g})" for cell in apart)
+    return f"{len(apart)} of {len(comparison.cells)} numbers of “{comparison.title}” ({listed})"
 
 
 def plain(outcome: Outcome) -> dict[str, Any]:
@@ -293,8 +395,10 @@ def plain(outcome: Outcome) -> dict[str, Any]:
     return {
         "verdict": {
             "kind": str(outcome.verdict.kind),
+            "failing": list(outcome.verdict.failing),
+            "why": outcome.verdict.why,
+            "reading": outcome.verdict.reading,
             "reason": outcome.verdict.reason,
-            "exceptions": outcome.verdict.exceptions,
             "text": str(outcome.verdict),
         },
         "quick": outcome.quick,
@@ -308,6 +412,7 @@ def plain(outcome: Outcome) -> dict[str, Any]:
                 "documented": claim.documented,
                 "fails": claim.fails and not outcome.quick,
                 "origin": str(claim.origin),
+                "why": claim.why,
             }
             for claim in outcome.claims
         ],

@@ -26,7 +26,7 @@ from ackclock.folder import (
     write_whole,
 )
 from ackclock.reproduction.experiment import Experiment, Run
-from ackclock.reproduction.outcome import Kind, Outcome, Verdict, plain
+from ackclock.reproduction.outcome import Kind, Outcome, plain
 from ackclock.reproduction.runs import FailedRunError
 from ackclock.reproduction.runs import addresses as addresses_of
 from ackclock.reproduction.runs import distrust as distrust_of
@@ -40,7 +40,7 @@ __all__ = ["QUICK", "Record", "figure_path", "prepare", "recorded", "reproduce",
 Record = dict[str, Any]
 
 # Of a record; changes with its shape.
-SCHEMA = 3
+SCHEMA = 4
 
 #: Where within a gallery that of quick looks is.
 QUICK = "quick"
@@ -99,16 +99,16 @@ def reproduce(
     if known is not None and known["address"] == made_of:
         return known
     if quick and any(run.method == "emulate" and run.quick is None for run in full.values()):
-        real_time = Verdict(Kind.NOT_RUN, "it takes real time; leave out --quick")
-        return _write_record(experiment, Outcome(real_time, (), None), None, folder)
+        real_time = Outcome.not_run(Kind.NOT_RUN, "it takes real time; leave out --quick")
+        return _write_record(experiment, real_time, None, folder)
     try:
         results = results_of(runs, folder / "runs", progress or (lambda _share: None))
     except LackingError as lacking:
-        outcome = Outcome(Verdict(Kind.NOT_RUN, str(lacking)), (), None)
+        outcome = Outcome.not_run(Kind.NOT_RUN, str(lacking))
     except FailedRunError as failure:
-        outcome = Outcome(Verdict(Kind.UNRELIABLE, str(failure)), (), None)
+        outcome = Outcome.not_run(Kind.UNRELIABLE, str(failure))
     else:
-        outcome = replace(experiment.conclude(results), distrust=distrust_of(runs, results), quick=shortened)
+        outcome = replace(experiment.outcome(results), distrust=distrust_of(runs, results), quick=shortened)
     is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNRELIABLE)
     return _write_record(experiment, outcome, made_of if is_final else None, folder)
 

@@ -16,14 +16,15 @@ from ackclock.reproduction.experiment import Experiment
 __all__ = ["code", "conclusion"]
 
 _METRICS = "ackclock.metrics"
+_WORDS = "ackclock.reproduction.words"
 _LAYOUT = frozenset({tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT})
 
 
 def conclusion(experiment: Experiment) -> str:
-    """Returns the digest of an experiment's module, of what that imports of its own package, and of the metrics."""
+    """Returns the digest of an experiment's module, of what that imports of its own package, of metrics and bands."""
     module = getattr(experiment.conclude, "func", experiment.conclude).__module__
     package = module.partition(".")[0]
-    paths = {*_imported(module, package), *_folder(_METRICS).rglob("*.py")}
+    paths = {*_imported(module, package), _folder(_WORDS) / "words.py", *_folder(_METRICS).rglob("*.py")}
     found = hashlib.sha256("\n".join(sorted(code(path.read_text(encoding="utf-8")) for path in paths)).encode())
     return found.hexdigest()[:LENGTH]
 

@@ -38,7 +38,7 @@ class NotStoredError(Exception):
 
 def outcome_of(experiment: Experiment, results: Mapping[str, Result]) -> "Outcome":
     """Concludes and draws, as drawing may read tables too."""
-    outcome = experiment.conclude(results)
+    outcome = experiment.outcome(results)
     if outcome.draw is not None:
         outcome.draw()
     return outcome

@@ -4,8 +4,9 @@
 """
 
 import json
+import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -111,12 +112,19 @@ class Result:
         """Point and replicate of each run that no average takes in."""
         return frozenset() if self.averages_unreliable else self.unreliable
 
-    def save(self, folder: str | Path, captures: str | Path | None = None) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        captures: str | Path | None = None,
+        *,
+        also: Callable[[Path], None] | None = None,
+    ) -> Path:
         """Writes a folder, all of it or nothing.
 
         Args:
             folder: Replaced if it is a result already.
-            captures: A folder of pcap files to move in as `pcap`.
+            captures: A folder of pcap files, copied in as `pcap`.
+            also: Is given the folder before it takes its place, to put more into it.
 
         Raises:
             InputError: There is something else.
@@ -129,7 +137,9 @@ class Result:
             for name, table in self.tables.items():
                 parquet.write_table(table, staging / f"{name}.parquet", compression=COMPRESSION)
             if captures is not None:
-                shutil.move(str(captures), staging / "pcap")
+                shutil.copytree(captures, staging / "pcap", copy_function=_link)
+            if also is not None:
+                also(staging)
         return folder
 
     @classmethod
@@ -250,3 +260,11 @@ class _TablesInFolder(Tables):
 
     def __len__(self) -> int:
         return len(self._paths)
+
+
+def _link(source: str, target: str) -> None:
+    """Gives a file a second name; copies it where that cannot be done."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.engine import version
-from ackclock.estimators import asked
 
 if TYPE_CHECKING:
     from ackclock.estimators import Estimators
@@ -53,6 +52,8 @@ def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
         estimators: Rate estimators that run along.
     """
     came_to = {name: _digest(folder / name) for name in _TELLING}
+    from ackclock.estimators import asked  # heavy, and of no use to a simulation
+
     return of({"measured": came_to, "estimators": asked(estimators), "package": package()})
 
 

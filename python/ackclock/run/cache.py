@@ -9,21 +9,20 @@ is true at every moment, whoever is killed.
 """
 
 import contextlib
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.capture import measurement
 from ackclock.folder import ADDRESS
-from ackclock.run import address, emulation, simulation
+from ackclock.run import address, simulation
+from ackclock.run.finished import FinishedRuns, is_kept
 
 if TYPE_CHECKING:
     from ackclock.estimators import Estimators
     from ackclock.result import Result
     from ackclock.scenario import Scenario
 
-__all__ = ["emulate", "has_captures", "keep", "known", "measure", "simulate"]
+__all__ = ["emulate", "has_captures", "is_begun", "keep", "known", "measure", "simulate", "simulated"]
 
 Tell = Callable[[float], None]
 
@@ -50,15 +49,53 @@ def keep(result: "Result", folder: Path, made_of: str) -> "Result":
     return _marked(result, folder, made_of)
 
 
-def simulate(scenario: "Scenario", folder: Path, progress: Tell, *, captures: bool) -> "Result":
-    """Simulates into a folder, in place of the result that is there; one that was interrupted has no address."""
-    with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
-        place = Path(scratch) / "pcap" if captures else None
-        if place is not None:
-            place.mkdir()
-        result = simulation.simulate(scenario, pcap=place, progress=progress)
-        result.save(folder, place)
+def simulate(
+    scenario: "Scenario",
+    folder: Path,
+    progress: Tell,
+    *,
+    captures: bool,
+    packets: bool = False,
+    threads: int | None = None,
+) -> "Result":
+    """Simulates into a folder, in place of the result that is there; goes on after runs that an earlier call finished.
+
+    A result that was interrupted has no address; the runs that were finished lie beside it, see `run.finished`.
+    """
+    kept = FinishedRuns(folder, _begun_as(scenario, packets=packets, captures=captures))
+    place = kept.pcap if captures else None
+    if place is not None:
+        kept.begin()
+        place.mkdir(exist_ok=True)
+    try:
+        result = simulation.simulate(
+            scenario, threads=threads, packets=packets, pcap=place, kept=kept, progress=progress
+        )
+        result.save(folder, place, also=kept.copy_to if result.partial else None)
+    except BaseException:
+        kept.forget_nothing()
+        raise
     return _marked(result, folder, address.of_run(scenario))
+
+
+def simulated(scenario: "Scenario", folder: Path, *, captures: bool, packets: bool = False) -> "Result | None":
+    """The simulation of a scenario in a folder, if it is whole and has what is asked for."""
+    result = known(folder, address.of_run(scenario))
+    if result is None or (captures and not has_captures(folder)) or (packets and "packets" not in result.tables):
+        return None
+    return result
+
+
+def is_begun(scenario: "Scenario", folder: Path, *, captures: bool, packets: bool) -> bool:
+    """Whether a folder holds the simulation of a scenario, whole or some of its runs."""
+    place = folder / ADDRESS
+    whole = place.is_file() and place.read_text(encoding="utf-8").strip() == address.of_run(scenario)
+    return whole or is_kept(folder, _begun_as(scenario, packets=packets, captures=captures))
+
+
+def _begun_as(scenario: "Scenario", *, packets: bool, captures: bool) -> str:
+    """What runs that are kept before the result is whole are made of."""
+    return address.of({"run": address.of_run(scenario), "packets": packets, "captures": captures})
 
 
 def emulate(
@@ -75,6 +112,8 @@ def emulate(
     Raises:
         LackingError: This machine cannot; nothing has been run.
     """
+    from ackclock.run import emulation  # heavy, and of no use to a simulation
+
     result = emulation.emulate(
         scenario, folder, device=device, pcap=captures, side_by_side=side_by_side,
         progress=lambda now: progress(float(now["fraction"])),
@@ -88,6 +127,8 @@ def measure(source: Path, folder: Path, progress: Tell, estimators: "Estimators"
     Raises:
         ValueError: There is nothing in them.
     """
+    from ackclock.capture import measurement  # heavy, as above
+
     result = measurement.measure(
         source, folder, estimators=estimators, progress=lambda now: progress(float(now["fraction"] or 0))
     )

@@ -3,14 +3,20 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ackclock import engine
+from ackclock.run.finished import FinishedRuns
+from ackclock.run.memory import free_bytes
 from ackclock.scenario import Scenario
 
 # pyarrow is imported after the run: an engine that has nothing to wait for starts at once.
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ackclock.result import Result
+
+    Batch = dict[str, pa.Table]
 
 
 def simulate(
@@ -19,6 +25,7 @@ def simulate(
     threads: int | None = None,
     packets: bool = False,
     pcap: str | Path | None = None,
+    kept: FinishedRuns | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> "Result":
     """Runs every replicate of every point. The result does not depend on the number of threads.
@@ -28,7 +35,8 @@ def simulate(
         threads: How many to use; by default one for each core.
         packets: Whether to keep the table `packets`, one row for each event of each packet.
         pcap: An existing folder to write a capture of each replicate of each point to.
-        progress: Is told the share done, about ten times a second.
+        kept: Runs that are finished already, and where to keep more as they finish.
+        progress: Is told the share done of what is left, about ten times a second.
 
     Returns:
         A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`; marked partial if it was
@@ -36,26 +44,65 @@ def simulate(
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
+        LackingError: It needs more memory than is free; nothing has been run.
     """
     points = scenario.expand()
     resolved = [point.scenario.resolve().tree for point in points]
+    finished = [] if kept is None else kept.keys
+    batches = [] if kept is None else kept.tables()
+
+    def take(keys: list[tuple[int, int]], tables: dict[str, engine.Columns]) -> None:
+        batches.append(_batch(tables))
+        if kept is not None:
+            kept.keep(keys, batches[-1])
+
     outcome = engine.simulate(
         [point.scenario.tree for point in points],
         scenario.folder,
         threads=threads or _cores(),
+        memory=free_bytes(),
         packets=packets,
         pcap_folder=None if pcap is None else Path(pcap),
+        finished=list(finished),
+        take=None if kept is None else take,
         progress=progress,
     )
-    if not outcome["tables"]:
+    if outcome["keys"] and outcome["complete"]:
+        batches.append(_batch(outcome["tables"]))
+    elif outcome["keys"]:
+        take(outcome["keys"], outcome["tables"])
+    if outcome["stopped"]:
+        batches.append(_batch(outcome["stopped"]))
+    if not batches:
         raise KeyboardInterrupt  # before any run had begun
     from ackclock.result import Result
-    from ackclock.result.columns import table_of
     from ackclock.run.description import conclude, describe
 
     run = describe("simulate", scenario, points, resolved)
     conclude(run, complete=outcome["complete"])
-    return Result(run, {name: table_of(columns) for name, columns in outcome["tables"].items()})
+    return Result(run, _in_order(batches))
+
+
+def _batch(tables: dict[str, engine.Columns]) -> "Batch":
+    from ackclock.result.columns import table_of
+
+    return {name: table_of(columns) for name, columns in tables.items()}
+
+
+def _in_order(batches: "list[Batch]") -> "Batch":
+    """The rows of all batches, by point and replicate: the order that they have if one batch has all."""
+    if len(batches) == 1:
+        return batches[0]
+    import pyarrow as pa
+
+    names = dict.fromkeys(name for batch in batches for name in batch)
+    together = {
+        name: pa.concat_tables([batch[name] for batch in batches if name in batch]).unify_dictionaries()
+        for name in names
+    }
+    # The sort is stable: rows of a run stay as they are.
+    keys: Any = [("point", "ascending"), ("replicate", "ascending")]
+    return {name: table.sort_by(keys) for name, table in together.items()}
 
 
 def _cores() -> int:

@@ -50,7 +50,7 @@ class Security:
         """
         if self.key is not None or self.anywhere:
             return
-        remedy = "give both sides the same --key-file; head -c 32 /dev/urandom | base64 > key makes one"
+        remedy = "give both sides the same --key-file; (umask 077; head -c 32 /dev/urandom | base64 > key) makes one"
         if not self.insecure:
             raise InputError(
                 "missing", "--key-file", f"is missing; {remedy}, or say --insecure among private addresses"

@@ -8,14 +8,26 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import Interval, interval
-from ackclock.reproduction import Band, Claim, Comparison, Experiment, Origin, Outcome, Run, Setting, Table, Verdict
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Claim,
+    Comparison,
+    Experiment,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+    words,
+)
 from ackclock.result import Result
 from ackclock_reproductions.abr import over_delta
 from ackclock_reproductions.abr.efficiency import gain, loss
 from ackclock_reproductions.abr.loop import INSTCAP, NONE, Feedback, effcap_of
 from ackclock_reproductions.abr.over_delta import FAST_MS, SLOW_MS, Scheme
 from ackclock_reproductions.abr.over_psi import BUFFER, CRITERION, STANDARD_ERROR, Y_FROM, beside, lengths
-from ackclock_reproductions.abr.paper import COMPARED, PROTOCOL, entry, reading, settings
+from ackclock_reproductions.abr.paper import COMPARED, PROTOCOL, basis, entry, settings
 from ackclock_reproductions.replicates import Rows, curve, measured
 
 ROUND_TRIPS_MS = (50, 100, 200, 300, 400, 500)
@@ -49,8 +61,8 @@ INDEPENDENT: dict[int, dict[int, tuple[str, ...]]] = {
         500: ("0.437", "0.484", "0.549", "0.570", "0.612", "0.627", "0.645"),
     },
 }
-"""An independent packet-level simulation: efficiency by tau and Delta (ms), in the order of `CURVES`; with cells, but
-TCP alone."""
+"""An unpublished reference simulation, packet by packet: efficiency by tau and Delta (ms), in the order of `CURVES`;
+with cells, but TCP alone."""
 
 Results = Mapping[str, Result]
 
@@ -99,22 +111,22 @@ def _claims_of_16(results: Results) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"Efficiency falls strongly as Δ rises: {FARTHEST} ms below {NEAREST} ms, {name}",
-                loss(found.above((FARTHEST, name), (NEAREST, name))), STRONGLY, "%",
+                f"Efficiency is considerably lower with a larger Δ: {FARTHEST} ms below {NEAREST} ms, {name}",
+                loss(found.above((FARTHEST, name), (NEAREST, name))), words.STRONG_PERCENT, "%", than=0.0,
             )
             for name in (_name(LEAST), _name(ENOUGH), _name(LONG), _name(LONGEST))
         ),
         *(
             Claim.of(
-                f"A larger k lifts it towards 0.6 where Δ is large: k = {LONGEST}, at Δ = {delta} ms",
-                interval(found.efficiencies[delta][_name(LONGEST)]), Band(0.55, 0.65),
+                f"A larger N lifts it to 0.6 where Δ is large: k = {LONGEST}, at Δ = {delta} ms",
+                interval(found.efficiencies[delta][_name(LONGEST)]), words.about("0.6", whole=1),
             )
             for delta in (300, 400, 500)
         ),
         *(
             Claim.of(
                 f"The more, the larger k is: k = {longer} above {shorter}, at Δ = {FARTHEST} ms",
-                found.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%",
+                found.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%", than=0.0,
             )
             for shorter, longer in ((LEAST, ENOUGH), (ENOUGH, LONG), (LONG, LONGEST))
         ),
@@ -126,17 +138,19 @@ def _claims_of_17(results: Results) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"psi is not all: 2 of Δ = {NEAREST} ms has far more than 2 of Δ = {FARTHEST} ms and τ = {SLOW_MS} ms, "
+                f"There is a considerable difference at the same psi: 2 of Δ = {NEAREST} ms has more than 2 of Δ = "
+                f"{FARTHEST} ms and τ = {SLOW_MS} ms, "
                 f"{name}",
-                gain(found.efficiencies[NEAREST][name], slow.efficiencies[FARTHEST][name]), FAR_ABOVE, "%",
+                gain(found.efficiencies[NEAREST][name],
+                     slow.efficiencies[FARTHEST][name]), words.STRONG_PERCENT, "%", than=0.0,
                 documented=name != _name(LONGEST),
             )
             for name in (_name(LEAST), _name(ENOUGH), _name(LONG), _name(LONGEST))
         ),
         *(
             Claim.of(
-                f"k of 4 to 6 is enough: k = {LONGEST} above {ENOUGH}, at Δ = {delta} ms",
-                found.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))), Band(most=10), "%",
+                f"k of 4 to 6 is adequate: k = {LONGEST} above {ENOUGH}, at Δ = {delta} ms",
+                found.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))), Band(most=100 * words.ABOUT), "%",
                 documented=delta not in MORE_NEEDED,
             )
             for delta in ROUND_TRIPS_MS
@@ -144,15 +158,13 @@ def _claims_of_17(results: Results) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-#: The text has no numbers for what it says of these figures.
-STRONGLY, FAR_ABOVE = Band(20), Band(20)
 #: Round trips for which a memory of four of them is not enough.
 MORE_NEEDED = (300, 400)
-WORDS = "strongly and far taken for 20 % and more, enough for within 10 %"
+WORDS = "adequate taken for within 10 %"
 
 
 def _conclude(
-    sojourn_ms: int, claims: Callable[[Results], tuple[Claim, ...]], verdict: Verdict, results: Results
+    sojourn_ms: int, claims: Callable[[Results], tuple[Claim, ...]], rests: Basis, results: Results
 ) -> Outcome:
     found = _found(results, sojourn_ms)
     own = (
@@ -167,7 +179,7 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        verdict, (_comparison(results, sojourn_ms),), partial(_draw, found), claims(results), settings(*own),
+        rests, (_comparison(results, sojourn_ms),), partial(_draw, found), claims(results), settings(*own),
         (_table(found), _published(results, sojourn_ms)),
     )  # fmt: skip
 
@@ -181,8 +193,8 @@ def _comparison(results: Results, sojourn_ms: int) -> Comparison:
         for delta, texts in INDEPENDENT[sojourn_ms].items()
         for name, text in zip(CURVES, texts, strict=True)
     )  # fmt: skip
-    title = f"Efficiency, τ = {sojourn_ms} ms, round trips timed exactly, beside an independent simulation"
-    return Comparison(title, Origin.INFERRED, ("Δ, ms",), cells, CRITERION)
+    title = f"Efficiency, τ = {sojourn_ms} ms, round trips timed exactly, beside a reference simulation"
+    return Comparison(title, Origin.REFERENCE, ("Δ, ms",), cells, CRITERION)
 
 
 def _table(found: Found) -> Table:
@@ -220,28 +232,27 @@ def _draw(found: Found) -> Figure:
 
 def _entry(
     number: str, question: str, says: str, sojourn_ms: int, claims: Callable[[Results], tuple[Claim, ...]],
-    verdict: Verdict,
+    rests: Basis,
 ) -> Experiment:  # fmt: skip
-    return entry(number, question, says, 25.0, partial(_conclude, sojourn_ms, claims, verdict), runs)
+    return entry(number, question, says, 25.0, partial(_conclude, sojourn_ms, claims, rests), runs)
 
 
 FIGURE_16 = _entry(
     "16",
     "How long a memory does EFFCAP need, by how far away it is, if the link changes every second?",
-    "Efficiency falls strongly as Δ rises from 50 to 500 ms; a larger k lifts it towards 0.6 where Δ is large.",
+    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory: less with Δ, more with the memory where Δ is large.",
     SLOW_MS,
     _claims_of_16,
-    reading(f"{WORDS}, towards 0.6 for within 0.05 of it"),
+    basis(),
 )
 FIGURE_17 = _entry(
     "17",
     "How long a memory does EFFCAP need if the link changes every 100 ms?",
-    "At psi = 2, which is Δ = 50 ms here, there is far more than at psi = 2 of figure 16; k of 4 to 6 is enough.",
+    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory, on a link that changes every 100 ms.",
     FAST_MS,
     _claims_of_17,
-    reading(
+    basis(
         WORDS,
-        f"with k = {LONGEST} the two are nearly alike, as with so long a memory both have about what the low "
-        "rate alone would give; and at Δ = 300 and 400 ms k = 4 is not enough, but 8 is",
+        f"with k = {LONGEST} both have about what the low rate alone would give; at Δ = 300 and 400 ms k = 8 is enough",
     ),
 )

@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import interval
-from ackclock.reproduction import Band, Claim, Comparison, Experiment, Origin, Outcome, Setting, Table, Verdict
+from ackclock.reproduction import Band, Basis, Claim, Comparison, Experiment, Origin, Outcome, Setting, Table, words
 from ackclock.result import Result
 from ackclock_reproductions.abr import two_sessions
 from ackclock_reproductions.abr.efficiency import gain
 from ackclock_reproductions.abr.over_psi import CRITERION, STANDARD_ERROR, beside, lengths
-from ackclock_reproductions.abr.paper import CELLS, COMPARED, PROTOCOL, entry, reading, settings
+from ackclock_reproductions.abr.paper import CELLS, COMPARED, PROTOCOL, basis, entry, settings
 from ackclock_reproductions.abr.two_sessions import (
     ALONE,
     ALONE_JITTERED,
@@ -55,8 +55,8 @@ INDEPENDENT: dict[str, dict[float, tuple[str, str]]] = {
         100: ("0.624", "0.147"),
     },
 }  # fmt: skip
-"""An independent packet-level simulation: efficiency of session 1 and session 2 over all of the mean capacity, by what
-is fed back and psi; with cells, but TCP alone."""
+"""An unpublished reference simulation, packet by packet: efficiency of session 1 and session 2 over all of the mean
+capacity, by what is fed back and psi; with cells, but TCP alone."""
 
 #: In tables only.
 BESIDE = (ALONE_JITTERED, TODAY_ALONE, TODAY)
@@ -65,15 +65,9 @@ Results = Mapping[str, Result]
 #: By the label of the pair, and psi.
 Found = Mapping[str, Mapping[float, Shares]]
 
-#: Of the three stretches that the text tells apart, and of the acceptance by the independent simulation.
+#: Of the three stretches that the text tells apart, and of the acceptance by the reference simulation.
 SMALL, MIDDLE, LARGE, ONE_TO_THREE = (0.1, 0.3), (1.0, 3.0, 5.0, 10.0, 20.0), (60.0, 100.0), (1.0, 2.0, 3.0)
-#: The text has no numbers for what it says of these figures.
-FAIR, UNFAIR, GROSSLY_UNFAIR = Band(0.95, 1.05), Band(1.05), Band(2)
-A_LITTLE, SLIGHTLY = Band(0, 5), Band(0, 10)
 SLIGHTLY_LESS = (0.3, 1.0, 2.0, 3.0, 20.0)
-FAIR_WORDS = "fair taken for a quotient within 5 % of one"
-MORE_WORDS = "a little taken for up to 5 %"
-ALONE_WORDS = "grossly unfair taken for twice and more, slightly for up to 10 %"
 
 
 def _claims_of_20(found: Found) -> tuple[Claim, ...]:
@@ -81,20 +75,21 @@ def _claims_of_20(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"The sessions get the same for psi up to 0.3: 1 over 2, at psi = {psi:g}", case_1[psi].ratio, FAIR
+                f"The sessions get the same for psi up to 0.3: 1 over 2, at psi = {psi:g}", case_1[psi].ratio,
+                words.SAME,
             )
             for psi in SMALL
         ),
         *(
             Claim.of(
                 f"For psi of 0.3 to 20 it is unfair to session 2: 1 over 2, at psi = {psi:g}",
-                case_1[psi].ratio, UNFAIR,
+                case_1[psi].ratio, Band(words.SAME.most), than=1.0,
                 documented=psi > ONE_TO_THREE[-1],
             )
             for psi in MIDDLE
         ),
         *(
-            Claim.of(f"Above 20 it is fair again: 1 over 2, at psi = {psi:g}", case_1[psi].ratio, FAIR)
+            Claim.of(f"Above 20 it is fair again: 1 over 2, at psi = {psi:g}", case_1[psi].ratio, words.SAME)
             for psi in LARGE
         ),
         *_hardly_more(case_1),
@@ -108,14 +103,14 @@ def _claims_of_21(found: Found) -> tuple[Claim, ...]:
             Claim.of(
                 f"In the middle it is fairer than with M and N of one's own: 1 over 2, less that of case 1, at psi = "
                 f"{psi:g}",
-                interval(np.subtract(case_2[psi].ratios, case_1[psi].ratios)), Band(most=0),
+                interval(np.subtract(case_2[psi].ratios, case_1[psi].ratios)), Band(most=0), than=0.0,
             )
             for psi in MIDDLE
         ),
         *(
             Claim.of(
-                f"There session 1 gives up a little: it had more in case 1 by, at psi = {psi:g}",
-                gain(case_1[psi].near, case_2[psi].near), A_LITTLE, "%",
+                f"There the throughput of session 1 is reduced: it had more in case 1 by, at psi = {psi:g}",
+                gain(case_1[psi].near, case_2[psi].near), Band(0), "%", than=0.0,
             )
             for psi in MIDDLE
         ),
@@ -140,21 +135,21 @@ def _claims_beside(case: Pair, found: Found) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"TCP alone is grossly unfair to session 2: 1 over 2, at psi = {psi:g}", alone[psi].ratio,
-                GROSSLY_UNFAIR,
+                words.TWICE,
             )
             for psi in PSIS
         ),
         *(
             Claim.of(
-                f"So says another simulation, too: 1 over 2, at psi = {psi:g}", alone[psi].ratio, Band(2.5),
-                origin=Origin.INFERRED,
+                f"The reference simulation has 2.5 and more: 1 over 2, at psi = {psi:g}", alone[psi].ratio, Band(2.5),
+                origin=Origin.REFERENCE,
             )
             for psi in ONE_TO_THREE
         ),
         *(
             Claim.of(
                 f"Together the sessions get slightly less with ABR: TCP alone has more by, at psi = {psi:g}",
-                gain(alone[psi].total, fed_back[psi].total), SLIGHTLY, "%",
+                gain(alone[psi].total, fed_back[psi].total), words.SLIGHT_PERCENT, "%", than=0.0,
                 documented=psi in SLIGHTLY_LESS,
             )
             for psi in PSIS
@@ -174,13 +169,13 @@ def _claims_of_22(found: Found) -> tuple[Claim, ...]:
 
 
 def _conclude(
-    pairs: Sequence[Pair], more: Sequence[Pair], claims: Callable[[Found], tuple[Claim, ...]], verdict: Verdict,
+    pairs: Sequence[Pair], more: Sequence[Pair], claims: Callable[[Found], tuple[Claim, ...]], rests: Basis,
     results: Results,
 ) -> Outcome:  # fmt: skip
     found = {pair.label: two_sessions.found(results, pair) for pair in (*pairs, *more)}
     shown = {pair.label: found[pair.label] for pair in pairs}
     own = (
-        Setting("sessions", "Δ 240 and 360 ms, a buffer of 18 packets or 9000 bytes", Origin.PRINTED),
+        Setting("sessions", "Δ 240 and 360 ms, a buffer of 18 packets", Origin.PRINTED),
         Setting("feedback", "half of it for each session", Origin.PRINTED),
         Setting("case 1: M and N", "8 and 88 for session 1, 12 and 132 for session 2", Origin.INFERRED),
         Setting("case 2: M and N", "10 and 110 for both, of the mean round trip", Origin.INFERRED),
@@ -192,7 +187,7 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        verdict, (_comparison(results, pairs),), partial(_draw, shown), claims(found), settings(*own),
+        rests, (_comparison(results, pairs),), partial(_draw, shown), claims(found), settings(*own),
         (_table(found), _published(results, pairs)),
     )  # fmt: skip
 
@@ -206,8 +201,8 @@ def _comparison(results: Results, pairs: Sequence[Pair]) -> Comparison:
                 row = (pair.label, f"{psi:g}")
                 excepted = PHASES if (*row, name) in PHASED else ""
                 cells.append(beside(row, name, text, STANDARD_ERROR, of, excepted))
-    title = "Efficiency of a session, round trips timed exactly, beside an independent simulation"
-    return Comparison(title, Origin.INFERRED, ("feedback", "psi"), tuple(cells), CRITERION)
+    title = "Efficiency of a session, round trips timed exactly, beside a reference simulation"
+    return Comparison(title, Origin.REFERENCE, ("feedback", "psi"), tuple(cells), CRITERION)
 
 
 #: Together the sessions have the same in the two simulations, within 0.01.
@@ -245,9 +240,9 @@ def _draw(found: Found) -> Figure:
 
 def _entry(
     number: str, question: str, says: str, pairs: Sequence[Pair], claims: Callable[[Found], tuple[Claim, ...]],
-    verdict: Verdict, more: Sequence[Pair] = (),
+    rests: Basis, more: Sequence[Pair] = (),
 ) -> Experiment:  # fmt: skip
-    conclude = partial(_conclude, pairs, more, claims, verdict)
+    conclude = partial(_conclude, pairs, more, claims, rests)
     cost_s = 8.0 * len(pairs) + 4.0 * len(more)
     return entry(number, question, says, cost_s, conclude, partial(two_sessions.runs, pairs, more))
 
@@ -255,34 +250,33 @@ def _entry(
 FIGURE_20 = _entry(
     "20",
     "Do a near and a far session share evenly, each with M and N of its own round trip?",
-    "They get the same for psi up to 0.3, session 2 gets less from 0.3 to 20, and above it is fair again.",
+    "Both sessions' efficiency by psi: session 2 gets less from psi = 5 to 20.",
     (CASE_1, WITH_INSTCAP),
     _claims_of_20,
-    reading(
-        FAIR_WORDS,
-        "up to psi = 3 it is fair, too: a memory of 12 round trips holds a fall of the rate nearly always, and both "
-        "have half of the low rate",
+    basis(
+        "",
+        "a memory of 12 round trips holds a fall of the rate nearly always, and both have half of the low rate",
     ),
 )
 FIGURE_21 = _entry(
     "21",
     "Do they, with the same M and N?",
-    "With M = 10 and N = 110 for both the middle is fairer, for which session 1 gives up a little.",
+    "Both sessions' efficiency by psi, with M = 10 and N = 110 for both.",
     (CASE_2, CASE_1),
     _claims_of_21,
-    reading(MORE_WORDS),
+    basis(),
 )
 LESS = (
-    "together they have not slightly less with ABR at psi = 0.1, 60 and 100, but more, as their rates follow the mean "
-    "or the capacity there; at 5 and 10 they have a tenth less, as they remember low rates and still lose packets"
+    "at psi = 0.1, 60 and 100 their rates follow the mean or the capacity; at 5 and 10 they remember low rates and "
+    "still lose packets"
 )
 FIGURE_22 = _entry(
     "22",
     "Do they without feedback, beside that with M and N of their own?",
-    "TCP alone is grossly unfair to session 2; with ABR, which has cells to carry, both together get slightly less.",
+    "TCP alone is grossly unfair to session 2; with ABR both together get less in the middle, and more at the ends.",
     (CASE_1, ALONE),
     _claims_of_22,
-    reading(ALONE_WORDS, LESS),
+    basis(why=LESS),
     BESIDE,
 )
 FIGURE_23 = _entry(
@@ -291,5 +285,5 @@ FIGURE_23 = _entry(
     "As figure 22.",
     (CASE_2, ALONE),
     partial(_claims_beside, CASE_2),
-    reading(ALONE_WORDS, LESS),
+    basis(why=LESS),
 )

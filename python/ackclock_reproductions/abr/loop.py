@@ -100,7 +100,7 @@ class Sender:
 #: Which timer the testbed's TCP had is not known; most numbers of the text come out with that of BSD: a second at
 #: least, in ticks of half a second.
 COARSE = Sender("coarse timer")
-#: The same but for round trips of more than half a second, as they are with a full host: what the independent
+#: The same but for round trips of more than half a second, as they are with a full host: what the reference
 #: simulation, whose numbers ours are compared with, turned out to have.
 TIMED_EXACTLY = Sender("coarse timer, round trips timed exactly", {"clock_granularity": "0 s", "rto_minimum": "1 s"})
 LINUX_TIMER = Sender("timer of Linux", {"clock_granularity": "10 ms", "rto_minimum": "200 ms"})

@@ -139,18 +139,18 @@ def schemes(feedbacks: Sequence[Feedback], buffers: Sequence[int]) -> list[Schem
     return [Scheme(feedback, buffer) for feedback in feedbacks for buffer in buffers]
 
 
-#: Of the other simulation, at most: 4 times 200 000 packets a number.
+#: Of the reference simulation, at most: 4 times 200 000 packets a number.
 STANDARD_ERROR = 0.005
-#: What is run to be compared alone has as many replicates as the other simulation.
+#: What is run to be compared alone has as many replicates as the reference simulation.
 COMPARED_REPLICATES = 4
 #: Chance alone does it in one of four tables of a hundred cells.
-CRITERION = "three standard errors of the difference; that of the other simulation is the most that it may be"
+CRITERION = "three standard errors of the difference; that of the reference simulation is the most that it may be"
 
 
 def beside(
     row: tuple[str, ...], quantity: str, text: str, standard_error: float, ours: Sequence[float], excepted: str = ""
 ) -> Cell:
-    """A number of another simulation, of that standard error, beside our replicates."""
+    """A number of the reference simulation, of that standard error, beside our replicates."""
     error = hypot(standard_error, float(np.std(ours, ddof=1)) / sqrt(len(ours)))
     return Cell.simulated(row, quantity, text, interval(ours), 3 * error, excepted)
 
@@ -173,18 +173,21 @@ INDEPENDENT: dict[float, tuple[tuple[str, str, str], ...]] = {
     100: (("0.574", "0.867", "0.850"), ("0.682", "0.868", "0.850"), ("0.713", "0.871", "0.850")),
     150: (("0.581", "0.880", "0.866"), ("0.690", "0.880", "0.866"), ("0.718", "0.882", "0.866")),
 }
-"""An independent packet-level simulation with measurements of 30 ms and the coarse timer: efficiency by psi, buffer (8,
-10, 12) and scheme (none, INSTCAP, EFFCAP); the two with cells."""
+"""An unpublished reference simulation, packet by packet, with measurements of 30 ms and the coarse timer: efficiency by
+psi, buffer (8, 10, 12) and scheme (none, INSTCAP, EFFCAP); the two with cells."""
 #: Where the two do not agree, and why: by what is fed back, psi and buffer.
 EXCEPTED = {
     (NONE.label, 0.16, 8): "not known why; the link changes every 30 ms there but for one time in sixteen",
-    (EFFCAP.label, 5, 8): "the other simulation is high at psi = 5: with 10 packets it has 0.542 here and 0.534 for "
-    "figure 15",
+    (
+        EFFCAP.label,
+        5,
+        8,
+    ): "the reference simulation is high at psi = 5: with 10 packets it has 0.542 here and 0.534 for figure 15",
 }
 
 
-def beside_independent(found: Found) -> Comparison:
-    """Efficiencies of the paper's sender beside what another simulation has of them."""
+def beside_reference(found: Found) -> Comparison:
+    """Efficiencies of the paper's sender beside what the reference simulation has of them."""
     cells = []
     for psi, by_buffer in INDEPENDENT.items():
         for (label, buffer), of in found.items():
@@ -193,7 +196,7 @@ def beside_independent(found: Found) -> Comparison:
                 excepted = EXCEPTED.get((label, psi, buffer), "")
                 cells.append(beside((f"{psi:g}", f"{buffer}"), label, text, STANDARD_ERROR, of[psi], excepted))
     return Comparison(
-        "Efficiency beside an independent simulation", Origin.INFERRED, ("psi", "buffer"), tuple(cells), CRITERION
+        "Efficiency beside a reference simulation", Origin.REFERENCE, ("psi", "buffer"), tuple(cells), CRITERION
     )
 
 

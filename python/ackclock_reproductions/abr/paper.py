@@ -1,8 +1,11 @@
-"""What the paper says of its testbed, and what its entries share. It could be had as text only, without its figures."""
+"""What the paper says of its testbed, and what its entries share.
+
+It could be had as a digest of its text, without figures and without the little words; some numbers are lost.
+"""
 
 from functools import partial
 
-from ackclock.reproduction import Kind, Origin, Setting, Verdict, figure
+from ackclock.reproduction import Basis, Origin, Setting, figure
 
 GROUP = "abr"
 SOURCE = (
@@ -42,9 +45,9 @@ COMPARED = Setting(
 GUESSES = "the timer of the testbed's TCP (one second at least, ticks of 500 ms) and the length of the runs guessed"
 
 
-def reading(more: str = "", exceptions: str = "") -> Verdict:
-    """The verdict on a figure of which what is said comes out, except for some of it: under what was chosen."""
-    return Verdict(Kind.READING, f"{GUESSES}{more and '; '}{more}", exceptions)
+def basis(more: str = "", why: str = "") -> Basis:
+    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    return Basis(f"{GUESSES}{more and '; '}{more}", why)
 
 
 def settings(*own: Setting) -> tuple[Setting, ...]:
@@ -53,9 +56,11 @@ def settings(*own: Setting) -> tuple[Setting, ...]:
     return (
         Setting("bottleneck", f"{rates}; it may change every 30 ms, with probability 30 ms/tau", Origin.PRINTED),
         *own,
-        Setting("packets", "500 bytes, 40 of them header, which count as throughput", Origin.PRINTED),
+        Setting("packets", "500 bytes, headers of TCP and IP count as throughput", Origin.PRINTED),
+        Setting("headers", "40 bytes", Origin.INFERRED),
         Setting("ATM cells", "48/53 of every efficiency with feedback, not of TCP alone", Origin.PRINTED),
-        Setting("window", "65 packets at most: 32 KB", Origin.PRINTED),
+        Setting("window", "32 KB at most", Origin.PRINTED),
+        Setting("window in packets", "65", Origin.INFERRED),
         Setting("sender", "preset jacobson1988: every loss ends in a timeout, an ACK for each packet", Origin.PRINTED),
         Setting("timer", "one second at least, in ticks of 500 ms, unless a run says otherwise", Origin.GUESSED),
         Setting(

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import interval
-from ackclock.reproduction import Band, Cell, Claim, Comparison, Origin, Outcome, Run
+from ackclock.reproduction import Band, Cell, Claim, Comparison, Origin, Outcome, Run, words
 from ackclock.result import Result
-from ackclock_reproductions.hstcp.paper import entry, reading
+from ackclock_reproductions.hstcp.paper import basis, entry
 from ackclock_reproductions.hstcp.router import (
     CLOCKED,
     COMPARED,
@@ -25,7 +25,7 @@ from ackclock_reproductions.hstcp.router import (
 )
 from ackclock_reproductions.replicates import Rows, curve, measured, quotient
 
-#: What was computed of the models apart from this program, in percent.
+#: Of the models, by an unpublished reference computation, in percent.
 MM1K = ("86.28", "93.42", "96.93", "98.92", "99.52", "99.79", "99.91", "99.97")
 SAW_TOOTH = ("84.9", "85.3", "85.9", "87.9", "90.7", "95.0", "99.3", "100.0")
 LAST_DIGIT = 0.1
@@ -33,11 +33,11 @@ LAST_DIGIT = 0.1
 WINDOWS = {0.01: "85.5", 0.05: "88.1", 0.1: "91.0", 0.2: "95.4", 0.4: "99.7", 1.0: "100.0"}
 RUN_APART = 1.0
 
-#: What is said of 10 % and 20 % of the largest buffer, and what counts as "about 98 %": said before anything was run.
+#: What is said of 10 % and 20 % of the bandwidth-delay product, which is the largest buffer.
 TENTH, FIFTH = 0.1, 0.2
-MORE_THAN, ABOUT = Band(least=90), Band(97, 99)
-#: What counts as a sharp fall: at so small a share of the buffer, what is left of the utilisation at a tenth.
-SMALL, SHARP = 0.02, Band(most=0.9)
+MORE_THAN, ABOUT = Band(least=90), words.about("98", whole=100)
+#: At so small a share of the buffer, what is left of the utilisation at a tenth: an uncommon drop.
+SMALL, SHARP = 0.02, words.MUCH_LESS
 
 
 def runs() -> Mapping[str, Run]:
@@ -55,7 +55,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         *_windows(said["windows"]),
     )
     comparison = Comparison(
-        "Utilisation by model", Origin.INFERRED, ("buffer, packets",), compared,
+        "Utilisation by model, reference computation", Origin.REFERENCE, ("buffer, packets",), compared,
         f"{WITHIN}, all of it for the saw-tooth, {RUN_APART:g} where windows are simulated",
     )  # fmt: skip
     rows: Rows = {
@@ -63,10 +63,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for buffer, share in zip(SLOWER.buffers(), SHARES, strict=True)
     }
     return Outcome(
-        reading("paced packets, of which the sharp fall is not so: it is that of packets in trains"),
+        basis("packets come in trains"),
         (comparison,),
         partial(_draw, results, said),
-        _claims(used),
+        _claims(used, said),
         SLOWER.settings(results),
         (measured("Utilisation by packets", ("buffer",), rows),),
     )
@@ -93,18 +93,34 @@ def _windows(ours: Array) -> tuple[Cell, ...]:
     )
 
 
-def _claims(used: Mapping[str, Mapping[float, list[float]]]) -> tuple[Claim, ...]:
-    def falls(sending: str, documented: bool) -> Claim:
-        said = f"below a tenth it falls sharply ({sending}): at {100 * SMALL:g} %, of what it is at a tenth"
+def _claims(used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Array]) -> tuple[Claim, ...]:
+    trains = used[CLOCKED]
+    model = dict(zip(COMPARED, said["M/M/1/K"], strict=True))
+
+    def falls(sending: str, origin: Origin) -> Claim:
+        sentence = f"below a tenth utilisation drops uncommonly ({sending}): at {100 * SMALL:g} %, over that at a tenth"
         left = quotient(used[sending][SMALL], used[sending][TENTH])
-        return Claim.of(said, left, SHARP, "times", documented=documented)
+        holds = sending == CLOCKED
+        return Claim.of(sentence, left, SHARP, "times", than=1.0, documented=holds, origin=origin)
 
     return (
-        Claim.of("a tenth of the buffer gives more than 90 %", interval(used[CLOCKED][TENTH]), MORE_THAN, "%"),
-        Claim.of("a fifth gives about 98 %", interval(used[CLOCKED][FIFTH]), ABOUT, "%"),
-        falls(CLOCKED, documented=True),
-        falls(PACED, documented=False),
-    )
+        Claim.of("a tenth of the product sustains more than 90 %", interval(trains[TENTH]), MORE_THAN, "%"),
+        Claim.of("around a fifth gives nearly 98 %", interval(trains[FIFTH]), ABOUT, "%"),
+        falls(CLOCKED, Origin.PRINTED),
+        Claim.of(
+            "utilisation grows with the buffer: all of it over a fiftieth", quotient(trains[1.0], trains[SMALL]),
+            Band(1), "times", than=1.0,
+        ),
+        *(
+            Claim.of(
+                f"analysis (M/M/1/K) and simulation are quite close: the one over the other, {100 * share:g} % of the "
+                "buffer",
+                interval(model[share] / np.array(trains[share])), words.about("1"), "times", documented=share >= TENTH,
+            )
+            for share in (SMALL, TENTH, FIFTH, 1.0)
+        ),
+        falls(PACED, Origin.INFERRED),
+    )  # fmt: skip
 
 
 def _draw(results: Mapping[str, Result], said: Mapping[str, Array]) -> Figure:

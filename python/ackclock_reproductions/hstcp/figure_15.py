@@ -9,7 +9,7 @@ from ackclock import plot
 from ackclock.metrics import Interval, interval, rate_ratio
 from ackclock.reproduction import Band, Claim, Outcome, Run
 from ackclock.result import Result
-from ackclock_reproductions.hstcp.paper import entry, guessed, reading, stated
+from ackclock_reproductions.hstcp.paper import basis, entry, guessed, stated
 from ackclock_reproductions.hstcp.router import (
     BOTTLENECK,
     DELAY_S,
@@ -58,7 +58,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     fairer = Claim.of(
         f"with a large buffer it is fairer than with a small one: near over far with {most} packets, over that with "
         f"{least}",
-        quotient(ratios[most], ratios[least]), Band(most=1), "times",
+        quotient(ratios[most], ratios[least]), Band(most=1), "times", than=1.0,
     )  # fmt: skip
     rows: Rows = {
         (str(buffer),): {"near over far": interval(ratios[buffer]), "link busy, %": interval(used[buffer])}
@@ -67,13 +67,14 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     went_in = (
         *stated(link="1 Gbit/s, 10 ms", round_trips="one about twice the other"),
         *guessed(
-            times=", ".join(f"{ms} ms" for ms in ROUND_TRIPS_MS.values()) + f", packets of {PACKET_BYTES} bytes",
+            round_trip_times=", ".join(f"{ms} ms" for ms in ROUND_TRIPS_MS.values())
+            + f", packets of {PACKET_BYTES} bytes",
             buffers=f"{', '.join(map(str, BUFFERS))} packets",
         ),
         *of_runs(results),
     )
     draw = partial(_draw, {buffer: interval(values) for buffer, values in ratios.items()})
-    return Outcome(reading(), (), draw, (fairer,), went_in, (measured("Shares", ("buffer, packets",), rows),))
+    return Outcome(basis(), (), draw, (fairer,), went_in, (measured("Shares", ("buffer, packets",), rows),))
 
 
 def _draw(ratios: Mapping[int, Interval]) -> Figure:

@@ -1,25 +1,26 @@
-"""What the entries of this paper share. It could be had as a later account of it only, which numbers its figures."""
+"""What the entries share: figures 14 to 17 of Reddy's paper, whose section IV restates Barman and others."""
 
 from functools import partial
 
-from ackclock.reproduction import Kind, Origin, Setting, Verdict, figure
+from ackclock.reproduction import Basis, Origin, Setting, figure
 
 GROUP = "hstcp"
 SOURCE = (
+    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 14 to 17), of the fixed points of '
     'D. Barman, G. Smaragdakis, I. Matta, "The effect of router buffer size on HighSpeed TCP performance", '
     "IEEE Globecom, 2004"
 )
 
-#: The record of a figure, by the number that the later account gives it.
+#: The record of a figure, by Reddy's number.
 entry = partial(figure, GROUP, SOURCE)
 
 #: What was chosen for all figures, in short.
 GUESSES = "TCP beside its control, starts and lengths of runs guessed"
 
 
-def reading(exceptions: str = "") -> Verdict:
-    """The verdict on a figure of which what is said comes out, except for some of it: under what was chosen."""
-    return Verdict(Kind.READING, GUESSES, exceptions)
+def basis(why: str = "") -> Basis:
+    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    return Basis(GUESSES, why)
 
 
 def stated(**settings: str) -> tuple[Setting, ...]:

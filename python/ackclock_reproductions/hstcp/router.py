@@ -1,4 +1,4 @@
-"""The paper's two routers, ten flows across each, and what models say of them.
+"""Two routers, ten flows across each, and what models say of them.
 
 A flow's packets come to the router as ACKs release them: there is no slower link before it. Whether they come so, in
 trains, or evenly spread over the round trip decides much where the buffer is small, so both are run.

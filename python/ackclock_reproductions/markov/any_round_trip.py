@@ -24,7 +24,7 @@ class Freedom(NamedTuple):
         mode: Weights of the windows.
         rate: L in segments/s.
         shortest_s: The least round-trip time.
-        left: The largest relative error of the best law, in percent; inferred.
+        left: The largest relative error of the best law, in percent, by the reference computation.
     """
 
     mode: str
@@ -95,7 +95,7 @@ def comparison(chains: Mapping[Any, Any], theirs: Mapping[Any, float], mean_s: f
     )
     return Comparison(
         "The best of all laws of the round-trip time with that mean",
-        Origin.INFERRED,
+        Origin.REFERENCE,
         ("weights", "L, segments/s", "at least, s"),
         cells,
         "within 1 % of itself, or within the last digit",

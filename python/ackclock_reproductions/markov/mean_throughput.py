@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from ackclock.reproduction import Claim, Kind, Origin, Outcome, Setting, Verdict
+from ackclock.reproduction import Basis, Claim, Origin, Outcome, Setting, words
 from ackclock_reproductions.markov.paper import NO_DRAWING, entry
 from ackclock_reproductions.markov.sweep import BY_SEGMENT, NEGATIVE, NORMAL_RTT, Case, mean, sweep
 
@@ -15,7 +15,7 @@ WINDOWS = tuple(Case(f"window ≤ {w_max}", w_max, 1000) for w_max in (20, 40, 6
 # Guessed but for the first, which is printed elsewhere: the mean varies, the values are not given.
 ROUND_TRIPS = tuple(Case(f"mean RTT {ms} ms", 30, 300, ms / 1000) for ms in (60, 90, 120, 150))
 
-# Inferred: ET by p.
+# By the reference computation: ET by p.
 BY_LINK = {
     "1e-4": ("100.00", "200.00", "498.4"),
     "0.001": ("100.0", "199.6", "468.3"),
@@ -49,10 +49,9 @@ def links() -> Outcome:
     )
     claims = (
         Claim(
-            "The mean is never above the link rate",
-            f"at most {max(highest.values()):.4f} of it",
+            "Text: the throughput never exceeds the link capacity",
+            f"the mean is at most {max(highest.values()):.4f} of it",
             max(highest.values()) <= 1 + 1e-9,
-            origin=Origin.INFERRED,
         ),
         Claim(
             "A faster link gives no less",
@@ -68,7 +67,7 @@ def links() -> Outcome:
         Setting("window limit", "70 segments", Origin.PRINTED),
         Setting("link rates", "100, 200, 500 segments/s", Origin.PRINTED),
     )
-    return Outcome(Verdict(Kind.READING, NO_DRAWING), (swept.comparison,), swept.draw, claims, settings)
+    return Outcome(Basis(NO_DRAWING), (swept.comparison,), swept.draw, claims, settings)
 
 
 def windows() -> Outcome:
@@ -81,7 +80,11 @@ def windows() -> Outcome:
         for p in swept.curves[WINDOWS[0].label]
         if p >= 0.03
     )
-    claim = Claim("Text: the curves merge for p above 0.03", f"they are at most {apart:.2%} apart", apart < 0.002)
+    claim = Claim(
+        "Text: for p above 0.03 the window limit has no effect",
+        f"the curves are at most {apart:.2%} apart",
+        apart <= words.THE_SAME,
+    )
     settings = (
         NORMAL_RTT,
         NEGATIVE,
@@ -89,7 +92,7 @@ def windows() -> Outcome:
         Setting("window limits", "20, 40, 60 segments", Origin.PRINTED),
         Setting("link rate", "1000 segments/s", Origin.PRINTED),
     )
-    return Outcome(Verdict(Kind.READING, NO_DRAWING), (swept.comparison,), swept.draw, (claim,), settings)
+    return Outcome(Basis(NO_DRAWING), (swept.comparison,), swept.draw, (claim,), settings)
 
 
 def round_trips() -> Outcome:
@@ -103,7 +106,7 @@ def round_trips() -> Outcome:
         for p in swept.curves[short.label]
     )
     found = "at every p" if falling else "not at every p"
-    claim = Claim("Throughput falls as the mean round-trip time grows", found, falling, origin=Origin.INFERRED)
+    claim = Claim("Text: an increase of the round-trip time decreases the throughput", found, falling)
     settings = (
         NEGATIVE,
         BY_SEGMENT,
@@ -113,8 +116,8 @@ def round_trips() -> Outcome:
         Setting("window limit", "30 segments", Origin.PRINTED),
         Setting("link rate", "300 segments/s", Origin.PRINTED),
     )
-    verdict = Verdict(Kind.READING, f"the mean round-trip times are guessed, since none is printed; {NO_DRAWING}")
-    return Outcome(verdict, (swept.comparison,), swept.draw, (claim,), settings)
+    basis = Basis(f"the mean round-trip times are guessed, since none is printed; {NO_DRAWING}")
+    return Outcome(basis, (swept.comparison,), swept.draw, (claim,), settings)
 
 
 LINK_RATES = entry(

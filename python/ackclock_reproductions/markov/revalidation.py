@@ -15,7 +15,7 @@ from typing import Literal
 from matplotlib.figure import Figure
 
 from ackclock import plot
-from ackclock.reproduction import Claim, Experiment, Kind, Origin, Outcome, Run, Setting, Table, Verdict, measured
+from ackclock.reproduction import Basis, Claim, Experiment, Origin, Outcome, Run, Setting, Table, measured
 from ackclock.result import Result
 from ackclock_reproductions.markov import emulator, estimators, validation
 from ackclock_reproductions.markov.causes import causes
@@ -26,6 +26,7 @@ from ackclock_reproductions.markov.set_rows import (
     ET_AT_LEAST,
     ET_EMULATED_L,
     NEAR,
+    PRINTED,
     PUBLISHED,
     SAID,
     SELF_FILLED,
@@ -62,13 +63,13 @@ def conclude(
         Claim(
             f"{name}: {SAID[key]}", found, holds,
             documented=True if name == PUBLISHED else None if expected is None else key in expected[name],
-            origin=Origin.INFERRED,
+            origin=Origin.PRINTED if name == names[-1] and key in PRINTED else Origin.INFERRED,
         )
         for name, rows in by_name.items()
         for key, (found, holds) in findings(rows).items()
     )  # fmt: skip
     return Outcome(
-        _verdict(by_name, names[-1], stack(results[RUN])),
+        _basis(by_name, names[-1], stack(results[RUN])),
         (),
         partial(_draw, by_name, stack(results[RUN])),
         claims,
@@ -84,24 +85,20 @@ def stack(run: Result) -> str:
     return "the engine's Reno (preset linux)"
 
 
-def _verdict(by_name: ByName, fitting: str, sender: str) -> Verdict:
-    """In words, from the reading that fits the published rows."""
+def _basis(by_name: ByName, fitting: str, sender: str) -> Basis:
+    """The reading that fits the published rows, and why claims fail under it."""
     found = findings(by_name[fitting])
     failed = [key for key, (_, holds) in found.items() if not holds]
     reading = (
         f"{sender}, a guessed buffer of {emulator.ENOUGH} packets behind the input queue and half the printed rate in "
         "sets 5 to 9"
     )
-    if not failed:
-        return Verdict(Kind.READING, reading)
     known = causes(by_name, fitting)
     reasons = []
     for key in failed:
         whats = [cause.what for cause in known if key in cause.explains] or ["no cause that is known here shows"]
         reasons.append(f"“{SAID[key]}”: {', '.join(whats)}")
-    if 2 * len(failed) < len(found):
-        return Verdict(Kind.READING, reading, "; ".join(reasons))
-    return Verdict(Kind.NOT, f"{len(failed)} of {len(found)} claims fail with {reading}. {'; '.join(reasons)}")
+    return Basis(reading, "; ".join(reasons))
 
 
 def _settings(readings: Sequence[Reading], run: Result) -> tuple[Setting, ...]:

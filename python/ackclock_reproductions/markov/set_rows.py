@@ -36,6 +36,8 @@ SAID = {
     "together": "ET, FF and PFTK are within 8 % of each other in sets 7 to 9",
     "growing": "The gap between ET and ATp grows from set 7 to set 9",
 }
+#: Of these, what the paper says of its own connections: within 5 to 15 % (its abstract), and sections 7.2 and 7.3.
+PRINTED = ("slow", "fast", "above", "order", "together")
 _ABOVE = (1, 3, 4)
 #: Neither link nor receiver's window held these back much.
 UNLIMITED = (7, 8, 9)

@@ -123,7 +123,7 @@ def sweep(
         for case, value in zip(cases, expected[text], strict=True)
         if value
     )
-    comparison = Comparison(quantity, Origin.INFERRED, ("p",), (*cells, *extra), FIGURE_CRITERION)
+    comparison = Comparison(quantity, Origin.REFERENCE, ("p",), (*cells, *extra), FIGURE_CRITERION)
     return Swept(curves, comparison, partial(_draw, curves, cells, quantity, title))
 
 
@@ -133,5 +133,5 @@ def _draw(curves: dict[str, dict[float, float]], cells: tuple[Cell, ...], quanti
         own = [cell for cell in cells if cell.quantity == label]
         drawn.append(plot.Curve(label, list(values), list(values.values())))
         p = [float(cell.row[0]) for cell in own]
-        drawn.append(plot.Curve("inferred", p, [cell.theirs for cell in own], "points", position))
+        drawn.append(plot.Curve("reference", p, [cell.theirs for cell in own], "points", position))
     return plot.curves(drawn, "loss probability p", quantity, title, log_x=True)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import brentq
 
 from ackclock import plot
-from ackclock.reproduction import Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Verdict
+from ackclock.reproduction import Basis, Cell, Claim, Comparison, Origin, Outcome, Setting, words
 from ackclock_reproductions.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
 from ackclock_reproductions.markov.sweep import BY_SEGMENT, NEGATIVE, NORMAL_RTT, Case, Swept, sweep, throughput
 
@@ -15,7 +15,8 @@ from ackclock_reproductions.markov.sweep import BY_SEGMENT, NEGATIVE, NORMAL_RTT
 LINKS = tuple(Case(f"L = {L}", 50, L) for L in (200, 300, 500))
 COMPARED = LINKS[1]
 
-# Inferred: P(T > L/2) for L = 300; where it is a half, for each link rate; the interval that holds nine tenths.
+# By the reference computation: P(T > L/2) for L = 300; where it is a half, for each link rate; the interval that holds
+# nine tenths.
 ABOVE = {
     "0.001": "0.997",
     "0.005": "0.913",
@@ -51,11 +52,25 @@ def compute() -> Outcome:
     for name, text, ours in zip(("5 %", "95 %"), NINE_TENTHS, interval, strict=True):
         row = (f"{COMPARED.label}, p = 0.01",)
         cells.append(Cell.of(row, f"{name} quantile, segments/s", text, float(ours), FIGURE_SHARE))
-    other = Comparison("Levels and quantiles", Origin.INFERRED, ("curve",), tuple(cells), FIGURE_CRITERION)
+    other = Comparison("Levels and quantiles", Origin.REFERENCE, ("curve",), tuple(cells), FIGURE_CRITERION)
     falling = all(
         later <= earlier + 1e-12 for curve in swept.curves.values() for earlier, later in pairwise(curve.values())
     )
-    claim = Claim("It falls as p grows", "everywhere" if falling else "not everywhere", falling, origin=Origin.INFERRED)
+    crossing = [even(case) for case in LINKS]
+    before, after = (above_half(COMPARED, p) for p in (0.005, 0.05))
+    claims = (
+        Claim(
+            "Text: the lines cross at probability 0.5",
+            ", ".join(f"at p = {p:.3g}" for p in crossing),
+            all(abs(above_half(case, p) - 0.5) < 1e-6 for case, p in zip(LINKS, crossing, strict=True)),
+        ),
+        Claim(
+            "Text: for p below 0.05 slight changes of p may have significant effect",
+            f"with {COMPARED.label} the probability falls from {before:.2f} at p = 0.005 to {after:.2f} at 0.05",
+            before - after > words.ABOUT,
+        ),
+        Claim("It falls as p grows", "everywhere" if falling else "not everywhere", falling, origin=Origin.INFERRED),
+    )
     settings = (
         NORMAL_RTT,
         NEGATIVE,
@@ -64,8 +79,8 @@ def compute() -> Outcome:
         Setting("window limit", "50 segments", Origin.GUESSED),
         Setting("link rates", "200, 300, 500 segments/s", Origin.GUESSED),
     )
-    verdict = Verdict(Kind.READING, f"all but the level is guessed, since nothing else is printed; {NO_DRAWING}")
-    return Outcome(verdict, (swept.comparison, other), partial(_draw, swept), (claim,), settings)
+    basis = Basis(f"all but the level is guessed, since nothing else is printed; {NO_DRAWING}")
+    return Outcome(basis, (swept.comparison, other), partial(_draw, swept), claims, settings)
 
 
 def _draw(swept: Swept) -> Figure:
@@ -74,7 +89,7 @@ def _draw(swept: Swept) -> Figure:
     ]
     cells = swept.comparison.cells
     p = [float(cell.row[0]) for cell in cells]
-    curves.append(plot.Curve("inferred", p, [cell.theirs for cell in cells], "points", LINKS.index(COMPARED)))
+    curves.append(plot.Curve("reference", p, [cell.theirs for cell in cells], "points", LINKS.index(COMPARED)))
     curve = swept.curves[COMPARED.label]
     below = [1 - share for share in curve.values()]
     curves.append(plot.Curve(f"P(T ≤ L/2), {COMPARED.label}", list(curve), below))

@@ -8,13 +8,13 @@ from scipy.optimize import minimize_scalar
 
 from ackclock import plot
 from ackclock.models import aimd_chain
-from ackclock.reproduction import Cell, Claim, Comparison, Kind, Origin, Outcome, Setting, Verdict
+from ackclock.reproduction import Basis, Cell, Claim, Comparison, Origin, Outcome, Setting, words
 from ackclock_reproductions.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
 
 # Printed, in segments.
 W_MAX = 70
 
-# Inferred: p, mean, standard deviation.
+# By the reference computation: p, mean, standard deviation.
 POINTS = (
     ("1e-4", "67.08", "7.77"),
     ("3e-4", "61.41", "12.36"),
@@ -29,7 +29,7 @@ POINTS = (
     ("0.9", "2.010", "0.100"),
 )
 
-# Inferred: the largest standard deviation by window limit; where it is, for the printed limit.
+# By the reference computation: the largest standard deviation by window limit; where it is, for the printed limit.
 LARGEST_SD = {30: "6.73", 50: "11.08", 70: "15.42", 120: "26.28"}
 LARGEST_AT = "0.00086"
 
@@ -69,14 +69,26 @@ def compute() -> Outcome:
     of_limits.append(Cell.of((str(W_MAX),), "at p", LARGEST_AT, largest[W_MAX][0], FIGURE_SHARE))
     apart = max(sd for _, sd in largest.values()) / min(sd for _, sd in largest.values())
     large_p = [moments(0.02, w_max)[1] for w_max in LARGEST_SD]
+    near_zero = moments(1e-7)[0]
     claims = (
+        Claim(
+            "Text: the mean is the window limit where nothing is lost",
+            f"{near_zero:.2f} of {W_MAX} at p = 1e-7",
+            words.SAME.holds(near_zero / W_MAX),
+        ),
+        Claim(
+            "Text: the standard deviation has a maximum between p = 0 and 0.05",
+            f"at p = {largest[W_MAX][0]:.2g}",
+            0 < largest[W_MAX][0] < 0.05,
+        ),
         Claim(
             "Text: the standard deviation hardly depends on the window limit",
             "its largest value goes from "
             + " over ".join(f"{largest[w_max][1]:.2f} ({w_max})" for w_max in LARGEST_SD)
             + " segments",
-            apart < 1.1,
+            apart <= 1 + words.ABOUT,
             documented=False,
+            why="that is so to the right of its peak only",
         ),
         Claim(
             "It hardly depends on the limit to the right of the peak",
@@ -89,18 +101,16 @@ def compute() -> Outcome:
         Setting("window limit", f"{W_MAX} segments", Origin.PRINTED),
         Setting("limits compared", ", ".join(map(str, LARGEST_SD)), Origin.GUESSED),
     )
-    verdict = Verdict(
-        Kind.READING,
-        f"the second curve is the standard deviation, as in the text, not the variance of the caption; {NO_DRAWING}",
-        "the text's claim that it hardly depends on the window limit, which is so to the right of its peak only",
+    basis = Basis(
+        f"the second curve is the standard deviation, as in the text, not the variance of the caption; {NO_DRAWING}"
     )
     comparisons = (
-        Comparison("Moments of the window", Origin.INFERRED, ("p",), tuple(cells), FIGURE_CRITERION),
+        Comparison("Moments of the window", Origin.REFERENCE, ("p",), tuple(cells), FIGURE_CRITERION),
         Comparison(
-            "The largest standard deviation", Origin.INFERRED, ("window limit",), tuple(of_limits), FIGURE_CRITERION
+            "The largest standard deviation", Origin.REFERENCE, ("window limit",), tuple(of_limits), FIGURE_CRITERION
         ),
     )
-    return Outcome(verdict, comparisons, partial(_draw, curve), claims, settings)
+    return Outcome(basis, comparisons, partial(_draw, curve), claims, settings)
 
 
 def _draw(curve: dict[float, tuple[float, float]]) -> Any:
@@ -111,7 +121,7 @@ def _draw(curve: dict[float, tuple[float, float]]) -> Any:
         for position, label in enumerate(("mean", "standard deviation"))
         for one in (
             plot.Curve(label, drawn[:, 0], drawn[:, position + 1]),
-            plot.Curve(f"{label}, inferred", points[:, 0], points[:, position + 1], "points", position),
+            plot.Curve(f"{label}, reference", points[:, 0], points[:, position + 1], "points", position),
         )
     ]
     return plot.curves(

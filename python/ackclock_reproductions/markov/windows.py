@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from ackclock import plot
 from ackclock.models import aimd_chain
-from ackclock.reproduction import Cell, Claim, Comparison, Experiment, Kind, Origin, Outcome, Setting, Verdict
+from ackclock.reproduction import Basis, Cell, Claim, Comparison, Experiment, Origin, Outcome, Setting
 from ackclock_reproductions.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
 
 # Printed, in segments.
@@ -25,10 +25,10 @@ class Law(NamedTuple):
     Attributes:
         figure: Its number.
         p: Loss probability, printed.
-        moments: Mean and standard deviation by segment and by round, inferred.
-        shares: P(w) by segment and by round for some w, inferred.
-        peaks: The window of the highest P(w) below the limit, inferred.
-        highest_is_limit: Whether P(w_max) is the highest of all, by segment.
+        moments: Mean and standard deviation by segment and by round, by the reference computation.
+        shares: P(w) by segment and by round for some w, likewise.
+        peaks: The window of the highest P(w) below the limit, likewise.
+        stays: Whether the text has the window stay at its limit, as it does of small p, or fluctuate.
     """
 
     figure: str
@@ -36,7 +36,7 @@ class Law(NamedTuple):
     moments: dict[str, tuple[str, str]]
     shares: dict[str, dict[int, str]]
     peaks: dict[str, int]
-    highest_is_limit: bool
+    stays: bool
 
 
 FIGURES = (
@@ -46,7 +46,7 @@ FIGURES = (
         {"segment": ("70.07", "25.05"), "round": ("60.55", "24.19")},
         {"segment": {120: "0.0556", 60: "0.0166"}, "round": {120: "0.0284"}},
         {"segment": 60},
-        highest_is_limit=True,
+        stays=True,
     ),
     Law(
         "8.2",
@@ -54,7 +54,7 @@ FIGURES = (
         {"segment": ("61.42", "22.99"), "round": ("52.68", "21.64")},
         {"segment": {120: "0.0193", 52: "0.0176", 60: "0.0172"}},
         {"segment": 52, "round": 42},
-        highest_is_limit=True,
+        stays=True,
     ),
     Law(
         "8.3",
@@ -62,7 +62,7 @@ FIGURES = (
         {"segment": ("47.72", "18.41")},
         {"segment": {40: "0.0227", 120: "0.0011"}},
         {"segment": 40},
-        highest_is_limit=False,
+        stays=False,
     ),
     Law(
         "8.4",
@@ -70,11 +70,11 @@ FIGURES = (
         {"segment": ("22.21", "8.76")},
         {"segment": {19: "0.0477"}},
         {"segment": 19},
-        highest_is_limit=False,
+        stays=False,
     ),
 )
 
-# Inferred: up to which p the peak at the limit is the highest.
+# By the reference computation: up to which p the peak at the limit is the highest.
 TURNING = {"segment": "0.000612", "round": "0.000506"}
 
 # Guessed: the paper gives no values for figure 8.6.
@@ -92,7 +92,7 @@ def compute(of: Law) -> Outcome:
     chain = aimd_chain.solve(aimd_chain.Bernoulli(of.p), W_MAX)
     laws = {mode: chain.law(mode) for mode in ("segment", "round")}
     by_window = {mode: dict(zip(chain.windows.tolist(), law.tolist(), strict=True)) for mode, law in laws.items()}
-    segment, peak = by_window["segment"], _peak(by_window["segment"])
+    segment = by_window["segment"]
     cells = [
         Cell.of((f"{quantity} of the window by {mode}",), "value", text, float(ours), FIGURE_SHARE)
         for mode, moments in of.moments.items()
@@ -109,15 +109,7 @@ def compute(of: Law) -> Outcome:
         Cell.of((f"peak below the limit by {mode}",), "value", str(w), float(_peak(by_window[mode])))
         for mode, w in of.peaks.items()
     ]
-    claims = [
-        Claim(
-            "The window limit is the likeliest window",
-            f"P({W_MAX}) is {segment[W_MAX]:.3g}, the peak below {segment[peak]:.3g}",
-            segment[W_MAX] > max(share for w, share in segment.items() if w < W_MAX),
-            of.highest_is_limit,
-            Origin.INFERRED,
-        )
-    ]
+    claims = [*_said(of, segment)]
     if of.figure == "8.2":
         claims.append(_by_round(laws["round"]))
         cells += [
@@ -128,9 +120,30 @@ def compute(of: Law) -> Outcome:
         Setting("loss probability p", f"{of.p:g}", Origin.PRINTED),
         Setting("window limit", f"{W_MAX} segments", Origin.PRINTED),
     )
-    comparison = Comparison("The law of the window", Origin.INFERRED, ("quantity",), tuple(cells), FIGURE_CRITERION)
-    verdict = Verdict(Kind.READING, f"windows weighted by segment; {NO_DRAWING}")
-    return Outcome(verdict, (comparison,), partial(_draw, of, chain.windows, laws), tuple(claims), settings)
+    comparison = Comparison("The law of the window", Origin.REFERENCE, ("quantity",), tuple(cells), FIGURE_CRITERION)
+    basis = Basis(f"windows weighted by segment; {NO_DRAWING}")
+    return Outcome(basis, (comparison,), partial(_draw, of, chain.windows, laws), tuple(claims), settings)
+
+
+def _said(of: Law, law: dict[int, float]) -> list[Claim]:
+    """What the text says of small p, and of larger p, by segment."""
+    below = max(share for w, share in law.items() if w < W_MAX)
+    half = W_MAX // 2
+    found = f"P({W_MAX}) is {law[W_MAX]:.3g}, the highest below it {below:.3g}"
+    if not of.stays:
+        return [Claim("Text: for larger p the law has no maximum at the window limit", found, law[W_MAX] < below)]
+    near = {w: law[w] for w in range(half - 5, half + 6)}
+    highest = max(near, key=lambda w: near[w])
+    return [
+        Claim("Text: for small p there is a peak at the window limit", found, law[W_MAX] > below),
+        Claim(
+            f"Text: and a smaller one at half of it, {half}",
+            f"the highest near it is P({highest}) = {near[highest]:.3g}; P({half}) is {law[half]:.3g}",
+            highest == half and law[half] > max(law[half - 1], law[half + 1]),
+            documented=of.figure == "8.1",
+            accepted=f"a local maximum at {half}",
+        ),
+    ]
 
 
 def _peak(law: dict[int, float]) -> int:
@@ -163,7 +176,7 @@ def _draw(of: Law, windows: Any, laws: dict[str, Any]) -> Any:
     curves = [plot.Curve(f"by {mode}", windows, law) for mode, law in laws.items()]
     for position, (mode, shares) in enumerate(of.shares.items()):
         heights = [float(text) for text in shares.values()]
-        curves.append(plot.Curve(f"by {mode}, inferred", list(shares), heights, "points", position))
+        curves.append(plot.Curve(f"by {mode}, reference", list(shares), heights, "points", position))
     return plot.curves(
         curves, "window (segments)", "probability", f"Figure {of.figure}: law of the window, p = {of.p:g}"
     )
@@ -183,7 +196,7 @@ def compute_window_dependent() -> Outcome:
         ]
         highest = max(highest, float(law[chain.windows > W_MAX - 10].sum()))
         curves.append(plot.Curve(f"alpha = {alpha:g}", chain.windows, law))
-        curves.append(plot.Curve("peak, inferred", [peak], [float(law.max())], "points", position))
+        curves.append(plot.Curve("peak, reference", [peak], [float(law.max())], "points", position))
     claim = Claim(
         "No mass is near the window limit",
         f"at most {highest:.1e} in the last ten windows",
@@ -197,8 +210,8 @@ def compute_window_dependent() -> Outcome:
         Setting("q", f"{Q:g}", Origin.GUESSED),
         Setting("window limit", f"{W_MAX} segments", Origin.GUESSED),
     )
-    comparison = Comparison("The law of the window", Origin.INFERRED, ("alpha",), tuple(cells), FIGURE_CRITERION)
-    verdict = Verdict(Kind.READING, f"q, alpha and the limit are guessed, since none is printed; {NO_DRAWING}")
+    comparison = Comparison("The law of the window", Origin.REFERENCE, ("alpha",), tuple(cells), FIGURE_CRITERION)
+    basis = Basis(f"q, alpha and the limit are guessed, since none is printed; {NO_DRAWING}")
     draw = partial(
         plot.curves,
         curves,
@@ -206,7 +219,7 @@ def compute_window_dependent() -> Outcome:
         "probability",
         f"Figure 8.6: law of the window, loss p(w) = {Q:g} alpha^w",
     )
-    return Outcome(verdict, (comparison,), draw, (claim,), settings)
+    return Outcome(basis, (comparison,), draw, (claim,), settings)
 
 
 def _entry(of: Law) -> Experiment:

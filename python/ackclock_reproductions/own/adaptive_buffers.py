@@ -13,16 +13,15 @@ from ackclock import plot
 from ackclock.metrics import interval
 from ackclock.reproduction import (
     Band,
+    Basis,
     Cell,
     Claim,
     Comparison,
     Experiment,
-    Kind,
     Origin,
     Outcome,
     Run,
     Setting,
-    Verdict,
 )
 from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, curve, measured, of_replicates, quotient
@@ -106,7 +105,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     draw = partial(_draw, times)
     table = measured("Downloads", ("buffer", "traffic"), rows)
-    return Outcome(Verdict(Kind.REPRODUCED), (comparison,), draw, _claims(rates, times), settings, (table,))
+    return Outcome(Basis(), (comparison,), draw, _claims(rates, times), settings, (table,))
 
 
 def _cells(rates: Replicates, times: Replicates) -> tuple[Cell, ...]:

@@ -14,16 +14,15 @@ from ackclock import plot
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import (
     Band,
+    Basis,
     Cell,
     Claim,
     Comparison,
     Experiment,
-    Kind,
     Origin,
     Outcome,
     Run,
     Setting,
-    Verdict,
 )
 from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import efficiencies
@@ -102,7 +101,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     draw = partial(_draw, found)
-    return Outcome(Verdict(Kind.REPRODUCED), (comparison,), draw, _claims(found), settings)
+    return Outcome(Basis(), (comparison,), draw, _claims(found), settings)
 
 
 def _claims(found: Efficiencies) -> tuple[Claim, ...]:

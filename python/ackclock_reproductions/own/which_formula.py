@@ -20,17 +20,16 @@ from ackclock import metrics, plot
 from ackclock.metrics import Interval, summarise
 from ackclock.models import FlowPath, aimd_chain, flow_path, floyd_fall, pftk
 from ackclock.reproduction import (
+    Basis,
     Cell,
     Claim,
     Comparison,
     Experiment,
-    Kind,
     Origin,
     Outcome,
     Run,
     Setting,
     Table,
-    Verdict,
 )
 from ackclock.result import Result
 from ackclock.scenario import Scenario
@@ -190,7 +189,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Setting("first timeout T0", f"{answers.path.sender.first_timeout_s:.0f} s", Origin.CHOSEN),
     )
     draw = partial(_draw, answers)
-    return Outcome(Verdict(Kind.REPRODUCED), (comparison,), draw, _claims(answers), settings, (_table(answers),))
+    return Outcome(Basis(), (comparison,), draw, _claims(answers), settings, (_table(answers),))
 
 
 def _claims(answers: Answers) -> tuple[Claim, ...]:

@@ -1,14 +1,17 @@
-"""What the entries of this paper share. Only its abstract was at hand, and a later account of its figures in words."""
+"""What the entries share: figures 2 to 7 of Reddy's paper, whose section II restates Barakat and Altman."""
 
 from collections.abc import Mapping
 from functools import partial
 
-from ackclock.reproduction import Kind, Origin, Setting, Verdict, figure
+from ackclock.reproduction import Basis, Origin, Setting, figure
 
 GROUP = "short"
-SOURCE = 'C. Barakat, E. Altman, "Performance of short TCP transfers", Networking, 2000'
+SOURCE = (
+    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 2 to 7), of the theorem of '
+    'C. Barakat, E. Altman, "Performance of short TCP transfers", Networking, 2000'
+)
 
-#: The record of a figure, by its number.
+#: The record of a figure, by Reddy's number.
 entry = partial(figure, GROUP, SOURCE)
 
 #: Segments per second, seconds, bytes: a buffer of 20 must be below mu T/2 and one of 70 not below mu T, so that mu T
@@ -23,16 +26,18 @@ READING = (
 )
 
 
-def reading(exceptions: str = "") -> Verdict:
-    """The verdict on a figure of which what is said comes out, except for some of it."""
-    return Verdict(Kind.READING, READING, exceptions)
+def basis(why: str = "") -> Basis:
+    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    return Basis(READING, why)
 
 
 def settings(more: Mapping[str, str]) -> tuple[Setting, ...]:
     """What all figures have, and what was chosen for one."""
     shared = (
         Setting("rate and round trip", f"{RATE} packets/s, {ROUND_TRIP_S:g} s: mu T = {PIPE:g}", Origin.INFERRED),
-        Setting("segments acknowledged by an ACK", "1, 2, 3", Origin.PRINTED),
+        Setting(
+            "segments acknowledged by an ACK", "three values: d = 1 and 2, which are named, and 3", Origin.INFERRED
+        ),
         Setting("sender", "classic Reno from a window of 1, receive window without limit", Origin.PRINTED),
         Setting("timers", "RTO at least 1 s, ticks of 0.5 s; delayed ACKs after 0.1 s", Origin.GUESSED),
         Setting("segments", f"{SEGMENT_BYTES} bytes, no headers", Origin.GUESSED),

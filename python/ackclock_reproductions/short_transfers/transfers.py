@@ -95,7 +95,9 @@ def rates(result: Result, sizes: Sequence[int]) -> list[float]:
 
 def modelled(output: str, **inputs: float | Sequence[float]) -> list[float]:
     """What the model says, of the paper's network."""
-    answered = model("short_transfer").answer(rate=RATE, rtt=ROUND_TRIP_S, **inputs)
+    answered = model("short_transfer").answer(
+        rate=RATE, rtt=ROUND_TRIP_S, **({"initial_window": 1, "handshake": 0} | inputs)
+    )  # fmt: skip
     return [float(one) for one in answered[output].reshape(-1)]
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ackclock.reproduction import Band, Kind, Verdict, figure
+from ackclock.reproduction import Basis, figure, words
 
 GROUP = "tfrcp"
 SOURCE = (
@@ -12,18 +12,13 @@ SOURCE = (
 #: The record of a figure, by its number.
 entry = partial(figure, GROUP, SOURCE)
 
-#: What counts as the paper's "close to 1", said before anything was run: a mean over the loads, and every point.
-CLOSE, EVERY = Band(0.7, 1.4), Band(0.5, 2.0)
+#: The paper's "close to 1" and "approximately one".
+CLOSE = words.about("1")
 
 #: What was chosen for all figures, in short.
 GUESSES = "delay, length of packets and of runs, and r0 guessed, their digits being lost"
 
 
-def reading(more: str = "", exceptions: str = "") -> Verdict:
-    """The verdict on a figure of which what is said comes out, except for some of it: under what was chosen."""
-    return Verdict(Kind.READING, f"{GUESSES}{more and '; '}{more}", exceptions)
-
-
-def missed(why: str) -> Verdict:
-    """The verdict on a figure of which what is said does not come out, whatever was guessed."""
-    return Verdict(Kind.NOT, f"{why}; {GUESSES}")
+def basis(more: str = "", why: str = "") -> Basis:
+    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    return Basis(f"{GUESSES}{more and '; '}{more}", why)

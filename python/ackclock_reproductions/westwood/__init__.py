@@ -33,6 +33,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figure_11.EXPERIMENT,
     figure_12.EXPERIMENT,
     figures_13_15.FIGURE_13,
+    figures_13_15.FIGURE_13C,
     figure_14.EXPERIMENT,
     figures_13_15.FIGURE_15,
     figure_16.GOODPUT,

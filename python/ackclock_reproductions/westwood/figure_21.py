@@ -9,17 +9,17 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, Interval, interval
-from ackclock.reproduction import Band, Claim, Origin, Outcome, Run
+from ackclock.reproduction import Band, Claim, Origin, Outcome, Run, words
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import measured, of_replicates
 from ackclock_reproductions.westwood import over_time
 from ackclock_reproductions.westwood.over_parameter import JITTER, JITTER_S
-from ackclock_reproductions.westwood.paper import entry, reading
+from ackclock_reproductions.westwood.paper import basis, entry
 from ackclock_reproductions.westwood.paths import one_bottleneck
 from ackclock_reproductions.westwood.senders import (
     ABSE,
-    ABSE_LITERAL,
+    ABSE_LATER,
     CUBIC,
     NEWRENO,
     PLUS,
@@ -38,7 +38,7 @@ FAIR_MBIT_PER_S = PATH.goodput_mbit_per_s / (2 * SENDERS)
 PAIRS = {
     f"{new.label} joins {old.label}": (old, new)
     for old, new in (
-        (ABSE_LITERAL, ABSE_LITERAL), (ABSE, ABSE), (ABSE_LITERAL, NEWRENO), (ABSE, NEWRENO),
+        (ABSE, ABSE), (ABSE_LATER, ABSE_LATER), (ABSE, NEWRENO), (ABSE_LATER, NEWRENO),
         (NEWRENO, NEWRENO), (PLUS, PLUS), (CUBIC, CUBIC),
     )
 }  # fmt: skip
@@ -66,7 +66,7 @@ def _readily_s() -> float:
 READILY = Band(most=round(_readily_s(), 1))
 #: What newcomers have in the long run, from the 20th second on, over the fair share.
 SETTLED_S = 20.0
-FAIR = Band(0.8, 1.25)
+FAIR = words.SAME
 #: Of the curves: shares move with every tooth.
 SMOOTHED_S = 2.0
 
@@ -78,43 +78,37 @@ def runs() -> Mapping[str, Run]:
 
 def conclude_abse(results: Mapping[str, Result]) -> Outcome:
     """21a: ABSE joins ABSE."""
-    return _outcome(results, [f"{one.label} joins {one.label}" for one in (ABSE_LITERAL, ABSE)])
+    return _outcome(results, f"{ABSE.label} joins {ABSE.label}")
 
 
 def conclude_newreno(results: Mapping[str, Result]) -> Outcome:
     """21b: NewReno joins ABSE."""
-    return _outcome(results, [f"{NEWRENO.label} joins {one.label}" for one in (ABSE_LITERAL, ABSE)])
+    return _outcome(results, f"{NEWRENO.label} joins {ABSE.label}")
 
 
-def _outcome(results: Mapping[str, Result], said_of: list[str]) -> Outcome:
+def _outcome(results: Mapping[str, Result], name: str) -> Outcome:
     soon = {name: interval(of_replicates(one, "convergence_time", NEW)) for name, one in results.items()}
     shares = {name: {flow: _share(one, flow) for flow in (OLD, NEW)} for name, one in results.items()}
     claims = (
-        *(
-            Claim.of(f"{name}, who readily get their share (80 % of it, over 2 s)", soon[name], READILY, "s")
-            for name in said_of
-        ),
-        *(
-            Claim.of(f"{name}, and have the fair share in the long run", shares[name][NEW], FAIR, "times")
-            for name in said_of
-        ),
+        Claim.of(f"{name}, who readily acquire their share (80 % of it, over 2 s)", soon[name], READILY, "s"),
+        Claim.of(f"{name}, and have the fair share from the 20th second on", shares[name][NEW], FAIR, "times"),
         Claim.of(
             f"{NEWRENO.label} joins {NEWRENO.label} as readily", soon[f"{NEWRENO.label} joins {NEWRENO.label}"],
             READILY, "s", origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
-        (name,): {
-            "convergence time of the newcomers, s": soon[name],
-            "their share from the 20th second on, times the fair one": shares[name][NEW],
-            "that of the others": shares[name][OLD],
+        (one,): {
+            "convergence time of the newcomers, s": soon[one],
+            "their share from the 20th second on, times the fair one": shares[one][NEW],
+            "that of the others": shares[one][OLD],
         }
-        for name in results
+        for one in results
     }
     readily = f"“readily” taken for {READILY.most:g} s, in which additive increase and halving get there"
     return Outcome(
-        reading(f"send times {JITTER}; {readily}"), (),
-        partial(_draw, results[said_of[0]], said_of[0]), claims,
+        basis(readily), (),
+        partial(_draw, results[name], name), claims,
         settings(PATH, results, jitter=JITTER),
         (measured("Five senders join five on 10 Mbit/s", ("who",), rows),),
     )  # fmt: skip
@@ -162,7 +156,7 @@ def _smoothed(result: Result, flow: str) -> tuple[over_time.Array, over_time.Arr
 ABSE_JOINS = entry(
     "21a",
     "How soon have five ABSE senders their share that join five others?",
-    "Five ABSE senders have the link; five more come at 100 s and readily reach the fair share.",
+    "Five ABSE senders have the link; five more come at 100 s.",
     6.0,
     conclude_abse,
     runs,
@@ -170,7 +164,7 @@ ABSE_JOINS = entry(
 NEWRENO_JOINS = entry(
     "21b",
     "How soon have five NewReno senders their share that join five ABSE senders?",
-    "Five ABSE senders have the link; five NewReno senders come at 100 s and readily reach the fair share.",
+    "Five ABSE senders have the link; five NewReno senders come at 100 s.",
     1.0,
     conclude_newreno,
     runs,

@@ -1,11 +1,10 @@
 """Figures 13 and 15: when does the buffer overflow, and to what does the window fall?
 
 In 13 it holds four packets, in 15 160. "Overflow when the window exceeds 46" is the pipe of 42 and four, which leaves
-no room for the packet that is on the link: it counts among the four. Here a queue holds what waits, hence one
-less.
+no room for the packet that is on the link: it counts among the four, as in all figures.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,16 +13,26 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import interval
-from ackclock.reproduction import Cell, Comparison, Experiment, Origin, Outcome, Run, Setting
+from ackclock.reproduction import Band, Claim, Experiment, Origin, Outcome, Run, Setting, words
 from ackclock.result import Result
 from ackclock.scenario import Scenario
-from ackclock_reproductions.replicates import Rows, measured
+from ackclock_reproductions.replicates import Rows, measured, quotient
 from ackclock_reproductions.westwood import over_time
-from ackclock_reproductions.westwood.paper import entry, reading
+from ackclock_reproductions.westwood.paper import basis, entry
 from ackclock_reproductions.westwood.paths import PAYLOAD_BYTES, one_bottleneck
-from ackclock_reproductions.westwood.senders import ABSE, BE, CUBIC, NEWRENO, Control, scenario, settings, tcp
+from ackclock_reproductions.westwood.senders import (
+    ABSE,
+    ABSE_LATER,
+    BE,
+    CUBIC,
+    NEWRENO,
+    Control,
+    scenario,
+    settings,
+    tcp,
+)
 
-CONTROLS = (NEWRENO, ABSE, BE, CUBIC)
+CONTROLS = (NEWRENO, ABSE, ABSE_LATER, BE, CUBIC)
 FLOW = "sender"
 #: After the first overflows, of slow start, which end later the larger the buffer is.
 WARMUP_S = {4: 20.0, 160: 60.0}
@@ -33,27 +42,18 @@ SHOWN_S = {4: (20.0, 30.0), 160: (60.0, 240.0)}
 #: Between two samples the window grows by less than a tenth of a packet.
 SAMPLE_INTERVAL_S = 0.005
 
-#: How the packet on the link counts, and so how many may wait.
-READINGS = {"packet on the link counted": -1, "not counted": 0}
-TAKEN = "packet on the link counted"
+Results = Mapping[str, Result]
 
-#: Printed: the largest window that fits, and what NewReno and ABSE fall to.
-FITS = {4: "46"}
-FALLS_TO = {4: {"NewReno": "23", "ABSE": "42"}, 160: {"NewReno": "101"}}
-#: A window is whole packets, and the losses are learnt of a round trip late: half a packet more, when halved.
-WITHIN_PACKETS = 1.0
+#: Printed of four packets: the largest window that fits, what NewReno falls to, and the pipe.
+FITS, FALLS_TO, PIPE = "46", "23", "42"
 
 
 def _runs(buffer_packets: int) -> Mapping[str, Run]:
-    return {
-        f"{control.label}, {name}": Run(_scenario(control, buffer_packets, READINGS[name]))
-        for control in CONTROLS
-        for name in READINGS
-    }
+    return {control.label: Run(_scenario(control, buffer_packets)) for control in CONTROLS}
 
 
-def _scenario(control: Control, buffer_packets: int, waiting: int) -> Scenario:
-    path = one_bottleneck(5, buffer_packets + waiting)
+def _scenario(control: Control, buffer_packets: int) -> Scenario:
+    path = one_bottleneck(5, buffer_packets)
     return scenario(
         control.label, path, [tcp(FLOW, control, path)], duration_s=DURATION_S[buffer_packets],
         warmup_s=WARMUP_S[buffer_packets], sample_interval_s=SAMPLE_INTERVAL_S,
@@ -97,42 +97,76 @@ def _events(result: Result, replicate: int, kind: str) -> list[dict[str, Any]]:
     return events
 
 
-def _conclude(buffer_packets: int, title: str, results: Mapping[str, Result]) -> Outcome:
+def _windows_of_13(results: Results, since_s: float) -> tuple[Claim, ...]:
+    newreno, abse = results[NEWRENO.label], results[ABSE.label]
+    return (
+        Claim.printed(
+            f"13a: the buffer overflows when the window exceeds {FITS} packets", interval(fits(newreno, since_s)), FITS,
+            "packets",
+        ),
+        Claim.printed(
+            f"13a: NewReno sets window and threshold to {FALLS_TO}", interval(falls_to(newreno, since_s)), FALLS_TO,
+            "packets",
+        ),
+        Claim.of(
+            "13b: ABSE reduces them to what is very close to the pipe: over 42 packets",
+            quotient(falls_to(abse, since_s), [float(PIPE)] * len(over_time.replicates(abse))), words.SAME, "times",
+        ),
+    )  # fmt: skip
+
+
+def _windows_of_15(results: Results, since_s: float) -> tuple[Claim, ...]:
+    newreno, abse = results[NEWRENO.label], results[ABSE.label]
+    halves, pipe = falls_to(newreno, since_s), [float(PIPE)] * len(over_time.replicates(newreno))
+    half = (int(PIPE) + 160) / 2
+    return (
+        Claim.of(
+            "15a: NewReno reduces its window to half: over what fits", quotient(halves, fits(newreno, since_s)),
+            words.about("0.5"), "times",
+        ),
+        Claim.of("15a: that is much larger than the pipe", quotient(halves, pipe), words.MUCH_MORE, "times", than=1.0),
+        Claim.of(
+            "15b: ABSE reduces it all the way down to the pipe: over 42 packets",
+            quotient(falls_to(abse, since_s), pipe), words.about("1"), "times",
+        ),
+        Claim.of(
+            f"Half of pipe and buffer is {half:g} packets", interval(halves), Band(half - 1, half + 1), "packets",
+            origin=Origin.INFERRED,
+        ),
+    )  # fmt: skip
+
+
+def _rate_of_13(results: Results, since_s: float) -> tuple[Claim, ...]:
+    """The estimate that the window is reduced to: the optimal one is the link's rate, of which it sees the payload."""
+    told = over_time.mean_estimates(results[ABSE.label], FLOW, since_s, DURATION_S[4])
+    return (
+        Claim.of(
+            "13c: ABSE's eligible rate estimate is very close to the optimal value: over the link's payload",
+            quotient(told, [one_bottleneck(5).goodput_mbit_per_s] * len(told)), words.SAME, "times",
+        ),
+    )  # fmt: skip
+
+
+Claims = Callable[[Results, float], tuple[Claim, ...]]
+
+
+def _conclude(buffer_packets: int, claims: Claims, draw: Callable[[Results], Figure], results: Results) -> Outcome:
     since_s = WARMUP_S[buffer_packets]
-    cells = []
-    for control, printed in FALLS_TO[buffer_packets].items():
-        result = results[f"{control}, {TAKEN}"]
-        if buffer_packets in FITS:
-            fitting = interval(fits(result, since_s))
-            cells.append(Cell.simulated((control,), "fits", FITS[buffer_packets], fitting, WITHIN_PACKETS))
-        falling = interval(falls_to(result, since_s))
-        cells.append(Cell.simulated((control,), "falls to", printed, falling, WITHIN_PACKETS))
-    comparison = Comparison("Window, packets", Origin.PRINTED, ("control",), tuple(cells), "within a packet")
     rows: Rows = {
-        (control.label, name): {
-            "fits": interval(fits(results[f"{control.label}, {name}"], since_s)),
-            "falls to": interval(falls_to(results[f"{control.label}, {name}"], since_s)),
+        (control.label,): {
+            "fits, packets": interval(fits(results[control.label], since_s)),
+            "falls to, packets": interval(falls_to(results[control.label], since_s)),
         }
+        | over_time.told_and_got(results[control.label], FLOW, since_s, DURATION_S[buffer_packets])
         for control in CONTROLS
-        for name in READINGS
     }
-    path = one_bottleneck(5, buffer_packets)
-    own = (
-        Setting("buffer", f"{buffer_packets} packets", Origin.PRINTED),
-        Setting("packet on the link", "counts among them", Origin.INFERRED),
-    )
-    went_in = settings(path, results, own=own)
-    return Outcome(
-        reading("the packet on the link counts among the buffer's"),
-        (comparison,),
-        partial(_draw, buffer_packets, title, results),
-        (),
-        went_in,
-        (measured("Window, packets", ("control", "buffer"), rows),),
-    )
+    own = (Setting("buffer", f"{buffer_packets} packets", Origin.PRINTED),)
+    went_in = settings(one_bottleneck(5, buffer_packets), results, own=own)
+    tables = (measured("One sender", ("control",), rows),)
+    return Outcome(basis(), (), partial(draw, results), claims(results, since_s), went_in, tables)
 
 
-def _draw(buffer_packets: int, title: str, results: Mapping[str, Result]) -> Figure:
+def _draw(buffer_packets: int, results: Results) -> Figure:
     path = one_bottleneck(5, buffer_packets)
     ends = SHOWN_S[buffer_packets]
     curves = [
@@ -140,15 +174,28 @@ def _draw(buffer_packets: int, title: str, results: Mapping[str, Result]) -> Fig
         plot.Curve("pipe", ends, [path.pipe_packets] * 2, "reference"),
     ]
     for control in (NEWRENO, ABSE):
-        window = over_time.series(results[f"{control.label}, {TAKEN}"], "cwnd_bytes", FLOW)
+        window = over_time.series(results[control.label], "cwnd_bytes", FLOW)
         shown = (window.time_s >= ends[0]) & (window.time_s <= ends[1])
         curves.append(plot.Curve(control.label, window.time_s[shown], window.values[shown] / PAYLOAD_BYTES))
+    title = f"Windows on 5 Mbit/s, a buffer of {buffer_packets} packets"
     return plot.curves(curves, "time (s)", "window (packets)", title)
 
 
-def _entry(number: str, question: str, says: str, buffer_packets: int, cost_s: float) -> Experiment:
-    title = f"Windows on 5 Mbit/s, a buffer of {buffer_packets} packets"
-    conclude = partial(_conclude, buffer_packets, title)
+def _draw_rate(results: Results) -> Figure:
+    ends = SHOWN_S[4]
+    curves = [plot.Curve("link, payload", ends, [one_bottleneck(5).goodput_mbit_per_s] * 2, "reference")]
+    for control in (ABSE, BE):
+        told = over_time.estimate(results[control.label], FLOW)
+        shown = (told.time_s >= ends[0]) & (told.time_s <= ends[1])
+        curves.append(plot.Curve(control.label, told.time_s[shown], told.values[shown]))
+    return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "Estimates on 5 Mbit/s, a buffer of 4 packets")
+
+
+def _entry(
+    number: str, question: str, says: str, buffer_packets: int, cost_s: float, claims: Claims,
+    draw: Callable[[Results], Figure],
+) -> Experiment:  # fmt: skip
+    conclude = partial(_conclude, buffer_packets, claims, draw)
     return entry(number, question, says, cost_s, conclude, partial(_runs, buffer_packets))
 
 
@@ -158,11 +205,24 @@ FIGURE_13 = _entry(
     "A buffer of 4 packets overflows when the window exceeds 46; NewReno falls to 23, ABSE to the pipe, 42.",
     4,
     4.0,
+    _windows_of_13,
+    partial(_draw, 4),
+)
+FIGURE_13C = _entry(
+    "13c",
+    "What does ABSE take the rate to be where the buffer is small?",
+    "With a buffer of 4 packets ABSE's estimate, by which it reduces its window, stays at the link's rate.",
+    4,
+    1.0,
+    _rate_of_13,
+    _draw_rate,
 )
 FIGURE_15 = _entry(
     "15",
     "To what does it fall where the buffer is large?",
-    "A buffer of 160 packets: NewReno halves to about 101, above the pipe.",
+    "A buffer of 160 packets: NewReno falls to half of its window, above the pipe, ABSE to the pipe.",
     160,
     8.0,
+    _windows_of_15,
+    partial(_draw, 160),
 )

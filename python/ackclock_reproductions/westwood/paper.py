@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from ackclock.reproduction import Kind, Verdict, figure
+from ackclock.reproduction import Basis, figure
+from ackclock_reproductions.westwood.over_parameter import JITTER
 from ackclock_reproductions.westwood.senders import STANDARD
 
 SOURCE = (
@@ -15,7 +16,14 @@ SOURCE = (
 entry = partial(figure, "westwood", SOURCE)
 
 
-def reading(more: str = "", exceptions: str = "") -> Verdict:
-    """The verdict on a figure of which what is printed comes out, except for some of it: under what was chosen."""
-    chosen = f"{STANDARD.name}; length of the runs, starts and jitter guessed"
-    return Verdict(Kind.READING, f"{chosen}{more and '; '}{more}", exceptions)
+#: What is taken in all figures alike, chosen once; `readings` tables what comes of others.
+CHOSEN = (
+    f"{STANDARD.name}; ABSE as printed; CRB with θ = 1; the packet on the link among the buffer's; send times "
+    f"{JITTER}, where there are several TCP senders, else up to the service time of a packet; length of the runs and "
+    "starts guessed"
+)
+
+
+def basis(more: str = "", why: str = "") -> Basis:
+    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    return Basis(f"{CHOSEN}{more and '; '}{more}", why)

@@ -1,7 +1,8 @@
 """The paths of the paper's experiments, as hops of a scenario.
 
 Buffers count packets of 1040 bytes, 40 of them header. What the paper calls the pipe is the bandwidth-delay product:
-5 Mbit/s and 70 ms hold 42 such packets, as it says (with 1000 bytes they would be 44).
+5 Mbit/s and 70 ms hold 42 such packets, as it says (with 1000 bytes they would be 44). A buffer of four overflows "when
+the window exceeds 46", the pipe and the buffer: so the packet on the link counts among the buffer's.
 """
 
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ class Hop(NamedTuple):
         delay_s: One way.
         buffer_packets: How many may wait.
         loss: Probability that a data packet is lost behind the link.
+        counts_in_service: Whether the packet on the link counts among the buffer's.
     """
 
     name: str
@@ -33,13 +35,17 @@ class Hop(NamedTuple):
     delay_s: float
     buffer_packets: int
     loss: float = 0.0
+    counts_in_service: bool = True
 
     @property
     def tree(self) -> Tree:
         """As in a scenario."""
         lossy = [{"kind": "iid_loss", "probability": self.loss}] if self.loss else []
         link = constant(self.rate_mbit_per_s)
-        return scenarios.hop(self.name, link, packets(self.buffer_packets), self.delay_s, impairments=lossy)
+        hop = scenarios.hop(self.name, link, packets(self.buffer_packets), self.delay_s, impairments=lossy)
+        if self.counts_in_service:
+            hop["queue"]["counts_packet_in_service"] = True
+        return hop
 
 
 @dataclass(frozen=True)
@@ -101,15 +107,16 @@ def pipe_packets(rate_mbit_per_s: float, round_trip_s: float) -> float:
 
 
 def one_bottleneck(
-    rate_mbit_per_s: float, buffer_packets: int | None = None, round_trip_s: float = 0.07, loss: float = 0.0
-) -> Path:
+    rate_mbit_per_s: float, buffer_packets: int | None = None, round_trip_s: float = 0.07, loss: float = 0.0,
+    *, counts_in_service: bool = True,
+) -> Path:  # fmt: skip
     """One link each way; a buffer of one pipe unless told otherwise, and room for every ACK."""
     if buffer_packets is None:
         buffer_packets = floor(pipe_packets(rate_mbit_per_s, round_trip_s))
     one_way_s = round_trip_s / 2
     return Path(
-        (Hop("bottleneck", rate_mbit_per_s, one_way_s, buffer_packets, loss),),
-        (Hop("return", rate_mbit_per_s, one_way_s, AMPLE_PACKETS),),
+        (Hop("bottleneck", rate_mbit_per_s, one_way_s, buffer_packets, loss, counts_in_service),),
+        (Hop("return", rate_mbit_per_s, one_way_s, AMPLE_PACKETS, 0.0, counts_in_service),),
     )
 
 

@@ -36,7 +36,7 @@ class Reading:
     jitter_s: float | None = JITTER_S
     access_delay_s: float = 0.0
     access_mbit_per_s: float | None = None
-    counts_in_service: bool = False
+    counts_in_service: bool = True
     transport: Tree = field(default_factory=dict)
     estimators: dict[str, Tree] = field(default_factory=dict)
 
@@ -77,9 +77,8 @@ class Reading:
             "reading", path, flows, duration_s=duration_s, sample_interval_s=sampled_s, replicates=replicates
         )
         tree = deepcopy(plain.tree)
-        if self.counts_in_service:
-            for hop in tree["hops"]:
-                hop["queue"]["counts_packet_in_service"] = True
+        for hop in tree["hops"]:
+            hop["queue"]["counts_packet_in_service"] = self.counts_in_service
         if several and self.access_mbit_per_s is not None:
             link = {"kind": "constant", "rate": f"{self.access_mbit_per_s:g} Mbit/s"}
             queue = {"kind": "droptail", "limit": "unlimited"}

@@ -38,9 +38,14 @@ NEWRENO = Control("NewReno", {"kind": "reno"})
 CUBIC = Control("CUBIC", {"kind": "cubic"})
 BE = Control("BE", {"kind": "westwood_be"})
 RE = Control("RE", {"kind": "westwood_re"})
-CRB = Control("CRB", {"kind": "westwood_crb"})
-ABSE = Control("ABSE", {"kind": "westwood_abse"})
-ABSE_LITERAL = Control("ABSE as printed", {"kind": "westwood_abse", "estimator": {"kind": "abse_literal"}})
+#: θ is printed nowhere. With 1 any loss while more is in flight than RE says the path holds is congestion.
+CRB = Control("CRB", {"kind": "westwood_crb", "estimator": {"theta": 1.0}})
+#: As it is remembered.
+CRB_AS_REMEMBERED = Control("CRB, θ = 1.4", {"kind": "westwood_crb"})
+#: The equations of the paper, as printed.
+ABSE = Control("ABSE", {"kind": "westwood_abse", "estimator": {"kind": "abse_literal"}})
+#: T from the throughput, as a later paper has it, and beginning at an ACK: readings A and B.
+ABSE_LATER = Control("ABSE, readings A and B", {"kind": "westwood_abse"})
 PLUS = Control("Westwood+", {"kind": "westwood_plus"})
 
 #: What a reader of today asks for beside the paper's.
@@ -149,6 +154,9 @@ def settings(
             f"preset ns2-2002: {STANDARD.name}, an ACK for each packet, exact clock for RTTmin",
             Origin.GUESSED,
         ),
+        Setting("ABSE", "equations (1) to (6), β = 0.6, N = 10, U_max of ten observations", Origin.PRINTED),
+        Setting("BE and CRB", "filter with τ = 0.5 s; θ = 1", Origin.GUESSED),
+        Setting("packet on the link", "counts among the buffer's: 46 is the pipe and four", Origin.INFERRED),
         Setting("run", f"{duration} s, measured from {warmup} s on, {replicates} replicates", Origin.GUESSED),
         Setting("starts", "uniform within the first second", Origin.GUESSED),
         Setting("send jitter", jitter, Origin.GUESSED),

@@ -1,4 +1,4 @@
-"""Buffers of an 802.11e access point: the figures of the Letter of 2008 on sizing them.
+"""Buffers of an 802.11e access point: Reddy's figures 8 to 12, of the Letter of 2008 by Li and Leith.
 
 `cell` has the path that all of them run, `paper` what they say alike.
 """

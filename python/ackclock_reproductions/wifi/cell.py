@@ -1,4 +1,4 @@
-"""The paper's cell: a server, 200 ms of wire, an access point, and stations with a flow each.
+"""The cell: a server, 200 ms of wire, an access point, and stations with a flow each.
 
 One flow downloads, others upload; a station sends data, or ACKs for what it gets. Data and ACKs have a queue each at
 the access point, and access of their own: a pending ACK goes before any data.
@@ -96,6 +96,14 @@ def rtt_ms(result: Result, point: int = 0) -> list[float]:
     return of_replicates(result, "rtt", DOWNLOAD, point)
 
 
+def longest_smoothed_rtt_ms(result: Result, point: int = 0) -> list[float]:
+    """Of the download, the largest smoothed round-trip time that a sample sees, as is plotted: of replicates."""
+    rows = result.rows("samples", point=point, flow=DOWNLOAD)
+    replicate, time_s, values = (rows[name].to_numpy() for name in ("replicate", "time_s", "smoothed_rtt_s"))
+    late = time_s > WARMUP_S
+    return [1000 * float(np.nanmax(values[late & (replicate == one)])) for one in np.unique(replicate)]
+
+
 def over_time(result: Result, column: str, point: int = 0) -> tuple[Array, Array]:
     """A column of the access point's data queue: sampling times, and its values with an axis for replicates."""
     rows = result.rows("hops", point=point, hop=BUFFER)
@@ -114,11 +122,12 @@ def settings(results: Mapping[str, Result], **own: str) -> tuple[Setting, ...]:
     stated = {
         "path": f"server, {WIRE_MBIT_PER_S} Mbit/s and {2000 * WIRE_DELAY_S:g} ms, access point, a flow per station",
         "cell": "802.11g, SIFS 10 us, slots of 9 us, data at 54 Mbit/s, the rest at 6 Mbit/s, 11 retries",
-        "ACKs": "AIFSN 2, CW 3 to 7, at stations and access point",
-        "TCP": f"Reno with SACK, packets of {PACKET_BYTES} bytes, an ACK each",
+        "ACKs": "a class of their own at stations and access point, CW 3 to 7",
+        "TCP": f"Reno with SACK, packets of {PACKET_BYTES} bytes",
     }
     guessed = {
-        "data": "AIFSN 6, CW 31 to 1023; EIFS after collisions",
+        "AIFSN": "2 for ACKs, which are to go first, 6 for data; the text prints AIFS = 6 for ACKs, and none for data",
+        "data": "CW 31 to 1023; EIFS after collisions; an ACK for each packet",
         "frames": "OFDM's symbols of 4 us, preamble 20 us, signal extension 6 us, 36 bytes of headers",
         "other queues": f"{STATION_PACKETS} packets at stations, {ACK_PACKETS} ACKs",
         "other TCP": "preset linux",

@@ -1,19 +1,23 @@
-"""What the entries of this paper share. It could be had as a later account of it only, which numbers its figures."""
+"""What the entries share: figures 8 to 12 of Reddy's paper, whose section III restates the Letter of Li and Leith."""
 
 from functools import partial
 
-from ackclock.reproduction import Kind, Verdict, figure
+from ackclock.reproduction import Basis, figure
 
 GROUP = "wifi"
-SOURCE = 'T. Li, D. J. Leith, "Buffer sizing for TCP flows in 802.11e WLANs", IEEE Communications Letters, 2008'
+SOURCE = (
+    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 8 to 12), of the cell and the '
+    'adaptive buffer of T. Li, D. J. Leith, "Buffer sizing for TCP flows in 802.11e WLANs", IEEE Communications '
+    "Letters, 2008"
+)
 
-#: The record of a figure, by the number that the later account gives it.
+#: The record of a figure, by Reddy's number.
 entry = partial(figure, GROUP, SOURCE)
 
 #: What was chosen for all figures, in short.
 GUESSES = "contention of data, frame formats and TCP beside Reno guessed, by what comes out"
 
 
-def reading(exceptions: str = "") -> Verdict:
-    """The verdict on a figure of which what is said comes out, except for some of it: under what was chosen."""
-    return Verdict(Kind.READING, GUESSES, exceptions)
+def basis(why: str = "") -> Basis:
+    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    return Basis(GUESSES, why)

@@ -47,6 +47,8 @@ pub(super) struct Recovery {
     timed_out: Option<u64>,
     /// Bytes by which duplicate ACKs have changed the window.
     inflation: i64,
+    /// SACK with a [counted](super::parameters::SackPipe::Counted) pipe: the count, in segments.
+    pub counted_pipe: u64,
     /// Bytes sent by limited transmit since the last ACK of new data.
     pub limited_transmitted: u64,
 }
@@ -67,6 +69,7 @@ impl Recovery {
             heedless_up_to: None,
             timed_out: None,
             inflation: 0,
+            counted_pipe: 0,
             limited_transmitted: 0,
         }
     }

@@ -124,6 +124,8 @@ impl Scheduled {
 pub(super) struct Server {
     link: Serving,
     pub(super) given: Span,
+    /// When a service has begun that never ends: what was given before has been sent by then.
+    stuck_since: Time,
 }
 
 /// Almost every link is constant, and calling it through a pointer costs more than its division.
@@ -140,6 +142,7 @@ impl Server {
                 .as_constant()
                 .map_or_else(|| Serving::Other(link), Serving::Constant),
             given: Span::ZERO,
+            stuck_since: Time::NEVER,
         }
     }
 
@@ -154,9 +157,32 @@ impl Server {
         debug_assert!(done >= start, "causality: a service ends after it starts");
         if !done.is_never() {
             self.given = self.given + (done - start);
+        } else if self.stuck_since.is_never() {
+            self.stuck_since = start;
         }
         *free_at = done;
         done
+    }
+
+    /// How long the link has been sending up to `now`, what ends later not counted.
+    pub(super) fn busy(&self, now: Time, free_at: Time) -> Span {
+        let ends = free_at.min(self.stuck_since);
+        self.given - ends.since(now)
+    }
+
+    /// What the link has sent up to `at` beyond the integral of its rate, in bytes.
+    pub(super) fn excess(&self, at: Time) -> f64 {
+        match &self.link {
+            Serving::Constant(_) => 0.0,
+            Serving::Other(link) => link.excess(at),
+        }
+    }
+
+    /// Has the link keep what [`Server::excess`] needs.
+    pub(super) fn keep_excess(&mut self) {
+        if let Serving::Other(link) = &mut self.link {
+            link.keep_excess();
+        }
     }
 
     /// Whether the link sends, and at one rate for ever.

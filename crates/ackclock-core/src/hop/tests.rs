@@ -11,6 +11,7 @@ use crate::scenario::files::NoFiles;
 use crate::streams::Streams;
 use crate::units::BitRate;
 use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -474,6 +475,38 @@ proptest! {
         prop_assert_eq!(bench.drops.0.len() as u64 + counters.departures, counters.arrivals + counters.duplicates);
     }
 
+    /// No link is busy for longer than time passes, nor sends more than its rate would carry, also where it goes down for good with packets that wait.
+    #[test]
+    fn busy_time_and_capacity_are_conserved(
+        rates in prop::collection::vec(select(&[0_u64, 64_000, 3_000_000, 400_000_000_000, 10_000_000_000_000][..]), 1..5),
+        queue in queues(),
+        arrivals in arrivals(),
+    ) {
+        const STEP: u64 = 3_000_000;
+        let steps: Vec<Value> = (0..).zip(&rates)
+            .map(|(n, rate): (u64, _)| json!({ "from": format!("{} ms", 3 * n), "rate": format!("{rate} bit/s") }))
+            .collect();
+        let link = json!({ "kind": "scheduled", "steps": steps });
+        let hop = Description::new(link, queue, vec![], Span::ZERO);
+        // In billionths of a bit.
+        let carried = |until: Time| -> u128 {
+            let last = rates.len() as u64 - 1;
+            (0..).zip(&rates).map(|(n, rate): (u64, _)| {
+                let end = if n == last { u64::MAX } else { (n + 1) * STEP };
+                u128::from(*rate) * u128::from(until.as_nanos().min(end).saturating_sub(n * STEP))
+            }).sum()
+        };
+        let highest = u128::from(*rates.iter().max().unwrap());
+        let mut before = (Time::ZERO, Span::ZERO);
+        drive(&hop, &arrivals, &[], |bench, now| {
+            let (then, busy) = before;
+            before = (now, bench.hop.busy(now));
+            assert!(before.1 >= busy && before.1 - busy <= now.since(then), "busy at {now:?}");
+            let sent = u128::from(bench.hop.counters().served_bytes.0) * 8_000_000_000;
+            assert!(sent <= carried(now) + highest, "{sent} sent by {now:?}"); // the end of a service is rounded down to a nanosecond
+        });
+    }
+
     /// One element, two clocks: who wakes up late sees the same departures and drops, to the nanosecond.
     #[test]
     fn a_late_clock_changes_nothing(
@@ -595,6 +628,25 @@ fn fractions_of_a_nanosecond_are_carried_past_an_idle_link() {
     let bench = drive_bench(bench, &arrivals, &[], |_, _| {});
     assert_eq!(bench.hop.busy(Time::NEVER), Span::from_millis(1200));
     assert_eq!(bench.departures[699].0, Time::ZERO + Span::from_millis(1200));
+}
+
+#[test]
+fn a_link_that_goes_down_for_good_has_been_busy_until_then() {
+    let steps = json!([{ "from": "0 s", "rate": "12 Mbit/s" }, { "from": "10 ms", "rate": "0 bit/s" }]);
+    let codel = json!({ "kind": "codel", "limit": "100 packets" });
+    for queue in [droptail("unlimited", false), codel] {
+        let link = json!({ "kind": "scheduled", "steps": steps });
+        let mut bench = Bench::new(Description::new(link, queue, vec![], Span::ZERO).build());
+        (0..30).for_each(|n| bench.arrive(Time::ZERO, n, 1500));
+        for (ms, busy_ms) in [(0, 0), (4, 4), (10, 10), (3600, 10)] {
+            let now = Time::from_nanos(ms * 1_000_000);
+            bench.take(now);
+            let mut context = Bench::context(&mut bench.pool, &mut bench.drops);
+            bench.hop.catch_up(now, &mut context);
+            assert_eq!(bench.hop.busy(now), Span::from_millis(busy_ms), "after {ms} ms");
+        }
+        assert_eq!(bench.hop.counters().served, 10);
+    }
 }
 
 #[test]

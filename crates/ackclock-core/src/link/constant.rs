@@ -170,12 +170,20 @@ mod tests {
     fn extremes_hold() {
         let mut slow = ConstantLink::new(BitRate::from_bit_per_s(1_000));
         assert_eq!(slow.finish(Time::ZERO, Bytes(1500)), Time::from_seconds(12.0));
-        let mut fast = ConstantLink::new(BitRate::from_bit_per_s(400_000_000_000));
-        let mut now = Time::ZERO;
-        for _ in 0..1000 {
-            now = fast.finish(now, Bytes(1));
+        // The highest rate: 8 ps for a byte, 32 ps for an ACK.
+        for (terabits, bytes, packets, nanos) in [
+            (0.4, 1, 1000, 20),
+            (10.0, 40, 1_000_000, 32_000),
+            (10.0, 1, 1000, 0),
+            (10.0, 1, 1250, 1),
+        ] {
+            let mut fast = ConstantLink::new(BitRate::from_mbit_per_s(terabits * 1e6));
+            let mut now = Time::ZERO;
+            for _ in 0..packets {
+                now = fast.finish(now, Bytes(bytes));
+            }
+            assert_eq!(now, Time::from_nanos(nanos));
         }
-        assert_eq!(now, Time::from_nanos(20));
         assert!(
             ConstantLink::new(BitRate::ZERO)
                 .finish(Time::ZERO, Bytes(1))

@@ -6,7 +6,8 @@
 //! come the link sends at `initial_rate`.
 //!
 //! **A packet keeps the rate that holds when its service starts**, unlike one at a link whose own rate changes: a source spaces what it
-//! sends by the rate it knows. What the rate is worth to a nanosecond is carried on all the same.
+//! sends by the rate it knows. What the rate is worth to a nanosecond is carried on all the same. What such packets get beyond the rate, or
+//! lack, counts as the link's capacity (`Link::excess`): a link sends no more than it could have sent.
 //!
 //! The measured link is another instance of the hop's, with the same realisation, that serves nobody. So this link's rate is a function of time like any
 //! other's, and needs no packets, no events and no order between the two hops. A control packet that is lost, or waits in a queue, is not modelled, nor
@@ -27,6 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -156,6 +158,7 @@ impl Factory<LinkKind> for Feedback {
             measurements: RefCell::new(measurements),
             last_finish: Time::NEVER,
             owed: 0,
+            excess: None,
         })
     }
 }
@@ -208,9 +211,60 @@ struct FeedbackLink {
     last_finish: Time,
     /// Work left undone at `last_finish`: less than a nanosecond's.
     owed: u64,
+    /// If somebody wants to know. In a cell, as the measurements are.
+    excess: Option<RefCell<Excess>>,
+}
+
+/// What packets in service have got beyond the rate of the moment.
+#[derive(Debug, Default)]
+struct Excess {
+    /// In billionths of a bit, of what is over.
+    settled: i128,
+    /// Times, one after the other, in which a packet has another rate than the link, and how much more in bit/s.
+    held: VecDeque<(Time, Time, i128)>,
+}
+
+impl Excess {
+    /// Up to `at`, in bytes.
+    fn at(&mut self, at: Time) -> f64 {
+        let work = |from: Time, until: Time, more: i128| more * i128::from(until.since(from).as_nanos());
+        while let Some(&(from, until, more)) = self.held.front()
+            && until <= at
+        {
+            self.settled += work(from, until, more);
+            self.held.pop_front();
+        }
+        let begun = self
+            .held
+            .front()
+            .map_or(0, |&(from, _, more)| work(from, at, more));
+        (self.settled + begun) as f64 / WORK_PER_BYTE as f64
+    }
 }
 
 impl FeedbackLink {
+    /// Notes of a service at `rate` where the link's own rate is another.
+    fn note_held(&self, rate: BitRate, start: Time, finish: Time) {
+        let Some(excess) = &self.excess else {
+            return;
+        };
+        let mut now = self.next_change(start);
+        while now < finish {
+            let until = self.next_change(now).min(finish);
+            let more = i128::from(rate.as_bit_per_s()) - i128::from(self.rate(now).as_bit_per_s());
+            if more != 0 {
+                excess.borrow_mut().held.push_back((now, until, more));
+            }
+            now = until;
+        }
+    }
+
+    /// When the rate may change next after `at`.
+    fn next_change(&self, at: Time) -> Time {
+        let Feedback { delay, period, .. } = self.parameters;
+        Time::ZERO + delay + period * (self.known(at) + 1)
+    }
+
     /// How many measurements it knows of at that moment.
     fn known(&self, at: Time) -> u64 {
         at.since(Time::ZERO + self.parameters.delay).as_nanos() / self.parameters.period.as_nanos()
@@ -230,11 +284,23 @@ impl FeedbackLink {
 impl Link for FeedbackLink {
     fn finish(&mut self, start: Time, size: Bytes) -> Time {
         let carried = if start == self.last_finish { self.owed } else { 0 };
-        let rate = u128::from(self.rate(start).as_bit_per_s());
+        let held = self.rate(start);
+        let rate = u128::from(held.as_bit_per_s());
         let work = u128::from(size.0) * u128::from(WORK_PER_BYTE) + u128::from(carried);
         self.owed = (work % rate) as u64;
         self.last_finish = start + Span::from_nanos(u64::try_from(work / rate).unwrap_or(u64::MAX));
+        self.note_held(held, start, self.last_finish);
         self.last_finish
+    }
+
+    fn excess(&self, at: Time) -> f64 {
+        self.excess
+            .as_ref()
+            .map_or(0.0, |excess| excess.borrow_mut().at(at))
+    }
+
+    fn keep_excess(&mut self) {
+        self.excess = Some(RefCell::default());
     }
 
     fn rate(&self, at: Time) -> BitRate {
@@ -242,13 +308,11 @@ impl Link for FeedbackLink {
     }
 
     fn mean_rate(&self, from: Time, until: Time) -> BitRate {
-        let Feedback { delay, period, .. } = self.parameters;
         let mut work = 0;
         let mut now = from;
         while now < until {
-            let known = self.known(now);
-            let next = (Time::ZERO + delay + period * (known + 1)).min(until);
-            work += u128::from(self.after(known).as_bit_per_s()) * u128::from(next.since(now).as_nanos());
+            let next = self.next_change(now).min(until);
+            work += u128::from(self.rate(now).as_bit_per_s()) * u128::from(next.since(now).as_nanos());
             now = next;
         }
         mean_of(work, from, until).unwrap_or_else(|| self.rate(from))

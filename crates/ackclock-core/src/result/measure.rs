@@ -52,6 +52,8 @@ rows! {
         acknowledged_bytes: f64,
         /// Payload that was acknowledged or passed over and that the capture does not hold.
         missed_bytes: f64,
+        /// Packets that the capture lacks, at least: echoed or acknowledged by the other side, or needed for what it sent. Counts and losses are too low by them.
+        missed_packets: f64,
         /// Packets with payload sent again.
         retransmitted_packets: f64,
         /// Payload sent again.

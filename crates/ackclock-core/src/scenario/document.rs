@@ -73,7 +73,7 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Hop")]
 pub(super) struct HopDocument {
-    /// Unique; not a number, and without `.`, `/`, `,` and `=`.
+    /// Unique; not a number, and without `.`, `/`, `,` and `=`. It seeds what the hop draws: under another name it draws other numbers.
     #[schemars(extend("examples" = ["bottleneck"]))]
     pub name: String,
     /// Whether all flows share it or each flow instance has one of its own (an access link).
@@ -99,7 +99,8 @@ pub(super) struct HopDocument {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Flow")]
 pub(super) struct FlowDocument {
-    /// Unique; not a number, and without `.`, `/`, `,` and `=`. By default "flow-1", "flow-2", … by position.
+    /// Unique; not a number, and without `.`, `/`, `,` and `=`. By default "flow-1", "flow-2", … by position. It seeds
+    /// what its instances draw: under another name they draw other numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,

@@ -69,7 +69,7 @@ impl Scenario {
         let mut tree = tree::from_toml(text)?;
         for assignment in assignments {
             let (path, value) = tree::parse_assignment(assignment.as_ref())?;
-            tree::set(&mut tree, &path, value)?;
+            tree::assign(&mut tree, &path, value)?;
         }
         Scenario::from_tree(&tree, files)
     }

@@ -231,8 +231,8 @@ fn write_bytes(bytes: Bytes) -> String {
     format!("{} bytes", bytes.0)
 }
 
-/// The range of a rate that is not zero: 1 kbit/s to 400 Gbit/s.
-const RATES: std::ops::RangeInclusive<u64> = 1_000..=400_000_000_000;
+/// The range of a rate that is not zero: 1 kbit/s to 10 Tbit/s.
+const RATES: std::ops::RangeInclusive<u64> = 1_000..=10_000_000_000_000;
 
 fn read_span(value: &Value) -> Read<Span> {
     read_whole(value, TIME, "35 ms").map(Span::from_nanos)
@@ -241,7 +241,7 @@ fn read_rate(value: &Value) -> Read<BitRate> {
     let rate = read_whole(value, RATE, "45 Mbit/s")?;
     if rate != 0 && !RATES.contains(&rate) {
         return Err(out_of_range(format!(
-            "{value} is out of range; rates go from 1 kbit/s to 400 Gbit/s (or 0 bit/s for a link that is down)"
+            "{value} is out of range; rates go from 1 kbit/s to 10 Tbit/s (or 0 bit/s for a link that is down)"
         )));
     }
     Ok(BitRate::from_bit_per_s(rate))

@@ -106,6 +106,118 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
     Ok(())
 }
 
+/// Sets the value at `path` as [`set`] does, and takes the path out of the sweep: who gives a value to what is swept wants
+/// that value, not the sweep's. Of paths that are swept together the others keep their values. A table or list that is
+/// given takes those fields out of the sweep that it states.
+///
+/// # Errors
+/// As for [`set`], and a path within a table that the sweep sets as a whole. The tree is unchanged then.
+pub fn assign(tree: &mut Value, path: &str, value: Value) -> Result<()> {
+    let mut changed = tree.clone();
+    set(&mut changed, path, value)?;
+    if path.split('.').next() != Some("sweep") {
+        unsweep(&mut changed, tree, path)?;
+    }
+    *tree = changed;
+    Ok(())
+}
+
+/// Takes what `path` sets out of the sweep of `changed`; `before` is the tree without the change.
+fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
+    let mut axes = Vec::new();
+    match changed.get("sweep") {
+        // What is no sweep is refused where it is expanded.
+        Some(sweep) if flatten("", sweep, &mut axes).is_ok() => {}
+        _ => return Ok(()),
+    }
+    let given = places(before, path);
+    let mut stated = Vec::new();
+    for (swept, _) in axes.iter().filter_map(|axis| axis.first()).flatten() {
+        let place = places(before, swept);
+        if given.len() > place.len() && given.starts_with(&place) {
+            let remedy = format!(
+                "is within {swept}, which the sweep sets; set {swept} itself, or leave out its sweep"
+            );
+            return Err(Error::message(path, remedy).coded(Code::Contradiction));
+        }
+        if place.starts_with(&given) && holds(changed, swept) {
+            stated.push(swept.clone());
+        }
+    }
+    if stated.is_empty() {
+        return Ok(());
+    }
+    let mut kept = Map::new();
+    for axis in axes {
+        let paths: Vec<&str> = axis[0].iter().map(|(swept, _)| swept.as_str()).collect();
+        let stays: Vec<bool> = paths
+            .iter()
+            .map(|swept| !stated.iter().any(|one| one == swept))
+            .collect();
+        let key: Vec<&str> = paths
+            .iter()
+            .zip(&stays)
+            .filter(|(_, stays)| **stays)
+            .map(|(path, _)| *path)
+            .collect();
+        if key.is_empty() {
+            continue;
+        }
+        let values = axis.iter().map(|step| {
+            let mut left: Vec<Value> = step
+                .iter()
+                .zip(&stays)
+                .filter(|(_, stays)| **stays)
+                .map(|((_, value), _)| value.clone())
+                .collect();
+            if left.len() == 1 {
+                left.remove(0)
+            } else {
+                left.into()
+            }
+        });
+        kept.insert(key.join(","), values.collect());
+    }
+    if let Some(map) = changed.as_object_mut() {
+        if kept.is_empty() {
+            map.shift_remove("sweep");
+        } else {
+            map.insert("sweep".into(), kept.into());
+        }
+    }
+    Ok(())
+}
+
+/// The steps of a path with the positions of list items in place of their names, as far as it leads somewhere.
+fn places(tree: &Value, path: &str) -> Vec<String> {
+    let mut here = Some(tree);
+    path.split('.')
+        .map(|step| {
+            let (place, next) = match here {
+                Some(Value::Array(list)) => match find(list, step) {
+                    Some(at) => (at.to_string(), list.get(at)),
+                    None => (step.into(), None),
+                },
+                Some(Value::Object(map)) => (step.into(), map.get(step)),
+                _ => (step.into(), None),
+            };
+            here = next;
+            place
+        })
+        .collect()
+}
+
+/// Whether the tree states a value there.
+fn holds(tree: &Value, path: &str) -> bool {
+    path.split('.')
+        .try_fold(tree, |here, step| match here {
+            Value::Array(list) => find(list, step).and_then(|at| list.get(at)),
+            Value::Object(map) => map.get(step),
+            _ => None,
+        })
+        .is_some()
+}
+
 /// A field of a table; made if it is the last step or a table with defaults.
 fn enter<'a>(map: &'a mut Map<String, Value>, step: &str, field: &str, last: bool) -> Result<&'a mut Value> {
     let may_be_missing = (last && !step.is_empty()) || TABLES_WITH_DEFAULTS.contains(&step);
@@ -311,6 +423,73 @@ mod tests {
             set(&mut tree, path, json!("new")).unwrap();
             assert_eq!(tree.pointer(pointer), Some(&json!("new")), "{path}");
         }
+    }
+
+    #[test]
+    fn a_value_that_is_given_is_not_swept() {
+        let loss = "hops.wireless.impairments.0.probability";
+        let swept = |sweep: Value| {
+            let mut tree = sample();
+            tree["sweep"] = sweep;
+            tree
+        };
+        let given = |sweep: Value, path: &str, value: Value| {
+            let mut tree = swept(sweep);
+            assign(&mut tree, path, value).map(|()| tree)
+        };
+        // Whichever way either is written: by name or position, with dots or as tables.
+        for (key, path) in [
+            (loss, loss),
+            (loss, "hops.1.impairments.0.probability"),
+            ("hops.1.impairments.0.probability", loss),
+        ] {
+            let tree = given(json!({ "warmup": [1, 2], key: [0, 1] }), path, json!(7)).unwrap();
+            assert_eq!(tree["sweep"], json!({ "warmup": [1, 2] }));
+            assert_eq!(tree.pointer("/hops/1/impairments/0/probability"), Some(&json!(7)));
+        }
+        let nested = json!({ "flows": { "flow-1": { "transport": { "kind": ["tcp"] } } } });
+        assert_eq!(
+            given(nested, "flows.0.transport.kind", json!("udp"))
+                .unwrap()
+                .get("sweep"),
+            None
+        );
+        // Of two that vary together the other still does.
+        let pair = json!({ "warmup, duration": [[1, "a"], [2, "b"]] });
+        assert_eq!(
+            given(pair.clone(), "warmup", json!(9)).unwrap()["sweep"],
+            json!({ "duration": ["a", "b"] })
+        );
+        assert_eq!(
+            given(pair.clone(), "duration", json!("c")).unwrap()["sweep"],
+            json!({ "warmup": [1, 2] })
+        );
+        // A table states what it holds, and no more.
+        let hop = json!({ "name": "wireless", "impairments": [{ "probability": 3 }] });
+        assert_eq!(
+            given(json!({ loss: [0, 1] }), "hops.wireless", hop)
+                .unwrap()
+                .get("sweep"),
+            None
+        );
+        let bare = json!({ "name": "wireless", "impairments": [] });
+        assert_eq!(
+            given(json!({ loss: [0, 1] }), "hops.wireless", bare).unwrap()["sweep"],
+            json!({ loss: [0, 1] })
+        );
+        // What is not swept leaves the sweep as it was written, and the sweep itself may be given.
+        assert_eq!(
+            given(pair.clone(), "hops.wired.name", json!("x")).unwrap()["sweep"],
+            pair
+        );
+        assert_eq!(
+            given(pair, "sweep", json!({ "warmup": [5] })).unwrap()["sweep"],
+            json!({ "warmup": [5] })
+        );
+        // Within a table that is swept as a whole a value would be overwritten.
+        let whole = json!({ "flows.abse.transport": [{ "kind": "tcp" }, { "kind": "udp" }] });
+        let error = given(whole, "flows.1.transport.kind", json!("tcp")).unwrap_err();
+        assert_eq!(error.key(), "contradiction flows.1.transport.kind", "{error}");
     }
 
     #[test]

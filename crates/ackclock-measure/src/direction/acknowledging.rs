@@ -1,6 +1,7 @@
 //! What ACKs say of what a side has sent.
 
 use super::Direction;
+use crate::acks_in_transit::Said;
 use crate::flight::FlightSegment;
 use crate::holes::Hole;
 use crate::retransmission::{DUPLICATE_THRESHOLD, LossPhase};
@@ -49,7 +50,7 @@ impl Direction {
         // ECE on a SYN negotiates (RFC 3168 section 6.1.1).
         self.acks.echoes += u64::from(segment.flags.ece && !segment.flags.syn);
         let same_window = self.window.raw == Some(segment.window);
-        self.note_window(ack);
+        self.note_window(ack, number);
         let before = self.delivery();
         let news = self.take_sacks(at, number, segment.options.sacks());
         let mut rtt = None;
@@ -72,7 +73,14 @@ impl Direction {
         self.last_ack_at = Some(self.last_ack_at.map_or(at, |last| last.max(at)));
         // Elsewhere the sender does not know of it yet; its next packet will tell.
         match self.way_to_sender() {
-            Some(_) => self.acks_in_transit.pass(at, self.numbers.acknowledged),
+            Some(_) => self.acks_in_transit.pass(
+                at,
+                Said {
+                    acknowledged: self.numbers.acknowledged,
+                    edge: self.window.edge,
+                    at: 0,
+                },
+            ),
             None => self.set_outstanding(at, self.beyond()),
         }
     }
@@ -91,7 +99,7 @@ impl Direction {
         number
     }
 
-    fn note_window(&mut self, ack: &Ack<'_>) {
+    fn note_window(&mut self, ack: &Ack<'_>, number: u64) {
         let segment = ack.seen.segment;
         // RFC 7323 section 2.2: the window of a SYN is not scaled.
         let shift = if segment.flags.syn { Some(0) } else { ack.shift };
@@ -102,6 +110,12 @@ impl Direction {
         self.window.raw = Some(segment.window);
         self.window.is_known = shift.is_some();
         self.window.size.set(ack.seen.at, window);
+        if number >= self.numbers.acknowledged {
+            self.window.edge = number.saturating_add(window);
+            if shift.is_some() {
+                self.window.most_edge = self.window.most_edge.max(Some(self.window.edge));
+            }
+        }
         if self.marks.wanted {
             let number = self.numbers.acknowledged.max(sequence::unwrap(
                 segment.acknowledgment,

@@ -3,7 +3,6 @@
 use super::{Direction, Opening};
 use crate::flight::FlightSegment;
 use crate::holes::Hole;
-use crate::limits::window_is_full;
 use crate::retransmission::{
     Class, DUPLICATE_THRESHOLD, Late, LossPhase, Situation, classify, is_out_of_order,
 };
@@ -11,11 +10,16 @@ use crate::rounds::Departure;
 use crate::seen::Seen;
 use crate::sequence;
 use crate::timestamp_echoes::{Echo, is_later};
+use crate::vantage::Vantage;
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
 
-/// A sender that always has data sends it this soon after the ACK that allows it, however short the round trip.
+/// A sender that always has data sends it this soon after the ACK that allows it, however short the round trip, as seen beside the sender.
 const PROMPT: Span = Span::from_micros(200);
+
+/// The same as seen elsewhere, and a part of the round trip, by which the way to the sender and back varies. Chosen here.
+const PROMPT_ELSEWHERE: Span = Span::from_micros(1_000);
+const VARIES: u64 = 16;
 
 impl Direction {
     /// Counts what its header says.
@@ -217,6 +221,11 @@ impl Direction {
 
     fn send_new(&mut self, seen: &Seen<'_>, low: u64, high: u64, echo: Option<Echo>) {
         let at = seen.at;
+        if high - low > 1 && self.window.most_edge.is_some_and(|edge| high > edge) {
+            // Nobody sends beyond the window: the ACK that moved it was not captured.
+            self.acks.missed += 1;
+            self.window.most_edge = Some(high);
+        }
         let busy = self.numbers.highest > self.numbers.acknowledged;
         if low > self.numbers.highest {
             self.pass_over(seen, low);
@@ -234,15 +243,24 @@ impl Direction {
         let smoothed = self.trips.estimator().smoothed();
         // Pacing spreads what an ACK releases.
         let spread = smoothed.unwrap_or(Span::ZERO) / 16;
-        let outstanding = self.outstanding_for_sender(at);
+        let near = self.vantage() == Vantage::Sender;
+        let told = near || self.way_to_sender().is_some();
+        let since = Span::from_nanos(at.saturating_sub(self.known_to_sender(at).at));
+        let soon = if near {
+            PROMPT
+        } else {
+            PROMPT_ELSEWHERE.max(smoothed.unwrap_or(Span::ZERO) / VARIES)
+        };
         let departure = Departure {
             bytes: high - low,
             short: high - low < mss,
-            fills_window: self.window.is_known && window_is_full(outstanding, self.window.size.value(), mss),
             asked: quiet.is_none_or(|quiet| quiet <= self.reaction() + spread),
-            // Only beside the sender one sees which ACK a packet answers.
-            prompt: self.way_to_sender().is_none() && quiet.is_none_or(|quiet| quiet <= PROMPT),
+            near,
+            told,
+            prompt: told && since <= soon,
+            late: told && since > soon && self.sent_at.is_none_or(|sent_at| at > sent_at + soon.as_nanos()),
         };
+        self.sent_at = Some(at);
         self.rounds.depart(at, &departure, smoothed);
     }
 

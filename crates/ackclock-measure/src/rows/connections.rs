@@ -32,6 +32,8 @@ pub fn row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> Connect
     fill_sent(&mut row, direction);
     fill_acks(&mut row, direction);
     fill_retransmissions(&mut row, direction);
+    let other = &connection.directions[side.other() as usize];
+    row.missed_packets = direction.missed_packets(other) as f64;
     fill_losses(&mut row, direction);
     fill_options(&mut row, connection, direction);
     fill_windows(&mut row, direction);

@@ -141,9 +141,9 @@ def solve_many(losses: Sequence[Loss], w_max: float, response: Response = HALVIN
     check_largest_window(w_max)
     if not losses:
         return []
-    windows, down = response.path(w_max)
+    windows, falls = response.path(w_max)
     survive = np.stack([loss.survive(windows) for loss in losses])
     lose = np.stack([loss.lose(windows) for loss in losses])
-    laws = compiled.stationary(survive, lose, down)
+    laws = compiled.stationary(survive, lose, falls.down, falls.above)
     each = zip(losses, laws, survive, lose, strict=True)
     return [WindowChain(windows, law, loss.segments(windows), s, f) for loss, law, s, f in each]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices, fall_to
+from ackclock.models.aimd_chain.growth import SMALLEST, Array, Falls
 from ackclock.models.refusal import refuse
 
 
@@ -20,10 +20,14 @@ class GeneralAimd:
     Attributes:
         alpha: Growth in segments per round.
         beta: Share of the window kept after a loss.
+        whole_steps: Whether a fall ends on the window of the path at or below beta w, as in the paper, which halves
+            whole windows. Otherwise it is shared between the windows of the path next to beta w, and the largest
+            window is the last of the path.
     """
 
     alpha: float = 1.0
     beta: float = 0.5
+    whole_steps: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < np.inf:
@@ -31,19 +35,23 @@ class GeneralAimd:
         if not 0 <= self.beta < 1:
             refuse("beta", self.beta, "must be at least 0 and below 1; write for example 0.5")
 
-    def path(self, w_max: float) -> tuple[Array, Indices]:
-        """The windows 2 + alpha j, and what each falls to."""
+    def path(self, w_max: float) -> tuple[Array, Falls]:
+        """The windows 2 + alpha j, and where each falls."""
         steps = int(np.floor((w_max - SMALLEST) / self.alpha * (1 + 1e-12)))
         windows = np.asarray(SMALLEST + self.alpha * np.arange(steps + 1), np.float64)
-        return windows, fall_to(windows, self.beta * windows)
+        if self.whole_steps:
+            return windows, Falls.onto(windows, self.beta * windows)
+        if w_max > windows[-1] * (1 + 1e-12):
+            windows = np.append(windows, w_max)
+        return windows, Falls.between(windows, self.beta * windows)
 
 
-#: Reno: by one segment up, to a half down.
-HALVING = GeneralAimd()
+#: Reno as in the paper: by one segment up, to a half down, windows whole.
+HALVING = GeneralAimd(whole_steps=True)
 
 
 def delayed_acks(b: float, beta: float = 0.5) -> GeneralAimd:
-    """Reno behind a receiver that acknowledges every b-th segment."""
+    """Reno behind a receiver that acknowledges every b-th segment, on the paper's path."""
     if not 1 <= b < np.inf:
         refuse("b", b, "must be at least 1, in segments; write for example 2")
-    return GeneralAimd(1 / b, beta)
+    return GeneralAimd(1 / b, beta, whole_steps=True)

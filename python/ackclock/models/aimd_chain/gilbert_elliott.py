@@ -16,7 +16,7 @@ import numpy as np
 from ackclock.models.aimd_chain import compiled
 from ackclock.models.aimd_chain.chain import WindowChain, check_largest_window
 from ackclock.models.aimd_chain.general_aimd import HALVING
-from ackclock.models.aimd_chain.growth import Array, Indices, Response
+from ackclock.models.aimd_chain.growth import Array, Falls, Indices, Response
 from ackclock.models.aimd_chain.loss import check_probability
 from ackclock.models.refusal import refuse
 
@@ -80,7 +80,9 @@ class GilbertElliott:
 
 
 def solve(channel: GilbertElliott, w_max: float, response: Response = HALVING, idle: int = 0) -> WindowChain:
-    """Solves the chain of (window, channel) in O(w_max) steps, and sums over the channel.
+    """Solves the chain of (window, channel), and sums over the channel.
+
+    It takes O(w_max) steps where falls end on windows of the path, and as many squared where they are shared.
 
     Args:
         channel: The channel.
@@ -95,9 +97,12 @@ def solve(channel: GilbertElliott, w_max: float, response: Response = HALVING, i
     check_largest_window(w_max)
     if idle < 0 or idle != int(idle):
         refuse("idle", idle, "must be a whole number of steps, not negative")
-    windows, down = response.path(w_max)
+    windows, falls = response.path(w_max)
     survive, lose, sent = _rounds(channel, np.floor(windows).astype(np.int64), idle)
-    law = compiled.stationary_with_channel(survive, lose, down)
+    if falls.above.any():
+        law = _shared(survive, lose, falls)
+    else:
+        law = compiled.stationary_with_channel(survive, lose, falls.down)
     by_round = law.sum(axis=1)
     start = law / np.where(by_round > 0, by_round, 1)[:, None]
     return WindowChain(
@@ -107,6 +112,20 @@ def solve(channel: GilbertElliott, w_max: float, response: Response = HALVING, i
         np.einsum("wi,wij->w", start, survive),
         np.einsum("wi,wij->w", start, lose),
     )
+
+
+def _shared(survive: Array, lose: Array, falls: Falls) -> Array:
+    """The law of (level, channel state) if falls are shared between two windows; as many numbers as two per level."""
+    levels = falls.down.size
+    level, _, there = np.meshgrid(np.arange(levels), (0, 1), (0, 1), indexing="ij")
+    above = falls.above[:, None, None]
+    down = falls.down[level]
+    targets = (
+        np.stack([np.minimum(level + 1, levels - 1), down, np.minimum(down + 1, level)], axis=2) * 2 + there[:, :, None]
+    )
+    chances = np.stack([survive, lose * (1 - above), lose * above], axis=2)
+    offsets = np.arange(2 * levels + 1) * targets[0, 0].size
+    return compiled.stationary_of_jumps(offsets, targets.ravel(), chances.ravel()).reshape(levels, 2)
 
 
 def _rounds(channel: GilbertElliott, counts: Indices, idle: int) -> tuple[Array, Array, Array]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices, fall_to
+from ackclock.models.aimd_chain.growth import SMALLEST, Array, Falls
 from ackclock.models.hstcp_response import LOW_WINDOW, decrease
 
 
@@ -22,12 +22,19 @@ def increase(w: Array) -> Array:
 
 @dataclass(frozen=True)
 class HighSpeed:
-    """The response of RFC 3649."""
+    """The response of RFC 3649.
 
-    def path(self, w_max: float) -> tuple[Array, Indices]:
-        """The windows w_{j+1} = w_j + a(w_j) up to `w_max`, and what each falls to."""
+    Attributes:
+        whole_steps: As in `GeneralAimd`.
+    """
+
+    whole_steps: bool = False
+
+    def path(self, w_max: float) -> tuple[Array, Falls]:
+        """The windows w_{j+1} = w_j + a(w_j) up to `w_max`, and where each falls."""
         visited = [SMALLEST]
         while (following := visited[-1] + float(increase(np.asarray(visited[-1])))) <= w_max:
             visited.append(following)
         windows = np.array(visited)
-        return windows, fall_to(windows, (1 - decrease(windows)) * windows)
+        kept = (1 - decrease(windows)) * windows
+        return windows, Falls.onto(windows, kept) if self.whole_steps else Falls.between(windows, kept)

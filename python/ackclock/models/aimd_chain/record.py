@@ -4,39 +4,47 @@ A round without loss adds alpha/b segments to the window, one with losses takes 
 round-trip time, or as long as the link needs for the window. The law of the window by rounds, by segments and over time
 follows, and with it the law of the throughput.
 
+The paper halves whole windows, and what is left is rounded down; of a decrease by one half that is the default here.
+Of others the same would take up to a third of the window away (7 % at a loss rate of 1 % and beta = 0.9), which no
+sender does that counts bytes: there windows need not be whole, and a fall ends at beta w (see `between`).
+
 Every input may be an array, and questions backwards go through many orders of magnitude, so two things are done that
 `solve` does not do. Without a limit on the window the chain ends where it hardly ever gets: surviving from beta w to w
-has a probability of about exp(-(1 - beta^2) p w^2/(2 alpha)), e^-40 there. And a chain of more than
-5000 (1 + beta)/(1 - beta) windows is solved on a coarser path that makes k rounds at once; for Reno without a limit
-that begins below p = 5e-7. It moves means by less than 0.1 % for beta up to 0.95. What it moves is where a fall ends,
-by about (1 + beta)/2 steps of the path, and that weighs against the fall of (1 - beta) w: so the path's length goes
-with the ratio of the two. Beyond 0.95 it is as long as there.
+has a probability of about exp(-(1 - beta^2) p w^2/(2 alpha)), e^-40 there. And long chains make several rounds at once;
+for Reno without a limit that begins below p = 5e-7. It moves means by less than 0.1 % for beta up to 0.95.
 
 Asked about a capture, it takes the whole law of the measured round-trip times in place of their mean.
 """
 
-from dataclasses import replace
-from math import expm1, frexp, inf, log1p, sqrt
+from math import frexp, inf, sqrt
 from typing import Any
 
 import numpy as np
 
 from ackclock.models import square_root
+from ackclock.models.aimd_chain import between, timeouts
 from ackclock.models.aimd_chain import rtt as round_trip
-from ackclock.models.aimd_chain import timeouts
 from ackclock.models.aimd_chain.chain import WindowChain, round_lasts, solve, weighted_sum
 from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.loss import Bernoulli
 from ackclock.models.aimd_chain.throughput import TIME_WEIGHTED, Throughput
 from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_aimd, unless
 from ackclock.models.domain import PROPER_SHARE, Domain
-from ackclock.models.model import Array, Assumption, Input, Model, Output
+from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath, RttLaw
 from ackclock.models.pftk import TIMEOUT
 
-_WINDOWS = 5_000
-_MOST_WINDOWS = 200_000
 _NEVER = 40.0
+
+#: Whether a fall is rounded down to a window of the path.
+ROUNDED = Input(
+    "rounded_down", "", "", "1 if a fall ends at the window of the path below beta w, 0 if at beta w itself",
+    Rule(
+        "1 if beta is 1/2, as in the paper, else 0",
+        lambda known: np.where(known["decrease_factor"] == 0.5, 1.0, 0.0),
+    ),
+    Domain(values=(0, 1)),
+)  # fmt: skip
 
 
 def _limit(p: float, w_max: float, alpha: float, beta: float) -> float:
@@ -44,21 +52,9 @@ def _limit(p: float, w_max: float, alpha: float, beta: float) -> float:
     return min(w_max, 2 + sqrt(2 * _NEVER * alpha / ((1 - beta**2) * p)))
 
 
-def _coarseness(limit: float, alpha: float, beta: float) -> float:
-    """How many rounds are made at once."""
-    most = min(_WINDOWS * (1 + beta) / (1 - beta), _MOST_WINDOWS)
-    return max(1.0, (limit - 2) / alpha / most)
-
-
-def _solved(p: float, w_max: float, alpha: float, beta: float) -> WindowChain:
+def _solved(p: float, w_max: float, alpha: float, beta: float, rounded: float) -> WindowChain:
     limit = _limit(p, w_max, alpha, beta)
-    k = _coarseness(limit, alpha, beta)
-    per_round = Bernoulli(p)
-    if k == 1:
-        return solve(per_round, limit, GeneralAimd(alpha, beta))
-    chain = solve(Bernoulli(-expm1(k * log1p(-p))), limit, GeneralAimd(k * alpha, beta))
-    w = chain.windows
-    return replace(chain, segments=per_round.segments(w), survive=per_round.survive(w), lose=per_round.lose(w))
+    return between.rounded_down(p, limit, alpha, beta) if rounded else between.solve(p, limit, alpha, beta)
 
 
 def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list[Any]:
@@ -80,17 +76,17 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
 
 
 def _evaluate(
-    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array,
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array,
     additive_increase: Array,
-    decrease_factor: Array,
+    decrease_factor: Array, rounded_down: Array,
 ) -> dict[str, Array]:  # fmt: skip
-    p, R, w_max, L, T0, alpha, beta = np.broadcast_arrays(
-        loss, rtt, window, rate, timeout, additive_increase / segments_per_ack, decrease_factor
+    p, R, w_max, L, T0, alpha, beta, rounded = np.broadcast_arrays(
+        loss, rtt, window, link_rate, timeout, additive_increase / segments_per_ack, decrease_factor, rounded_down
     )
     answers = np.empty((len(OUTPUTS), *p.shape))
     solved: dict[tuple[float, ...], WindowChain] = {}
     for index in np.ndindex(p.shape):
-        chain_of = float(p[index]), float(w_max[index]), float(alpha[index]), float(beta[index])
+        chain_of = tuple(float(one[index]) for one in (p, w_max, alpha, beta, rounded))
         if chain_of not in solved:
             solved = {chain_of: _solved(*chain_of)}  # neighbours share a chain, the others need not be kept
         given = _answer(solved[chain_of], chain_of[0], float(R[index]), float(L[index]), float(T0[index]))
@@ -99,28 +95,30 @@ def _evaluate(
 
 
 def _evaluate_goodput(
-    loss: Array, rtt: Array, window: Array, rate: Array, timeout: Array, segments_per_ack: Array,  # noqa: ARG001
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array,  # noqa: ARG001
     additive_increase: Array,
-    decrease_factor: Array,
+    decrease_factor: Array, rounded_down: Array,
 ) -> Array:  # fmt: skip
     """X alone: chains that end at about the same window are solved together, on the path of the longest of them."""
-    given = np.broadcast_arrays(loss, rtt, window, rate, additive_increase / segments_per_ack, decrease_factor)
-    p, R, w_max, L, alpha, beta = (np.ravel(one) for one in given)
+    given = np.broadcast_arrays(
+        loss, rtt, window, link_rate, additive_increase / segments_per_ack, decrease_factor, rounded_down
+    )
+    p, R, w_max, L, alpha, beta, rounded = (np.ravel(one) for one in given)
     limits = np.empty(p.size)
     together: dict[tuple[float, ...], list[int]] = {}
     for number in range(p.size):
         chain_of = float(w_max[number]), float(alpha[number]), float(beta[number])
         limits[number] = _limit(float(p[number]), *chain_of)
-        together.setdefault((*chain_of, frexp(limits[number])[1]), []).append(number)
+        together.setdefault((*chain_of, float(rounded[number]), frexp(limits[number])[1]), []).append(number)
     X = np.empty(p.size)
-    for (most, growth, keeps, _), which in together.items():
-        longest = float(limits[which].max())
-        if _coarseness(longest, growth, keeps) == 1:
-            chain = solve(Bernoulli(p[which, None]), longest, GeneralAimd(growth, keeps))
+    for (most, growth, keeps, down, _), which in together.items():
+        longest, shortest = float(limits[which].max()), float(limits[which].min())
+        if between.on_path(shortest, longest, growth, keeps, rounded=down == 1):
+            chain = solve(Bernoulli(p[which, None]), longest, GeneralAimd(growth, keeps, whole_steps=down == 1))
             X[which] = _throughput(chain, R[which, None], L[which, None])
         else:
             for number in which:
-                chain = _solved(float(p[number]), most, growth, keeps)
+                chain = _solved(float(p[number]), most, growth, keeps, down)
                 X[number] = _throughput(chain, float(R[number]), float(L[number]))
     return X.reshape(given[0].shape)
 
@@ -132,27 +130,27 @@ def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array
 
 
 def _evaluate_law(
-    law: RttLaw, loss: float, window: float, rate: float, timeout: float, segments_per_ack: float,
+    law: RttLaw, loss: float, window: float, link_rate: float, timeout: float, segments_per_ack: float,
     additive_increase: float,
-    decrease_factor: float,
+    decrease_factor: float, rounded_down: float,
 ) -> dict[str, float]:  # fmt: skip
     """The same as `_answer` with round-trip times that vary."""
-    chain = _solved(loss, window, additive_increase / segments_per_ack, decrease_factor)
+    chain = _solved(loss, window, additive_increase / segments_per_ack, decrease_factor, rounded_down)
     R, w = round_trip.empirical(law.times_s, law.weights), chain.windows
-    over_time = Throughput(chain, R, rate, TIME_WEIGHTED)
+    over_time = Throughput(chain, R, link_rate, TIME_WEIGHTED)
     low, high = over_time.interval(0.9)
-    by_time = chain.round * round_lasts(chain, R, rate)
+    by_time = chain.round * round_lasts(chain, R, link_rate)
     by_time = by_time / by_time.sum()
     mean_window = weighted_sum(by_time, w)
     return {
         "throughput": over_time.renewal_rate,
-        "with_timeouts": timeouts.renewal_rate(chain, loss, R, timeout, rate),
+        "with_timeouts": timeouts.renewal_rate(chain, loss, R, timeout, link_rate),
         "low": low,
         "high": high,
         "mean_window": mean_window,
         "window_sd": sqrt(weighted_sum(by_time, (w - mean_window) ** 2)),
         "round_window": weighted_sum(chain.round, w),
-        "segment_rate": Throughput(chain, R, rate, "segment").mean(),
+        "segment_rate": Throughput(chain, R, link_rate, "segment").mean(),
         "busy": over_time.atom,
     }
 
@@ -161,7 +159,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     link = path.bottleneck.link_bit_per_s / (path.sender.mss_bytes * 8) if path.sender.mss_bytes > 0 else inf
     limits = {
         "window": max(path.sender.receive_window_segments, 2.0),
-        "rate": link,
+        "link_rate": link,
         "timeout": path.sender.first_timeout_s,
     }
     return square_root.inputs_of(path) | limits
@@ -191,7 +189,7 @@ MODEL = Model(
     formula="""\
 s_w = (1-p)^w,  f_w = 1 - s_w,  M_w = f_w/p,  t0 = 1/L
 w -> min(w + alpha/b, Wm) with s_w,  w -> max(2, beta w) with f_w
-pi_k s_k = sum of f_w pi_w over w > k with beta w <= k (down to a window of the path)
+pi_k s_k = sum of f_w pi_w over w > k with beta w <= k (rounded_down to a window, or shared between two)
 X = sum pi_w w / sum pi_w max(R, w t0)
 over time: pi_w max(R, w t0),  by segments: pi_w M_w,  each over its sum
 with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip (Q and f of PFTK)""",
@@ -199,9 +197,13 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
         Input("loss", "p", "", "loss rate of a segment", domain=PROPER_SHARE),
         Input("rtt", "R", "s", "round-trip time without queueing"),
         Input("window", "Wm", "segments", "largest window, unlimited for none", inf, Domain(2, inf, "[]")),
-        Input("rate", "L", "segments/s", "the link's rate for the flow, unlimited for none", inf, Domain(0, inf, "(]")),
+        Input(
+            "link_rate", "L", "segments/s", "the link's rate for the flow, unlimited for none", inf,
+            Domain(0, inf, "(]"), on_wire=True,
+        ),
         TIMEOUT,
         *square_root.AIMD_INPUTS,
+        ROUNDED,
     ),
     outputs=OUTPUTS,
     goodput="throughput",
@@ -216,4 +218,5 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
     refusal=_refusal,
     evaluate_law=_evaluate_law,
     evaluate_goodput=_evaluate_goodput,
+    points=201,
 )  # fmt: skip

@@ -77,7 +77,7 @@ def edca_inputs_of(path: FlowPath) -> dict[str, float]:
         for of, kind, queues in each
         for name, value in {
             "stations": queues, "aifsn": kind.aifsn, "cw_min": kind.cw_min, "cw_max": kind.cw_max,
-            "success": kind.success + kind.priority, "collision": kind.collision,
+            "exchange": kind.success + kind.priority, "collided_exchange": kind.collision,
         }.items()
     }  # fmt: skip
 

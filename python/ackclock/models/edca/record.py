@@ -135,6 +135,8 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput,  flow_goodput 
 )
 
 _CLASSES = ("", "other_")
+# So many an access point can tell apart (IEEE 802.11, association identifiers from 1 to 2007).
+_ASSOCIATED = Domain(1, 2007, "[]")
 
 
 def _evaluate_edca(rtt: Array, flows: Array, **known: Array) -> dict[str, Array]:
@@ -165,7 +167,7 @@ def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
         AccessClass(
             stations=int(numbers[f"{of}stations"]), aifsn=int(numbers[f"{of}aifsn"]),
             cw_min=int(numbers[f"{of}cw_min"]), cw_max=int(numbers[f"{of}cw_max"]), retries=numbers["retries"],
-            success=numbers[f"{of}success"], collision=numbers[f"{of}collision"],
+            success=numbers[f"{of}exchange"], collision=numbers[f"{of}collided_exchange"],
         )
         for of in _CLASSES
     ]  # fmt: skip
@@ -188,17 +190,23 @@ def _told(found: Contention, rtt: float, flows: float) -> dict[str, float]:
 def _of_a_class(of: str, whose: str, success: float | Rule) -> tuple[Input, ...]:
     letter = "2" if of else "1"
     return (
-        Input(f"{of}stations", f"n{letter}", "", f"stations of {whose}", domain=AT_LEAST_ONE, backwards=False),
+        Input(f"{of}stations", f"n{letter}", "", f"stations of {whose}", domain=_ASSOCIATED, backwards=False),
         Input(f"{of}aifsn", f"AIFSN{letter}", "", f"slots of AIFS of {whose}", domain=AIFSN, backwards=False),
-        Input(f"{of}cw_min", f"CWmin{letter}", "", f"largest draw at first of {whose}", domain=WINDOW, backwards=False),
-        Input(f"{of}cw_max", f"CWmax{letter}", "", f"largest draw at all of {whose}", domain=WINDOW, backwards=False),
         Input(
-            f"{of}success", f"t{letter}", "s", f"an exchange of {whose} that succeeds, without AIFS", success,
+            f"{of}cw_min", f"CWmin{letter}", "", f"largest draw at first of {whose}", None if of else 15, WINDOW,
+            backwards=False,
+        ),
+        Input(
+            f"{of}cw_max", f"CWmax{letter}", "", f"largest draw at all of {whose}", None if of else 1023, WINDOW,
+            backwards=False,
+        ),
+        Input(
+            f"{of}exchange", f"t{letter}", "s", f"an exchange of {whose} that succeeds, without AIFS", success,
             POSITIVE, backwards=False,
         ),
         Input(
-            f"{of}collision", f"c{letter}", "s", f"a collision in which {whose} is the longest, without AIFS",
-            Rule(f"{of}success", lambda known: known[f"{of}success"]), POSITIVE, backwards=False,
+            f"{of}collided_exchange", f"c{letter}", "s", f"a collision in which {whose} is the longest, without AIFS",
+            Rule(f"{of}exchange", lambda known: known[f"{of}exchange"]), POSITIVE, backwards=False,
         ),
     )  # fmt: skip
 
@@ -226,7 +234,7 @@ g ~ visits of b,  draws of stage k weighted with p_0 ... p_(k-1);  f from the g 
 E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput = goodput/F""",
     inputs=(
         *_of_a_class("", "the first class", _TIMES.success),
-        *_of_a_class("other_", "the second class", AS_SUCCESS),
+        *_of_a_class("other_", "the second class", Rule("exchange", lambda known: known["exchange"])),
         RTT,
         replace(FLOWS, meaning="flows that share the queue of a station of the first class"),
         Input("slot", "sigma", "s", "slot of the backoff", ERP_OFDM.slot, backwards=False),

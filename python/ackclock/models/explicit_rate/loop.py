@@ -10,7 +10,7 @@ propagation, packets or their ACKs. Time goes in round trips; the time unit is o
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from math import ceil, floor, inf, log2
+from math import floor, inf
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -159,5 +159,5 @@ class Source(Hashable, Protocol):
 
 def slow_start(window: Indices) -> Indices:
     """L(m) = ceil(log2 m), the intervals of slow start up to a window of m packets (A7)."""
-    longest = [0, *(ceil(log2(m)) for m in range(1, int(np.max(window, initial=1)) + 1))]
-    return np.array(longest, np.int64)[window]
+    # The binary digits of m - 1.
+    return np.frexp(np.maximum(np.asarray(window) - 1, 0))[1].astype(np.int64)

@@ -34,6 +34,12 @@ def inputs_of(path: FlowPath) -> dict[str, float]:
     }  # fmt: skip
 
 
+def inputs_with_ample_window(path: FlowPath) -> dict[str, float]:
+    """The same for models whose window has an end; see `ample_window`."""
+    inputs = inputs_of(path)
+    return inputs | ({"ample_window": inputs.pop("window")} if "window" in inputs else {})
+
+
 def refusal_alone(path: FlowPath) -> str:
     """Why the model of TCP alone has no answer."""
     told = unless(path.bottleneck.feedback is None, "the sender's host follows a fed-back rate")

@@ -75,8 +75,9 @@ def _renewal(numbers: Mapping[str, float], source: Source) -> Renewal:
             "rtt",
             f"{rtt:g} s is less than a segment lasts at the low rate; give at least {1 / low:g} s",
         )
-    window, buffer = numbers["window"], floor(numbers["buffer"] + ROUNDING)
-    loop = Loop(rate * rtt, buffer, rate / low, floor(window) if window < inf else inf, int(numbers["recovery"]))
+    window = numbers.get("ample_window", numbers.get("window", inf))
+    buffer = floor(numbers["buffer"] + ROUNDING)
+    loop = Loop(rate * rtt, buffer, rate / low, floor(window) if window < inf else inf, int(numbers["recovery_rounds"]))
     try:
         states = enumerate_states(loop, source)
     except TooManyStatesError as error:
@@ -119,12 +120,20 @@ LOW_PSI = Input(
 BUFFER = Input(
     "buffer", "B", "segments", "what may wait at the link", domain=NOT_NEGATIVE, on_wire=True, backwards=False
 )
-_WINDOW = "largest window"
+_WINDOW = "largest window, unlimited for none"
 WINDOW = Input("window", "Wm", "segments", _WINDOW, inf, Domain(1, inf, "[]"), backwards=False)
 AMPLE_WINDOW = Input(
-    "window", "Wm", "segments", _WINDOW, Rule("1.3 (C Delta + B)", _ample_window), AT_LEAST_ONE, backwards=False
+    "ample_window",
+    "Wm",
+    "segments",
+    "largest window, by default enough to keep the link busy",
+    Rule("1.3 (C Delta + B)", _ample_window),
+    AT_LEAST_ONE,
+    backwards=False,
 )
-RECOVERY = Input("recovery", "k", "", "round trips from a loss to slow start; 85 % sure", 3, Domain(values=(2, 3)))
+RECOVERY = Input(
+    "recovery_rounds", "k", "", "round trips from a loss to slow start; 85 % sure", 3, Domain(values=(2, 3))
+)
 CELL_SHARE = Input("cell_share", "h", "", "share of what is sent that is no cell header; 48/53 with ATM", 1, UP_TO_ONE)
 
 OUTPUTS = (
@@ -159,7 +168,8 @@ INSTCAP = Model(
     goodput="conservative",
     assumptions=(on_a_path.FOLLOWS_A_ROUND_TRIP_LATER, on_a_path.BACK_TO_BACK, *on_a_path.OF_THE_LOOP),
     evaluate=_evaluating(lambda _: InstantaneousCapacity()),
-    inputs_of=on_a_path.inputs_of,
+    points=41,
+    inputs_of=on_a_path.inputs_with_ample_window,
     refusal=on_a_path.refusal_with_feedback,
     usual=True,
 )  # fmt: skip
@@ -175,6 +185,7 @@ TCP_ALONE = Model(
     goodput="conservative",
     assumptions=(on_a_path.SPREAD, *on_a_path.OF_THE_LOOP),
     evaluate=_evaluating(lambda _: Unregulated()),
+    points=41,
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_alone,
     usual=True,
@@ -201,6 +212,7 @@ CONSTANT_SOURCE = Model(
     goodput="conservative",
     assumptions=(on_a_path.BACK_TO_BACK, *on_a_path.OF_THE_LOOP),
     evaluate=_evaluating(lambda numbers: ConstantRate(numbers["source_rate"] * numbers["rtt"])),
-    inputs_of=on_a_path.inputs_of,
+    points=41,
+    inputs_of=on_a_path.inputs_with_ample_window,
     refusal=on_a_path.refusal_of_constant_source,
 )

@@ -6,13 +6,13 @@ import numpy as np
 
 from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE
-from ackclock.models.model import Array, Input, Rule
+from ackclock.models.model import Array, Bound, Input, Rule
 
 REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later account of it"
 
 RATE = Input("rate", "C", "segments/s", "the link's rate", on_wire=True)
 RTT = Input("rtt", "r", "s", "this flow's round-trip time without queueing, one segment's service included")
-FLOWS = Input("flows", "n", "", "how many flows there are, this one included", domain=AT_LEAST_ONE, backwards=False)
+FLOWS = Input("flows", "n", "", "flows that share the link, this one included", 1, AT_LEAST_ONE, backwards=False)
 SHORTEST = Input(
     "shortest", "r1", "s", "the shortest round-trip time among them", Rule("r", lambda known: known["rtt"]),
     backwards=False,
@@ -27,6 +27,10 @@ PLACES = Input(
 )  # fmt: skip
 
 OF_THE_FLOWS = (RATE, RTT, FLOWS, SHORTEST, LONGEST)
+
+
+#: Each flow's round-trip time is a number of its own.
+MOST_FLOWS = Bound("flows", "flows", 1e6, lambda known: np.broadcast_arrays(*known.values())[0] * 0 + known["flows"])
 
 
 def check(numbers: Mapping[str, Array]) -> None:

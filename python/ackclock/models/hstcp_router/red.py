@@ -25,7 +25,7 @@ from ackclock.models.hstcp_router import mm1k, on_a_path
 from ackclock.models.hstcp_router.fixed_point import solve
 from ackclock.models.hstcp_router.flows import OF_THE_FLOWS, PLACES, REFERENCE
 from ackclock.models.hstcp_router.occupancy import Red
-from ackclock.models.model import Array, Input, Model, Output, Rule
+from ackclock.models.model import Array, Bound, Input, Model, Output, Rule
 
 # Of the publication, see above; p_max is a guess.
 _LOW, _P_MAX = 0.4, 0.1
@@ -59,6 +59,11 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in given.items()}
 
 
+# Each is weighed some two hundred times.
+_MOST_PLACES = Bound(
+    "places", "places", 1e6, lambda known: np.broadcast_arrays(*known.values())[0] * 0 + known["places"]
+)
+
 _LAW = """\
 d(j) = 0 up to min_th,  p_max (j - min_th)/(max_th - min_th) up to max_th,  1 above and at K
 pi(j) ~ rho^j prod_{i<j} (1-d(i)),  p = sum pi(j) d(j),  N = sum j pi(j)
@@ -91,6 +96,7 @@ RED = Model(
     goodput="goodput",
     assumptions=(on_a_path.POISSON, on_a_path.NO_AVERAGE, on_a_path.NOT_GENTLE, *on_a_path.OF_THE_FLOWS),
     evaluate=_evaluate,
+    bounds=(flow_inputs.MOST_FLOWS, _MOST_PLACES),
     inputs_of=on_a_path.red_of,
     refusal=on_a_path.refusal_at_red,
     usual=True,

@@ -24,14 +24,23 @@ from ackclock.models.hstcp_router import flows as flow_inputs
 from ackclock.models.hstcp_router import on_a_path
 from ackclock.models.hstcp_router.flows import OF_THE_FLOWS
 from ackclock.models.hstcp_router.window_simulation import Simulated, Timing, simulate
-from ackclock.models.model import Array, Input, Model, Output, Rule
+from ackclock.models.model import Array, Bound, Input, Model, Output, Rule
 
 # Of the longest round trip. A saw-tooth takes about fifty at 1500 segments, and what is measured is some twenty.
 _WARMUP, _DURATION = 300, 1300
 # Of the shortest. With ten and with a hundred, utilisations are within 0.003 of each other.
 _STEPS = 10
-# About ten seconds. Round-trip times may differ by a factor of fifteen unless a longer step is asked for.
+# Round-trip times may differ by a factor of fifteen unless a longer step is asked for.
 _MOST_STEPS = 200_000
+
+
+#: A step of one flow in one run; one of few flows takes as long as of sixty.
+_MOST_WORK = Bound(
+    "flows", "steps of a flow", 2e7,
+    lambda known: (
+        np.minimum(known["duration"] / known["step"], _MOST_STEPS) * (60 + known["flows"] * np.floor(known["runs"]))
+    ),
+)  # fmt: skip
 
 
 def _evaluate(**inputs: Array) -> dict[str, Array]:
@@ -127,6 +136,7 @@ w_i becomes (1 - b(w_i)) w_i after R_i, once per R_i""",
     goodput="goodput",
     assumptions=(on_a_path.FLUID, *on_a_path.OF_THE_FLOWS),
     evaluate=_evaluate,
+    bounds=(_MOST_WORK,),
     inputs_of=on_a_path.buffer_of,
     refusal=on_a_path.refusal_at_drop_tail,
 )  # fmt: skip

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import TIME_SCALES_S, Interval, equivalence_of, interval, rate_cov, rate_ratio
-from ackclock.reproduction import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Run, Verdict
+from ackclock.reproduction import Band, Basis, Cell, Claim, Comparison, Origin, Outcome, Run
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.own.rate_control.senders import (
@@ -88,9 +88,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     cells = tuple(_cells(rows, shares))
     comparison = Comparison("Smoothness and shares", Origin.STATED, ("sender",), cells, WITHIN)
     own = {"buffer": f"{BUFFER_PACKETS} packets", "senders": f"{EACH} of a kind beside {EACH} Reno senders"}
-    return Outcome(
-        Verdict(Kind.REPRODUCED), (comparison,), partial(_draw, variations), _claims(variations), settings(own), tables
-    )
+    return Outcome(Basis(), (comparison,), partial(_draw, variations), _claims(variations), settings(own), tables)
 
 
 def _cells(rows: Rows, shares: Rows) -> Iterator[Cell]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ackclock import plot
 from ackclock.metrics import Interval, interval
 from ackclock.models import pftk, tfrc
-from ackclock.reproduction import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Run, Verdict
+from ackclock.reproduction import Band, Basis, Cell, Claim, Comparison, Origin, Outcome, Run
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.own.rate_control.senders import (
@@ -112,9 +112,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "equation": f"b = 1, R = {ROUND_TRIP_S:g} s, T0 = {TIMEOUT_S:g} s",
         "runs": f"{DURATION_S:g} s; what is sent in all of it",
     }
-    return Outcome(
-        Verdict(Kind.REPRODUCED), (comparison,), partial(_draw, ratios), _claims(ratios), settings(own), tables
-    )
+    return Outcome(Basis(), (comparison,), partial(_draw, ratios), _claims(ratios), settings(own), tables)
 
 
 def _sent(result: Result, point: int) -> Array:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ackclock.metrics import Interval, Metric, interval, outage_of, response_to
-from ackclock.reproduction import Band, Cell, Claim, Comparison, Kind, Origin, Outcome, Verdict
+from ackclock.reproduction import Band, Basis, Cell, Claim, Comparison, Origin, Outcome
 from ackclock.result import Result
 from ackclock_reproductions.own.rate_control.responses import (
     DURATION_S,
@@ -128,7 +128,7 @@ def _outcome(
         "runs": f"{DURATION_S:g} s, {REPLICATES} replicates; the rates before are those from {WARMUP_S:g} s on",
     })  # fmt: skip
     return Outcome(
-        Verdict(Kind.REPRODUCED),
+        Basis(),
         (_comparison(columns, said),),
         draw(title, rates(results), change),
         claims,

@@ -2,7 +2,7 @@
 
 use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
-    AfterTimeout, ByteCounting, LossRecovery, RepeatedTimeout, RttSampling, SsthreshFrom,
+    AfterTimeout, ByteCounting, LossRecovery, RepeatedTimeout, RttSampling, SackEntry, SsthreshFrom,
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
@@ -292,11 +292,15 @@ impl Sender {
         if first == self.highest {
             return;
         }
+        if self.counts_pipe() {
+            let gone = if new { 2 } else { 1 };
+            self.recovery.counted_pipe = self.recovery.counted_pipe.saturating_sub(gone);
+        }
         let duplicate = if self.sack { sack_news } else { !new };
         let flight = self.scoreboard.flight();
         let lost = duplicate && self.recovery.on_duplicate(first, flight, self.mss);
         let known = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first_is_lost();
-        if lost || known {
+        if lost || (known && self.parameters.sack_entry == SackEntry::KnownLoss) {
             self.begin_recovery(now);
         }
     }
@@ -318,14 +322,24 @@ impl Sender {
             if self.sack {
                 self.scoreboard.begin_recovery();
             }
+            if self.counts_pipe() {
+                let outstanding = self.highest - self.scoreboard.first();
+                let duplicates = self.parameters.duplicate_threshold.0.into();
+                self.recovery.counted_pipe = outstanding.saturating_sub(duplicates);
+                self.burst_left = 1; // the fast retransmission, which does not count
+            }
         }
         self.retransmit_at = now + self.rtt.rto();
         self.note(now, SenderEventKind::FastRetransmit, before);
     }
 
     /// Reacts to an ECN echo once per window of data (RFC 3168 section 6.1.2).
+    ///
+    /// The first segment sent after a reaction carries CWR, and the receiver echoes until that one has arrived. So the ACK of all that was sent
+    /// before still echoes the old congestion; news begins with the ACK of the segment that carries CWR. Linux waits for the same ACK
+    /// (`tcp_fastretrans_alert` leaves the state CWR when something above `high_seq` is acknowledged).
     fn react_to_mark(&mut self, now: Time, acked: u64) {
-        let news = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first() >= self.reacted;
+        let news = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first() > self.reacted;
         if !self.parameters.ecn || !news {
             return;
         }

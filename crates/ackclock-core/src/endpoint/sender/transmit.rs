@@ -1,7 +1,7 @@
 //! What the sender gives out, and when.
 
 use super::super::pacing;
-use super::super::parameters::{AfterTimeout, IdleRestart, Pacing, RttSampling};
+use super::super::parameters::{AfterTimeout, IdleRestart, Pacing, RttSampling, SackPipe};
 use super::super::{Segment, SegmentKind, SenderEventKind};
 use super::{Sender, State, stronger};
 use crate::congestion::{RecoveryPhase, SegmentSent, SendLimit};
@@ -125,6 +125,11 @@ impl Sender {
         if self.recovery.resend_first && !self.scoreboard.is_empty() {
             return Some(Choice::Again(self.scoreboard.first()));
         }
+        if self.counts_pipe()
+            && let Some(sequence) = self.scoreboard.next_unsacked()
+        {
+            return Some(Choice::Again(sequence));
+        }
         let flight = self.scoreboard.flight();
         let phase = self.recovery.phase();
         let next = self.scoreboard.next();
@@ -172,11 +177,21 @@ impl Sender {
     fn used(&self) -> u64 {
         let phase = self.recovery.phase();
         let limited_transmit = self.sack && self.parameters.limited_transmit && phase == RecoveryPhase::Open;
-        if limited_transmit || self.follows_scoreboard(phase) {
+        if self.counts_pipe() {
+            self.recovery.counted_pipe.saturating_mul(self.mss)
+        } else if limited_transmit || self.follows_scoreboard(phase) {
             self.scoreboard.pipe()
         } else {
             self.scoreboard.flight()
         }
+    }
+
+    /// Whether a recovery goes on in which SACK counts what is in the network.
+    #[inline(always)] // on the way of every packet: one comparison, false of nearly all
+    pub(super) fn counts_pipe(&self) -> bool {
+        self.recovery.phase() == RecoveryPhase::Recovery
+            && self.sack
+            && self.parameters.sack_pipe == SackPipe::Counted
     }
 
     /// Whether the scoreboard says what is outstanding and what is to be sent again. Go-back-N sends as if nothing were known of what was
@@ -233,6 +248,9 @@ impl Sender {
             Choice::Again(sequence) | Choice::Rescue(sequence) => (sequence, true),
         };
         let length = self.scoreboard.length(sequence);
+        if self.counts_pipe() && !self.recovery.resend_first {
+            self.recovery.counted_pipe += 1;
+        }
         if self.rate.is_some() {
             self.note_in_rate(now, choice);
         }

@@ -113,6 +113,39 @@ fn a_period_of_one_round_trip_and_no_delay_is_the_rate_of_one_round_trip_ago() {
 }
 
 proptest! {
+    /// A packet keeps its rate, and what it gets by that is capacity: never is more sent than that, and as much where there is always a packet.
+    #[test]
+    fn no_more_is_sent_than_could_have_been(
+        seed: u64,
+        period_ms in 1..60_u64,
+        packets in prop::collection::vec((prop_oneof![4 => Just(0_u64), 1 => 0..50_000_000_u64], 40..9000_u64), 1..60),
+    ) {
+        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"], "mean_sojourn": "90 ms" });
+        let more = json!({ "period": format!("{period_ms} ms"), "minimum_rate": "150 kbit/s" });
+        let [mut link, meter] = [(); 2].map(|()| build(&feedback(&more), Some(build(&tree, None, seed)), seed));
+        link.keep_excess();
+        let (mut free, mut done, mut always) = (Time::ZERO, Vec::new(), true);
+        for (gap, size) in packets {
+            let start = free + Span::from_nanos(gap);
+            always &= gap == 0;
+            free = link.finish(start, Bytes(size));
+            done.push((start, free, size, always));
+        }
+        let mut sent = 0;
+        for (start, finish, size, always) in done {
+            for at in [start, start + (finish - start) / 3, finish] {
+                let integral = meter.mean_rate(Time::ZERO, at).as_byte_per_s() * at.as_seconds();
+                let capacity = integral + link.excess(at);
+                let rounding = at.as_seconds() / 8.0 + 1e-3; // a mean is in whole bits per second
+                let now = sent + if at == finish { size } else { 0 };
+                prop_assert!(now as f64 <= capacity + rounding, "{now} of {capacity} at {at:?}");
+                let part = if at == start || at == finish { 0.0 } else { size as f64 / 3.0 };
+                prop_assert!(!always || (now as f64 + part - capacity).abs() <= rounding + 1e-3, "{now} + {part} of {capacity} at {at:?}");
+            }
+            sent += size;
+        }
+    }
+
     /// Nothing that happens later is known: the rate is that of measurements whose end lies the delay back, and each is within what the link did.
     #[test]
     fn causality(seed: u64, delay_ms in 0..300_u64, period_ms in 1..100_u64, times in prop::collection::vec(0..60_000_u64, 1..30)) {

@@ -140,6 +140,11 @@ impl Link for DeliveryLink {
         BitRate::average(Bytes(bytes), AROUND)
     }
 
+    /// A packet of more than 1500 bytes takes one header of several opportunities.
+    fn is_exact(&self) -> bool {
+        false
+    }
+
     /// At 1500 bytes an opportunity; one at `until` counts, one at `from` does not.
     fn mean_rate(&self, from: Time, until: Time) -> BitRate {
         if until <= from {

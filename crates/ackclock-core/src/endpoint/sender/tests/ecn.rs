@@ -1,6 +1,13 @@
 //! Congestion that is echoed.
 
 use super::*;
+use crate::congestion::{ControlContext, ControlKind};
+use crate::endpoint::Receiver;
+use crate::registry::{Kind, StreamScope, choose};
+use crate::scenario::files::NoFiles;
+use proptest::prelude::*;
+use serde_json::json;
+use std::collections::VecDeque;
 
 #[test]
 fn an_ecn_echo_reduces_once_per_window_and_is_answered() {
@@ -35,4 +42,150 @@ fn without_ecn_an_echo_means_nothing() {
     let mut d = Dialogue::bulk(plain(LossRecovery::Newreno), 10);
     d.wait(100).tell(1, &[], true);
     assert!(d.events().is_empty());
+}
+
+/// RFC 3168 section 6.1.2: a sender "should not react to congestion indications more than once every window of data". The receiver echoes until
+/// the segment with CWR has arrived (section 6.1.3), so the ACK just before that one's echoes too.
+#[test]
+fn the_last_ack_of_the_window_that_was_marked_is_no_second_indication() {
+    let parameters = TcpParameters {
+        ecn: true,
+        ..plain(LossRecovery::Newreno)
+    };
+    let mut d = Dialogue::bulk(parameters, 10);
+    d.wait(100).tell(1, &[], true);
+    for cumulative in 2..=10 {
+        d.tell(cumulative, &[], true);
+    }
+    assert_eq!(d.sender.statistics().ecn_reactions, 1);
+    assert!(d.segments[10].window_reduced && d.segments[10].sequence == 10);
+    // The segment with CWR was marked itself: that is another window's.
+    d.wait(100).tell(11, &[], true);
+    assert_eq!(d.sender.statistics().ecn_reactions, 2);
+}
+
+/// What a connection came to over a path of `one_way` milliseconds that loses and marks data.
+#[derive(Debug, Default)]
+struct Outcome {
+    marks: u64,
+    losses: u64,
+    /// At each reaction to an echo: what was acknowledged, and the first segment not sent yet at the reaction of any kind before.
+    reactions: Vec<(u64, u64)>,
+    cwr: u64,
+}
+
+fn over_a_marking_path(
+    kind: &str,
+    parameters: TcpParameters,
+    (loss, mark): (f64, f64),
+    seed: u64,
+) -> Outcome {
+    let streams = Streams::new(seed, 0);
+    let place = StreamScope {
+        streams: &streams,
+        name: "flow/test/0/control",
+    };
+    let control = choose::<ControlKind>(&json!({ "kind": kind }), &NoFiles)
+        .unwrap()
+        .build(ControlContext {
+            place,
+            mss: Bytes(MSS),
+            initial_window: Bytes(10 * MSS),
+            initial_ssthresh: None,
+            ssthresh_in_whole_segments: false,
+        });
+    let parameters = TcpParameters {
+        ecn: true,
+        ..parameters
+    };
+    let mut sender = Sender::new(Arc::new(parameters), control, streams.stream("jitter"));
+    let mut receiver = Receiver::new(&parameters);
+    let mut draws = streams.stream("path");
+    let (mut forward, mut back) = (VecDeque::new(), VecDeque::new());
+    let delay = Span::from_millis(10);
+    let mut now = Time::ZERO;
+    let mut outcome = Outcome::default();
+    sender.open(now);
+    sender.write(Write::Bytes(Bytes(1_000 * MSS)));
+    sender.close();
+    let mut reduced = 0;
+    for _ in 0..100_000 {
+        while let Some(segment) = sender.poll_transmit(now) {
+            outcome.cwr += u64::from(segment.window_reduced);
+            if draws.uniform() < loss {
+                outcome.losses += 1;
+            } else {
+                // A retransmission is not ECN-capable (RFC 3168 section 6.1.5).
+                let marked = !segment.retransmission && draws.uniform() < mark;
+                outcome.marks += u64::from(marked);
+                forward.push_back((now + delay, segment, marked));
+            }
+        }
+        while let Some(ack) = receiver.poll_transmit(now) {
+            let sacks = ack.sacks.copied();
+            back.push_back((now + delay, Acknowledgement { sacks: None, ..ack }, sacks));
+        }
+        if sender.is_finished() {
+            return outcome;
+        }
+        let arrival = forward.front().map_or(Time::NEVER, |(at, ..)| *at);
+        let answer = back.front().map_or(Time::NEVER, |(at, ..)| *at);
+        now = arrival
+            .min(answer)
+            .min(sender.poll_timeout())
+            .min(receiver.poll_timeout());
+        if arrival == now {
+            let (_, segment, marked) = forward.pop_front().unwrap();
+            receiver.handle_segment(now, &segment, marked);
+        } else if answer == now {
+            let (_, ack, sacks) = back.pop_front().unwrap();
+            let sacks = sacks.as_ref();
+            sender.handle_acknowledgement(now, &Acknowledgement { sacks, ..ack });
+        } else {
+            sender.handle_timeout(now);
+            receiver.handle_timeout(now);
+        }
+        let kinds: Vec<SenderEventKind> = sender.take_events().map(|event| event.kind).collect();
+        for kind in kinds {
+            if kind == SenderEventKind::EcnEcho {
+                outcome.reactions.push((sender.scoreboard.first(), reduced));
+            }
+            if kind != SenderEventKind::RecoveryEnd {
+                reduced = sender.reacted;
+            }
+        }
+    }
+    panic!("no end in sight: {sender:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// RFC 3168 section 6.1.2 of every registered control: at most one reaction to echoes in each window of data, counted from the last reduction of any
+    /// kind; each reaction is to a mark of its own, unless a loss has kept the segment with CWR from arriving; each is told to the receiver.
+    #[test]
+    fn every_control_reacts_at_most_once_in_a_window_of_data(
+        recovery in proptest::sample::select(&RECOVERIES[1..]),
+        every in 1u32..3,
+        loss in prop_oneof![2 => Just(0.0), 1 => 0.0..0.05f64],
+        mark in prop_oneof![0.001..0.05f64, 0.05..0.9f64],
+        seed in any::<u64>(),
+    ) {
+        for entry in ControlKind::entries() {
+            let mut parameters = plain(recovery);
+            parameters.delayed_ack.every = crate::scenario::quantity::Segments(every);
+            let outcome = over_a_marking_path(entry.name, parameters, (loss, mark), seed);
+            for &(acknowledged, sent_before) in &outcome.reactions {
+                prop_assert!(
+                    acknowledged > sent_before,
+                    "{}: reacts at {acknowledged}, when what it sent before its last reduction was up to {sent_before}",
+                    entry.name,
+                );
+            }
+            let reactions = outcome.reactions.len() as u64;
+            prop_assert!(reactions <= outcome.marks + outcome.losses, "{}: {outcome:?}", entry.name);
+            prop_assert!(loss > 0.0 || reactions <= outcome.cwr + 1, "{}: {outcome:?}", entry.name);
+            prop_assert!(outcome.marks == 0 || reactions > 0 || outcome.losses > 0, "{}: {outcome:?}", entry.name);
+        }
+    }
 }

@@ -1,0 +1,147 @@
+//! Times of a capture put right: a record with a wrong time, a clock that was set back.
+//!
+//! One packet is held back, since only the next one tells whether the time of this one is out of line.
+
+use ackclock_core::units::Span;
+use ackclock_pcap::CapturedPacket;
+
+/// Records are in no exact order: buffers of several processors are written one after the other. Chosen here: a time that is further
+/// off than this is wrong, or the clock was set.
+const ORDER: Span = Span::from_millis(1_000);
+
+/// What was put right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repairs {
+    /// Packets whose time was far off those of both neighbours, and which got that of a neighbour.
+    pub wrong_times: u64,
+    /// How often the clock was set back.
+    pub set_back: u64,
+    /// By how much at most, in nanoseconds.
+    pub largest_step: u64,
+}
+
+/// See the module. Times that come out never step back by more than [`ORDER`], and a single wrong one moves no other.
+#[derive(Debug, Default)]
+pub struct Clock {
+    held: Option<CapturedPacket>,
+    /// The latest time that came out.
+    latest: Option<u64>,
+    /// What is added to all times since the clock was set back.
+    shift: u64,
+    repairs: Repairs,
+}
+
+impl Clock {
+    /// Takes a packet and gives the one before it.
+    pub fn pass(&mut self, packet: &CapturedPacket) -> Option<CapturedPacket> {
+        let next = packet.at_ns.saturating_add(self.shift);
+        let held = self.held.replace(packet.clone());
+        held.map(|held| self.settle(held, Some(next)))
+    }
+
+    /// The last packet.
+    pub fn finish(&mut self) -> Option<CapturedPacket> {
+        let held = self.held.take();
+        held.map(|held| self.settle(held, None))
+    }
+
+    /// What was put right so far.
+    pub const fn repairs(&self) -> Repairs {
+        self.repairs
+    }
+
+    /// Gives the packet the time that it has between the one before it and `next`.
+    fn settle(&mut self, mut packet: CapturedPacket, next: Option<u64>) -> CapturedPacket {
+        let order = ORDER.as_nanos();
+        let mut at = packet.at_ns.saturating_add(self.shift);
+        let latest = self.latest.unwrap_or(0);
+        let is_before = |one: u64, other: u64| one.saturating_add(order) < other;
+        if let Some(next) = next
+            && is_before(next, at)
+            && (self.latest.is_none() || !is_before(next, latest))
+        {
+            // Ahead of what comes next, which is in line with what came before.
+            self.repairs.wrong_times += 1;
+            at = next.max(latest);
+        } else if is_before(at, latest) {
+            if next.is_some_and(|next| !is_before(next, latest)) {
+                self.repairs.wrong_times += 1;
+            } else {
+                // Those that follow are behind too: time goes on from where it was.
+                self.repairs.set_back += 1;
+                self.repairs.largest_step = self.repairs.largest_step.max(latest - at);
+                self.shift = self.shift.saturating_add(latest - at);
+            }
+            at = latest;
+        }
+        self.latest = Some(latest.max(at));
+        packet.at_ns = at;
+        packet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::packet::Ecn;
+    use ackclock_pcap::packet::{Segment, Transport};
+
+    /// What times in seconds become, and what was put right.
+    fn passed(seconds: &[f64]) -> (Vec<f64>, Repairs) {
+        let mut clock = Clock::default();
+        let mut out = Vec::new();
+        for at in seconds {
+            let packet = CapturedPacket {
+                at_ns: (at * 1e9) as u64,
+                source: "10.0.0.1:1".parse().unwrap(),
+                destination: "10.0.0.2:2".parse().unwrap(),
+                ip_bytes: 40,
+                identification: 0,
+                ecn: Ecn::NotCapable,
+                transport: Transport::Tcp(Segment::default()),
+            };
+            out.extend(clock.pass(&packet));
+        }
+        out.extend(clock.finish());
+        let times = out.iter().map(|packet| packet.at_ns as f64 / 1e9).collect();
+        (times, clock.repairs())
+    }
+
+    fn repairs(wrong_times: u64, set_back: u64, largest_step: u64) -> Repairs {
+        Repairs {
+            wrong_times,
+            set_back,
+            largest_step: largest_step * 1_000_000_000,
+        }
+    }
+
+    #[test]
+    fn times_in_about_their_order_are_left_alone() {
+        let times = [5.0, 5.5, 5.25, 4.75, 5.5, 900_000.0, 900_000.5];
+        assert_eq!(passed(&times), (times.to_vec(), Repairs::default()));
+    }
+
+    #[test]
+    fn a_single_wrong_time_becomes_that_of_a_neighbour() {
+        assert_eq!(
+            passed(&[1.0, 1.5, 2_000.0, 2.0, 2.5]),
+            (vec![1.0, 1.5, 2.0, 2.0, 2.5], repairs(1, 0, 0))
+        );
+        assert_eq!(
+            passed(&[100.0, 100.5, 3.0, 101.0]),
+            (vec![100.0, 100.5, 100.5, 101.0], repairs(1, 0, 0))
+        );
+        assert_eq!(
+            passed(&[2_000.0, 2.0, 2.5]),
+            (vec![2.0, 2.0, 2.5], repairs(1, 0, 0)),
+            "the first one"
+        );
+    }
+
+    #[test]
+    fn time_goes_on_when_the_clock_is_set_back() {
+        let (times, found) = passed(&[100.0, 101.0, 50.0, 51.0, 52.5]);
+        assert_eq!(times, [100.0, 101.0, 101.0, 102.0, 103.5]);
+        assert_eq!(found, repairs(0, 1, 51));
+    }
+}

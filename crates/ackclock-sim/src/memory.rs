@@ -1,0 +1,154 @@
+//! How much memory a batch of runs needs at least, said before it begins: who runs out of memory is ended without a word.
+
+use crate::events::Target;
+use crate::flow::{Controlled, Flow};
+use crate::hop_slot::HopSlot;
+use ackclock_core::endpoint::Sender;
+use ackclock_core::hop::Hop;
+use ackclock_core::network::Instance;
+use ackclock_core::observe::{FlowLosses, HopLosses};
+use ackclock_core::result::{FlowRow, HopRow, SampleRow, Table};
+use ackclock_core::scenario::{FlowDescription, Instances, Scenario, Scope, Transport};
+use ackclock_core::units::{Span, Time};
+
+/// Congestion control and traffic of a flow, each in a box with what the allocator adds: the smallest there are.
+const ELEMENTS: usize = 256;
+
+/// What of a batch takes memory. Packets are not known before: this is the least that it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Need {
+    /// Flow instances of the largest run.
+    pub flows: f64,
+    /// Bytes of the runs that go on side by side.
+    pub runs: f64,
+    /// Bytes of the rows that all runs write.
+    pub rows: f64,
+}
+
+impl Need {
+    /// All of it, in bytes: the rows, beside them first the runs, and when these are over the copy of the rows that Python gets.
+    pub fn bytes(&self) -> f64 {
+        self.rows + self.runs.max(self.rows)
+    }
+
+    /// What all replicates of these points need on that many threads.
+    pub fn of(points: &[Scenario], threads: usize) -> Need {
+        let mut need = Need::default();
+        let mut runs = Vec::new();
+        for point in points {
+            let instances = |flow: &FlowDescription| flow.expected_instances(point.duration);
+            let run: f64 = point
+                .flows
+                .iter()
+                .map(|flow| instances(flow) * of_instance(point, flow))
+                .sum();
+            let rows: f64 = point
+                .flows
+                .iter()
+                .map(|flow| instances(flow) * rows_of_instance(point, flow))
+                .sum();
+            let shared = point.hops.iter().filter(|hop| hop.scope == Scope::Shared).count() as f64;
+            let replicates = f64::from(point.replicates);
+            let hop_rows = shared * samples(point, point.duration) * row(&HopRow::table());
+            need.rows += replicates * (rows + hop_rows);
+            need.flows = need.flows.max(point.flows.iter().map(instances).sum());
+            let side_by_side = threads.min(point.replicates as usize);
+            runs.extend(std::iter::repeat_n(run, side_by_side));
+        }
+        runs.sort_by(|one, other| other.total_cmp(one));
+        need.runs = runs.iter().take(threads).sum();
+        need
+    }
+}
+
+/// Bytes that an instance takes while its run goes on.
+fn of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
+    let ways = flow.route.iter().chain(&flow.return_route);
+    let own = ways
+        .clone()
+        .filter(|hop| scenario.hops[**hop].scope == Scope::PerFlow)
+        .count();
+    let delayed = usize::from(flow.access_delay.high > Span::ZERO);
+    let stops = (ways.count() + 2) * 4 + 8;
+    let sender = match flow.transport {
+        Transport::Tcp { .. } => size_of::<Sender>(),
+        Transport::Udp { .. } => 0,
+        Transport::Controlled { .. } => size_of::<Controlled>(),
+    };
+    let flow = size_of::<Flow>() + sender + size_of::<Instance>() + size_of::<FlowLosses>();
+    // At least one wake-up of the sender is in the calendar.
+    let events = size_of::<(Time, Target)>();
+    let hop = size_of::<HopSlot>() + Hop::boxed() + size_of::<HopLosses>();
+    (flow + ELEMENTS + stops + events + (own + delayed) * hop) as f64
+}
+
+/// Bytes of the rows that an instance writes.
+fn rows_of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
+    let sampled = match flow.instances {
+        Instances::Count(_) => samples(scenario, scenario.duration),
+        Instances::Arriving(_) => 1.0, // how long they last is not known
+    };
+    sampled * row(&SampleRow::table()) + row(&FlowRow::table())
+}
+
+fn samples(scenario: &Scenario, during: Span) -> f64 {
+    (during.as_nanos() / scenario.sample_interval.as_nanos().max(1)) as f64 + 1.0
+}
+
+fn row(table: &Table) -> f64 {
+    table.row_bytes() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::scenario::files::NoFiles;
+    use ackclock_core::scenario::tree;
+
+    fn point(count: u32, replicates: u32, interval: &str) -> Scenario {
+        let text = format!(
+            r#"
+schema = 1
+duration = "10 s"
+replicates = {replicates}
+sample_interval = "{interval}"
+[[hops]]
+name = "access"
+scope = "per_flow"
+link = {{ kind = "constant", rate = "100 Mbit/s" }}
+queue = {{ kind = "droptail", limit = "unlimited" }}
+[[hops]]
+name = "out"
+link = {{ kind = "constant", rate = "10 Mbit/s" }}
+queue = {{ kind = "droptail", limit = "100 packets" }}
+[[flows]]
+count = {count}
+route = ["access", "out"]
+return = ["out"]
+transport = {{ kind = "tcp", control = {{ kind = "reno" }} }}
+"#
+        );
+        Scenario::from_tree(&tree::from_toml(&text).unwrap(), &NoFiles).unwrap()
+    }
+
+    #[test]
+    fn flows_take_memory_in_each_run_that_goes_on_and_rows_in_every_run() {
+        let one = Need::of(&[point(1000, 1, "1 s")], 4);
+        let many = Need::of(&[point(10_000, 1, "1 s")], 4);
+        assert_eq!(many.flows, 10_000.0);
+        assert!((many.runs / one.runs - 10.0).abs() < 1e-9);
+        let replicates = Need::of(&[point(1000, 6, "1 s")], 4);
+        assert_eq!(
+            (replicates.runs, replicates.rows),
+            (4.0 * one.runs, 6.0 * one.rows)
+        );
+        let points = Need::of(&[point(1000, 1, "1 s"), point(5000, 1, "1 s")], 1);
+        assert_eq!(points.runs, 5.0 * one.runs, "the largest");
+        assert_eq!(
+            points.rows,
+            Need::of(&[point(1000, 1, "1 s")], 1).rows + Need::of(&[point(5000, 1, "1 s")], 1).rows
+        );
+        let fine = Need::of(&[point(1000, 1, "10 ms")], 4);
+        assert!(fine.rows > 50.0 * one.rows && fine.runs == one.runs);
+    }
+}

@@ -1,0 +1,98 @@
+"""What would let a captured connection be faster, in numbers: the clause that its answer ends with."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ackclock.models.cubic_response import cubic_window, friendly_window
+from ackclock.units import shown
+
+__all__ = ["allowed_loss", "next_rate", "remedy"]
+
+Row = dict[str, Any]
+
+# A rate is said to be worth a change if it is at least so many times what there is.
+_WORTH = 2.0
+
+
+def remedy(connection: Row, limit: str, evidence: Row) -> str:
+    """What would help where that limits; empty if the capture does not tell.
+
+    Args:
+        connection: A row of the table `connections`.
+        limit: Of its time.
+        evidence: Means over the time with that limit: `rate_bit_per_s`, `rtt_mean_s`, `rtt_min_s`.
+    """
+    said = _REMEDIES.get(limit)
+    return said(connection, evidence) if said is not None else ""
+
+
+def next_rate(bit_per_s: float) -> float:
+    """The next power of ten that is at least twice that rate."""
+    return 10.0 ** math.ceil(math.log10(_WORTH * bit_per_s) - 1e-9)
+
+
+def allowed_loss(bit_per_s: float, rtt_s: float, mss_bytes: float) -> float:
+    """The loss rate at which CUBIC has the window for that rate, or Reno where that allows more (RFC 9438)."""
+    segments = bit_per_s * rtt_s / 8 / mss_bytes
+    cubic = float(cubic_window(1.0, rtt_s)) / segments
+    friendly = float(friendly_window(1.0)) / segments
+    return float(min(1.0, max(cubic ** (4 / 3), friendly**2)))
+
+
+def _goal(evidence: Row) -> tuple[float, float] | None:
+    """A rate that would be worth a change, and the round-trip time."""
+    rate, rtt = evidence["rate_bit_per_s"], evidence["rtt_mean_s"]
+    if rate is None or rtt is None or not rate > 0 or not rtt > 0:
+        return None
+    return next_rate(rate), rtt
+
+
+def _of_buffer(what: str) -> Callable[[Row, Row], str]:
+    def said(_connection: Row, evidence: Row) -> str:
+        goal = _goal(evidence)
+        if goal is None:
+            return ""
+        rate, rtt = goal
+        return f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} takes {what} of {shown(rate * rtt / 8, 'bytes')}"
+
+    return said
+
+
+def _of_receive_window(connection: Row, evidence: Row) -> str:
+    rate = evidence["rate_bit_per_s"]
+    if connection["zero_windows"] and rate is not None:
+        return f"its reader took {shown(rate, 'bit/s')}, and a larger window helps only if it reads faster"
+    return _of_buffer("a window")(connection, evidence)
+
+
+def _of_loss(connection: Row, evidence: Row) -> str:
+    goal, mss = _goal(evidence), connection["mss_bytes"] or connection["largest_payload_bytes"]
+    if goal is None or not mss:
+        return ""
+    rate, rtt = goal
+    allowed = allowed_loss(rate, rtt, mss)
+    return f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} allows {100 * allowed:.2g} %"
+
+
+def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
+    rtt, least = evidence["rtt_mean_s"], evidence["rtt_min_s"]
+    if rtt is None or least is None or not rtt > least:
+        return ""
+    saved = shown(rtt - least, "s")
+    return f"a shorter queue would save {saved} of delay, only a faster link or fewer flows carry more"
+
+
+def _of_slow_start(_connection: Row, evidence: Row) -> str:
+    rtt = evidence["rtt_mean_s"]
+    return f"each doubling of the first window saves {shown(rtt, 's')}" if rtt is not None and rtt > 0 else ""
+
+
+_REMEDIES: dict[str, Callable[[Row, Row], str]] = {
+    "receive_window": _of_receive_window,
+    "sender_buffer": _of_buffer("a buffer"),
+    "congestion_window": _of_loss,
+    "recovery": _of_loss,
+    "bottleneck_rate": _of_bottleneck_rate,
+    "slow_start": _of_slow_start,
+}

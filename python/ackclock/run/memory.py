@@ -1,0 +1,74 @@
+"""How much memory is free for a run, where the system says."""
+
+import os
+from pathlib import Path
+
+__all__ = ["free_bytes"]
+
+_FILES = Path("/")
+
+
+def free_bytes(root: Path = _FILES) -> int | None:
+    """The least of what the machine, the control groups and the limit of this process leave; None if nothing says.
+
+    Args:
+        root: Where the system's files are.
+    """
+    known = [_of_machine(root), *_of_groups(root), _of_process()]
+    return min((free for free in known if free is not None), default=None)
+
+
+def _of_machine(root: Path) -> int | None:
+    """What can be had without swapping out others, and the free swap space."""
+    fields = {}
+    for line in _read(root / "proc/meminfo").splitlines():
+        name, _, amount = line.partition(":")
+        if amount.endswith(" kB"):
+            fields[name] = int(amount[:-3]) * 1024
+    if "MemAvailable" not in fields:
+        return None
+    return fields["MemAvailable"] + fields.get("SwapFree", 0)
+
+
+def _of_groups(root: Path) -> list[int]:
+    """What each control group that this process is in has left, those above it included."""
+    left = []
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        _, controllers, name = line.split(":", 2)
+        if not controllers:
+            base, limit, used = root / "sys/fs/cgroup", "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            base, limit, used = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        # In a container the name may be one that only the host knows: the group is then the root of what is there.
+        inside = base / name.lstrip("/")
+        group = inside if inside.is_dir() else base
+        for place in (group, *group.parents):
+            bounds = [_read(place / file).strip() for file in (limit, used)]
+            if all(bound.isdecimal() for bound in bounds):
+                most, taken = map(int, bounds)
+                left.append(max(most - taken, 0))
+            if place == base:
+                break
+    return left
+
+
+def _of_process() -> int | None:
+    """What the address space may still grow by (`ulimit -v`)."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    pages = _read(Path("/proc/self/statm")).split()
+    if most == resource.RLIM_INFINITY or not pages:
+        return None
+    return max(most - int(pages[0]) * os.sysconf("SC_PAGE_SIZE"), 0)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""

@@ -1,0 +1,134 @@
+"""Every model answers or refuses in one line, with a bounded amount of work, whatever it is asked.
+
+Work is counted, not timed: what Python calls, and the most memory that is held at once.
+"""
+
+import sys
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from ackclock import models
+from ackclock.models import InputError, Model
+
+from ..refusals import refused
+from .test_record import every_model, given_of
+
+#: Calls of functions, Python's and compiled ones: some ten seconds.
+MOST_CALLS = 4_000_000
+#: Bytes held at once.
+MOST_MEMORY = 1_000_000_000
+EXTREMES = (1e-100, 1e-12, 1e-3, 1.0, 50.0, 1e6, 1e12, 1e100)
+BEYOND = (5e-324, 1e-300, 1e300, 1.7976931348623157e308)
+# A longer simulation is no other kind of work, and `steps of a flow` are counted by its bound.
+SIMULATED = {"hstcp_window_sim"}
+
+
+class TooMuchWorkError(AssertionError):
+    """More calls than any answer takes."""
+
+
+def counted(ask: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """What it answers, within the bounds."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+        if calls > MOST_CALLS:
+            sys.setprofile(None)
+            raise TooMuchWorkError
+
+    tracemalloc.start()
+    sys.setprofile(count)
+    try:
+        return ask()
+    finally:
+        sys.setprofile(None)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < MOST_MEMORY
+
+
+def values_of(one: models.Input) -> list[float]:
+    """The ends of its domain, what lies next to them, and numbers of every size that are in it."""
+    low, high = one.domain.low, one.domain.high
+    near = [low, high, np.nextafter(low, np.inf), np.nextafter(high, -np.inf)]
+    every = one.domain.values or (*near, *EXTREMES, *BEYOND)
+    return sorted({float(value) for value in every if one.domain.holds(value)})
+
+
+@pytest.mark.slow
+@every_model
+def test_every_input_at_every_size(model: Model) -> None:
+    base = given_of(model)
+    if model.name in SIMULATED:
+        base |= {"duration": 2.0, "warmup": 1.0}
+    for one in model.inputs:
+        for value in values_of(one):
+            given = answer_or_refusal(model, base | {one.name: value})
+            if isinstance(given, InputError):
+                assert given.field in {each.name for each in model.inputs}, (one.name, value, given)
+                assert "\n" not in str(given)
+            else:
+                assert not any(np.isnan(number) for number in given.values()), (one.name, value)
+
+
+def answer_or_refusal(model: Model, asked: dict[str, float]) -> dict[str, np.ndarray] | InputError:
+    try:
+        return counted(lambda: model.answer(**asked))
+    except InputError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "asked"),
+    [
+        ("mm1k", "flows", {"flows": 1e12}),
+        ("mm1k_burst", "flows", {"flows": np.full(20, 1e5)}),
+        ("hstcp_red", "places", {"places": 1e7}),
+        ("hstcp_red", "flows", {"flows": 1e12}),
+        ("hstcp_window_sim", "flows", {"flows": 1e9}),
+        ("hstcp_window_sim", "flows", {"runs": 1e9}),
+        ("hstcp_window_sim", "flows", {"rtt": np.linspace(0.1, 0.2, 10_000)}),
+    ],
+)
+def test_too_much_work_is_refused_before_it_is_begun(name: str, field: str, asked: dict[str, float]) -> None:
+    model = models.model(name)
+    with refused("out-of-range", field, "at most"):
+        counted(lambda: model.answer(**(given_of(model) | asked)))
+
+
+@pytest.mark.parametrize("value", BEYOND)
+def test_numbers_beyond_reckoning_are_refused(value: float) -> None:
+    with refused("out-of-range", "rtt", "beyond reckoning"):
+        models.model("square_root").answer(loss=0.01, rtt=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown", "output", "target"),
+    [
+        ("aimd_chain", "decrease_factor", "throughput", 250.0),
+        ("aimd_chain", "loss", "throughput", 60.0),
+        ("instcap", "psi", "efficiency", 0.8),
+        ("tcp_alone", "psi", "efficiency", 0.7),
+    ],
+)
+def test_a_question_backwards_takes_few_answers(
+    name: str, unknown: str, output: str, target: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each answer of these models is a chain: of some milliseconds, 4,000 took a minute.
+    model, asked = models.model(name), []
+    evaluated = Model.evaluated
+
+    def counting(self: Model, known: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        asked.append(np.broadcast_shapes(*(one.shape for one in known.values())))
+        return evaluated(self, known)
+
+    monkeypatch.setattr(Model, "evaluated", counting)
+    given = {one: value for one, value in given_of(model).items() if one != unknown}
+    [value] = models.solve(model, unknown, target, output=output, **given).values
+    assert model.answer(**given, **{unknown: value})[output] == pytest.approx(target, rel=1e-6)
+    assert sum(int(np.prod(shape)) for shape in asked) < 600

@@ -1,0 +1,123 @@
+"""A simulation that was ended goes on after the runs that were finished, and gives what it would have given at once."""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ackclock import Result
+from ackclock.cli import cli
+from ackclock.run import simulation
+from ackclock.run.finished import FOLDER
+
+from ..refusals import check_refusal
+
+# Long enough that some runs are kept before all have ended, on any machine.
+LONG = ("--replicates", "3000", "--set", "duration=20 s", "--threads", "1")
+SHORT = ("--replicates", "2", "--set", "duration=2 s")
+
+Ended = Callable[[int, tuple[str, ...]], int]
+
+
+@pytest.fixture
+def ended(scenario_file: Path) -> Ended:
+    """Starts `simulate` in a process of its own, sends a signal once some runs are kept; returns the exit code."""
+
+    def end(number: int, arguments: tuple[str, ...]) -> int:
+        command = [sys.executable, "-m", "ackclock", "simulate", str(scenario_file), "-o", "run", *arguments]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while not list(Path("run").glob(f"{FOLDER}/*.json")) and child.poll() is None:
+                time.sleep(0.05)
+            child.send_signal(number)
+            return child.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()
+
+    return end
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Watches the next simulation; the list gets how many runs were kept before it."""
+    simulate, kept_runs = simulation.simulate, []
+
+    def watching(scenario, *, kept, **options):
+        kept_runs.append(len(kept.keys))
+        return simulate(scenario, kept=kept, **options)
+
+    monkeypatch.setattr(simulation, "simulate", watching)
+    return kept_runs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130), ("SIGKILL", -9)])
+def test_whatever_ends_it_finished_runs_are_kept(ended: Ended, name: str, code: int) -> None:
+    assert ended(getattr(signal, name), LONG) == code
+    kept = list(Path("run").glob(f"{FOLDER}/*.json"))
+    assert kept
+    if name == "SIGKILL":
+        assert not (Path("run") / "run.json").exists()
+    else:
+        result = Result.load("run")
+        assert result.partial
+        assert result.tables["flows"].num_rows > 0
+
+
+@pytest.mark.slow
+def test_the_same_command_goes_on_and_the_result_is_as_if_made_at_once(
+    ended: Ended, scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("--replicates", "50", "--set", "duration=20 s", "--threads", "1")
+    assert ended(signal.SIGKILL, arguments) == -9
+    with monkeypatch.context() as patch:
+        kept_runs = watched(patch)
+        again = CliRunner().invoke(cli, ["simulate", str(scenario_file), "-o", "run", *arguments])
+    assert again.exit_code == 0, again.output
+    assert 0 < kept_runs[0] < 6 * 50
+    assert not list(Path("run").glob(f"{FOLDER}*")), "what was kept goes when the result is whole"
+    whole = CliRunner().invoke(cli, ["simulate", str(scenario_file), "-o", "whole", *arguments])
+    assert whole.exit_code == 0
+    one, other = Result.load("run"), Result.load("whole")
+    for name in ("flows", "samples", "hops", "events"):
+        assert one.tables[name].to_pylist() == other.tables[name].to_pylist()
+
+
+def simulate(*arguments: object) -> object:
+    return CliRunner().invoke(cli, ["simulate", "leaky.toml", *SHORT, *map(str, arguments)])
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_another_result_is_replaced_only_by_force() -> None:
+    assert simulate("-o", "run").exit_code == 0
+    before = (Path("run") / "run.json").read_bytes()
+    check_refusal(simulate("-o", "run", "--seed", 7), "file", "run", "--force")
+    assert (Path("run") / "run.json").read_bytes() == before
+    forced = simulate("-o", "run", "--seed", 7, "--force")
+    assert forced.exit_code == 0
+    assert forced.stderr == "replaces the result in run\n"
+    assert Result.load("run").run["seed"] == "7"
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_the_default_folder_is_replaced_and_that_is_said() -> None:
+    assert simulate().stderr == ""
+    assert simulate("--seed", 7).stderr == "replaces the result in out/leaky\n"
+    assert Result.load("out/leaky").run["seed"] == "7"
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_a_whole_result_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = simulate("-o", "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(simulation, "simulate", lambda *_, **__: pytest.fail("was run"))
+        again = simulate("-o", "run")
+    assert (again.exit_code, again.stdout) == (0, first.stdout)
+    assert simulate("-o", "run", "--packets").exit_code == 0, "the same with a table more"
+    assert "packets" in Result.load("run").tables

@@ -1,0 +1,117 @@
+"""What the order of hops and flows in a scenario and their names decide, as docs/decisions/0002-event-order.md says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ackclock import Result, simulate
+
+from .paths import Tree, flow, hop, loss, scenario, tcp, udp
+
+KEYS = ("replicate", "hop", "flow", "instance", "time_s", "event", "kind", "sequence", "position")
+
+
+def rows(result: Result, table: str) -> list[tuple[Any, ...]]:
+    """All rows of a table, sorted by what they are about; what is unknown equals itself."""
+    columns = result.tables[table]
+    order = [name for name in KEYS if name in columns.column_names]
+    order += [name for name in columns.column_names if name not in order]
+    return sorted(
+        (tuple(row[name] for name in order) for row in columns.to_pylist()),
+        key=lambda row: tuple((value is None, str(type(value)), value) for value in row),
+    )
+
+
+def same(one: Result, other: Result) -> bool:
+    return all(rows(one, name) == rows(other, name) for name in one.tables)
+
+
+def ties(result: Result) -> int:
+    """How often two packets come to one hop in the same nanosecond."""
+    arrivals = Counter(
+        (row["time_s"], row["hop"]) for row in result.tables["packets"].to_pylist() if row["event"] == "arrive"
+    )
+    return sum(number > 1 for number in arrivals.values())
+
+
+RATES = st.sampled_from(["2 Mbit/s", "10 Mbit/s", "9.7 Mbit/s"])
+DELAYS = st.sampled_from(["0 s", "5 ms", "7.31 ms"])
+QUEUES = st.sampled_from(
+    [
+        {"kind": "droptail", "limit": "6 packets"},
+        {"kind": "red", "limit": "30 packets", "minimum_threshold": "2 packets", "maximum_threshold": "8 packets"},
+    ]
+)
+HOPS = st.lists(
+    st.tuples(RATES, DELAYS, QUEUES, st.sampled_from(["0 %", "2 %"])).map(
+        lambda parts: hop("", *parts[:3], impairments=[loss(parts[3])])
+    ),
+    min_size=3,
+    max_size=3,
+).map(lambda hops: [one | {"name": name} for one, name in zip(hops, ("a", "b", "c"), strict=True)])
+ROUTES = st.sampled_from([(["a"], ["c"]), (["a", "b"], ["c"]), (["b"], ["c", "a"]), (["b", "a"], ["b"])])
+STARTS = st.sampled_from(["0 s", "100 ms", ["0 s", "200 ms"]])
+SENDERS = st.one_of(
+    st.sampled_from(["reno", "cubic"]).map(lambda control: (tcp(control, recovery="sack"), {"kind": "bulk"})),
+    st.just((udp(), {"kind": "cbr", "rate": "800 kbit/s"})),
+)
+FLOWS = st.lists(st.tuples(SENDERS, ROUTES, STARTS, st.integers(1, 2)), min_size=2, max_size=3)
+
+
+def described(drawn: list) -> list[Tree]:
+    return [
+        flow(transport, f"f{number}", traffic=traffic, route=there, start=start, count=count)
+        | {"return": back if transport["kind"] == "tcp" else []}
+        for number, ((transport, traffic), (there, back), start, count) in enumerate(drawn)
+    ]
+
+
+@settings(max_examples=60, derandomize=True, database=None)
+@given(HOPS, FLOWS, st.permutations(range(3)), st.randoms(use_true_random=False))
+def test_order_decides_only_who_is_first_in_the_same_nanosecond(
+    hops: list[Tree], flows: list, order: list[int], random: Any
+) -> None:
+    senders = described(flows)
+    shuffled = random.sample(senders, len(senders))
+    one = simulate(scenario(hops, senders, "1 s", sample_interval="50 ms"), packets=True, threads=1)
+    other = simulate(
+        scenario([hops[number] for number in order], shuffled, "1 s", sample_interval="50 ms"), packets=True, threads=1
+    )
+    assert ties(one) > 0 or same(one, other)
+
+
+def test_who_stands_first_is_first_of_two_in_the_same_nanosecond() -> None:
+    """Two sources in step, and room for one packet of each pair."""
+    hops = [hop("out", "1 Mbit/s", "0 s", "0 packets"), hop("back", "1 Mbit/s", "0 s")]
+    senders = [flow(udp(), name, traffic={"kind": "cbr", "rate": "400 kbit/s"}) for name in ("x", "y")]
+    for order in (senders, senders[::-1]):
+        result = simulate(scenario(hops, order, "1 s"))
+        delivered = {row["flow"]: row["delivered_bytes"] for row in result.tables["flows"].to_pylist()}
+        assert delivered[order[0]["name"]] > 45_000
+        assert delivered[order[1]["name"]] == 0
+
+
+@pytest.mark.parametrize("draws", [False, True])
+def test_names_seed_what_is_drawn_and_nothing_else(draws: bool) -> None:
+    """Under another name a flow starts at another moment, and a hop loses other packets; else nothing changes."""
+
+    def run(out: str, main: str) -> dict[str, Any]:
+        hops = [hop(out, "5 Mbit/s", "10 ms", "20 packets"), hop("back", "5 Mbit/s", "10 ms")]
+        if draws:
+            hops[0]["impairments"] = [loss("1 %")]
+        start = ["0 s", "1 s"] if draws else "0 s"
+        senders = [flow(tcp(), main, route=[out], start=start), flow(tcp(), "other", route=[out], start="300 ms")]
+        result = simulate(scenario(hops, senders, "5 s"))
+        return {row["flow"]: row for row in result.tables["flows"].to_pylist()}
+
+    usual, renamed, elsewhere = run("out", "main"), run("out", "mine"), run("way", "main")
+    mine = renamed["mine"] | {"flow": "main"}
+    assert (mine == usual["main"]) is not draws
+    assert (elsewhere["main"] == usual["main"]) is not draws
+    assert (mine["start_s"] == usual["main"]["start_s"]) is not draws
+    assert elsewhere["main"]["start_s"] == usual["main"]["start_s"], "another hop's name moves no draw of the flow"
