@@ -140,8 +140,9 @@ def _print_warnings(comparison: "Comparison") -> None:
     for column in comparison.columns.values():
         if column.why:
             say(f"{column.label}: {column.why}", err=True)
-        for warning in column.result.run["warnings"] if column.result is not None else ():
-            say(f"warning: {column.label}: {warning}", err=True)
+        for warning in (*column.result.run["warnings"], column.unsettled) if column.result is not None else ():
+            if warning:
+                say(f"warning: {column.label}: {warning}", err=True)
     silent = "predict" in comparison.columns and not any(row.cells["predict"].is_known for row in comparison.rows)
     if silent and comparison.columns["predict"].result is not None:
         say("predict: no model that was asked has an answer; ackclock predict says why of each", err=True)
@@ -166,6 +167,7 @@ def _method(comparison: "Comparison", name: str) -> dict[str, Any]:
 def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) -> None:
     from ackclock.comparison import rendering
     from ackclock.comparison.explanation import explanations, tally
+    from ackclock.stationarity import NOTE
 
     listed = explanations(comparison)
     say(f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below")
@@ -174,6 +176,8 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
         say()
         print_table(rendering.metric_table(comparison, name, listed))
     say()
+    if any(cell.is_marked for row in comparison.rows if row.metric in printed for cell in row.cells.values()):
+        say(NOTE)
     say(tally(comparison))
     for one in listed:
         cases = [case for case in one.cases if case.row.metric in printed]

@@ -16,17 +16,24 @@ def print_warnings(result: "Result") -> None:
 
 
 def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> None:
-    """The summary of what was run."""
+    """The summary of what was run, and on standard error whether its means have settled."""
+    from ackclock import stationarity
     from ackclock.report import run_tables
     from ackclock.run import prediction
     from ackclock.table import averaging
 
-    rows = run_tables.flow_rows(result, prediction.predict(result, models))
+    judged = stationarity.judge(result)
+    if judged.warning:
+        say(f"warning: {judged.warning}", err=True)
+    rows = run_tables.flow_rows(result, prediction.predict(result, models), judged)
     if as_json:
-        answer = {"folder": str(folder), "partial": result.partial, "flows": rows, "hops": run_tables.hop_rows(result)}
+        hops = run_tables.hop_rows(result, judged)
+        answer = {"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops}
         if result.run["method"] == "emulate":
             answer["fidelity"] = run_tables.fidelity_rows(result)
         print_json(answer)
         return
     print_table(run_tables.flow_table(rows, f"{result.run['name']}: {averaging(result)}"))
+    if judged.marked:
+        say(stationarity.NOTE)
     say(f"result: {folder}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ackclock.metrics import Metric, by_replicate
 from ackclock.result import Result
+from ackclock.stationarity import Stationarity, judge
 
 __all__ = ["COLUMNS", "Column", "label_of", "reference_of"]
 
@@ -114,6 +115,21 @@ class Column:
     @cached_property
     def _settings(self) -> dict[int | None, list[dict[str, Any]]]:
         return _by_point(self.result, "settings")
+
+    def marks(self, metric: str, point: int, subject: str) -> bool:
+        """Whether a metric's mean is of flows that have not settled; of captures those of the runs captured."""
+        column = self.source or self
+        own = column.own_number(point)
+        return own is not None and column._stationarity.marks(metric, own, subject)
+
+    @property
+    def unsettled(self) -> str:
+        """What is warned of flows that have not settled; empty if nothing is."""
+        return self._stationarity.warning
+
+    @cached_property
+    def _stationarity(self) -> Stationarity:
+        return judge(self.result) if self.result is not None else Stationarity([])
 
     @property
     def averages_unreliable(self) -> bool:

@@ -312,7 +312,7 @@ def _write_tables(folder: Path, comparison: Comparison) -> None:
     ]
     found = {"reference": comparison.reference, "explanations": explanation_rows(comparison)}
     types = dict.fromkeys(FIELDS, pa.string()) | dict.fromkeys(_NUMBERS, pa.float64())
-    types |= {"point": pa.int64(), "replicates": pa.int64()}
+    types |= {"point": pa.int64(), "replicates": pa.int64(), "unsettled": pa.bool_()}
     types |= dict.fromkeys(("causes", "explanations"), pa.list_(pa.string()))
     table = pa.Table.from_pylist(rows(comparison), pa.schema(types))
     parquet.write_table(table, folder / "comparison.parquet", compression=COMPRESSION)

@@ -6,6 +6,7 @@ from ackclock.comparison.column import COLUMNS
 from ackclock.comparison.explanation import Explanation, numbers_of, written_residual
 from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import metric
+from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, in_shown_unit, number, short, table
 
@@ -75,7 +76,8 @@ def note(comparison: Comparison, name: str) -> str:
         if row.metric == name and not cell.is_known and comparison.columns[column].result is not None
     )
     unknown = f" Not known everywhere of {'; of '.join(why)}." if why else ""
-    return f"{metric(name).summary}{unknown}"
+    marked = any(cell.is_marked for row in comparison.rows if row.metric == name for cell in row.cells.values())
+    return f"{metric(name).summary}{unknown}{f' {NOTE}.' if marked else ''}"
 
 
 def answer_table(comparison: Comparison) -> Table:
@@ -137,7 +139,7 @@ def _swept(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
 def _number(cell: Cell, name: str) -> Shown:
     interval = in_shown_unit(cell.interval, name)
     if cell.prediction is None or interval is None:
-        return interval
+        return starred(interval, cell.is_marked)
     return Written(interval, f"{number(interval.mean)} {cell.prediction.model.label}")
 
 

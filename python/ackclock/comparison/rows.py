@@ -22,6 +22,7 @@ FIELDS = {
     "replicates": "How many there are.",
     "model": "Name of the model that fits the flow best; null for other ways.",
     "fidelity": "Of a model its verdict, of an emulation how many runs are reliable; null for what is computed.",
+    "unsettled": "Whether it is a mean of flows that have not settled.",
     "why_unknown": "Why `mean` is null.",
     "reference": "The way that this one is held against; null if it is the reference itself, or one does not know it.",
     "residual": "This way's mean less the reference's.",
@@ -63,6 +64,7 @@ def _of_cell(cell: Cell) -> dict[str, Any]:
         "replicates": cell.interval.replicates,
         "model": cell.prediction.model.name if cell.prediction is not None else None,
         "fidelity": cell.fidelity or None,
+        "unsettled": cell.is_marked,
         "why_unknown": cell.why or None,
     }
 

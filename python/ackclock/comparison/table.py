@@ -45,6 +45,7 @@ class Cell(NamedTuple):
         why: Why it is not known; empty if it is.
         fidelity: How far it can be trusted, in a few words; empty for what is computed.
         prediction: The model and its verdict; None of other ways.
+        is_marked: Whether it is a mean of flows that have not settled.
     """
 
     interval: Interval
@@ -52,6 +53,7 @@ class Cell(NamedTuple):
     why: str = ""
     fidelity: str = ""
     prediction: Prediction | None = None
+    is_marked: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -198,7 +200,8 @@ def _cell(column: Column, what: Metric, topic: Topic, observations: Observations
         return Cell(Interval(said.value, math.nan, 0), {}, "", verdict, said)
     values = observations.values(column, what).get((topic.point, topic.subject), {})
     found = interval(list(values.values()))
-    return Cell(found, values, _why_unknown(column, what, topic, found), column.fidelity(topic.point))
+    why, marked = _why_unknown(column, what, topic, found), column.marks(what.name, topic.point, topic.subject)
+    return Cell(found, values, why, column.fidelity(topic.point), is_marked=marked and not why)
 
 
 def _why_unknown(column: Column, what: Metric, topic: Topic, found: Interval) -> str:

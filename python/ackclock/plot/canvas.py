@@ -19,6 +19,9 @@ from ackclock.errors import InputError
 #: From when to when, in seconds.
 Span = tuple[float, float]
 
+#: What the legend calls a mean of flows that have not settled.
+UNSETTLED = "not settled"
+
 FORMATS = ("svg", "png", "pdf")
 
 # What fits above axes of the least width, the legend beside them.
@@ -92,6 +95,17 @@ def inside(span: Span | None, time_s: NDArray[Any]) -> NDArray[np.bool_]:
 def entitle(axes: Axes, title: str) -> None:
     """Gives a figure its title, on as many lines as it needs."""
     axes.set_title(textwrap.fill(title, _TITLE_CHARACTERS))
+
+
+def mark_unsettled(axes: Axes, x: NDArray[Any], y: NDArray[Any], color: str) -> None:
+    """Draws hollow marks over the means of flows that have not settled; the legend names the first."""
+    if x.size:
+        named = axes.get_legend_handles_labels()[1]
+        label = "_again" if UNSETTLED in named else UNSETTLED
+        axes.plot(
+            x, y, linestyle="none", marker="o", markersize=8, markerfacecolor="white", markeredgecolor=color,
+            zorder=3, label=label,
+        )  # fmt: skip
 
 
 def save(figure: Figure, path: str | Path) -> Path:

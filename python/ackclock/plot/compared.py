@@ -15,7 +15,7 @@ from ackclock.comparison import COLUMNS, Column, Comparison, Row
 from ackclock.errors import InputError
 from ackclock.metrics import Metric
 from ackclock.metrics.tables import grouped
-from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.canvas import entitle, looks, mark_unsettled, new
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import Style, reference_style, style
 from ackclock.plot.sweep import NOTHING_SWEPT, Axis, set_scales, swept_axis
@@ -143,6 +143,8 @@ def _draw_swept(axes: Axes, axis: Axis, what: Metric, name: str, column: Column,
     if half.any():
         axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.15, linewidth=0)
         axes.errorbar(x, means, half, fmt="none", ecolor=looked.color, elinewidth=0.8, capsize=2.5)
+    marked = np.array([row.cells[name].is_marked for row in known])
+    mark_unsettled(axes, np.array(x)[marked], means[marked], looked.color)
     return [float(mean) for mean in means]
 
 

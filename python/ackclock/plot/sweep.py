@@ -11,11 +11,12 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from ackclock import metrics, units
 from ackclock.errors import InputError
 from ackclock.metrics import Metric, Summary, summarise
-from ackclock.plot.canvas import entitle, looks, new
+from ackclock.plot.canvas import entitle, looks, mark_unsettled, new
 from ackclock.plot.figure import FigureKind, View
 from ackclock.plot.style import Style, control_label, line_styles, reference_style
 from ackclock.result import Result
 from ackclock.result.flows import control_of
+from ackclock.stationarity import Stationarity, judge
 from ackclock.table import averaging
 
 __all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "set_scales", "sweep", "swept_axis"]
@@ -94,7 +95,8 @@ def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goo
     with looks():
         figure, [axes] = new(height=3.8)
         series = _series(result, axis, what)
-        drawn = [_draw_series(axes, axis, what, *entry) for entry in series]
+        judged = judge(result)
+        drawn = [_draw_series(axes, axis, what, judged, *entry) for entry in series]
         if predicted is not None and metric == "goodput" and result.run["method"] != "measure":
             drawn += _draw_predictions(axes, axis, what, predicted, {entry.label for entry in series})
         axes.set_xlabel(axis.label)
@@ -152,7 +154,7 @@ def _control(scenario: dict[str, Any], flow: str) -> str:
 
 
 def _draw_series(
-    axes: Axes, axis: Axis, what: Metric, label: str, looked: Style, members: list[Summary]
+    axes: Axes, axis: Axis, what: Metric, judged: Stationarity, label: str, looked: Style, members: list[Summary]
 ) -> list[float]:
     members = sorted(members, key=lambda member: axis.values[member.point])
     x = [axis.values[member.point] for member in members]
@@ -164,6 +166,8 @@ def _draw_series(
         axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.2, linewidth=0)
         # A band narrower than the line still shows its ends.
         axes.errorbar(x, means, half, fmt="none", ecolor=looked.color, elinewidth=0.8, capsize=2.5)
+    marked = np.array([judged.marks(what.name, member.point, member.subject) for member in members])
+    mark_unsettled(axes, np.array(x)[marked], means[marked], looked.color)
     return [float(mean) for mean in means]
 
 

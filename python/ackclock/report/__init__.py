@@ -8,6 +8,7 @@ from ackclock import plot
 from ackclock.report import capture, run_tables, session
 from ackclock.report.environment import environment
 from ackclock.result import Result
+from ackclock.stationarity import judge
 from ackclock.table import averaging
 
 __all__ = ["page"]
@@ -71,13 +72,14 @@ def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
         f"{words}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared hop on its route) "
         "and RTT are of the time after the warm-up; what was retransmitted and dropped, and timeouts, of the whole run."
     )
-    flows = run_tables.flow_table(run_tables.flow_rows(result, predicted), note=note)
-    hops = run_tables.hop_table(run_tables.hop_rows(result), note=f"{words}. After the warm-up.")
+    judged = judge(result)
+    flows = run_tables.flow_table(run_tables.flow_rows(result, predicted, judged), note=note)
+    hops = run_tables.hop_table(run_tables.hop_rows(result, judged), note=f"{words}. After the warm-up.")
     tables = [hops, *run_tables.emulation_tables(result)]
     if predicted is not None:
         note = "Goodput: the smaller of the model's and of what the path allows."
         tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
-    return {"answers": [], "flows": flows, "tables": tables}
+    return {"answers": [], "flows": flows, "tables": tables, "unsettled": judged.warning}
 
 
 def _facts(result: Result) -> dict[str, Any]:

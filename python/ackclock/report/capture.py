@@ -30,7 +30,7 @@ def section(result: Result, predicted: Result | None) -> dict[str, Any]:
         )
         told = run_tables.prediction_rows(predicted)
         tables.append(connections.prediction_table(result, told, note=note_of_models))
-    return {"answers": answers, "flows": connections.connection_table(rows, note), "tables": tables}
+    return {"answers": answers, "flows": connections.connection_table(rows, note), "tables": tables, "unsettled": ""}
 
 
 def facts(result: Result) -> dict[str, Any]:

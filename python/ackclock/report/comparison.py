@@ -112,7 +112,8 @@ def _warnings(comparison: Comparison) -> list[str]:
         f"{column.label}: {warning}"
         for column in comparison.columns.values()
         if column.result is not None
-        for warning in column.result.run["warnings"]
+        for warning in (*column.result.run["warnings"], column.unsettled)
+        if warning
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ackclock.metrics import Interval, metric, summarise
 from ackclock.result import Result
 from ackclock.result.flows import control_of, rivals
+from ackclock.stationarity import NOTE, Stationarity, judge, starred
 from ackclock.table import Column, Rows, Table, in_shown_unit, named, scaled, short, swept_paths, table
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")
@@ -30,6 +31,8 @@ _HOP_COLUMNS = {
     "backlog": Column("backlog", "packets"),
     "queueing_delay": Column("queueing delay", "ms"),
 }
+# The columns besides the goodput whose means are marked where a flow has not settled.
+_MARKED = frozenset({"utilisation", "rtt", "retransmissions", "loss_rate"})
 # The columns of numbers in the table of fidelity, each with its scale.
 _FIDELITY_COLUMNS = {
     "lateness_p99_s": (Column("p99 lateness", "ms"), 1e3),
@@ -43,14 +46,16 @@ _FIDELITY_COLUMNS = {
 }
 
 
-def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
+def flow_rows(result: Result, predicted: Result | None = None, judged: Stationarity | None = None) -> Rows:
     """One row for each point and flow.
 
     Each has `point`, `assignments`, `flow`, `count` (None if instances arrive), `control`, each metric's interval
     (instances taken together), of arrivals their `active_flows` and `completion_time` (None of others), the
     utilisation of the busiest shared hop on the flow's route, `fairness` among all instances of the point under a
-    control (None for less than two), and `predicted`, model's label to goodput in bit/s.
+    control (None for less than two), `stationarity`, the verdict on whether its means have settled (None if the flow is
+    not judged), and `predicted`, model's label to goodput in bit/s.
     """
+    judged = judged or judge(result)
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
     of_arrivals = {name: _by_subject(result, name) for name in ARRIVAL_METRICS}
     utilisation = _by_subject(result, "utilisation")
@@ -69,18 +74,24 @@ def flow_rows(result: Result, predicted: Result | None = None) -> Rows:
                 | {"control": control_of(flow)}
                 | {name: by_metric[name][key] for name in FLOW_METRICS}
                 | {name: of_arrivals[name][key] if "arrivals" in flow else None for name in ARRIVAL_METRICS}
+                | {"stationarity": judged.row(*key)}
                 | {"utilisation": max(route, key=lambda one: one.mean, default=None)}
                 | {"fairness": fairness.get(index) if rivals(flows) > 1 else None, "predicted": says.get(key, {})}
             )
     return rows
 
 
-def hop_rows(result: Result) -> Rows:
-    """One row for each point and hop: `point`, `assignments`, `hop` and each metric's interval."""
+def hop_rows(result: Result, judged: Stationarity | None = None) -> Rows:
+    """One row for each point and hop: `point`, `assignments`, `hop`, each metric's interval, and `unsettled`.
+
+    That is whether a flow that crosses the hop has not settled.
+    """
+    judged = judged or judge(result)
     by_metric = {name: _by_subject(result, name) for name in HOP_METRICS}
     return [
         {"point": index, "assignments": result.points[index]["assignments"], "hop": hop}
         | {name: by_metric[name][index, hop] for name in HOP_METRICS}
+        | {"unsettled": (index, hop) in judged.marked}
         for index, hop in by_metric["utilisation"]
     ]
 
@@ -130,22 +141,28 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
             *_assigned(row, swept),
             named(row["flow"], row["count"]),
             row["control"],
-            in_shown_unit(row["goodput"], "goodput"),
+            starred(in_shown_unit(row["goodput"], "goodput"), _unsettled(row)),
             *(scaled(row["predicted"].get(model), 1e-6) for model in models),
-            *(in_shown_unit(row[name], name) for name in metrics),
+            *(starred(in_shown_unit(row[name], name), name in _MARKED and _unsettled(row)) for name in metrics),
         ]
         for row in rows
     )
-    return table(title, columns, cells, note)
+    return table(title, columns, cells, _noted(note, any(map(_unsettled, rows))))
 
 
 def hop_table(rows: Rows, title: str = "Hops", note: str = "") -> Table:
     """The table of `hop_rows`."""
     swept = swept_paths(rows)
     cells = (
-        [*_assigned(row, swept), row["hop"], *(in_shown_unit(row[name], name) for name in _HOP_COLUMNS)] for row in rows
+        [
+            *_assigned(row, swept),
+            row["hop"],
+            *(starred(in_shown_unit(row[name], name), row["unsettled"]) for name in _HOP_COLUMNS),
+        ]
+        for row in rows
     )
-    return table(title, [*short(swept), "hop", *_HOP_COLUMNS.values()], cells, note)
+    noted = _noted(note, any(row["unsettled"] for row in rows))
+    return table(title, [*short(swept), "hop", *_HOP_COLUMNS.values()], cells, noted)
 
 
 def fidelity_table(rows: Rows) -> Table:
@@ -202,6 +219,16 @@ def prediction_table(rows: Rows, title: str = "What models say", note: str = "")
         for row in rows
     )
     return table(title, columns, cells, note)
+
+
+def _unsettled(row: dict[str, Any]) -> bool:
+    """Whether the means of a row of `flow_rows` have not settled."""
+    return row["stationarity"] is not None and row["stationarity"]["settled"] is False
+
+
+def _noted(note: str, marked: bool) -> str:
+    """A note, with what the mark means if there is one."""
+    return f"{note} {NOTE}.".lstrip() if marked else note
 
 
 def _assigned(row: dict[str, Any], swept: Iterable[str]) -> list[str]:

@@ -1,0 +1,326 @@
+"""Whether a long-lived flow was observed for long enough that its means are those of a steady state.
+
+An interval over replicates says how far replicates differ. Replicates that all end on the first slope of a saw-tooth
+agree to a hundredth of a percent, and their mean is still not that of the saw-tooth. Two rules, both chosen before
+any result was looked at:
+
+- At least `EPOCHS` congestion epochs, on the mean over instances and replicates, lie in the measured time. An epoch is
+  what one reaction to congestion begins; reactions to what is lost again in the same recovery belong to it.
+- MSER-5 does not ask for more than half of the measured time to be cut off. White, "An effective truncation heuristic
+  for bias reduction in simulation output", Simulation 69(6), 1997: of means of `BATCH` observations each, cut off the
+  first d so that the standard error of the others is least. Hoad, Robinson, Davies, "Automating warm-up length
+  estimation", Journal of the Operational Research Society 61(9), 2010: where d lies behind the middle, there are too
+  few observations. Observations are the goodput between two sampling times, all instances and replicates together. It
+  is looked for up to three quarters, so that the rest still holds one epoch where there are `EPOCHS`; fewer than
+  `BATCHES` batches are not judged. A change of the mean of less than `NOTICEABLE` is none.
+
+Judged are flows under a control that always have something to send and neither end nor arrive one by one. Epochs are
+asked for where the control states that it reacts to loss and not to delay, as a window that follows the delay comes to
+rest, and where the window can still grow: one that the receiver limits comes to rest, too.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock import facts, units
+from ackclock.metrics.tables import Columns, grouped
+from ackclock.models import FlowPath, flow_path, sawtooth
+from ackclock.result import Result
+from ackclock.result.flows import is_controlled
+from ackclock.table import Cell, Written, assigned, text
+
+__all__ = ["EPOCHS", "NOTE", "Stationarity", "Verdict", "judge", "mser", "starred"]
+
+#: Congestion epochs that a mean needs. Of fewer the part of an epoch at either end is no small part of the whole.
+EPOCHS = 5
+
+#: What would do is said with one more, as the measured time begins and ends within an epoch.
+_ADVISED = EPOCHS + 1
+
+#: Observations of a batch, the 5 of MSER-5, and the fewest batches that are judged.
+BATCH, BATCHES = 5, 20
+
+#: A share of the mean; as in comparisons.
+NOTICEABLE = 0.01
+
+#: What the mark in a table means.
+NOTE = "* has not settled: too few congestion epochs in the measured time, or goodput that still changes"
+
+#: Metrics that are no means of a steady state, so that nothing is marked.
+_COUNTS = frozenset({"timeouts", "completion_time", "incomplete_share", "convergence_time", "estimate_settling_time"})
+
+_LOSSES = ("fast_retransmit", "timeout")
+_KEYS = ("point", "replicate", "flow", "instance")
+
+_Run = tuple[int, int, str, int]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is found of one flow of one point.
+
+    Attributes:
+        settled: Whether its means are those of a steady state; None if that is not known.
+        reason: Why they are not, or why it is not known; empty if they are.
+        epochs: Congestion epochs in the measured time, mean over instances and replicates; None if none are asked for.
+        epoch_s: How long one takes: measured if there was one, else from the facts; None if unknown.
+        duration_s: A duration of the run that would do; None if unknown or not needed.
+    """
+
+    settled: bool | None
+    reason: str = ""
+    epochs: float | None = None
+    epoch_s: float | None = None
+    duration_s: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Returns it as plain data."""
+        known = {"settled": self.settled, "reason": self.reason or None, "epochs": self.epochs}
+        return known | {"epoch_s": self.epoch_s, "duration_s": self.duration_s}
+
+
+@dataclass(frozen=True)
+class Stationarity:
+    """The verdicts on a result.
+
+    Attributes:
+        points: Of the result.
+        verdicts: By point and flow; flows that are not judged are absent.
+    """
+
+    points: list[dict[str, Any]]
+    verdicts: Mapping[tuple[int, str], Verdict] = field(default_factory=dict)
+
+    @cached_property
+    def marked(self) -> frozenset[tuple[int, str]]:
+        """Point and name of each flow that has not settled and of each hop that such a flow crosses.
+
+        Also of each point where there is one, with an empty name.
+        """
+        found = set()
+        for (point, flow), verdict in self.verdicts.items():
+            if verdict.settled is False:
+                routes = [one["route"] for one in self.points[point]["scenario"]["flows"] if one["name"] == flow]
+                found |= {(point, name) for name in ("", flow, *(hop for route in routes for hop in route))}
+        return frozenset(found)
+
+    def marks(self, metric: str, point: int, subject: str) -> bool:
+        """Returns whether a metric's mean is marked; the subject is a flow, a hop, or what stands for all flows."""
+        return metric not in _COUNTS and (point, "" if metric == "fairness" else subject) in self.marked
+
+    def row(self, point: int, flow: str) -> dict[str, Any] | None:
+        """Returns the verdict on a flow as plain data; None if it is not judged."""
+        verdict = self.verdicts.get((point, flow))
+        return None if verdict is None else verdict.row()
+
+    @property
+    def warning(self) -> str:
+        """One line for all flows that have not settled, with the worst of them; empty if there are none."""
+        doubtful = {key: one for key, one in self.verdicts.items() if one.settled is False}
+        if not doubtful:
+            return ""
+        (point, flow), worst = max(doubtful.items(), key=lambda one: one[1].duration_s or 0)
+        words = assigned(self.points[point]["assignments"]) if len(self.points) > 1 else []
+        where = f"{flow} ({', '.join(words)})" if words else flow
+        others = f"; {len(doubtful)} of {len(self.verdicts)} means are so, marked *" if len(doubtful) > 1 else ""
+        return f"{where}: {worst.reason}{others}"
+
+
+@dataclass(frozen=True)
+class _Instance:
+    """One instance of one replicate in its measured time."""
+
+    epochs: float  # not a number if unknown
+    times_s: NDArray[np.float64]
+    delivered: NDArray[np.float64]
+    grows: bool
+
+    @property
+    def measured_s(self) -> float:
+        return float(self.times_s[-1] - self.times_s[0])
+
+
+def judge(result: Result) -> Stationarity:
+    """Judges every long-lived flow of a simulation or an emulation; of other results it has no verdicts."""
+    names = {flow["name"] for point in result.points for flow in _judged(point["scenario"])}
+    if result.run["method"] not in ("simulate", "emulate") or not names:
+        return Stationarity(result.points)
+    instances = _instances(result, sorted(names))
+    return Stationarity(
+        result.points,
+        {
+            (index, flow["name"]): _verdict(point["scenario"], flow, instances[index, flow["name"]])
+            for index, point in enumerate(result.points)
+            for flow in _judged(point["scenario"])
+            if (index, flow["name"]) in instances
+        },
+    )
+
+
+def starred(cell: Cell, marked: bool) -> Cell:
+    """Returns a cell of a table, with the mark if it is to have one."""
+    return Written(cell.value if isinstance(cell, Written) else cell, f"{text(cell)}*") if marked else cell
+
+
+def mser(batches: NDArray[np.float64]) -> int:
+    """Returns how many batches MSER cuts off, of up to three quarters of them.
+
+    That is the d that makes sum((x_i - mean)^2)/(n - d)^2 least, sum and mean over the n - d batches that are left.
+    """
+    n = batches.size
+    d = np.arange(3 * n // 4 + 1)
+    left = n - d
+    # Deviations from the mean of all, so that nothing cancels where batches hardly differ.
+    x = batches - batches.mean()
+    sums, squares = np.cumsum(x[::-1])[::-1][d], np.cumsum(x[::-1] ** 2)[::-1][d]
+    return int(np.argmin(np.maximum(squares - sums**2 / left, 0) / left**2))
+
+
+def _judged(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The flows that always have something to send, under a control."""
+    return [
+        flow
+        for flow in scenario["flows"]
+        if "arrivals" not in flow and is_controlled(flow) and facts.traffic(flow)["greedy"] is True
+        and facts.traffic(flow)["finite"] is False
+    ]  # fmt: skip
+
+
+def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_Instance]]:
+    """The instances of each point and flow that were there in the measured time, of runs that count."""
+    flows = result.rows("flows", flow=names)
+    there = {key: (rows["start_s"][0], rows["end_s"][0]) for key, rows in grouped(flows, _KEYS, ("start_s", "end_s"))}
+    reactions = _reactions(result, names) if result.run["method"] == "simulate" else None
+    warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
+    columns = ("time_s", "delivered_bytes", "cwnd_bytes", "retransmitted_packets", "smoothed_rtt_s")
+    found: dict[tuple[int, str], list[_Instance]] = {}
+    for key, rows in grouped(result.rows("samples", flow=names), _KEYS, columns):
+        point, replicate, flow, _ = key
+        start, end = there.get(key, (math.inf, math.nan))
+        from_s, to_s = np.fmax(warmups[point], start), np.fmin(math.inf, end)
+        late = {name: values[(rows["time_s"] >= from_s) & (rows["time_s"] <= to_s)] for name, values in rows.items()}
+        if (point, replicate) in result.left_out or late["time_s"].size < 2:
+            continue
+        if reactions is None:
+            epochs = _recoveries(late)
+        else:
+            times = reactions.get(key, np.empty(0))
+            epochs = float(np.count_nonzero((times > late["time_s"][0]) & (times <= to_s)))
+        instance = _Instance(epochs, late["time_s"], late["delivered_bytes"].astype(float), _grows(late["cwnd_bytes"]))
+        found.setdefault((point, flow), []).append(instance)
+    return found
+
+
+def _reactions(result: Result, names: list[str]) -> dict[_Run, NDArray[np.float64]]:
+    """When the epochs of each instance began: at a reaction that is not to what was lost again in a recovery."""
+    found = {}
+    for key, rows in grouped(result.rows("events", flow=names), _KEYS, ("time_s", "kind")):
+        is_loss = np.isin(rows["kind"].astype(str), _LOSSES)
+        begins = is_loss & ~np.concatenate(([False], is_loss[:-1]))
+        found[key] = rows["time_s"][begins | (rows["kind"].astype(str) == "ecn_echo")]
+    return found
+
+
+def _recoveries(rows: Columns) -> float:
+    """How often an instance began to send again, a round trip or more after it did so last; a kernel tells no more."""
+    sent_again, time_s = rows["retransmitted_packets"].astype(float), rows["time_s"]
+    if np.isnan(sent_again).any():
+        return math.nan
+    when = time_s[1:][np.diff(sent_again) > 0]
+    round_trip = np.nan_to_num(rows["smoothed_rtt_s"].astype(float)).max()
+    apart = max(round_trip, 1.5 * float(np.median(np.diff(time_s))))
+    return float(np.count_nonzero(np.diff(when, prepend=-math.inf) > apart))
+
+
+def _grows(cwnd: NDArray[np.float64]) -> bool:
+    """Whether the window is larger at the end than in the middle; True if it is not known."""
+    known = cwnd[~np.isnan(cwnd)]
+    return known.size < 2 or bool(known[-1] > known[known.size // 2])
+
+
+def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_Instance]) -> Verdict:
+    duration = units.seconds(scenario["duration"])
+    measured = sum(one.measured_s for one in instances) / len(instances)
+    drifts = _drifts(instances)
+    if not _has_epochs(flow, instances):
+        if drifts is None:
+            return Verdict(None, "there are too few samples")
+        return Verdict(False, _drifting()) if drifts else Verdict(True)
+    stated = facts.control(flow["transport"])[1]["reacts_to_loss"]
+    epochs = sum(one.epochs for one in instances) / len(instances)
+    if stated is None or math.isnan(epochs):
+        return Verdict(None, "whether and when it reacts to congestion is not known")
+    epoch = measured / epochs if epochs > 0 else _from_facts(flow_path(scenario, flow))
+    if epochs >= EPOCHS:
+        return Verdict(False, _drifting(), epochs, epoch) if drifts else Verdict(True, "", epochs, epoch)
+    many = "epoch" if epochs == 1 else "epochs"
+    few = f"{epochs:.2g} congestion {many} in {float(f'{measured:.3g}'):g} s, a mean needs at least {EPOCHS}"
+    if epoch is None:
+        return Verdict(False, f"{few}; give it a longer duration (how long an epoch takes is not known)", epochs)
+    needed = _rounded_up(max(duration - measured + _ADVISED * epoch, duration))
+    return Verdict(
+        False, f"{few}; one takes about {_rounded_up(epoch):g} s: --set 'duration={needed:g} s'", epochs, epoch, needed
+    )
+
+
+def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
+    """Whether a saw-tooth is under way, as far as is known."""
+    transport, stated = flow["transport"], facts.control(flow["transport"])[1]
+    if transport["kind"] != "tcp" or stated["reacts_to_loss"] is False or stated["reacts_to_delay"] is True:
+        return False
+    return any(one.grows or one.epochs > 0 for one in instances)
+
+
+def _drifting() -> str:
+    return "its goodput still changes in the second half of the measured time; give it a longer warm-up and duration"
+
+
+def _drifts(instances: list[_Instance]) -> bool | None:
+    """Whether MSER-5 says that the goodput has not come to rest; None if there are too few batches."""
+    start, end = (max(one.times_s[0] for one in instances), min(one.times_s[-1] for one in instances))
+    count = min(one.times_s.size - 1 for one in instances) // BATCH
+    if count < BATCHES or not start < end:
+        return None
+    ends = np.linspace(start, end, count + 1)
+    batches = sum(np.diff(np.interp(ends, one.times_s, one.delivered)) for one in instances)
+    assert isinstance(batches, np.ndarray)
+    cut, mean = mser(batches), float(batches.mean())
+    return cut > count / 2 and abs(float(batches[cut:].mean()) - mean) > NOTICEABLE * mean
+
+
+def _from_facts(path: FlowPath) -> float | None:
+    """How long an epoch takes where the queue overflows, by what elements state; None if unknown.
+
+    Of a window that grows in a straight line it is the saw-tooth's. Of CUBIC it is K = cbrt(Wmax (1 - beta)/C)
+    (RFC 9438 equation 2), or the saw-tooth of its Reno-friendly region (section 4.3) where that is shorter.
+    """
+    control, bottleneck = path.control, path.bottleneck
+    full = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
+    if not math.isfinite(full) or not 0 < control.kept_share < 1 or path.sender.receive_window_segments <= full:
+        return None
+    beta = control.kept_share
+    growth = 3 * (1 - beta) / (1 + beta) if control.growth == "cubic" else control.growth_segments
+    tooth = sawtooth.cycle(
+        *(np.asarray(value) for value in (
+            bottleneck.segments_per_s, path.round_trip.base_s, bottleneck.buffer_segments, float(bottleneck.flows),
+            growth, beta, path.sender.segments_per_ack,
+        ))
+    )["period"]  # fmt: skip
+    lasts = _known([float(tooth), float(np.cbrt(full * (1 - beta) / control.cubic_c))])
+    return min(lasts, default=None)
+
+
+def _known(values: Iterable[float]) -> list[float]:
+    return [value for value in values if math.isfinite(value) and value > 0]
+
+
+def _rounded_up(value: float) -> float:
+    """Two digits, upwards: what would do is known no better."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(round(value / unit, 6)) * unit:.10g}")

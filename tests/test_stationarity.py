@@ -1,0 +1,156 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from ackclock import Result, Scenario, plot, simulate
+from ackclock.cli import cli
+from ackclock.report import page
+from ackclock.report.run_tables import flow_rows, flow_table
+from ackclock.stationarity import NOTE, judge, mser
+
+SLOW = """\
+schema = 1
+name = "slow tooth"
+duration = "30 s"
+warmup = "20 s"
+replicates = 2
+
+[[hops]]
+name = "bottleneck"
+link = { kind = "constant", rate = "20 Mbit/s" }
+queue = { kind = "droptail", limit = "50 packets" }
+delay = "100 ms"
+
+[[hops]]
+name = "return"
+link = { kind = "constant", rate = "20 Mbit/s" }
+queue = { kind = "droptail", limit = "1000 packets" }
+delay = "100 ms"
+
+[[flows]]
+name = "main"
+route = ["bottleneck"]
+return = ["return"]
+transport = { kind = "tcp", control = { kind = "reno" } }
+start = ["0 s", "1 s"]
+"""
+
+
+def slow(**changes: object) -> Scenario:
+    return Scenario.from_toml(SLOW).replace({name.replace("__", "."): value for name, value in changes.items()})
+
+
+@pytest.fixture(scope="module")
+def unsettled() -> Result:
+    return simulate(slow())
+
+
+@pytest.fixture(scope="module")
+def settled() -> Result:
+    return simulate(slow(hops__bottleneck__delay="5 ms", hops__return__delay="5 ms"))
+
+
+def test_a_piece_of_a_saw_tooth_has_not_settled_however_narrow_its_interval(unsettled: Result) -> None:
+    [row] = flow_rows(unsettled)
+    assert row["utilisation"].half_width < 0.01 * row["utilisation"].mean
+    verdict = judge(unsettled).verdicts[0, "main"]
+    assert (verdict.settled, verdict.epochs) == (False, 0)
+
+
+def test_what_is_told_of_an_epoch_that_was_not_seen_holds_in_a_run_that_is_long_enough(unsettled: Result) -> None:
+    told = judge(unsettled).verdicts[0, "main"]
+    assert told.epoch_s is not None
+    assert told.duration_s is not None
+    found = judge(simulate(slow(duration=f"{told.duration_s:g} s", replicates=1))).verdicts[0, "main"]
+    assert found.settled, found.reason
+    # The saw-tooth counts no recovery and no round trip after the overflow: a few of some hundred.
+    assert found.epoch_s == pytest.approx(told.epoch_s, rel=0.15)
+
+
+def test_a_short_saw_tooth_has_settled(settled: Result) -> None:
+    judged = judge(settled)
+    assert judged.verdicts[0, "main"].settled
+    assert (judged.warning, judged.marked) == ("", frozenset())
+    assert not any("*" in cell for row in flow_table(flow_rows(settled)).texts for cell in row)
+
+
+def test_cubic_without_an_epoch_is_given_its_k() -> None:
+    verdict = judge(simulate(slow(duration="21 s", flows__main__transport__control__kind="cubic"))).verdicts[0, "main"]
+    assert (verdict.settled, verdict.epochs) == (False, 0)
+    # 20 Mbit/s x 0.2 s and 50 packets are 384 segments with their serialisation: cbrt(384 x 0.3/0.4) = 6.6 s.
+    assert verdict.epoch_s == pytest.approx(6.6, rel=0.01)
+
+
+def test_what_has_no_epochs_is_not_asked_for_them() -> None:
+    steady = {"kind": "udp"}
+    constant = {"kind": "cbr", "rate": "1 Mbit/s"}
+    of_udp = simulate(slow(flows__main__transport=steady, flows__main__traffic=constant))
+    assert judge(of_udp).verdicts == {}
+    finite = {"kind": "transfer", "size": "100 kB"}
+    assert judge(simulate(slow(flows__main__traffic=finite))).verdicts == {}
+    vegas = judge(simulate(slow(flows__main__transport__control__kind="vegas"))).verdicts[0, "main"]
+    assert vegas.epochs is None
+    limited = judge(simulate(slow(flows__main__transport__receive_window="100 kB"))).verdicts[0, "main"]
+    assert (limited.settled, limited.epochs) == (True, None)
+
+
+def test_reactions_within_one_recovery_are_one_epoch(settled: Result) -> None:
+    events = settled.tables["events"]
+    again = events.slice(0, 0)
+    for row in events.to_pylist():
+        rows = [row, {**row, "kind": "timeout"}] if row["kind"] == "fast_retransmit" else [row]
+        again = pa.concat_tables([again, pa.Table.from_pylist(rows, schema=events.schema)])
+    changed = replace(settled, tables={**settled.tables, "events": again})
+    assert judge(changed).verdicts == judge(settled).verdicts
+
+
+def test_mser_cuts_off_what_is_unlike_the_rest() -> None:
+    noise = np.random.default_rng(1).normal(size=200)
+    assert mser(noise) < 100
+    assert mser(noise + 50 * (np.arange(200) < 30)) == pytest.approx(30, abs=10)
+    assert mser(noise + np.arange(200.0)) > 100
+    teeth = np.arange(200) % 40 / 40
+    assert mser(teeth) < 100
+
+
+def test_goodput_that_still_changes_is_noticed(settled: Result) -> None:
+    samples = settled.tables["samples"]
+    time_s = samples["time_s"].to_numpy()
+    grown = pa.array((time_s**2 * 1e4).astype(np.int64))
+    at = samples.column_names.index("delivered_bytes")
+    tables = {**settled.tables, "samples": samples.set_column(at, "delivered_bytes", grown)}
+    verdict = judge(replace(settled, tables=tables)).verdicts[0, "main"]
+    assert verdict.settled is False
+    assert "still changes" in verdict.reason
+
+
+def test_a_folder_gives_the_same_verdicts(unsettled: Result, tmp_path: Path) -> None:
+    assert judge(Result.load(unsettled.save(tmp_path / "run"))).verdicts == judge(unsettled).verdicts
+
+
+def test_doors_mark_what_has_not_settled_and_warn_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "slow.toml"
+    file.write_text(SLOW)
+    outcome = CliRunner().invoke(cli, ["simulate", str(file), "-o", str(tmp_path / "run")])
+    [line] = outcome.stderr.splitlines()
+    assert line.startswith("warning: main: 0 congestion epochs in 10 s, a mean needs at least 5; one takes about ")
+    assert NOTE in outcome.stdout
+    answer = CliRunner().invoke(cli, ["simulate", str(file), "-o", str(tmp_path / "run"), "--json"]).stdout
+    said = json.loads(answer)
+    assert said["flows"][0]["stationarity"]["settled"] is False
+    assert {hop["hop"]: hop["unsettled"] for hop in said["hops"]} == {"bottleneck": True, "return": False}
+
+
+def test_pages_and_figures_mark_it(unsettled: Result) -> None:
+    text = page([(unsettled, None)])
+    assert f"{NOTE}." in text
+    assert judge(unsettled).warning in text.replace("&#39;", "'")
+    swept = simulate(slow(sweep={"hops.bottleneck.delay": ["5 ms", "100 ms"]}, replicates=1))
+    [axes] = plot.sweep(swept).axes
+    [marks] = [line for line in axes.lines if line.get_label() == "not settled"]
+    assert list(marks.get_xdata()) == [100]
