@@ -133,8 +133,15 @@ def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_pat
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
     assert json.loads((folders[0] / "advice.json").read_text(encoding="utf-8")) == json.loads(texts[0])
     assert len(Result.load(folders[0]).points) == 4
-    again = ackclock(moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49", "-o", folders[0])
-    assert again.exit_code == 0  # a result of ours is replaced
+    other = (moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49", "-o", folders[0])
+    check_refusal(ackclock(*other), "file", str(folders[0]))
+    assert (folders[0] / "advice.json").read_bytes() == (folders[1] / "advice.json").read_bytes()
+    replaced = ackclock(*other, "--force")
+    assert replaced.exit_code == 0, replaced.stderr
+    assert "replaces the result in" in replaced.stderr
+    again = ackclock(*other)  # the same question once more
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout == replaced.stdout
 
 
 def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:

@@ -167,7 +167,8 @@ def plain(advice: FeedbackAdvice) -> dict[str, Any]:
             name: _plain(getattr(scale, name)) for name in scale.__dataclass_fields__
         },
         "psi": _plain(advice.psi), "high_psi": _plain(advice.high_psi), "low_psi": _plain(advice.low_psi),
-        "region": advice.region.name, "region_words": psi_words(advice), "regions": [one.name for one in advice.regions],
+        "region": advice.region.name, "region_words": psi_words(advice),
+        "regions": [one.name for one in advice.regions],
         "schemes": [_plain_outcome(advice, one) for one in advice.outcomes.each],
         "advised": advice.chosen.scheme.label, "as_good": [one.scheme.label for one in advice.as_good],
         "quicker": [one.scheme.label for one in advice.quicker],
