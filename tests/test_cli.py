@@ -502,3 +502,15 @@ def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
     left_out = [name for name in head if name.split()[0] not in text.partition("left out")[0]]
     assert all(name in text.partition("left out")[2] for name in left_out)
     assert bool(left_out) == (columns < 200)
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
+    name = "a\x1b[2Jb\u202ec"
+    Path("leaky.toml").write_text(Path("leaky.toml").read_text().replace("leaky pipe", r"a\u001b[2Jb\u202ec"))
+    outcome = ackclock("simulate", "leaky.toml", *QUICK, "-o", f"out/{name}")
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.stdout.count(r"a\x1b[2Jb\u202ec") == 2, "title and folder"
+    refused = ackclock("simulate", f"{name}.toml")
+    shown = [outcome.stdout, outcome.stderr, refused.stdout, refused.stderr]
+    assert not any(one in text for one in "\x1b\u202e" for text in shown)

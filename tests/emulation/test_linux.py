@@ -15,7 +15,7 @@ from ackclock import Result, Scenario, simulate
 from ackclock.metrics.tables import column
 from ackclock.run.emulation import emulate, replay
 
-pytestmark = pytest.mark.usefixtures("emulation")
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("emulation")]
 
 WARMUP_S = 4
 ATTEMPTS = 3

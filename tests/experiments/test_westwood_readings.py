@@ -17,7 +17,7 @@ from ackclock_reproductions.westwood.checks import CHECKS, LATE, Check, Sent
 from ackclock_reproductions.westwood.over_parameter import JITTER_S
 from ackclock_reproductions.westwood.paths import one_bottleneck, wired_wireless
 from ackclock_reproductions.westwood.reading import AS_PRINTED, Reading
-from ackclock_reproductions.westwood.senders import ABSE_LITERAL, RFC_2582
+from ackclock_reproductions.westwood.senders import ABSE, RFC_2582
 
 SENDERS = 10
 PATH = one_bottleneck(45, 400)
@@ -104,7 +104,7 @@ def test_the_link_is_full_only_without_trains() -> None:
 
 def test_the_printed_equations_by_switches_are_those_of_the_preset() -> None:
     reading = Reading("").scenario(one_bottleneck(5), {"ABSE": 2}, {}, 20, 1.0).replace(replicates=2)
-    preset = reading.replace({"flows.ABSE.transport.control": ABSE_LITERAL.tree})
+    preset = reading.replace({"flows.ABSE.transport.control": ABSE.tree})
     assert reading.flows["ABSE"].transport.control.estimator.to_dict() == AS_PRINTED
     by_switches, by_preset = simulate(reading), simulate(preset)
     assert by_switches.tables["samples"].equals(by_preset.tables["samples"])

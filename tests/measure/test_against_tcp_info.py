@@ -26,7 +26,7 @@ from .kernel import Transfer, run
 pytestmark = [
     pytest.mark.real_time,
     pytest.mark.needs_root,
-    pytest.mark.slow,
+    pytest.mark.oracle,
     pytest.mark.skipif(
         os.geteuid() != 0 or not Path("/dev/net/tun").exists() or shutil.which("unshare") is None,
         reason="makes namespaces and devices, which only root may",

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ackclock.cli.options import json_option, read_scenario, scenario_options
-from ackclock.cli.output import print_json
+from ackclock.cli.output import print_json, say
 
 
 @click.command()
@@ -32,7 +32,7 @@ def check(
     path = f"{_count(len(tree['hops']), 'hop')}, {flows}"
     runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
     total = f"{_count(len(points) * replicates, 'run')} of {tree['duration']}"
-    click.echo(f"{scenario}: fine. {path}; {runs}: {total}")
+    say(f"{scenario}: fine. {path}; {runs}: {total}")
 
 
 def _count(number: int, noun: str) -> str:

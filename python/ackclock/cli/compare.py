@@ -16,7 +16,7 @@ from ackclock.cli.options import (
     side_by_side_option,
     unreliable_option,
 )
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 from ackclock.run.emulation import DEVICES
@@ -114,7 +114,7 @@ def compare(
     comparison = each_method.compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
         averages_unreliable=unreliable, real_time_s=None if real_time is None else units.seconds(real_time),
-        announce=lambda line: click.echo(line, err=True), watch=progress,
+        announce=lambda line: say(line, err=True), watch=progress,
     )  # fmt: skip
     _print_warnings(comparison)
     if as_json:
@@ -139,12 +139,12 @@ def read(folder: Path, *, unreliable: bool) -> "Comparison":
 def _print_warnings(comparison: "Comparison") -> None:
     for column in comparison.columns.values():
         if column.why:
-            click.echo(f"{column.label}: {column.why}", err=True)
+            say(f"{column.label}: {column.why}", err=True)
         for warning in column.result.run["warnings"] if column.result is not None else ():
-            click.echo(f"warning: {column.label}: {warning}", err=True)
+            say(f"warning: {column.label}: {warning}", err=True)
     silent = "predict" in comparison.columns and not any(row.cells["predict"].is_known for row in comparison.rows)
     if silent and comparison.columns["predict"].result is not None:
-        click.echo("predict: no model that was asked has an answer; ackclock predict says why of each", err=True)
+        say("predict: no model that was asked has an answer; ackclock predict says why of each", err=True)
 
 
 def _print_json(comparison: "Comparison", folder: Path) -> None:
@@ -168,28 +168,28 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
     from ackclock.comparison.explanation import explanations, tally
 
     listed = explanations(comparison)
-    click.echo(f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below")
+    say(f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below")
     printed = [name for name in comparison.metrics if name in metrics]
     for name in printed:
-        click.echo()
+        say()
         print_table(rendering.metric_table(comparison, name, listed))
-    click.echo()
-    click.echo(tally(comparison))
+    say()
+    say(tally(comparison))
     for one in listed:
         cases = [case for case in one.cases if case.row.metric in printed]
         if cases:
             _print_explanation(comparison, one, len(cases), [case.words for case in cases])
-    click.echo(f"comparison: {folder}; the page with all tables and figures: ackclock report {folder}")
+    say(f"comparison: {folder}; the page with all tables and figures: ackclock report {folder}")
 
 
 def _print_explanation(comparison: "Comparison", one: "Explanation", count: int, words: list[str]) -> None:
     labels = [comparison.columns[name].label for name in (one.column, one.reference)]
-    click.echo(f"[{one.number}] {' − '.join(labels)}: {one.cause.sentence}")
+    say(f"[{one.number}] {' − '.join(labels)}: {one.cause.sentence}")
     different = list(dict.fromkeys(words))
     for line in different[:_CASES]:
-        click.echo(f"      {line}")
+        say(f"      {line}")
     if len(different) > _CASES:
-        click.echo(f"      … and {len(different) - _CASES} more of {count} residuals; the page has all")
+        say(f"      … and {len(different) - _CASES} more of {count} residuals; the page has all")
 
 
 def _ending(comparison: "Comparison") -> int:

@@ -15,6 +15,7 @@ from ackclock.cli.options import (
     side_by_side_option,
     unreliable_option,
 )
+from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
 from ackclock.cli.summary import print_run, print_warnings
 from ackclock.run.emulation import DEVICES
@@ -81,7 +82,7 @@ def _trust(result: "Result") -> int:
     runs = run_tables.fidelity_rows(result)
     doubtful = [row for row in runs if not row["reliable"]]
     for row in doubtful:
-        click.echo(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
+        say(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
     if result.run["failed"]:
         return complain("a run failed; the result holds the others", UNRELIABLE)
     if result.partial:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ackclock.cli.output import say
 from ackclock.errors import InputError, LackingError
 
 BAD_INPUT, LACKING, UNRELIABLE, INTERRUPTED = 2, 3, 4, 130
@@ -79,7 +80,7 @@ class Commands(click.Group):
             with endings.heeded():
                 code = super().main(*arguments, **options)
         except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message())
+            say(error.format_message())
             code = BAD_INPUT
         except BrokenPipeError:  # the reader of our output has seen enough
             sys.stderr.close()
@@ -163,5 +164,5 @@ def _print_as_json(error: InputError | LackingError) -> None:
 
 def complain(message: str, code: int) -> int:
     """Prints the message as one line, and gives the code."""
-    click.echo(f"ackclock: {' '.join(message.split())}", err=True)
+    say(f"ackclock: {' '.join(message.split())}", err=True)
     return code

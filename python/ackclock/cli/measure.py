@@ -8,7 +8,7 @@ import click
 from ackclock.capture.measurement import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import checked_time, json_option, models_option
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
 from ackclock.cli.place import claim, force_option
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def measure(
             progress=lambda now: tell(now["fraction"], f"{now['packets']:,} packets"),
         )  # fmt: skip
     for warning in result.run["warnings"]:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     _print(result, folder, top, as_json)
     return INTERRUPTED if result.partial else 0
 
@@ -87,16 +87,16 @@ def _print(result: "Result", folder: Path, top: int, as_json: bool) -> None:
         )
         return
     for row in rows:
-        click.echo(f"{row['heading']}: {row['answer']}")
+        say(f"{row['heading']}: {row['answer']}")
     if not rows:
-        click.echo("no connection carried payload")
+        say("no connection carried payload")
     left = connections.others(result, len(rows))
     if left:
-        click.echo(f"and {left} more with less payload; --top {len(rows) + left} shows all")
-    click.echo()
+        say(f"and {left} more with less payload; --top {len(rows) + left} shows all")
+    say()
     print_table(connections.connection_table(rows))
     applying = [row for row in predicted if row["goodput_bit_per_s"] is not None]
     if applying:
-        click.echo()
+        say()
         print_table(connections.prediction_table(result, applying, "What models say of them"))
-    click.echo(f"result: {folder}")
+    say(f"result: {folder}")

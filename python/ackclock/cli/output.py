@@ -2,6 +2,7 @@
 
 import sys
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import click
 
@@ -9,6 +10,29 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
     from ackclock.table import Table
+
+
+#: Unicode categories of characters that are no text: control, format (direction among them), and line separators.
+_CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Prints text on standard output, or on standard error, as it is safe to show."""
+    click.echo(visible(text), err=err)
+
+
+def visible(text: str) -> str:
+    """Returns text with its control characters escaped: a name from a file must not move the cursor of a terminal.
+
+    Lines and tabs stay. Characters that change the direction of what follows are escaped too.
+    """
+    if text.isprintable():
+        return text
+    return "".join(_escaped(one) if one not in "\n\t" and category(one) in _CONTROL else one for one in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def print_json(value: Any) -> None:
@@ -30,7 +54,7 @@ def print_table(table: "Table") -> None:
     console = Console(width=None if terminal else 10_000, highlight=False, emoji=False, markup=False)
     shown = _fitting(table, console.width) if terminal else table
     # Apart from the table, which would break it at its own width.
-    console.print(table.title, style="bold", soft_wrap=True)
+    console.print(visible(table.title), style="bold", soft_wrap=True)
     if terminal and table.keys:
         for part in _parts(shown, console.width):
             console.print(_drawn(shown.select(part), stack=True))
@@ -38,7 +62,7 @@ def print_table(table: "Table") -> None:
         console.print(_drawn(shown, stack=terminal))
     left_out = [column.head for column in table.columns if column not in shown.columns]
     if left_out:
-        click.echo(f"left out, the terminal being narrow: {', '.join(left_out)}; --json has all")
+        say(f"left out, the terminal being narrow: {', '.join(left_out)}; --json has all")
 
 
 def _drawn(table: "Table", *, stack: bool) -> "RichTable":
@@ -54,9 +78,9 @@ def _drawn(table: "Table", *, stack: bool) -> "RichTable":
     )
     for name, is_numeric in zip(table.head, table.numeric, strict=True):
         head = _stacked(name) if stack and is_numeric else name
-        drawn.add_column(head, justify="right" if is_numeric else "left", vertical="top")
+        drawn.add_column(visible(head), justify="right" if is_numeric else "left", vertical="top")
     for row in table.texts:
-        drawn.add_row(*row)
+        drawn.add_row(*map(visible, row))
     return drawn
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from ackclock.cli.output import say
 from ackclock.errors import InputError
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder
 
@@ -43,5 +44,5 @@ def claim(
         raise InputError(
             "file", f"{folder}", f"holds another {may_hold.noun}; choose another folder, or replace it: --force"
         )
-    click.echo(f"replaces the {may_hold.noun} in {folder}", err=True)
+    say(f"replaces the {may_hold.noun} in {folder}", err=True)
     return folder

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from ackclock import units
 from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.options import checked_time, json_option, models_option, read_result, unreliable_option
-from ackclock.cli.output import print_json
+from ackclock.cli.output import print_json, say
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
 from ackclock.suggestion import suggestion
@@ -109,7 +109,7 @@ def plot(
         print_json({"figures": [str(path) for path in paths]})
     else:
         for path in paths:
-            click.echo(f"figure: {path}")
+            say(f"figure: {path}")
 
 
 def _span(begin: str | None, end: str | None) -> tuple[float, float] | None:

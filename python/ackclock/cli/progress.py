@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from ackclock.cli.output import say, visible
+
 # What is over sooner than this needs no progress.
 _PATIENCE_S = 2.0
 
@@ -41,13 +43,13 @@ def progress(what: str, duration_s: float | None = None) -> Iterator[Tell]:
             return
         words = ", ".join(filter(None, (now, _left(share, moment - started, duration_s))))
         if bar is None and sys.stderr.isatty():
-            bar = _bar(what)
+            bar = _bar(visible(what))
         if bar is not None:
-            bar(share, words)
+            bar(share, visible(words))
         elif moment - last >= _QUIET_S:
             last = moment
             done = "" if share is None else f"{share:.0%}, "
-            print(f"{what}: {done}{words}", file=sys.stderr, flush=True)
+            say(f"{what}: {done}{words}", err=True)
 
     try:
         yield tell

@@ -6,7 +6,7 @@ import click
 
 from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.options import json_option, models_option, read_result, unreliable_option
-from ackclock.cli.output import print_json
+from ackclock.cli.output import print_json, say
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
 
@@ -59,4 +59,4 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, unreliable:
     if as_json:
         print_json({"report": str(path)})
     else:
-        click.echo(f"report: {path}")
+        say(f"report: {path}")

@@ -9,7 +9,7 @@ import click
 
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import json_option
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
 from ackclock.cli.progress import progress
 from ackclock.cli.show import experiment
 from ackclock.errors import InputError
@@ -92,13 +92,13 @@ def _print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
         print_json({"gallery": str(page), "experiments": records})
         return
     for record in records:
-        click.echo(f"{record['name']}: {record['shows']}. {record['question']}\n")
+        say(f"{record['name']}: {record['shows']}. {record['question']}\n")
         for shown in tables.tables(record):
             print_table(shown)
-            click.echo(f"{shown.note}\n" if shown.note else "")
+            say(f"{shown.note}\n" if shown.note else "")
         for note in tables.notes(record):
-            click.echo(note)
-        click.echo(f"verdict: {record['verdict']['text']}\n")
+            say(note)
+        say(f"verdict: {record['verdict']['text']}\n")
     verdicts = ([one["name"], one["verdict"]["kind"]] for one in records)
     print_table(table("verdicts", ["experiment", "verdict"], verdicts))
-    click.echo(f"gallery: {page}")
+    say(f"gallery: {page}")

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
 from ackclock.cli.session import conclude, moment, never_began, read_security, session_options, session_output
 from ackclock.errors import InputError
@@ -66,7 +67,7 @@ def send(
         def told(state: dict[str, Any]) -> None:
             if not said:
                 said.append(state["local"])
-                click.echo(f"waiting on {state['local']}", err=True)
+                say(f"waiting on {state['local']}", err=True)
             tell(None, moment(state["now"]))
 
         result = session.send(

@@ -11,7 +11,7 @@ import click
 
 from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNRELIABLE, complain
 from ackclock.cli.options import checked_time, json_option
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> i
     session = result.run["session"]
     flows = result.tables["flows"].to_pylist()
     for warning in result.run["warnings"]:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     bursts = result.tables["bursts"].to_pylist() if "bursts" in result.tables else []
     if as_json:
         print_json(
@@ -136,9 +136,9 @@ def conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> i
             way = "to" if result.run["method"] == "send" else "from"
             title = f"{way} {session['peer']}, {session['control']}: {tables.ended(session)}"
             print_table(tables.flow_table(result, title))
-        click.echo(f"result: {folder}")
+        say(f"result: {folder}")
     else:
-        click.echo(f"result: {folder}", err=True)
+        say(f"result: {folder}", err=True)
     if session["ending"] in _CODES:
         return complain(tables.broken_off(session), _CODES[session["ending"]])
     return INTERRUPTED if result.partial and session["ending"] == "stopped" else 0

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 def print_warnings(result: "Result") -> None:
     """Prints the warnings of a result to standard error."""
     for warning in result.run["warnings"]:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
 
 
 def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> None:
@@ -31,4 +29,4 @@ def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> Non
         print_json(answer)
         return
     print_table(run_tables.flow_table(rows, f"{result.run['name']}: {averaging(result)}"))
-    click.echo(f"result: {folder}")
+    say(f"result: {folder}")

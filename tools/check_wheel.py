@@ -1,0 +1,33 @@
+"""Refuses wheels that name folders of the machine they were built on, or that no other Linux would take.
+
+python tools/check_wheel.py dist/*.whl
+"""
+
+import sys
+import zipfile
+from pathlib import Path
+
+
+def complaints(wheel: Path) -> list[str]:
+    """Returns what is wrong with a wheel, one line each."""
+    found = []
+    if sys.platform == "linux" and "manylinux" not in wheel.name:
+        found.append(f"{wheel.name}: is not manylinux")
+    private = [str(place).encode() for place in (Path.home(), Path.cwd()) if len(place.parts) > 1]
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.namelist():
+            content = archive.read(member)
+            found += [f"{wheel.name}: {member} names {place.decode()}" for place in private if place in content]
+    return found
+
+
+def main(wheels: list[str]) -> int:
+    """Prints what is wrong with the wheels; returns 1 if anything is, or if there are none."""
+    lines = [line for wheel in wheels for line in complaints(Path(wheel))]
+    for line in lines or ([] if wheels else ["no wheel was given"]):
+        print(line, file=sys.stderr)
+    return 1 if lines or not wheels else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
