@@ -11,7 +11,7 @@ import click
 
 from ackclock.cli.errors import Commands
 from ackclock.cli.options import checked_time, json_option, read_scenario, scenario_options
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, ScenarioError
 from ackclock.units import shown
@@ -127,7 +127,7 @@ def feedback(
     except InputError as error:
         raise error.at(f"--{error.field}") from None
     for warning in advice.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     _print(advice, output, asked_for, as_json=as_json)
 
 
@@ -163,10 +163,10 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
         words.sentence(advice), *words.further(advice), words.psi_words(advice), words.method_words(advice),
         words.models_words(advice),
     ):  # fmt: skip
-        click.echo()
-        click.echo(paragraph)
+        say()
+        say(paragraph)
     if output is not None:
-        click.echo(f"\nresult: {output}; its page: ackclock report {output}")
+        say(f"\nresult: {output}; its page: ackclock report {output}")
 
 
 @advise.command()
@@ -232,7 +232,7 @@ def buffer(
         with progress("advise") as tell:
             advice = advise_buffer(
                 read, **targets, folder=output, progress=lambda words: tell(None, words),
-                announce=lambda line: click.echo(f"advise: {line}", err=True),
+                announce=lambda line: say(f"advise: {line}", err=True),
             )  # fmt: skip
     except ScenarioError:
         raise
@@ -244,10 +244,10 @@ def buffer(
 
         with progress("emulate") as tell:
             confirmation = confirm(
-                advice, None if output is None else output / RUNS, lambda line: click.echo(line, err=True), tell
+                advice, None if output is None else output / RUNS, lambda line: say(line, err=True), tell
             )  # fmt: skip
     for warning in advice.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     _print_buffer(advice, confirmation, output, as_json=as_json)
 
 
@@ -270,14 +270,14 @@ def _print_buffer(
         return
     print_table(words.buffer_table(advice))
     for paragraph in words.paragraphs(advice, confirmation):
-        click.echo()
-        click.echo(paragraph)
+        say()
+        say(paragraph)
     if output is not None:
         from ackclock.advice.buffer.advise import RUNS
 
         figure = output / "trade-off.png"
         written = sum(path.stat().st_size for path in (output / RUNS).rglob("*") if path.is_file())
-        click.echo(
+        say(
             f"\nfigure: {figure}; advice: {output / 'advice.json'}; of each run: ackclock report {output}/runs/… "
             f"({shown(written, 'bytes')})"
         )
