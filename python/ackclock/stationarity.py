@@ -56,6 +56,7 @@ NOTE = "* has not settled: too few congestion epochs in the measured time, or go
 _COUNTS = frozenset({"timeouts", "completion_time", "incomplete_share", "convergence_time", "estimate_settling_time"})
 
 _LOSSES = ("fast_retransmit", "timeout")
+_SAMPLED = ("time_s", "delivered_bytes", "cwnd_bytes", "retransmitted_packets", "smoothed_rtt_s")
 _KEYS = ("point", "replicate", "flow", "instance")
 
 _Run = tuple[int, int, str, int]
@@ -149,7 +150,7 @@ class _Instance:
 def judge(result: Result) -> Stationarity:
     """Judges every long-lived flow of a simulation or an emulation; of other results it has no verdicts."""
     names = {flow["name"] for point in result.points for flow in _judged(point["scenario"])}
-    if result.run["method"] not in ("simulate", "emulate") or not names:
+    if result.run["method"] not in ("simulate", "emulate") or not names or not _is_sampled(result):
         return Stationarity(result.points)
     instances = _instances(result, sorted(names))
     return Stationarity(
@@ -160,6 +161,14 @@ def judge(result: Result) -> Stationarity:
             for flow in _judged(point["scenario"])
             if (index, flow["name"]) in instances
         },
+    )
+
+
+def _is_sampled(result: Result) -> bool:
+    """Whether a result has what verdicts are made of: one that was put together by hand may lack it."""
+    needed = {"flows": {"start_s", "end_s"}, "samples": {*_SAMPLED}, "events": {"time_s", "kind"}}
+    return all(
+        name in result.tables and columns <= set(result.tables[name].column_names) for name, columns in needed.items()
     )
 
 
@@ -198,9 +207,8 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
     there = {key: (rows["start_s"][0], rows["end_s"][0]) for key, rows in grouped(flows, _KEYS, ("start_s", "end_s"))}
     reactions = _reactions(result, names) if result.run["method"] == "simulate" else None
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
-    columns = ("time_s", "delivered_bytes", "cwnd_bytes", "retransmitted_packets", "smoothed_rtt_s")
     found: dict[tuple[int, str], list[_Instance]] = {}
-    for key, rows in grouped(result.rows("samples", flow=names), _KEYS, columns):
+    for key, rows in grouped(result.rows("samples", flow=names), _KEYS, _SAMPLED):
         point, replicate, flow, _ = key
         start, end = there.get(key, (math.inf, math.nan))
         from_s, to_s = np.fmax(warmups[point], start), np.fmin(math.inf, end)

@@ -115,7 +115,7 @@ class Pretended:
         self.midway(Path(output))
         simulated = _native.simulate(
             points, folder, threads=1, packets=False, pcap_folder=None, finished=set(),
-            take=None, progress=None,
+            memory=None, take=None, progress=None,
         )["tables"]  # fmt: skip
         simulated["events"] = {name: (column[0], b"", *column[2:]) for name, column in simulated["events"].items()}
         added = {

@@ -192,14 +192,14 @@ def advise_buffer(
     scenario = points[0].scenario
     tree = scenario.resolve().tree
     runs = Runs(None if folder is None else Path(folder) / RUNS, progress or (lambda _words: None))
-    if announce is not None:
-        _announce(announce, scenario, hop, max(len(targets), 1), None if folder is None else Path(folder))
     present, _ = runs.result(scenario, "the scenario as it is", keep=False)
     found = bottleneck(present, hop)
     if utilisation is None and found.long_flows > 0:
         targets["utilisation"] = Target(MEASURES["utilisation"], UTILISATION)
     asked = tuple(targets[name] for name in MEASURES if name in targets)
     _refuse(asked, found, present)
+    if announce is not None:
+        _announce(announce, scenario, hop, len(asked), None if folder is None else Path(folder))
     if folder is not None:
         prepare(Path(folder), asked_for)
     return _advised(Trials(scenario, int(tree["seed"]), found, runs), asked, tree, asked_for)
