@@ -47,7 +47,7 @@ def slow(**changes: object) -> Scenario:
 
 @pytest.fixture(scope="module")
 def unsettled() -> Result:
-    return simulate(slow())
+    return simulate(slow(flows__main__start=["0 s", "100 ms"], replicates=5))
 
 
 @pytest.fixture(scope="module")
