@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -16,8 +17,9 @@ from click.testing import Result as Outcome
 from ackclock import LackingError, Scenario, advise_buffer, load, simulate
 from ackclock.advice import BufferAdvice
 from ackclock.advice.buffer import words
-from ackclock.advice.buffer.advise import _alone, _status, _together
+from ackclock.advice.buffer.advise import _alone, _recommended, _status, _together, middle
 from ackclock.advice.buffer.bottleneck import bottleneck
+from ackclock.advice.buffer.effort import Grid, expected
 from ackclock.advice.buffer.measures import MEASURES, Target, intervals
 from ackclock.advice.buffer.trials import Outcome as Trial
 from ackclock.advice.buffer.trials import Runs, Setting, Trials, droptail
@@ -371,6 +373,69 @@ def tails(advice: BufferAdvice) -> list:
     return [one for one in advice.every if one.setting.queue and one.setting.queue["kind"] == "droptail"]
 
 
+@pytest.mark.parametrize(
+    ("smallest", "largest", "within"), [(60, 166, 100), (10, 61, 20), (7, 7, 7), (1, 2, 1), (10, 11, 10)]
+)
+def test_the_middle_is_within_and_no_more_than_twice_the_smallest(smallest: int, largest: int, within: int) -> None:
+    assert middle(smallest, largest) == within
+
+
+def test_what_is_advised_lies_within_and_was_shown_to_meet_all_targets(found: BufferAdvice) -> None:
+    assert found.recommended is not None
+    assert found.answer is not None
+    assert found.largest is not None
+    assert found.answer.setting.size < found.recommended.setting.size < found.largest
+    assert found.recommended.meets_all(found.targets)
+    told = words.plain(found)["recommended"]
+    assert told["packets"] == found.recommended.setting.size == middle(found.answer.setting.size, found.largest)
+    assert told["delay_p99_s"]["low"] <= told["delay_p99_s"]["mean"] <= told["delay_p99_s"]["high"] <= 0.02
+    assert words.marks(found)[found.recommended.setting.size][0] == "advised"
+
+
+def test_where_the_middle_misses_a_target_the_nearest_that_meets_all_is_advised(small: Scenario) -> None:
+    trials = trials_of(small)
+    busy = {"utilisation": [{1: [0.8] * 4, 10: [0.95] * 4, 19: [0.8] * 4, 22: [0.95] * 4}]}
+    made_up(trials, busy)
+    of = droptail(trials.hop)
+    for size in (10, 22, 40):
+        trials.outcome(of(size))
+    assert trials.judge(of(20), BUSY) == "missed"
+    assert _recommended(trials, (BUSY,), 10, 40).setting.size == 22
+
+
+def test_the_effort_is_that_of_a_batch_times_their_number(small: Scenario, tmp_path: Path) -> None:
+    effort = expected(small, None, 2, Grid(32.0, 64.0), kept=True)
+    assert effort is not None
+    assert effort.replicates == 4
+    simulate(small).save(tmp_path / "batch")
+    size = sum(path.stat().st_size for path in (tmp_path / "batch").iterdir())
+    # Columns of four runs are packed a little better than those of one.
+    assert effort.batch_bytes == pytest.approx(size, rel=0.25)
+    assert 14 <= effort.batches <= 44
+    assert effort.most_batches > 4 * 38  # the most queues that any search of these tests took, in all batches
+    assert expected(small, "nowhere", 2, Grid(32.0, 64.0), kept=True) is None
+
+
+def test_other_advice_is_not_replaced_unless_told_to(file: Path, tmp_path: Path) -> None:
+    from functools import partial
+
+    from ackclock.advice.buffer.advise import ADVICE, prepare, question
+    from ackclock.cli.advise import _answers
+
+    none = {"hop": None, "loss": None, "completion_p95": None}
+    asked = [
+        question(load(file), utilisation=utilisation, p99_delay=delay, **none)
+        for utilisation, delay in (("80 %", "20 ms"), (0.8, "0.02 s"), ("81 %", "20 ms"))
+    ]
+    assert asked[0] == asked[1] != asked[2]
+    folder = tmp_path / "out"
+    prepare(folder, asked[0])
+    assert partial(_answers, asked[1])(folder)
+    before = (folder / ADVICE.mark).read_bytes()
+    check_refusal(ackclock(file, "--utilisation", "81%", "--p99-delay", "20ms", "-o", folder), "file", str(folder))
+    assert (folder / ADVICE.mark).read_bytes() == before
+
+
 def ackclock(*arguments: object) -> Outcome:
     return CliRunner().invoke(cli, ["advise", "buffer", *map(str, arguments)])
 
@@ -385,10 +450,16 @@ def file(tmp_path: Path) -> Path:
 def test_the_command_prints_the_answer_in_packets_bytes_and_milliseconds(file: Path) -> None:
     outcome = ackclock(file, "--utilisation", "80%")
     assert outcome.exit_code == 0, outcome.stderr
+    assert re.search(r"^advise: usually some \d+ runs, about .*; at most \d+, about ", outcome.stderr, re.MULTILINE)
+    assert "on disk" not in outcome.stderr  # nothing is written
     [answer] = [line for line in outcome.stdout.splitlines() if "is the smallest drop-tail buffer" in line]
     packets = int(answer.split()[0])
     assert answer.startswith(f"{packets} packets ({packets * 1.5:.1f} kB, {packets * 1.2:.2f} ms) is the smallest")
-    assert f'queue = {{ kind = "droptail", limit = "{packets} packets" }}' in outcome.stdout
+    [advised] = [line for line in outcome.stdout.splitlines() if line.startswith("Advised: ")]
+    within = int(advised.split()[1])
+    assert packets <= within <= 2 * packets
+    assert re.search(r"With it utilisation .* %, p99 delay .* ms and loss .* % \(\d+ runs\)\.$", advised)
+    assert f'queue = {{ kind = "droptail", limit = "{within} packets" }}' in outcome.stdout
     assert "BDP/√n" in outcome.stdout
     assert "as it is" in outcome.stdout
     assert list(file.parent.iterdir()) == [file]
@@ -420,7 +491,7 @@ def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     broken = ackclock(*arguments)
     assert broken.exit_code == 130
     assert "the same command goes on" in broken.stderr
-    assert json.loads((folder / "advice.json").read_text(encoding="utf-8")) == {"schema": 1}
+    assert json.loads((folder / "advice.json").read_text(encoding="utf-8"))["schema"] == 2
     before = {path.name for path in (folder / "runs").iterdir()}
     assert len(before) == 5
     whole = ackclock(*arguments)
@@ -523,8 +594,8 @@ def test_present_is_run_as_it_is(found: BufferAdvice) -> None:
 def test_the_guide_says_what_the_example_gives() -> None:
     guide = (ROOT / "docs" / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
     advice = advise_buffer(load(ROOT / "examples" / "buffer-on-a-backbone.toml"), utilisation="98 %", p99_delay="20 ms")
-    answer, binding, allowed, *_ = words.paragraphs(advice)
-    for sentence in (answer, binding, allowed):
+    advised, _, answer, binding, allowed, *_ = words.paragraphs(advice)
+    for sentence in (advised, answer, binding, allowed):
         assert f"> {sentence}\n" in guide
     for tried in advice.rules:
         assert f"| {tried.rule.packets} |" in guide

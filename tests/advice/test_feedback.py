@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from click.testing import Result as Outcome
 
 from ackclock import advise_feedback
-from ackclock.advice import FeedbackAdvice, words
+from ackclock.advice import FeedbackAdvice, feedback, words
 from ackclock.cli import cli
 from ackclock.result import Result
 
@@ -133,8 +133,15 @@ def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_pat
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
     assert json.loads((folders[0] / "advice.json").read_text(encoding="utf-8")) == json.loads(texts[0])
     assert len(Result.load(folders[0]).points) == 4
-    again = ackclock(moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49", "-o", folders[0])
-    assert again.exit_code == 0  # a result of ours is replaced
+    other = (moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49", "-o", folders[0])
+    check_refusal(ackclock(*other), "file", str(folders[0]))
+    assert (folders[0] / "advice.json").read_bytes() == (folders[1] / "advice.json").read_bytes()
+    replaced = ackclock(*other, "--force")
+    assert replaced.exit_code == 0, replaced.stderr
+    assert "replaces the result in" in replaced.stderr
+    again = ackclock(*other)  # the same question once more
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout == replaced.stdout
 
 
 def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
@@ -188,3 +195,34 @@ def test_a_round_trip_of_hardly_a_packet_has_room_for_some(tmp_path: Path) -> No
 
 def test_nothing_is_written_over_what_is_not_ours(moving: Path) -> None:
     check_refusal(ackclock(moving, "--rtt", "200ms", "-o", moving.parent), "file", str(moving.parent))
+
+
+@pytest.mark.parametrize(
+    ("psi", "pairs", "verdict"),
+    [
+        (1, [(7, 2), (7, 77)], "That does not hold here: EFFCAP(7, 77) delivers"),
+        (1, [(7, 2)], "No smallest of many means was tried."),
+        (0.1, [(7, 77)], "That does not hold here: EFFCAP(7, 77) delivers"),
+        (0.1, [(7, 1)], "That holds here: "),
+    ],
+)
+def test_the_text_on_the_region_says_what_the_table_says(
+    tmp_path: Path, psi: float, pairs: list[tuple[int, int]], verdict: str
+) -> None:
+    """The smallest of many means is not safe where few deliver more, nor does any feedback tell the mean."""
+    advice = advise_feedback(markov_csv(tmp_path / "a.csv", psi * 0.2, 60.0), "200 ms", effcap=pairs, replicates=1)
+    told = words.psi_words(advice)
+    assert verdict in told
+    rows = {row[0]: row[2] for row in words.outcome_table(advice).texts}
+    for label in ("INSTCAP", *(f"EFFCAP({m}, {n})" for m, n in pairs if n > 1)):
+        more, _, ends = rows[label].partition(" ")  # than none: "-13.0 (-14.5 to -11.2)"
+        low, high = (float(one) for one in ends.strip("()").split(" to "))
+        if low <= 0 <= high:
+            assert f"{label} cannot be told from no feedback {ends.rstrip(')')} points)" in told
+        else:
+            assert f"{label} delivers {more.lstrip('+-')} (" in told
+    best = max(advice.outcomes.each, key=lambda one: one.efficiency.value)
+    last = efficiency(advice, f"EFFCAP({pairs[-1][0]}, {pairs[-1][1]})")
+    assert verdict.startswith("No ") or verdict.startswith("That holds") is (
+        best.efficiency.value - last <= feedback.LITTLE
+    )

@@ -51,6 +51,7 @@ class Pretended:
         failure: Why a run failed.
         blocks: Of `tcp_info`, handed over one after the other.
         midway: Called with the folder once all blocks are handed over.
+        recorded_s: Up to when each record goes; None for the end of the run.
         differences: Point and replicate to what a replay finds.
         lacking: Why this machine cannot.
         asked: Every call's arguments.
@@ -64,6 +65,7 @@ class Pretended:
     failure: str | None = None
     blocks: list[list[dict[str, Any]]] = field(default_factory=lambda: [[tcp_info(0.01)], [tcp_info(0.02)]])
     midway: Callable[[Path], None] = lambda _folder: None
+    recorded_s: float | None = None
     differences: dict[tuple[int, int], str] = field(default_factory=dict)
     lacking: str | None = None
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -134,7 +136,9 @@ class Pretended:
             "outside_drops": 0, "lateness_p50_s": 4e-6, "lateness_p99_s": 1.6e-5, "lateness_p999_s": 6e-5,
             "lateness_max_s": 4e-4, "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
             "mtu_bytes": 1500, "base_rtt_s": 0.07, "probes_sent": 20, "probes_measured": 19,
-            "probe_extra_p50_s": 2.2e-5, "probe_extra_max_s": 1.1e-4, "device": "tun", "priority": "SCHED_FIFO",
+            "probe_extra_p50_s": 2.2e-5, "probe_extra_max_s": 1.1e-4, "host_wait_max_s": 1.2e-3,
+            "host_stalled_share": 0.0, "softirq_wait_share": 1e-4, "missed_readings_share": 0.0,
+            "cpu_pressure_share": 0.02, "device": "tun", "priority": "SCHED_FIFO", "host_priority": "SCHED_FIFO",
             "idle_states": "none",
         }  # fmt: skip
 
@@ -144,7 +148,9 @@ class Pretended:
         runs = [tuple(int(word) for word in path.stem.split("-")[1::2]) for path in records]
         return json.dumps(
             [
-                {"point": point, "replicate": replicate, "arrivals": 100, "decisions": 90, "complete": True}
+                {"point": point, "replicate": replicate, "arrivals": 100, "decisions": 90}
+                | {"until_s": 5.0 if self.recorded_s is None else self.recorded_s, "duration_s": 5.0}
+                | {"complete": self.recorded_s is None}
                 | {"difference": self.differences.get((point, replicate))}
                 for point, replicate in runs
             ]

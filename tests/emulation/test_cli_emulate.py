@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,9 @@ route = ["there"]
 transport = {{ kind = "udp" }}
 traffic = {{ kind = "cbr", rate = "1 Mbit/s" }}
 """
+
+# Bytes of a record in which nothing stands yet.
+_MAGIC = 8
 
 # A busy machine is late to everything.
 PATIENCE_S = 60
@@ -69,6 +73,14 @@ def test_the_answer_says_whether_it_can_be_reliable(emulated: Emulated) -> None:
     assert all((row["verdict"] == "reliable") == bool(row["reliable"]) for row in fidelity)
     assert all(row["largest_packet_bytes"] == row["mtu_bytes"] == 1500 for row in fidelity)
     assert all(row["base_rtt_s"] >= 0.01 for row in fidelity)  # the voice's: nothing comes back
+    for row in fidelity:
+        waited = row["host_wait_max_s"]
+        assert waited is None or waited > 0
+        most = min(max(row["base_rtt_s"], 0.004), 0.020)
+        assert ("A host waited" in row["verdict"]) == (waited is not None and waited >= most)
+        assert ("stood still" in row["verdict"]) == (row["host_stalled_share"] > 0.01)
+        assert ("softirq threads" in row["verdict"]) == ((row["softirq_wait_share"] or 0) > 0.01)
+        assert ("left out" in row["verdict"]) == (row["missed_readings_share"] > 0.01)
     assert emulated.answer["partial"] is False
     assert emulated.answer["flows"][0]["goodput"]["replicates"] == 2 - len(doubtful)
 
@@ -292,7 +304,7 @@ def long_run(place: Path) -> Iterator[Running]:
         try:
             assert process.stderr is not None
             for _told in process.stderr:
-                if record.exists() and record.stat().st_size > 0:
+                if record.exists() and record.stat().st_size > _MAGIC:
                     break
             yield Running(process)
         finally:
@@ -354,6 +366,50 @@ def test_kill_leaves_no_process_no_namespace_no_temporary_file(tmp_path: Path, w
     assert [one["difference"] for one in json.loads(outcome.stdout)] == [None]
 
 
+# So few packets that no buffer is full for a minute.
+SPARSE = f"""\
+{short.SCENARIO[: short.SCENARIO.index("[[flows]]")]}
+[[flows]]
+name = "voice"
+route = ["there"]
+transport = {{ kind = "udp" }}
+traffic = {{ kind = "cbr", rate = "20 kbit/s", packet_size = "100 bytes" }}
+"""
+
+
+def test_kill_leaves_all_but_the_last_second(tmp_path: Path) -> None:
+    (tmp_path / "sparse.toml").write_text(SPARSE)
+    record = tmp_path / "run" / "record" / "point-0-replicate-0.ackrec"
+    arguments = ["emulate", "sparse.toml", "-o", "run", "--set", "duration=60 s", "--replicates", "1"]
+    with subprocess.Popen([sys.executable, "-c", TALKATIVE, *arguments], cwd=tmp_path, stderr=subprocess.PIPE) as run:
+        try:
+            # Its first bytes are written while the run is about to begin, 50 ms before at most.
+            while not record.exists() or not record.stat().st_size:
+                assert run.poll() is None
+                time.sleep(0.001)
+            begun = time.monotonic()
+            time.sleep(3.3)
+            lasted_s = time.monotonic() - begun - 0.05
+        finally:
+            run.kill()
+    assert run.returncode == -signal.SIGKILL
+    [one] = json.loads(command(tmp_path, "replay", "run", "--json").stdout)
+    assert one["difference"] is None
+    assert not one["complete"]
+    assert one["duration_s"] == 60
+    assert lasted_s - 1 <= one["until_s"] < 60
+    assert one["arrivals"] >= 20 * (lasted_s - 1.1)
+    outcome = command(tmp_path, "replay", "run")
+    assert f"partial, {int(one['until_s'] * 10) / 10} s of 60 s" in outcome.stdout
+    for name in ("from-senders", "to-receivers"):
+        capture = tmp_path / "run" / "pcap" / f"point-0-replicate-0-{name}.pcap"
+        # The packets are 50 ms apart and 10 ms on their way.
+        assert count(capture) >= 20 * (lasted_s - 1.1), name
+    measured = command(tmp_path, "measure", "run", "-o", "measured")
+    assert measured.returncode in (0, 2), measured.stderr
+    assert "Traceback" not in measured.stderr
+
+
 def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> None:
     with tempfile.TemporaryDirectory() as name:  # pytest's are nobody else's to look into
         place = Path(name)
@@ -365,6 +421,7 @@ def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> 
         assert outcome.returncode in (0, 4), outcome.stderr
         [row] = json.loads(outcome.stdout)["fidelity"]
         assert row["priority"] != "SCHED_FIFO"
+        assert row["host_priority"] != "SCHED_FIFO"
         assert row["idle_states"] != "none"
         assert "real-time priority refused" in outcome.stderr
         assert command(place, "replay", "run").returncode == 0

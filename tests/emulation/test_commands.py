@@ -169,6 +169,14 @@ def test_replay_that_agrees(scenario_file: Path, pretended: Pretended) -> None:
     assert pretended.asked["replay"]["folder"] == str(Path.cwd())
 
 
+def test_replay_of_a_run_that_was_killed_says_how_far_it_goes(scenario_file: Path, pretended: Pretended) -> None:
+    ackclock("emulate", scenario_file, *QUICK, "-o", "run")
+    pretended.recorded_s = 3.2987
+    outcome = ackclock("replay", "run")
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
+    assert re.search("^ *0 +1 +100 +90 +partial, 3.2 s of 5 s +no *$", outcome.stdout, re.MULTILINE)
+
+
 @pytest.mark.parametrize("arguments", [(), ("--json",)])
 def test_replay_that_does_not_is_exit_code_4(
     scenario_file: Path, pretended: Pretended, arguments: tuple[str, ...]

@@ -32,6 +32,9 @@ def text(registered: Json, _described: Json) -> str:
     )
     page.title("Regions of psi")
     page.paragraph(after_the_first_line(regions))
-    rows = [(one.name, f"{one.low:g}", "" if one.high == inf else f"{one.high:g}", one.says) for one in regions.REGIONS]
-    page.table(("region", "from", "to", "what it means for feedback"), rows)
+    rows = [
+        (one.name, f"{one.low:g}", "" if one.high == inf else f"{one.high:g}", one.says, one.expects)
+        for one in regions.REGIONS
+    ]
+    page.table(("region", "from", "to", "on the mean", "what is expected of feedback"), rows)
     return page.finish()

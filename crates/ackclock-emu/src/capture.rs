@@ -1,12 +1,12 @@
 //! Four captures of real packets, two at each end of the path, with the model's own times to the nanosecond.
 
-use crate::background::Background;
+use crate::background::{Background, Output};
 use ackclock_core::units::Time;
 use ackclock_pcap::PcapWriter;
 use ackclock_pcap::capture::DEFAULT_SNAP_LENGTH;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// Where packets are seen.
@@ -44,7 +44,7 @@ impl Point {
 /// Captures at any of the four points. The times of each are in order: packets that left at the times the model gave them, not when they were
 /// written to a device.
 #[derive(Default)]
-pub struct Captures([Option<PcapWriter<Box<dyn Write + Send>>>; 4]);
+pub struct Captures([Option<PcapWriter<Box<dyn Output>>>; 4]);
 
 impl fmt::Debug for Captures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +73,7 @@ impl Captures {
     ///
     /// # Errors
     /// Those of `output`.
-    pub fn add(&mut self, point: Point, output: Box<dyn Write + Send>) -> io::Result<()> {
+    pub fn add(&mut self, point: Point, output: Box<dyn Output>) -> io::Result<()> {
         self.0[point as usize] = Some(PcapWriter::new(output, DEFAULT_SNAP_LENGTH)?);
         Ok(())
     }
@@ -87,6 +87,15 @@ impl Captures {
             Some(writer) => writer.write(at, packet, packet.len() as u32),
             None => Ok(()),
         }
+    }
+
+    /// Lets all that was captured so far go to the disk, without waiting for it.
+    ///
+    /// # Errors
+    /// Those of the outputs.
+    pub fn hand_over(&mut self) -> io::Result<()> {
+        let mut writers = self.0.iter_mut().flatten();
+        writers.try_for_each(|writer| writer.output_mut().hand_over())
     }
 
     /// Ends all captures.

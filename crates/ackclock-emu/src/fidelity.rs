@@ -21,6 +21,8 @@ pub struct Measured {
     pub mtu: u64,
     /// Processor time of the emulator's thread over the run's time, 0 to 1.
     pub cpu_share: f64,
+    /// How the hosts were kept from their work; `None` if there are no hosts of ours.
+    pub hosts: Option<HostWaits>,
     /// By how much half of the self-test's probes exceeded the delay of the model at most; `None` if none was measured.
     pub probe_extra: Option<Span>,
 }
@@ -47,13 +49,51 @@ pub struct Verdict {
     pub bounds: Vec<Bound>,
 }
 
+/// How the hosts of a run were kept from their work.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostWaits {
+    /// The longest wait of a host's thread; `None` if this kernel does not say.
+    pub longest: Option<Span>,
+    /// What of each wait exceeded what is [`bridged`], of both hosts, over the run's time.
+    pub stalled_share: f64,
+    /// How long the kernel's threads for softirqs waited for a processor, over the run's time; `None` if they cannot be seen.
+    pub softirq_share: Option<f64>,
+    /// Readings left out, of those due.
+    pub missed_share: f64,
+}
+
+// The bounds. None was fitted to runs: each says what it follows from. docs/guides/fidelity.md has them as a table.
+
 /// Lateness below this never matters: that is what the kernel's own timers and softirqs cost a real path.
 const LATENESS_FLOOR: Span = Span::from_millis(1);
 /// Lateness below this share of the round trip does not move what a congestion control sees.
 const LATENESS_SHARE_OF_RTT: u64 = 20;
-/// Real-time throttling takes a thread off its processor for 50 ms (sched_rt_runtime_us): a longer gap than this is that, or an overloaded machine.
-const LONGEST_GAP: Span = Span::from_millis(20);
+/// Real-time throttling takes a thread off its processor for 50 ms (sched_rt_runtime_us): a longer wait than this is that, or an overloaded machine.
+const LONGEST_WAIT: Span = Span::from_millis(20);
+/// A tick of a kernel of 250 ticks per second: its TCP timers are no more punctual than that.
+const SHORTEST_TICK: Span = Span::from_millis(4);
 const MOST_CPU: f64 = 0.9;
+/// Linux wakes a sender when a third of its send buffer is free (`sk_stream_min_wspace`: half of what is queued), and makes that buffer twice
+/// the window. What is queued then is four thirds of the window, of which one window is on its way: a third of a round trip's data is left to
+/// send, in slow start a sixth of one's, since the rate doubles. The receive buffer is twice the window too, and bridges more.
+const BRIDGED_SHARE_OF_RTT: u64 = 6;
+/// A flow can lose no more than the share of the time in which a host or the kernel's own threads stood still. A third of the 3 % by which the
+/// figures of a reliable run may differ from those of a quiet machine: as much is left to what the congestion control makes of it, and to the
+/// other host.
+const MOST_STALLED: f64 = 0.01;
+/// One in a hundred, as of late packets.
+const MOST_MISSED: f64 = 0.01;
+
+/// How long a host can be kept from its work without a gap in what it sends, on a path with this round trip.
+pub fn bridged(base_rtt: Span) -> Span {
+    LATENESS_FLOOR.max(base_rtt / BRIDGED_SHARE_OF_RTT)
+}
+
+/// How long the emulator or a host may be away at the longest: after a round trip nothing is in flight any more, and what comes next is a burst
+/// of a whole window, which overflows queues that would not have.
+fn longest_wait(base_rtt: Span) -> Span {
+    base_rtt.clamp(SHORTEST_TICK, LONGEST_WAIT)
+}
 
 fn bound(name: &'static str, measured: f64, limit: f64, kept: bool, sentence: String) -> Bound {
     Bound {
@@ -94,18 +134,63 @@ fn of_lateness(p99: Span, most: Span) -> Bound {
     )
 }
 
-fn of_gap(longest: Span) -> Bound {
+fn of_gap(longest: Span, most: Span) -> Bound {
     bound(
         "longest_gap_s",
         longest.as_seconds(),
-        LONGEST_GAP.as_seconds(),
-        longest < LONGEST_GAP,
+        most.as_seconds(),
+        longest < most,
         format!(
             "The emulator was away for {} at the longest (less than {}).",
             milliseconds(longest),
-            milliseconds(LONGEST_GAP)
+            milliseconds(most)
         ),
     )
+}
+
+fn of_host_wait(longest: Option<Span>, most: Span) -> Bound {
+    bound(
+        "host_wait_max_s",
+        longest.map_or(f64::NAN, Span::as_seconds),
+        most.as_seconds(),
+        longest.is_some_and(|longest| longest < most),
+        match longest {
+            Some(longest) => format!(
+                "A host waited {} for a processor at the longest (less than {}).",
+                milliseconds(longest),
+                milliseconds(most)
+            ),
+            None => "This kernel does not say how long the hosts waited for a processor.".into(),
+        },
+    )
+}
+
+/// A share of the run that may be one in a hundred.
+fn of_share(name: &'static str, what: &str, share: f64, most: f64) -> Bound {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let (has, may) = (percent(share), percent(most));
+    bound(
+        name,
+        share,
+        most,
+        share <= most,
+        format!("{what} {has} (at most {may})."),
+    )
+}
+
+fn of_hosts(waits: &HostWaits, base_rtt: Span) -> Vec<Bound> {
+    let softirqs = waits.softirq_share.map(|share| {
+        let what = "Of the run the kernel's softirq threads waited";
+        of_share("softirq_wait_share", what, share, MOST_STALLED)
+    });
+    let stalled = "Of the run the hosts stood still longer than buffers bridge:";
+    let missed = "Of the readings of flows there were left out";
+    let always = [
+        of_host_wait(waits.longest, longest_wait(base_rtt)),
+        of_share("host_stalled_share", stalled, waits.stalled_share, MOST_STALLED),
+        of_share("missed_readings_share", missed, waits.missed_share, MOST_MISSED),
+    ];
+    always.into_iter().chain(softirqs).collect()
 }
 
 fn of_packets(largest: u64, mtu: u64) -> Bound {
@@ -158,16 +243,18 @@ impl Verdict {
             largest_packet,
             mtu,
             cpu_share,
+            hosts,
             probe_extra,
         } = *measured;
         let late = LATENESS_FLOOR.max(base_rtt / LATENESS_SHARE_OF_RTT);
         let mut bounds = vec![
             of_outside_drops(outside_drops),
             of_lateness(lateness_p99, late),
-            of_gap(longest_gap),
+            of_gap(longest_gap, longest_wait(base_rtt)),
             of_packets(largest_packet, mtu),
             of_cpu(cpu_share),
         ];
+        bounds.extend(hosts.iter().flat_map(|waits| of_hosts(waits, base_rtt)));
         bounds.extend(probe_extra.map(|extra| of_probes(extra, late)));
         Verdict { bounds }
     }
@@ -198,6 +285,13 @@ impl fmt::Display for Verdict {
 mod tests {
     use super::*;
 
+    const HOSTS: HostWaits = HostWaits {
+        longest: Some(Span::from_millis(3)),
+        stalled_share: 0.002,
+        softirq_share: Some(0.003),
+        missed_share: 0.0,
+    };
+
     const FINE: Measured = Measured {
         outside_drops: 0,
         lateness_p99: Span::from_micros(50),
@@ -206,6 +300,7 @@ mod tests {
         largest_packet: 1500,
         mtu: 1500,
         cpu_share: 0.74,
+        hosts: Some(HOSTS),
         probe_extra: Some(Span::from_micros(30)),
     };
 
@@ -213,11 +308,16 @@ mod tests {
     fn each_bound_alone_decides() {
         assert!(Verdict::of(&FINE).is_reliable());
         assert_eq!(Verdict::of(&FINE).to_string(), "reliable");
-        let without_probes = Measured {
+        let loop_alone = Measured {
             probe_extra: None,
+            hosts: None,
             ..FINE
         };
-        assert_eq!(Verdict::of(&without_probes).bounds.len(), 5);
+        assert_eq!(Verdict::of(&loop_alone).bounds.len(), 5);
+        let hosts = |waits| Measured {
+            hosts: Some(waits),
+            ..FINE
+        };
         let millis = Span::from_millis;
         let broken = [
             (
@@ -256,6 +356,41 @@ mod tests {
                 },
             ),
             (
+                "host_wait_max_s",
+                hosts(HostWaits {
+                    longest: Some(millis(20)),
+                    ..HOSTS
+                }),
+            ),
+            (
+                "host_wait_max_s",
+                hosts(HostWaits {
+                    longest: None,
+                    ..HOSTS
+                }),
+            ),
+            (
+                "host_stalled_share",
+                hosts(HostWaits {
+                    stalled_share: 0.0101,
+                    ..HOSTS
+                }),
+            ),
+            (
+                "softirq_wait_share",
+                hosts(HostWaits {
+                    softirq_share: Some(0.0101),
+                    ..HOSTS
+                }),
+            ),
+            (
+                "missed_readings_share",
+                hosts(HostWaits {
+                    missed_share: 0.0101,
+                    ..HOSTS
+                }),
+            ),
+            (
                 "probe_extra_p50_s",
                 Measured {
                     probe_extra: Some(millis(2)),
@@ -267,9 +402,58 @@ mod tests {
             let verdict = Verdict::of(&measured);
             let names: Vec<_> = verdict.broken().map(|bound| bound.name).collect();
             assert_eq!(names, [name]);
-            assert!(!verdict.is_reliable() && verdict.bounds.len() == 6);
+            assert!(!verdict.is_reliable() && verdict.bounds.len() == 10);
             assert!(verdict.to_string().starts_with("unreliable: "), "{verdict}");
         }
+    }
+
+    #[test]
+    fn waits_are_held_to_the_round_trip() {
+        let waited = |millis, base| Measured {
+            longest_gap: Span::from_millis(millis),
+            hosts: Some(HostWaits {
+                longest: Some(Span::from_millis(millis)),
+                ..HOSTS
+            }),
+            base_rtt: Span::from_millis(base),
+            ..FINE
+        };
+        for (millis, base, kept) in [
+            (9, 10, true),
+            (10, 10, false),
+            (3, 1, true),
+            (4, 1, false),
+            (20, 100, false),
+        ] {
+            let verdict = Verdict::of(&waited(millis, base));
+            let broken: Vec<_> = verdict.broken().map(|bound| bound.name).collect();
+            let expected = if kept {
+                vec![]
+            } else {
+                vec!["longest_gap_s", "host_wait_max_s"]
+            };
+            assert_eq!(broken, expected, "{millis} ms of {base} ms");
+        }
+        assert_eq!(bridged(Span::from_millis(60)), Span::from_millis(10));
+        assert_eq!(bridged(Span::from_millis(1)), Span::from_millis(1));
+    }
+
+    #[test]
+    fn the_verdict_names_what_was_broken() {
+        let verdict = Verdict::of(&Measured {
+            hosts: Some(HostWaits {
+                longest: Some(Span::from_millis(31)),
+                stalled_share: 0.123,
+                softirq_share: None,
+                ..HOSTS
+            }),
+            ..FINE
+        });
+        assert_eq!(
+            verdict.to_string(),
+            "unreliable: A host waited 31 ms for a processor at the longest (less than 20 ms). \
+             Of the run the hosts stood still longer than buffers bridge: 12.3 % (at most 1.0 %)."
+        );
     }
 
     #[test]

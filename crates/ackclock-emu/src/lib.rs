@@ -12,6 +12,7 @@
 //! | [`netlink`] | interfaces, addresses, routes |
 //! | [`settings`] | kernel settings of a network namespace |
 //! | [`schedule`] | real-time priority, processors that stay awake |
+//! | `machine_load` | how long the kernel's own threads waited, how busy the machine was |
 //! | [`doctor`] | what this machine can do, and what would help |
 //! | [`workload`] | what runs in the hosts: connections and datagrams on the kernel's sockets, and what it says of them |
 //! | [`addresses`], [`ipv4`] | whose a packet is, from its header |
@@ -39,6 +40,8 @@ pub mod host;
 #[cfg(target_os = "linux")]
 pub mod host_process;
 pub mod ipv4;
+#[cfg(target_os = "linux")]
+mod machine_load;
 #[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]

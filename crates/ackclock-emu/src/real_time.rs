@@ -7,6 +7,7 @@
 //! Ask for real-time priority before calling it: nothing does more for punctuality.
 
 use crate::addresses;
+use crate::background::Output;
 use crate::capture::{Captures, Point};
 use crate::clock::{Clock, thread_time};
 use crate::driver::Driver;
@@ -19,7 +20,7 @@ use crate::wait::{Stop, wait};
 use ackclock_core::units::{Span, Time};
 use rustix::thread::set_current_timer_slack;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -34,6 +35,9 @@ const LONGEST_SLEEP: Span = Span::from_millis(10);
 const GROUP: Span = Span::from_micros(60);
 /// From so many rows on the record is written: some fifty microseconds of work.
 const RECORD_ROWS: usize = 1 << 11;
+/// How often all that is known by then is let go to the disk, however little it is. Half of the second by which a run that is killed may
+/// be ahead of its record and captures: the rest is for the threads that write.
+const HAND_OVER: Span = Span::from_millis(500);
 /// No IPv4 packet is longer.
 const LONGEST_PACKET: usize = 65_535;
 
@@ -54,11 +58,12 @@ pub struct Traffic {
     pub largest: u64,
 }
 
-/// Where a run is written to while it lasts; what is missing is not written. Give buffered writers.
+/// Where a run is written to while it lasts; what is missing is not written. What was written is handed over
+/// about twice a second.
 #[derive(Default)]
 pub struct Outputs {
     /// For replay, see [`record`](crate::record).
-    pub record: Option<Box<dyn Write + Send>>,
+    pub record: Option<Box<dyn Output>>,
     /// Packets at the ends of the path.
     pub captures: Captures,
     /// Bytes given to the receivers so far, headers included, for whoever shows progress.
@@ -108,6 +113,7 @@ impl Report {
             largest_packet: self.traffic.largest,
             mtu,
             probe_extra,
+            hosts: None,
             cpu_share: self.processor.as_seconds() / self.elapsed.as_seconds(),
         }
     }
@@ -134,6 +140,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
     pub fn new(driver: Driver, (senders, receivers): (S, R), mut outputs: Outputs) -> io::Result<Self> {
         if let Some(record) = &mut outputs.record {
             record.write_all(&MAGIC)?;
+            record.hand_over()?;
         }
         Ok(RealTime {
             driver,
@@ -157,12 +164,17 @@ impl<S: Port, R: Port> RealTime<S, R> {
         set_current_timer_slack(NonZeroU64::new(1))?;
         let processor = thread_time();
         let begin = clock.now();
-        let (mut planned, mut stopped) = (begin, false);
+        let (mut planned, mut stopped, mut handed_over) = (begin, false, begin);
         loop {
             let now = clock.now();
             self.timing.note_gap(now.since(planned));
             let more = self.turn(clock, end)?;
-            self.write_record(RECORD_ROWS)?;
+            if now.since(handed_over) >= HAND_OVER {
+                self.hand_over()?;
+                handed_over = now;
+            } else {
+                self.write_record(RECORD_ROWS)?;
+            }
             let after = clock.now();
             self.timing.note_gap(after.since(now));
             stopped = stopped || stop.is_given();
@@ -284,6 +296,15 @@ impl<S: Port, R: Port> RealTime<S, R> {
             wait(descriptors, sleep)?;
         }
         Ok(())
+    }
+
+    /// Lets go to the disk all that has come and was decided until now.
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.write_record(0)?;
+        if let Some(record) = &mut self.outputs.record {
+            record.hand_over()?;
+        }
+        self.outputs.captures.hand_over()
     }
 
     /// Writes the record down if it has grown to that many rows, and forgets it. Without a writer it is forgotten at once, save its digest.

@@ -283,14 +283,14 @@ pub struct Chunks<R> {
 }
 
 impl<R: Read> Chunks<R> {
-    /// Reads a record's first bytes.
+    /// Reads a record's first bytes. Fewer of them, or none, are the record of a run that was killed before it had written anything.
     ///
     /// # Errors
     /// Those of `input`; [`io::ErrorKind::InvalidData`] if it is no record.
     pub fn new(mut input: R) -> io::Result<Self> {
-        let mut magic = [0; MAGIC.len()];
-        input.read_exact(&mut magic)?;
-        if magic == MAGIC {
+        let mut magic = Vec::with_capacity(MAGIC.len());
+        input.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic)?;
+        if MAGIC.starts_with(&magic) {
             Ok(Chunks { input })
         } else {
             Err(invalid("not a record of this version"))

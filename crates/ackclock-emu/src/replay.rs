@@ -16,6 +16,8 @@ pub struct Replay {
     pub arrivals: u64,
     /// Decisions that were the same.
     pub decisions: u64,
+    /// Up to when what happened was compared.
+    pub until: Time,
     /// Whether the record goes to the end of its run; if not, all that it holds was compared.
     pub complete: bool,
     /// The first difference, `None` if there is none.
@@ -137,7 +139,11 @@ pub fn replay(
         let chunk = chunk?;
         run.found.difference = run.compare(&chunk).err();
         run.found.complete |= chunk.last;
-        if run.found.difference.is_some() || chunk.last {
+        if run.found.difference.is_some() {
+            break;
+        }
+        run.found.until = chunk.until;
+        if chunk.last {
             break;
         }
     }

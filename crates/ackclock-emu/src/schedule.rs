@@ -4,10 +4,13 @@ use crate::system::real_time;
 use std::fs::{self, File};
 use std::io::{self, Write};
 
-/// Of 1 to 99: above everything ordinary; nothing else here is real-time.
-const PRIORITY: i32 = 1;
+/// Of 1 to 99, of a host's workload: above everything ordinary. It sleeps until there is something to write or to read, which is as much as the
+/// hops let pass.
+const HOST_PRIORITY: i32 = 1;
+/// Of the emulator: above the hosts. What comes to the hops must be stamped first.
+const LOOP_PRIORITY: i32 = 2;
 
-/// Makes the calling thread real-time (SCHED_FIFO, sched(7)). Threads and processes it starts from then on are ordinary
+/// Makes the calling thread, the emulator's, real-time (SCHED_FIFO, sched(7)). Threads and processes it starts from then on are ordinary
 /// ones.
 ///
 /// Ask before entering a user namespace: within one even root is refused.
@@ -16,7 +19,16 @@ const PRIORITY: i32 = 1;
 /// What sched_setscheduler(2) says: EPERM without CAP_SYS_NICE in the initial user namespace and without RLIMIT_RTPRIO,
 /// or in a control group without real-time budget.
 pub fn become_real_time() -> io::Result<()> {
-    real_time::first_in_first_out(PRIORITY)
+    // Who may have one priority alone (RLIMIT_RTPRIO) takes turns with the hosts.
+    real_time::first_in_first_out(LOOP_PRIORITY).or_else(|_| real_time::first_in_first_out(HOST_PRIORITY))
+}
+
+/// Makes the calling thread real-time as that of a host's workload. A host in a user namespace is refused.
+///
+/// # Errors
+/// As [`become_real_time`].
+pub fn become_real_time_host() -> io::Result<()> {
+    real_time::first_in_first_out(HOST_PRIORITY)
 }
 
 /// Whether a thread may become real-time: asks in one of its own, which ends with what it got.

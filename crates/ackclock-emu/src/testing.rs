@@ -1,5 +1,6 @@
 //! What tests share.
 
+use crate::background::Output;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -24,6 +25,8 @@ impl Write for Shared {
         Ok(())
     }
 }
+
+impl Output for Shared {}
 
 /// A packet of `length` bytes (20 at least) with a correct header; what follows the header says which packet it is.
 pub fn ipv4_packet(

@@ -10,6 +10,7 @@ mod common;
 use ackclock_core::network::{self, Network};
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{Span, Time};
+use ackclock_emu::background::Output;
 use ackclock_emu::clock::Clock;
 use ackclock_emu::device::{self, Device, DeviceKind};
 use ackclock_emu::driver::Driver;
@@ -291,6 +292,8 @@ impl Write for Shared {
         Ok(())
     }
 }
+
+impl Output for Shared {}
 
 const INTERVAL: Span = Span::from_millis(100);
 

@@ -48,6 +48,11 @@ impl<W: Write> PcapWriter<W> {
         self.snap_length
     }
 
+    /// What is written to.
+    pub const fn output_mut(&mut self) -> &mut W {
+        &mut self.output
+    }
+
     /// Writes one packet, seen at `at` after the beginning of the run, which is 1 January 1970 in the file. The format
     /// has 32 bits for the seconds: what is later than 136 years is written as that.
     ///

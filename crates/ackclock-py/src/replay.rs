@@ -49,6 +49,8 @@ fn replay_all(jobs: &[Job<'_>], folder: &Path, stop: &AtomicBool) -> Result<Vec<
             "replicate": job.replicate,
             "arrivals": found.arrivals,
             "decisions": found.decisions,
+            "until_s": found.until.as_seconds(),
+            "duration_s": job.scenario.duration.as_seconds(),
             "complete": found.complete,
             "difference": found.difference.map(|difference| difference.to_string()),
         }));

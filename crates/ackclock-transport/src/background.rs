@@ -9,6 +9,26 @@ const BUFFER: usize = 1 << 16;
 /// How many buffers may wait for the disk; then the writer waits too, rather than take all memory.
 const WAITING: usize = 256;
 
+/// What is written to while something else must not be held up.
+pub trait Output: Write + Send {
+    /// Lets what was written so far go on its way to the disk. Does not wait until it is there, where it can be avoided.
+    ///
+    /// # Errors
+    /// Those of writing.
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+impl Output for Background {
+    fn hand_over(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        self.send_buffer()
+    }
+}
+
 /// See the module. [`Write::flush`] waits until everything has been written, and says if that failed; so does a write after a failure. What was not
 /// flushed when it is dropped is written all the same.
 #[derive(Debug)]
@@ -45,7 +65,7 @@ impl Background {
         })
     }
 
-    fn hand_over(&mut self) -> io::Result<()> {
+    fn send_buffer(&mut self) -> io::Result<()> {
         let empty = match self.spare.try_recv() {
             Ok(spare) => spare?,
             Err(_) => Vec::with_capacity(BUFFER),
@@ -87,7 +107,7 @@ fn carry_out(mut output: impl Write, todo: &Receiver<Work>, give_back: &Sender<i
 impl Write for Background {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.buffer.len() + bytes.len() > BUFFER && !self.buffer.is_empty() {
-            self.hand_over()?;
+            self.send_buffer()?;
         }
         self.buffer.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -95,7 +115,7 @@ impl Write for Background {
 
     fn flush(&mut self) -> io::Result<()> {
         if !self.buffer.is_empty() {
-            self.hand_over()?;
+            self.send_buffer()?;
         }
         let (answer, answered) = channel();
         self.send(Work::Flush(answer))?;
@@ -158,6 +178,19 @@ mod tests {
         writer.write_all(b"the rest").unwrap();
         drop(writer);
         assert!(shared.bytes().ends_with(b"the rest"));
+    }
+
+    #[test]
+    fn what_is_handed_over_arrives_though_no_more_is_written() {
+        let shared = Shared::default();
+        let mut writer = Background::new(shared.clone()).unwrap();
+        writer.write_all(b"a few bytes").unwrap();
+        writer.hand_over().unwrap();
+        writer.hand_over().unwrap(); // nothing left
+        while shared.bytes() != b"a few bytes" {
+            std::thread::yield_now(); // would not end otherwise
+        }
+        assert_eq!(shared.bytes(), b"a few bytes");
     }
 
     /// Takes so many bytes, then fails.

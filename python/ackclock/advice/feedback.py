@@ -15,7 +15,7 @@ from ackclock.errors import InputError, ScenarioError
 from ackclock.models.explicit_rate import effective_capacity
 from ackclock.result import Result
 
-__all__ = ["FeedbackAdvice", "advise_feedback"]
+__all__ = ["FeedbackAdvice", "advise_feedback", "little"]
 
 #: Delivering less by so much of what the link can carry is as good as not less. Chosen here.
 LITTLE = 0.02
@@ -265,7 +265,7 @@ def _chosen(found: Outcomes) -> Outcome:
     longer by more than a tenth is not chosen for being simple, even where chance could have made the difference.
     """
     best = max(found.each, key=lambda one: one.efficiency.value)
-    equal = [one for one in found.each if _little(found.more_delivered(best, one))]
+    equal = [one for one in found.each if little(found.more_delivered(best, one))]
     quickest = min(equal, key=lambda one: one.delay_s.value)
     return next(
         one
@@ -292,8 +292,8 @@ def _quicker(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
     )
 
 
-def _little(less: Estimate) -> bool:
-    """Whether it is `LITTLE` at most, and no more can be shown."""
+def little(less: Estimate) -> bool:
+    """Whether what is delivered less is `LITTLE` at most, and no more can be shown."""
     return less.value <= LITTLE and (isnan(less.high) or less.high <= LITTLE or less.low <= 0)
 
 

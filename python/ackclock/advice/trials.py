@@ -66,6 +66,16 @@ class Scheme:
     says: str
     share: float = 1.0
 
+    @property
+    def is_last(self) -> bool:
+        """Whether it feeds back the capacity measured last, and all of it."""
+        return self.algorithm == {"kind": "instcap"} and self.share == 1
+
+    @property
+    def means(self) -> int:
+        """Of how many means it takes the smallest; 1 if of none."""
+        return int((self.algorithm or {}).get("n", 1))
+
 
 @dataclass(frozen=True)
 class Path:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ackclock import facts
-from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice
+from ackclock.advice.feedback import OVERFLOW, FeedbackAdvice, little
 from ackclock.advice.outcomes import QUANTILE, Outcome
 from ackclock.advice.time_scale import Estimate
 from ackclock.table import Cell, Column, Table, Written, fixed, table
@@ -16,6 +16,9 @@ _QUANTILE = f"{QUANTILE * 100:g} %"
 
 # Between these quantiles lies what is fed back most of the time.
 _MOSTLY = (0.05, 0.95)
+
+# From so many on means are many: the fewest of the schemes that are usually tried with a memory. Chosen here.
+_MANY_MEANS = 7
 
 
 def sentence(advice: FeedbackAdvice) -> str:
@@ -51,19 +54,51 @@ def further(advice: FeedbackAdvice) -> list[str]:
 
 
 def psi_words(advice: FeedbackAdvice) -> str:
-    """The time scale and its region."""
+    """The time scale, its region, and whether what the map expects there holds by the table."""
     scale, psi = advice.scale, advice.psi
     others = [one.name for one in advice.regions if one is not advice.region]
     perhaps = f" (perhaps {' or '.join(others)})" if others else ""
-    drawn = (
-        "" if advice.path.sender == "jacobson1988" else " The map was drawn for senders of 1988: what was run decides."
-    )
     return (
-        f"psi = {_number(psi)}: {advice.region.name}{perhaps}: {advice.region.says}. "
+        f"psi = {_number(psi)}: {advice.region.name}{perhaps}: on the mean {advice.region.says}. "
         f"The rate stays {_seconds(scale.high_s)} at about {shown(scale.high_bit_per_s, 'bit/s')} and "
         f"{_seconds(scale.low_s)} at about {shown(scale.low_bit_per_s, 'bit/s')}; the round trip takes "
-        f"{shown(advice.path.rtt_s, 's')}.{drawn}"
+        f"{shown(advice.path.rtt_s, 's')}. The map, drawn for senders of 1988, expects there: "
+        f"{advice.region.expects}. {_by_the_table(advice)}"
     )
+
+
+def _by_the_table(advice: FeedbackAdvice) -> str:
+    """What the table says of the rate measured last and of the fewest and most means, and of what is expected."""
+    found = advice.outcomes
+    smallest = sorted((one for one in found.each if one.scheme.means > 1), key=lambda one: one.scheme.means)
+    last = next(one for one in found.each if one.scheme.is_last)
+    named = list({one.scheme.label: one for one in (last, *smallest[:1], *smallest[-1:])}.values())
+    told = "; ".join(f"{one.scheme.label} {_delivers(one.gain)}" for one in named)
+    many = [one for one in smallest if one.scheme.means >= _MANY_MEANS]
+    expected = {
+        "every": [one for one in found.each if one.scheme.algorithm is not None and one.scheme.share == 1],
+        "last": [last], "smallest": sorted(many, key=lambda one: one.efficiency.value)[-1:], "none": [],
+    }[advice.region.best]  # fmt: skip
+    if not expected:
+        untried = " No smallest of many means was tried." if advice.region.best == "smallest" else ""
+        return f"What was run decides: {told}.{untried}"
+    best = max(found.each, key=lambda one: one.efficiency.value)
+    worst = max(expected, key=lambda one: found.more_delivered(best, one).value)
+    less = found.more_delivered(best, worst)
+    verdict = "That holds here" if little(less) else "That does not hold here"
+    behind = (
+        f"{worst.scheme.label} delivers most of all"
+        if worst is best
+        else f"{worst.scheme.label} delivers {_scaled(less, 100)} points less than {_name(best)}"
+    )
+    return f"What was run decides: {told}. {verdict}: {behind}."
+
+
+def _delivers(gain: Estimate) -> str:
+    """A difference of efficiencies from no feedback, as the table has it."""
+    if gain.low <= 0 <= gain.high:
+        return f"cannot be told from no feedback ({_ends(gain, 100)} points)"
+    return f"delivers {_points(gain)} {'more' if gain.value > 0 else 'less'}"
 
 
 def method_words(advice: FeedbackAdvice) -> str:
@@ -132,7 +167,8 @@ def plain(advice: FeedbackAdvice) -> dict[str, Any]:
             name: _plain(getattr(scale, name)) for name in scale.__dataclass_fields__
         },
         "psi": _plain(advice.psi), "high_psi": _plain(advice.high_psi), "low_psi": _plain(advice.low_psi),
-        "region": advice.region.name, "regions": [one.name for one in advice.regions],
+        "region": advice.region.name, "region_words": psi_words(advice),
+        "regions": [one.name for one in advice.regions],
         "schemes": [_plain_outcome(advice, one) for one in advice.outcomes.each],
         "advised": advice.chosen.scheme.label, "as_good": [one.scheme.label for one in advice.as_good],
         "quicker": [one.scheme.label for one in advice.quicker],

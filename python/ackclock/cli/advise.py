@@ -1,14 +1,20 @@
 """The command `advise`: what to do about a path of one's own, a subject each."""
 
+import contextlib
+import hashlib
+import json
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ackclock.cli.errors import Commands
 from ackclock.cli.options import checked_time, json_option, read_scenario, scenario_options
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, ScenarioError
+from ackclock.units import shown
 
 if TYPE_CHECKING:
     from ackclock.advice import BufferAdvice, FeedbackAdvice
@@ -84,11 +90,12 @@ def _pairs(_context: click.Context, _option: click.Parameter, written: tuple[str
     "-o", "--output", type=click.Path(path_type=Path),
     help="A folder for what was run, a result, and advice.json. [default: nothing is written]",
 )  # fmt: skip
+@force_option
 @json_option
 def feedback(
     trace: Path, rtt: str, buffer: str | None, mss: str, sender: str, effcap: list[tuple[int, int]],
     period: str | None, interval: str | None, form: str | None, replicates: int, seed: int, output: Path | None,
-    as_json: bool,
+    force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Say whether a sender should be told the rate of a link, and what it should be told.
 
@@ -102,32 +109,49 @@ def feedback(
       ackclock advise feedback lte.down --rtt 60ms --buffer '200 packets' -o out/lte
     """
     from ackclock.cli.progress import progress
-    from ackclock.folder import refuse_foreign_folder
 
+    options: dict[str, Any] = {
+        "rtt": rtt, "buffer": buffer, "mss": mss, "sender": sender, "effcap": effcap, "interval": interval,
+        "period": period, "form": form, "replicates": replicates, "seed": seed,
+    }  # fmt: skip
+    asked_for = _asked(trace, options)
     if output is not None:
-        refuse_foreign_folder(output)
+        claim(output, output, force=force, goes_on=partial(_answers, asked_for))
     from ackclock.advice import advise_feedback
 
     try:
         with progress("advise") as tell:
-            advice = advise_feedback(
-                trace, rtt, buffer=buffer, mss=mss, sender=sender, effcap=effcap, interval=interval, period=period,
-                form=form, replicates=replicates, seed=seed, progress=tell,
-            )  # fmt: skip
+            advice = advise_feedback(trace, **options, progress=tell)
     except ScenarioError:
         raise
     except InputError as error:
         raise error.at(f"--{error.field}") from None
     for warning in advice.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    _print(advice, output, as_json=as_json)
+        say(f"warning: {warning}", err=True)
+    _print(advice, output, asked_for, as_json=as_json)
 
 
-def _print(advice: "FeedbackAdvice", output: Path | None, *, as_json: bool) -> None:
+def _asked(trace: Path, options: dict[str, object]) -> str:
+    """The address of a question about feedback: the trace's name and content, and all options."""
+    from ackclock.run import address
+
+    content = hashlib.sha256(trace.read_bytes()).hexdigest() if trace.is_file() else None
+    return address.of({"trace": trace.name, "content": content, **options})
+
+
+def _answers(asked_for: str, folder: Path) -> bool:
+    """Whether the advice in a folder is, or will be, about this very question."""
+    with contextlib.suppress(OSError, ValueError):
+        told = json.loads((folder / "advice.json").read_text(encoding="utf-8"))
+        return isinstance(told, dict) and told.get("question") == asked_for
+    return False
+
+
+def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_json: bool) -> None:
     from ackclock.advice import words
     from ackclock.table import json_text
 
-    told = words.plain(advice)
+    told = {"question": asked_for} | words.plain(advice)
     if output is not None:
         advice.result.save(output)
         (output / "advice.json").write_text(json_text(told), encoding="utf-8")
@@ -139,10 +163,10 @@ def _print(advice: "FeedbackAdvice", output: Path | None, *, as_json: bool) -> N
         words.sentence(advice), *words.further(advice), words.psi_words(advice), words.method_words(advice),
         words.models_words(advice),
     ):  # fmt: skip
-        click.echo()
-        click.echo(paragraph)
+        say()
+        say(paragraph)
     if output is not None:
-        click.echo(f"\nresult: {output}; its page: ackclock report {output}")
+        say(f"\nresult: {output}; its page: ackclock report {output}")
 
 
 @advise.command()
@@ -159,44 +183,56 @@ def _print(advice: "FeedbackAdvice", output: Path | None, *, as_json: bool) -> N
 )
 @click.option(
     "--emulate", "emulated", is_flag=True,
-    help="Have the advised buffer, and the next smaller one, run by the kernel's own TCP, in real time.",
+    help="Have the advised buffer, and the smallest that does, run by the kernel's own TCP, in real time.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
     help="A folder for advice.json, the figure, and every run, from which the same command goes on. "
     "[default: nothing is written]",
 )  # fmt: skip
+@click.option(
+    "--force", is_flag=True, help="Replace other advice in the folder; runs that are kept there are used again."
+)
 @json_option
 def buffer(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, hop: str | None,
     utilisation: str | None, p99_delay: str | None, loss: str | None, completion_p95: str | None, emulated: bool,
-    output: Path | None, as_json: bool,
+    output: Path | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Say how small the buffer before a link may be.
+    """Say how small the buffer before a link may be, and which to configure.
 
     SCENARIO has link, flows and round trips; the queue of its bottleneck is replaced by drop-tail queues of all sizes,
     each simulated with the same seeds. The answer is the smallest that meets every target, with the interval in which
-    it is known to lie, what binds, and what rules of thumb would give; or that there is none, and what there is
-    instead, active queue management included.
+    it is known to lie, what binds, and what rules of thumb would give. Advised is one within those that meet them, with
+    its delay and loss: their geometric middle, and no more than twice the smallest. If there is none, it is said what
+    there is instead, active queue management included.
 
     \b
     Example:
       ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms -o out/buffer
     """
     from ackclock.cli.progress import progress
-    from ackclock.folder import refuse_foreign_folder
 
     read = read_scenario(scenario, assignments, seed, replicates)
     from ackclock.advice import advise_buffer
-    from ackclock.advice.buffer.advise import ADVICE, RUNS
+    from ackclock.advice.buffer.advise import ADVICE, RUNS, question
 
+    targets: dict[str, Any] = {
+        "hop": hop, "utilisation": utilisation, "p99_delay": p99_delay, "loss": loss, "completion_p95": completion_p95,
+    }  # fmt: skip
+    try:
+        asked_for = question(read, **targets)
+    except ScenarioError:
+        raise
+    except InputError as error:
+        raise error.at(f"--{error.field}") from None
     if output is not None:
-        refuse_foreign_folder(output, ADVICE)
+        claim(output, output, force=force, may_hold=ADVICE, goes_on=partial(_answers, asked_for))
     try:
         with progress("advise") as tell:
             advice = advise_buffer(
-                read, hop=hop, utilisation=utilisation, p99_delay=p99_delay, loss=loss, completion_p95=completion_p95,
-                folder=output, progress=lambda words: tell(None, words),
+                read, **targets, folder=output, progress=lambda words: tell(None, words),
+                announce=lambda line: say(f"advise: {line}", err=True),
             )  # fmt: skip
     except ScenarioError:
         raise
@@ -208,10 +244,10 @@ def buffer(
 
         with progress("emulate") as tell:
             confirmation = confirm(
-                advice, None if output is None else output / RUNS, lambda line: click.echo(line, err=True), tell
+                advice, None if output is None else output / RUNS, lambda line: say(line, err=True), tell
             )  # fmt: skip
     for warning in advice.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     _print_buffer(advice, confirmation, output, as_json=as_json)
 
 
@@ -234,10 +270,14 @@ def _print_buffer(
         return
     print_table(words.buffer_table(advice))
     for paragraph in words.paragraphs(advice, confirmation):
-        click.echo()
-        click.echo(paragraph)
+        say()
+        say(paragraph)
     if output is not None:
+        from ackclock.advice.buffer.advise import RUNS
+
         figure = output / "trade-off.png"
-        click.echo(
-            f"\nfigure: {figure}; advice: {output / 'advice.json'}; of each run: ackclock report {output}/runs/…"
+        written = sum(path.stat().st_size for path in (output / RUNS).rglob("*") if path.is_file())
+        say(
+            f"\nfigure: {figure}; advice: {output / 'advice.json'}; of each run: ackclock report {output}/runs/… "
+            f"({shown(written, 'bytes')})"
         )

@@ -1,6 +1,8 @@
 """The command `replay`."""
 
+import math
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,8 +17,8 @@ from ackclock.cli.output import print_json, print_table
 def replay(run: Path, as_json: bool) -> int:
     """Push the recorded packets of an emulation through the hops again, and demand the same decisions.
 
-    Every departure to the nanosecond, every drop and mark. Of a run that was killed it takes what was recorded. Exits
-    with 4 if something differs.
+    Every departure to the nanosecond, every drop and mark. Of a run that was killed it takes what was recorded, and
+    says how far that goes. Exits with 4 if something differs.
 
     \b
     Example:
@@ -37,7 +39,7 @@ def replay(run: Path, as_json: bool) -> int:
                 one["replicate"],
                 one["arrivals"],
                 one["decisions"],
-                "whole" if one["complete"] else "cut off",
+                _extent(one),
                 "no" if one["difference"] is None else "yes",
             ]
             for one in runs
@@ -49,3 +51,10 @@ def replay(run: Path, as_json: bool) -> int:
     first = different[0]
     where = f"point {first['point']}, replicate {first['replicate']}"
     return complain(f"{len(different)} of {len(runs)} runs differ; {where}: {first['difference']}", UNRELIABLE)
+
+
+def _extent(run: dict[str, Any]) -> str:
+    """How far the record of a run goes."""
+    if run["complete"]:
+        return "whole"
+    return f"partial, {math.floor(run['until_s'] * 10) / 10:.1f} s of {run['duration_s']:g} s"

@@ -38,6 +38,9 @@ _FIDELITY_COLUMNS = {
     "lateness_p99_s": (Column("p99 lateness", "ms"), 1e3),
     "lateness_max_s": (Column("largest lateness", "ms"), 1e3),
     "longest_gap_s": (Column("longest gap", "ms"), 1e3),
+    "host_wait_max_s": (Column("longest wait of a host", "ms"), 1e3),
+    "host_stalled_share": (Column("hosts stalled", "%"), 100),
+    "softirq_wait_share": (Column("softirqs waited", "%"), 100),
     "cpu_share": (Column("CPU", "%"), 100),
     "probe_extra_p50_s": (Column("median probe extra", "ms"), 1e3),
 }

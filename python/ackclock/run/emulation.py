@@ -87,8 +87,9 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
         folder: A result of `emulate`, even of one that was killed: its tables are not needed.
 
     Returns:
-        Of each recorded run `point`, `replicate`, `arrivals`, `decisions` that were the same, whether the record is
-        `complete` (that of a killed run is not), and the first `difference`, None if there is none.
+        Of each recorded run `point`, `replicate`, `arrivals`, `decisions` that were the same, up to when it was
+        compared (`until_s`) of what the scenario lasts (`duration_s`), whether the record is `complete` (that of a run
+        that was killed or interrupted is not), and the first `difference`, None if there is none.
 
     Raises:
         ValueError: The folder holds no emulation.

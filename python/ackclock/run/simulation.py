@@ -59,7 +59,7 @@ def simulate(
     outcome = engine.simulate(
         [point.scenario.tree for point in points],
         scenario.folder,
-        threads=threads or _cores(),
+        threads=threads or cores(),
         memory=free_bytes(),
         packets=packets,
         pcap_folder=None if pcap is None else Path(pcap),
@@ -105,6 +105,6 @@ def _in_order(batches: "list[Batch]") -> "Batch":
     return {name: table.sort_by(keys) for name, table in together.items()}
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

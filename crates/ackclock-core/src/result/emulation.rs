@@ -113,10 +113,22 @@ rows! {
         probe_extra_p50_s: f64,
         /// The same of the slowest.
         probe_extra_max_s: f64,
+        /// The longest time that a host's thread waited for a processor, or was late to what was due; null where the kernel does not say.
+        host_wait_max_s: f64,
+        /// Share of the run in which a host could not do what was due and its buffers no longer bridged it.
+        host_stalled_share: f64,
+        /// Time that the kernel's threads for softirqs waited for a processor, over the run's time; null where they cannot be seen.
+        softirq_wait_share: f64,
+        /// Readings of flows that were left out, of those due.
+        missed_readings_share: f64,
+        /// Share of the run in which something on this machine waited for a processor; null where the kernel does not say.
+        cpu_pressure_share: f64,
         /// What carried the packets: `tun` or `packet_socket`.
         device: &'a str,
         /// Scheduling of the emulator's thread: `SCHED_FIFO`, or why it is ordinary.
         priority: &'a str,
+        /// Scheduling of the hosts' threads: `SCHED_FIFO`, or why one is ordinary.
+        host_priority: &'a str,
         /// Idle states that processors could enter: `none`, or why they could not be forbidden.
         idle_states: &'a str,
     }

@@ -5,6 +5,7 @@ use super::Failure;
 use super::host_pair::{Pair, Worker};
 use crate::clock::Clock;
 use crate::driver::Driver;
+use crate::machine_load::{Softirqs, pressure};
 use crate::real_time::{Outputs, RealTime, Report};
 use crate::schedule::{Wakefulness, become_real_time};
 use crate::wait::{Stop, wait};
@@ -43,6 +44,10 @@ pub(super) struct Driven {
     pub(super) receiving: ReceivingReport,
     /// Packets lost by the devices meanwhile.
     pub(super) lost: u64,
+    /// How long the kernel's threads for softirqs waited for a processor meanwhile, if that can be seen.
+    pub(super) softirqs_waited: Option<Span>,
+    /// How long somebody on this machine waited for one, if the kernel says.
+    pub(super) pressure: Option<Span>,
     /// Why the loop has no real-time priority, if it has none.
     pub(super) ordinary: Option<String>,
     /// Why processors may have entered idle states, if they may.
@@ -61,6 +66,7 @@ pub(super) fn drive(
     pair.receivers.prepare(&plan)?;
     pair.senders.prepare(&plan)?;
     let lost_before = pair.lost()?;
+    let softirqs = Softirqs::find();
     plan.begin_ns = monotonic_ns() + LEAD_NS;
     pair.receivers.begin(plan.begin_ns)?;
     pair.senders.begin(plan.begin_ns)?;
@@ -76,6 +82,7 @@ pub(super) fn drive(
         senders: (&mut pair.senders, None),
         receivers: (&mut pair.receivers, None),
     };
+    let before = (softirqs.waited(), pressure());
     let (watched, looped) = std::thread::scope(|scope| -> io::Result<_> {
         let running = std::thread::Builder::new()
             .name("ackclock-loop".into())
@@ -89,6 +96,9 @@ pub(super) fn drive(
         stop.give();
         Ok((watched, running.join()))
     })?;
+    let since = |after: Option<Span>, before: Option<Span>| Some(after? - before?);
+    let softirqs_waited = since(softirqs.waited(), before.0);
+    let pressure = since(pressure(), before.1);
     watched?;
     let (report, ordinary) = looped.map_err(|_| Failure::Broken("the emulator has panicked".into()))??;
     let (sending, receiving) = work.finish(supervisor)?;
@@ -97,6 +107,8 @@ pub(super) fn drive(
         sending,
         receiving,
         lost: pair.lost()? - lost_before,
+        softirqs_waited,
+        pressure,
         ordinary,
         drowsy: wakefulness.err().map(|error| error.to_string()),
     })

@@ -1,6 +1,6 @@
 //! One run from beginning to end: hosts, self-test, the flows, the tables.
 
-use super::description::Description;
+use super::description::{self, Description};
 use super::drive::{Supervisor, drive};
 use super::host_pair::Pair;
 use super::self_test::self_test;
@@ -11,6 +11,7 @@ use crate::addresses;
 use crate::background::Background;
 use crate::capture::Captures;
 use crate::driver::Driver;
+use crate::fidelity;
 use crate::real_time::Outputs;
 use crate::record;
 use crate::workload::{Plan, Readings};
@@ -95,7 +96,8 @@ impl Started {
         let instances = network.instances.clone();
         let test = self_test(&mut pair, job)?;
 
-        let plan = plan_of(job, &instances);
+        let mut plan = plan_of(job, &instances);
+        plan.bridged_ns = fidelity::bridged(description::base_rtt(scenario)).as_nanos();
         let driver =
             Driver::new(network, scenario.sample_interval, labels).with_warmup(Time::ZERO + scenario.warmup);
         let names = Names::of(scenario, &instances);
@@ -113,13 +115,13 @@ impl Started {
             names: &names,
             driven: &driven,
         };
-        let fidelity = finished.fidelity(description.mtu, &test, pair.device());
+        let fidelity_row = finished.fidelity(description.mtu, &test, pair.device());
         let tables = vec![
             ("flows", finished.flows(&summaries)),
             ("samples", samples),
             ("hops", hops),
             ("events", EventRow::table()),
-            ("fidelity", fidelity),
+            ("fidelity", fidelity_row),
             ("lateness", finished.lateness()),
             ("settings", finished.settings(&pair, &description.different)),
         ];

@@ -4,6 +4,7 @@ use super::Failure;
 use super::drive::{Driven, Supervisor, drive};
 use super::host_pair::Pair;
 use crate::addresses;
+use crate::background::Output;
 use crate::decision::Fate;
 use crate::driver::Driver;
 use crate::real_time::Outputs;
@@ -70,6 +71,8 @@ impl Write for Kept {
         Ok(())
     }
 }
+
+impl Output for Kept {}
 
 /// Sends the probes through a network of their own: the run's begins untouched. None if there is no flow.
 pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Failure> {

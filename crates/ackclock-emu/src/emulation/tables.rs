@@ -6,10 +6,10 @@ use super::host_pair::Pair;
 use super::self_test::SelfTest;
 use super::telemetry::{Labels, Names, Summary, seconds_of};
 use crate::device::DeviceKind;
-use crate::fidelity::Verdict;
+use crate::fidelity::{HostWaits, Verdict};
 use crate::protocol::ReportEntry;
 use crate::settings::KernelAnswer;
-use crate::workload::{ReceivedFlow, SentFlow, SentSession, SocketSetting};
+use crate::workload::{ReceivedFlow, SAMPLE_INTERVAL_NS, SentFlow, SentSession, SocketSetting};
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::network::Instance;
 use ackclock_core::result::{
@@ -116,11 +116,14 @@ impl Finished<'_> {
         let report = &self.driven.report;
         let base_rtt = super::description::base_rtt(self.scenario);
         let elsewhere = self.driven.lost + test.lost + self.lost_by_sockets();
-        let measured = report.measured(elsewhere, base_rtt, mtu.into(), test.median());
+        let mut measured = report.measured(elsewhere, base_rtt, mtu.into(), test.median());
+        measured.hosts = Some(self.host_waits());
         let verdict = Verdict::of(&measured);
         let lateness = &report.timing.lateness;
         let late = |quantile| lateness.quantile(quantile).as_seconds();
         let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_seconds);
+        let share = |span: Option<Span>| seconds(span) / report.elapsed.as_seconds();
+        let host_waits = self.host_waits();
         let mut table = FidelityRow::table();
         FidelityRow {
             point: self.labels.0,
@@ -145,11 +148,43 @@ impl Finished<'_> {
                 DeviceKind::Tun => "tun",
                 DeviceKind::PacketSocket => "packet_socket",
             },
+            host_wait_max_s: seconds(host_waits.longest),
+            host_stalled_share: host_waits.stalled_share,
+            softirq_wait_share: host_waits.softirq_share.unwrap_or(f64::NAN),
+            missed_readings_share: host_waits.missed_share,
+            cpu_pressure_share: share(self.driven.pressure),
+            host_priority: self.ordinary_host().unwrap_or("SCHED_FIFO"),
             priority: self.driven.ordinary.as_deref().unwrap_or("SCHED_FIFO"),
             idle_states: self.driven.drowsy.as_deref().unwrap_or("none"),
         }
         .push(&mut table);
         table
+    }
+
+    /// How the hosts were kept from their work.
+    fn host_waits(&self) -> HostWaits {
+        let (sending, receiving) = (&self.driven.sending, &self.driven.receiving);
+        let both = [&sending.punctuality, &receiving.punctuality];
+        let elapsed = self.driven.report.elapsed;
+        let share = |span: Span| span.as_seconds() / elapsed.as_seconds();
+        let longest = both.iter().map(|host| host.longest_ns).max().unwrap_or(0);
+        let unbridged = both.iter().map(|host| host.unbridged_ns).sum();
+        let readings = elapsed.as_nanos() / SAMPLE_INTERVAL_NS;
+        HostWaits {
+            longest: both
+                .iter()
+                .all(|host| host.is_known)
+                .then_some(Span::from_nanos(longest)),
+            stalled_share: share(Span::from_nanos(unbridged)),
+            softirq_share: self.driven.softirqs_waited.map(share),
+            missed_share: sending.missed_samples as f64 / readings.max(1) as f64,
+        }
+    }
+
+    /// Why a host has no real-time priority, if one has none.
+    fn ordinary_host(&self) -> Option<&str> {
+        let sending = self.driven.sending.punctuality.ordinary.as_deref();
+        sending.or(self.driven.receiving.punctuality.ordinary.as_deref())
     }
 
     /// Datagrams that the kernel did not take, or had no room for.

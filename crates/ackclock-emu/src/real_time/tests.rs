@@ -11,6 +11,7 @@ use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_core::streams::Streams;
 use rustix::io::{Errno, read, write};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// One end of a pair of sockets that keep packets apart.
@@ -226,6 +227,7 @@ fn what_goes_in_comes_out_and_replays() {
     let expected = Replay {
         arrivals: 2 * all + datagrams,
         decisions: found.decisions,
+        until: report.driver.now(),
         complete: true,
         difference: None,
     };
@@ -344,6 +346,7 @@ impl Write for Enough {
         Ok(())
     }
 }
+impl Output for Enough {}
 
 #[test]
 fn a_device_that_is_full_loses_packets_outside_the_model() {

@@ -50,6 +50,7 @@ proptest! {
     #[test]
     fn a_record_replays_through_a_file(
         description in descriptions(), arrivals in arrivals(), lateness in lateness(), rows in 1_usize..60,
+        place in any::<prop::sample::Index>(),
     ) {
         let chunks = record(&description, &arrivals, &lateness, rows);
         let (mut file, mut body) = (MAGIC.to_vec(), Vec::new());
@@ -61,13 +62,22 @@ proptest! {
         let expected = Replay {
             arrivals: arrivals.len() as u64,
             decisions: decisions as u64,
+            until: chunks[chunks.len() - 1].until,
             complete: true,
             difference: None,
         };
         prop_assert_eq!(found, expected);
-        // What a killed run leaves behind is compared as far as it goes.
-        let found = replayed(&description, &chunks[..chunks.len() - 1]);
-        prop_assert_eq!((found.complete, found.difference), (false, None));
+        // What a killed run leaves behind is compared as far as it goes, wherever it was cut off.
+        let cut = place.index(file.len());
+        let found = replay(description.network(), INTERVAL, Chunks::new(&file[..cut]).unwrap()).unwrap();
+        prop_assert_eq!((found.complete, &found.difference), (false, &None));
+        let (mut whole, mut until) = (MAGIC.len(), Time::ZERO);
+        for chunk in &chunks {
+            chunk.write_to(&mut Vec::new(), &mut body).unwrap();
+            whole += 12 + body.len();
+            until = if whole <= cut { chunk.until } else { until };
+        }
+        prop_assert_eq!(found.until, until);
     }
 
     #[test]

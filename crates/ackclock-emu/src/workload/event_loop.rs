@@ -1,6 +1,9 @@
 //! Waiting: for sockets to be ready, for the next moment at which something is due, or to be told to end.
 
 use super::monotonic_ns;
+use super::plan::Plan;
+use super::punctuality::{Punctuality, Watch};
+use crate::schedule::become_real_time_host;
 use ackclock_core::units::{Span, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
@@ -21,18 +24,24 @@ pub(super) type Ready = (u64, epoll::EventFlags);
 pub(super) struct Waiting {
     epoll: OwnedFd,
     begin_ns: u64,
+    end_ns: u64,
+    watch: Watch,
     told: bool,
     ready: Vec<Ready>,
 }
 
 impl Waiting {
-    /// A clock whose zero is `begin_ns` of CLOCK_MONOTONIC, and no socket but the one that tells to end.
-    pub(super) fn new(begin_ns: u64, told: Option<BorrowedFd<'_>>) -> io::Result<Self> {
+    /// A clock whose zero is the plan's begin, and no socket but the one that tells to end. The calling thread gets the priority that it needs,
+    /// where it may have it.
+    pub(super) fn new(plan: &Plan, told: Option<BorrowedFd<'_>>) -> io::Result<Self> {
+        let ordinary = become_real_time_host().err().map(|error| error.to_string());
         // Without this the kernel wakes up to 50 µs late, to save wake-ups (prctl(2), PR_SET_TIMERSLACK).
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         let waiting = Waiting {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            begin_ns,
+            begin_ns: plan.begin_ns,
+            end_ns: plan.begin_ns.saturating_add(plan.duration_ns),
+            watch: Watch::start(plan.bridged_ns, ordinary, monotonic_ns()),
             told: false,
             ready: Vec::with_capacity(MOST_EVENTS),
         };
@@ -74,6 +83,11 @@ impl Waiting {
         )?)
     }
 
+    /// How the thread was kept from its work, from the run's begin to its end.
+    pub(super) fn punctuality(&self) -> Punctuality {
+        self.watch.found().clone()
+    }
+
     /// Waits until the run begins, or until it is told to end.
     pub(super) fn wait_for_begin(&mut self) -> io::Result<()> {
         while !self.told && monotonic_ns() < self.begin_ns {
@@ -91,7 +105,8 @@ impl Waiting {
     }
 
     fn wait_until_instant(&mut self, instant_ns: u64) -> io::Result<()> {
-        let left = Span::from_nanos(instant_ns.saturating_sub(monotonic_ns()));
+        let asked_ns = monotonic_ns();
+        let left = Span::from_nanos(instant_ns.saturating_sub(asked_ns));
         let timeout = Timespec {
             tv_sec: (left.as_nanos() / 1_000_000_000).cast_signed(),
             tv_nsec: (left.as_nanos() % 1_000_000_000) as i64,
@@ -99,7 +114,14 @@ impl Waiting {
         self.ready.clear();
         // ppoll(2) takes nanoseconds on every kernel; epoll_wait(2) only milliseconds before Linux 5.11.
         let mut sockets = [PollFd::new(&self.epoll, PollFlags::IN)];
-        match poll(&mut sockets, Some(&timeout)) {
+        let found = poll(&mut sockets, Some(&timeout));
+        let woken_ns = monotonic_ns();
+        if woken_ns >= self.begin_ns && asked_ns < self.end_ns {
+            // What was due before it was asked for is not the machine's fault.
+            self.watch
+                .note(woken_ns, woken_ns.saturating_sub(instant_ns.max(asked_ns)));
+        }
+        match found {
             Ok(0) | Err(Errno::INTR) => return Ok(()),
             Ok(_) => {}
             Err(error) => return Err(error.into()),

@@ -10,6 +10,7 @@ mod duplicate_acks;
 mod event_loop;
 mod offered;
 mod plan;
+mod punctuality;
 mod readings;
 mod receiving;
 mod report;
@@ -19,10 +20,13 @@ mod service;
 mod settings;
 mod tcp_info;
 
+pub(crate) use plan::SAMPLE_INTERVAL_NS;
 pub use plan::{
     FlowPlan, Plan, Refused, Session, TcpSocket, TransportPlan, UDP_HEADER_BYTES, header_bytes, linux_name,
     sends_timestamps,
 };
+pub use punctuality::Punctuality;
+pub(crate) use punctuality::waited_of;
 pub use readings::{RateReading, Readings};
 pub use receiving::Receiving;
 pub use report::{

@@ -21,7 +21,7 @@ use std::net::SocketAddrV4;
 /// How long the receiving host waits for what is still on its way when the run is over.
 const DRAINING_NS: u64 = 3_000_000_000;
 /// Spacing of the `tcp_info` samples.
-const SAMPLE_INTERVAL_NS: u64 = 10_000_000;
+pub(crate) const SAMPLE_INTERVAL_NS: u64 = 10_000_000;
 /// What the option of timestamps takes of every segment, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 /// Headers of IPv4 and TCP without options.
@@ -50,6 +50,9 @@ pub struct Plan {
     pub draining_ns: u64,
     /// Spacing of the `tcp_info` samples, in nanoseconds; zero for the last sample of each connection only.
     pub sample_interval_ns: u64,
+    /// A host that is kept from its work for no longer than this loses nothing, in nanoseconds: its buffers bridge it.
+    #[serde(default)]
+    pub bridged_ns: u64,
     /// How many datagrams of each flow are reported one by one, from the first on.
     pub logged_datagrams: u32,
     /// The root of the run's randomness.
@@ -199,6 +202,7 @@ impl Plan {
             warmup_ns: scenario.warmup.as_nanos(),
             draining_ns: DRAINING_NS,
             sample_interval_ns: SAMPLE_INTERVAL_NS,
+            bridged_ns: 0,
             logged_datagrams: 0,
             seed: scenario.seed,
             replicate,

@@ -163,7 +163,7 @@ impl Receiving {
     /// What the kernel says of the waiting. What befalls a single flow is in the report.
     pub fn run(self, told: Option<BorrowedFd<'_>>) -> io::Result<ReceivingReport> {
         let Receiving { plan, mut flows } = self;
-        let mut waiting = Waiting::new(plan.begin_ns, told)?;
+        let mut waiting = Waiting::new(&plan, told)?;
         let mut due = Due::new(flows.len());
         for (index, flow) in flows.iter().enumerate() {
             flow.watch(index as u64, &waiting)?;
@@ -215,6 +215,7 @@ impl Receiving {
         Ok(ReceivingReport {
             ended_ns: waiting.now().as_nanos(),
             told: waiting.is_told(),
+            punctuality: waiting.punctuality(),
             flows: flows
                 .into_iter()
                 .map(|flow| flow.into_report(ending.clone()))

@@ -1,5 +1,6 @@
 //! What the hosts say when a run is over. Times are nanoseconds of the run; what is not known is `None`.
 
+use super::punctuality::Punctuality;
 use super::tcp_info::TcpInfo;
 use ackclock_core::units::Span;
 use ackclock_transport::session::{self, SenderReport};
@@ -18,6 +19,8 @@ pub struct SendingReport {
     pub told: bool,
     /// Sampling times that were left out because the sampling before took longer than the spacing.
     pub missed_samples: u64,
+    /// How it was kept from its work.
+    pub punctuality: Punctuality,
 }
 
 /// What the receiving host has done.
@@ -30,6 +33,8 @@ pub struct ReceivingReport {
     pub ended_ns: u64,
     /// Whether it was told to end.
     pub told: bool,
+    /// How it was kept from its work.
+    pub punctuality: Punctuality,
 }
 
 /// How a flow came to its end.

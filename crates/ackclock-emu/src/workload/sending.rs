@@ -172,7 +172,7 @@ impl Sending {
     /// What the kernel says of the waiting, and what `take` says. What befalls a single flow is in the report.
     pub fn run(self, told: Option<BorrowedFd<'_>>, take: SampleSink<'_>) -> io::Result<SendingReport> {
         let Sending { plan, mut flows } = self;
-        let mut waiting = Waiting::new(plan.begin_ns, told)?;
+        let mut waiting = Waiting::new(&plan, told)?;
         let mut samples = Samples::new(take);
         let mut sampler = Sampler::new(plan.sample_interval_ns);
         let mut due = Due::new(flows.len());
@@ -226,6 +226,7 @@ impl Sending {
         Ok(SendingReport {
             ended_ns: waiting.now().as_nanos(),
             told: waiting.is_told(),
+            punctuality: waiting.punctuality(),
             missed_samples: sampler.missed(),
             flows: flows.into_iter().map(Flow::into_report).collect(),
         })

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, isfinite, isnan
+from math import ceil, isfinite, isnan, log, sqrt
 from pathlib import Path
 from typing import Any
 
 from ackclock import units
-from ackclock.advice.buffer import aqm, models
+from ackclock.advice.buffer import aqm, effort, models
 from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rules
 from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, UNDECIDED, Target, finite_flows
 from ackclock.advice.buffer.search import Stretch, crossing, stretch
@@ -17,20 +17,21 @@ from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, dropta
 from ackclock.errors import InputError, ScenarioError
 from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.result import Result
+from ackclock.run import address
 from ackclock.scenario import Scenario
 from ackclock.table import json_text
 
-__all__ = ["ADVICE", "RUNS", "SCHEMA", "BufferAdvice", "advise_buffer"]
+__all__ = ["ADVICE", "RUNS", "SCHEMA", "BufferAdvice", "advise_buffer", "question"]
 
 #: Of advice.json; changes with its shape.
-SCHEMA = 1
+SCHEMA = 2
 
 #: The folder of the runs within that of the advice.
 RUNS = "runs"
 
 #: What a folder of this advice may hold.
 ADVICE = Contents(
-    "advice about a buffer",
+    "buffer recommendation",
     "advice.json",
     re.compile(rf"advice\.json|trade-off\.(svg|png)|{RUNS}(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"),
 )
@@ -44,6 +45,10 @@ _LEAST_PART, _MOST_PRODUCTS = 1 / 64, 2.0
 
 # Where a target is not met even there, it goes on to so many products at most. Chosen here: far beyond every rule.
 _FARTHEST_PRODUCTS = 32.0
+
+# What is advised has room up to twice the smallest buffer that does: more adds delay, and hardly any room for traffic
+# that was not described. Chosen here.
+_MOST_ROOM = 2.0
 
 # So far beyond the delay that is allowed the curve shows what a larger buffer costs.
 _BEYOND_DELAY = 1.5
@@ -91,6 +96,11 @@ class BufferAdvice:
     Attributes:
         hop: Whose buffer it is.
         targets: What was asked for.
+        question: The address of what was asked, see `question`.
+        recommended: The buffer that is advised, within those that meet all targets: the geometric middle between the
+            smallest and the largest of them, or twice the smallest, whichever is less. So the same factor is left to
+            either end, up to two; at an end any traffic but the one described would miss a target. None if there is
+            no answer.
         answer: The smallest buffer that was shown to meet all targets; None if none was.
         below: The next smaller buffer that was tried, which was not shown to.
         known_from: At least one target is missed for certain up to the packet before; with the answer's size the
@@ -114,6 +124,8 @@ class BufferAdvice:
 
     hop: Bottleneck
     targets: tuple[Target, ...]
+    question: str
+    recommended: Outcome | None
     answer: Outcome | None
     below: Outcome | None
     known_from: int | None
@@ -143,8 +155,9 @@ def advise_buffer(
     completion_p95: str | None = None,
     folder: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> BufferAdvice:
-    """Says how small a drop-tail buffer may be.
+    """Says how small a drop-tail buffer may be, and which one to configure.
 
     Args:
         scenario: Link, flows and round trips; without a sweep. Its replicates are a batch, of which up to four decide.
@@ -156,6 +169,8 @@ def advise_buffer(
         completion_p95: The most that 95 % of finite transfers may take, `"2 s"`.
         folder: Where runs are kept, in `RUNS`, so that an interrupted search goes on; by default nowhere.
         progress: Is told what is being run, about ten times a second.
+        announce: Is told in a line, before the search begins, how many runs, how much time and disk it will take, from
+            a short trial; or how many runs are kept already.
 
     Returns:
         The advice.
@@ -165,10 +180,10 @@ def advise_buffer(
         InputError: A target cannot be met, whatever the buffer, or is none.
         InputError: There is something in the folder that is not ackclock's.
     """
-    given = {
-        "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss, "completion_p95_s": completion_p95,
-    }  # fmt: skip
-    targets = {name: _target(name, written) for name, written in given.items() if written is not None}
+    targets = _targets(utilisation, p99_delay, loss, completion_p95)
+    asked_for = question(
+        scenario, hop=hop, utilisation=utilisation, p99_delay=p99_delay, loss=loss, completion_p95=completion_p95
+    )
     points = scenario.expand()
     if len(points) != 1:
         raise ScenarioError(
@@ -177,6 +192,8 @@ def advise_buffer(
     scenario = points[0].scenario
     tree = scenario.resolve().tree
     runs = Runs(None if folder is None else Path(folder) / RUNS, progress or (lambda _words: None))
+    if announce is not None:
+        _announce(announce, scenario, hop, max(len(targets), 1), None if folder is None else Path(folder))
     present, _ = runs.result(scenario, "the scenario as it is", keep=False)
     found = bottleneck(present, hop)
     if utilisation is None and found.long_flows > 0:
@@ -184,11 +201,50 @@ def advise_buffer(
     asked = tuple(targets[name] for name in MEASURES if name in targets)
     _refuse(asked, found, present)
     if folder is not None:
-        prepare(Path(folder))
-    return _advised(Trials(scenario, int(tree["seed"]), found, runs), asked, tree)
+        prepare(Path(folder), asked_for)
+    return _advised(Trials(scenario, int(tree["seed"]), found, runs), asked, tree, asked_for)
 
 
-def prepare(folder: Path) -> None:
+def question(
+    scenario: Scenario, *, hop: str | None, utilisation: str | float | None, p99_delay: str | None,
+    loss: str | float | None, completion_p95: str | None,
+) -> str:  # fmt: skip
+    """The address of a question: the same scenario, files, hop and targets, however they are written.
+
+    Raises:
+        ScenarioError: Bad input; one line.
+        InputError: A target is none.
+    """
+    targets = _targets(utilisation, p99_delay, loss, completion_p95)
+    bounds = {name: one.bound for name, one in targets.items()}
+    return address.of({"run": address.of_run(scenario), "hop": hop, "targets": bounds})
+
+
+def _targets(
+    utilisation: str | float | None, p99_delay: str | None, loss: str | float | None, completion_p95: str | None
+) -> dict[str, Target]:
+    """Those that are given, by measure."""
+    given = {
+        "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss, "completion_p95_s": completion_p95,
+    }  # fmt: skip
+    return {name: _target(name, written) for name, written in given.items() if written is not None}
+
+
+def _announce(
+    announce: Callable[[str], None], scenario: Scenario, hop: str | None, targets: int, folder: Path | None
+) -> None:
+    """Says how much is going to be done, or what of it is done already."""
+    kept = [] if folder is None else list((folder / RUNS).glob(f"*/{RESULT.mark}"))
+    if kept:
+        announce(f"goes on from what is kept in {folder}: {len(kept)} batches of runs")
+        return
+    grid = effort.Grid(_FARTHEST_PRODUCTS, _NO_PRODUCT)
+    found = effort.expected(scenario, hop, targets, grid, kept=folder is not None)
+    if found is not None:
+        announce(found.words)
+
+
+def prepare(folder: Path, asked_for: str) -> None:
     """Makes a folder for advice, unless it is there; what was advised before goes, its runs are used.
 
     Raises:
@@ -197,7 +253,7 @@ def prepare(folder: Path) -> None:
     refuse_foreign_folder(folder, ADVICE)
     refuse_unwritable_folder(folder / ADVICE.mark)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / ADVICE.mark, json_text({"schema": SCHEMA}))
+    write_whole(folder / ADVICE.mark, json_text({"schema": SCHEMA, "question": asked_for}))
 
 
 _READ: dict[str, tuple[str, Callable[[Any], float]]] = {
@@ -261,7 +317,7 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
             )
 
 
-def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object]) -> BufferAdvice:
+def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object], asked_for: str) -> BufferAdvice:
     hop, of = trials.hop, droptail(trials.hop)
     present = trials.outcome(Setting("the queue as it is", None))
     thumb = rules(hop)
@@ -271,11 +327,16 @@ def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object
     together = _together(trials, targets, sizes, alone)
     answer = None if together is None else trials.outcome(of(together.low.met))
     tried = tuple(Tried(rule, trials.outcome(of(rule.packets))) for rule in thumb)
+    recommended = None
+    if together is not None:
+        recommended = _recommended(
+            trials, targets, together.low.met, together.high.met if together.high else max(sizes)
+        )
     tails = sorted(_droptails(trials), key=lambda one: one.setting.size)
     below = None
     if answer is not None:
         below = next((one for one in reversed(tails) if one.setting.size < answer.setting.size), None)
-    wanted = {*sizes, *(one.setting.size for one in (answer, below) if one is not None)}
+    wanted = {*sizes, *(one.setting.size for one in (recommended, answer, below) if one is not None)}
     curve = tuple(one for one in tails if one.setting.size in wanted)
     warnings = _warnings(present, hop, answer or alone[0].best, tree)
     alternatives: tuple[Outcome, ...] = ()
@@ -283,12 +344,32 @@ def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object
         alternatives = aqm.alternatives(trials, targets, max(sizes))
     others = [one for one in trials.every() if one not in tails]
     return BufferAdvice(
-        hop, targets, answer, below, None if together is None else (together.low.missed or 0) + 1,
+        hop, targets, asked_for, recommended, answer, below,
+        None if together is None else (together.low.missed or 0) + 1,
         together.high.met if together and together.high else None, _binding(below, targets),
         _status(trials, targets, together), alone, curve, (*tails, *others), tried, present,
         tuple(one.at(hop, answer.setting.size) if answer else one for one in said), alternatives,
         int(str(tree["replicates"])), str(tree["name"]), tuple(warnings), trials,
     )  # fmt: skip
+
+
+def _recommended(trials: Trials, targets: tuple[Target, ...], smallest: int, largest: int) -> Outcome:
+    """A buffer within those that meet all targets, as `BufferAdvice.recommended` says.
+
+    Where that very one was not shown to, as targets are met nearly, not strictly, from one end to the other, the one
+    that comes nearest of those that were.
+    """
+    wanted = middle(smallest, largest)
+    setting = droptail(trials.hop)(wanted)
+    if trials.judge(setting, *targets) == MET:
+        return trials.outcome(setting)
+    meets = [one for one in _droptails(trials) if smallest <= one.setting.size <= largest and one.meets_all(targets)]
+    return min(meets, key=lambda one: abs(log(one.setting.size / wanted)))
+
+
+def middle(smallest: int, largest: int) -> int:
+    """The geometric middle between two sizes, and no more than `_MOST_ROOM` times the smaller of them."""
+    return max(smallest, min(round(sqrt(smallest * largest)), int(_MOST_ROOM * smallest), largest))
 
 
 def _warnings(present: Outcome, hop: Bottleneck, shown: Outcome, tree: dict[str, object]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The advised buffer, and the next smaller one that was tried, emulated with the kernel's own TCP."""
+"""The advised buffer, and the smallest that was shown to do, emulated with the kernel's own TCP."""
 
 import tempfile
 from collections.abc import Callable
@@ -24,7 +24,8 @@ class Confirmation:
     """What emulation says of the advice.
 
     Attributes:
-        outcomes: Of the advised buffer and of the next smaller one, without runs that are unreliable.
+        outcomes: Of the advised buffer and of the smallest that does, or, where that is the same, of the next smaller
+            one; without runs that are unreliable.
         unreliable: How many runs those are.
         why: Why there is no outcome; empty if there is one.
     """
@@ -50,7 +51,8 @@ def confirm(
     """
     if advice.answer is None:
         return Confirmation((), 0, "there is no buffer to confirm")
-    settings = [one.setting for one in (advice.answer, advice.below) if one is not None]
+    both = (advice.recommended, advice.answer if advice.answer is not advice.recommended else advice.below)
+    settings = [one.setting for one in both if one is not None]
     runs = [(setting, advice.trials.with_queue(setting)) for setting in settings]
     words = " and ".join(setting.label for setting in settings)
     announce(f"emulate: {words}, {sum(duration_s(scenario) for _, scenario in runs):g} s of real time and some more")

@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-from ackclock.advice.buffer.advise import SCHEMA, Alone, BufferAdvice
+from ackclock.advice.buffer.advise import SCHEMA, Alone, BufferAdvice, middle
 from ackclock.advice.buffer.bottleneck import Bottleneck
 from ackclock.advice.buffer.confirmation import Confirmation
 from ackclock.advice.buffer.measures import MEASURES, MET, Measure, Target, shown_number
@@ -73,8 +73,9 @@ def _size(hop: Bottleneck, packets: float) -> list[Cell]:
 def marks(advice: BufferAdvice) -> dict[int, list[str]]:
     """What is to be said of some sizes."""
     said: dict[int, list[str]] = {}
-    if advice.answer is not None:
-        said[advice.answer.setting.size] = ["advised"]
+    if advice.recommended is not None and advice.answer is not None:
+        said[advice.recommended.setting.size] = ["advised"]
+        said.setdefault(advice.answer.setting.size, []).append("smallest that meets all")
     if advice.largest is not None:
         said.setdefault(advice.largest, []).append("largest that meets all")
     for tried in advice.rules:
@@ -104,10 +105,10 @@ def figure(advice: BufferAdvice) -> "Figure":
         for one in _measures(advice)
     ]
     answer, allowed, heading = None, None, f"no drop-tail buffer ({advice.status})"
-    if advice.answer is not None:
-        size = advice.answer.setting.size
-        answer = Mark(size, f"{size} packets")
-        allowed, heading = (size, advice.largest or _most(advice)), size_words(advice.hop, size)
+    if advice.answer is not None and advice.recommended is not None:
+        size = advice.recommended.setting.size
+        answer, heading = Mark(size, f"{size} packets"), size_words(advice.hop, size)
+        allowed = (advice.answer.setting.size, advice.largest or _most(advice))
     heading = f"{heading}: {_all(advice.targets)}\n{title(advice)}"
     sized = [Mark(one.rule.packets, one.rule.name) for one in advice.rules]
     return trade_off(
@@ -120,13 +121,14 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
     """All of it for JSON, units in the names."""
     hop = advice.hop
     told: dict[str, Any] = {
-        "schema": SCHEMA, "name": advice.name, "status": advice.status,
+        "schema": SCHEMA, "question": advice.question, "name": advice.name, "status": advice.status,
         "hop": {
             "name": hop.name, "rate_bit_per_s": hop.rate_bit_per_s, "is_steady": hop.is_steady,
             "packet_bytes": hop.packet_bytes, "round_trip_s": hop.round_trip_s, "long_flows": hop.long_flows,
             "queue": hop.queue,
         },
         "targets": [_plain_target(one) for one in advice.targets],
+        "recommended": None if advice.recommended is None else _plain(advice, advice.recommended),
         "answer": None if advice.answer is None else _plain(advice, advice.answer),
         "known_from_packets": advice.known_from,
         "largest_packets": advice.largest,
@@ -177,15 +179,18 @@ def _number(measure: Measure, found: Interval) -> Cell:
 
 
 def _answer(advice: BufferAdvice) -> list[str]:
-    if advice.answer is None:
+    if advice.answer is None or advice.recommended is None:
         return _no_answer(advice)
     size, hop = advice.answer.setting.size, advice.hop
-    said = [f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet {_all(advice.targets)}."]
+    said = [_recommended(advice, advice.recommended, size), f"queue = {_toml(advice.recommended.setting.queue)}"]
+    said.append(
+        f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet {_all(advice.targets)}."
+    )
     if advice.known_from is not None and advice.known_from < size:
-        said[0] += f" The smallest lies from {advice.known_from} to {size} packets"
-        said[0] += ": with fewer a target is missed." if advice.known_from > 1 else "."
+        said[-1] += f" The smallest lies from {advice.known_from} to {size} packets"
+        said[-1] += ": with fewer a target is missed." if advice.known_from > 1 else "."
     elif size > 1:
-        said[0] += " With fewer packets a target is missed."
+        said[-1] += " With fewer packets a target is missed."
     if advice.binding is not None and advice.below is not None:
         name = advice.binding.measure.name
         found = f"{shown_number(advice.binding.measure, advice.below.found[name])} {advice.binding.measure.shown_unit}"
@@ -197,8 +202,27 @@ def _answer(advice: BufferAdvice) -> list[str]:
         said.append(f"All targets are met from {size} up to {size_words(hop, advice.largest)}.")
     else:
         said.append(f"No larger buffer that was tried misses one, up to {size_words(hop, _most(advice))}.")
-    said.append(f"queue = {_toml(advice.answer.setting.queue)}")
     return said
+
+
+def _recommended(advice: BufferAdvice, one: Outcome, smallest: int) -> str:
+    """What to configure, why, and what is to be expected of it."""
+    size, largest = one.setting.size, advice.largest or _most(advice)
+    upper = "" if advice.largest else " that were tried"
+    those = f"the buffers{upper} that meet all targets, {smallest} to {largest} packets"
+    if smallest == largest:
+        why = f"the only one{upper} that meets all targets"
+    elif size != middle(smallest, largest):
+        why = f"the nearest to the middle of {those}, that was shown to"
+    elif size < round((smallest * largest) ** 0.5):
+        why = f"twice the smallest of {those}"
+    else:
+        why = f"the geometric middle of {those}"
+    found = _list(
+        [f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}" for each in _measures(advice)]
+    )
+    runs = f"{one.replicates} run{'' if one.replicates == 1 else 's'}"
+    return f"Advised: {size_words(advice.hop, size)}, {why}. With it {found} ({runs})."
 
 
 def _no_answer(advice: BufferAdvice) -> list[str]:
@@ -288,7 +312,11 @@ def _most(advice: BufferAdvice) -> int:
 
 
 def _all(targets: tuple[Target, ...]) -> str:
-    *most, last = [target.words for target in targets]
+    return _list([target.words for target in targets])
+
+
+def _list(words: list[str]) -> str:
+    *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
 
 
