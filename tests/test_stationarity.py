@@ -47,7 +47,7 @@ def slow(**changes: object) -> Scenario:
 
 @pytest.fixture(scope="module")
 def unsettled() -> Result:
-    return simulate(slow())
+    return simulate(slow(flows__main__start=["0 s", "100 ms"], replicates=5))
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,8 @@ def test_pages_and_figures_mark_it(unsettled: Result) -> None:
     text = page([(unsettled, None)])
     assert f"{NOTE}." in text
     assert judge(unsettled).warning in text.replace("&#39;", "'")
-    swept = simulate(slow(sweep={"hops.bottleneck.delay": ["5 ms", "100 ms"]}, replicates=1))
+    delays = {"hops.bottleneck.delay": ["5 ms", "200 ms"]}
+    swept = simulate(slow(hops__return__delay="0 s", sweep=delays, replicates=1))
     [axes] = plot.sweep(swept).axes
     [marks] = [line for line in axes.lines if line.get_label() == "not settled"]
-    assert list(marks.get_xdata()) == [100]
+    assert list(marks.get_xdata()) == [200]

@@ -141,10 +141,11 @@ class _Instance:
     times_s: NDArray[np.float64]
     delivered: NDArray[np.float64]
     grows: bool
+    from_s: float
 
     @property
     def measured_s(self) -> float:
-        return float(self.times_s[-1] - self.times_s[0])
+        return float(self.times_s[-1] - self.from_s)
 
 
 def judge(result: Result) -> Stationarity:
@@ -219,8 +220,9 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
             epochs = _recoveries(late)
         else:
             times = reactions.get(key, np.empty(0))
-            epochs = float(np.count_nonzero((times > late["time_s"][0]) & (times <= to_s)))
-        instance = _Instance(epochs, late["time_s"], late["delivered_bytes"].astype(float), _grows(late["cwnd_bytes"]))
+            epochs = float(np.count_nonzero((times > from_s) & (times <= to_s)))
+        delivered, grows = late["delivered_bytes"].astype(float), _grows(late["cwnd_bytes"])
+        instance = _Instance(epochs, late["time_s"], delivered, grows, float(from_s))
         found.setdefault((point, flow), []).append(instance)
     return found
 
