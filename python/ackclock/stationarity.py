@@ -56,8 +56,14 @@ NOTE = "* has not settled: too few congestion epochs in the measured time, or go
 _COUNTS = frozenset({"timeouts", "completion_time", "incomplete_share", "convergence_time", "estimate_settling_time"})
 
 _LOSSES = ("fast_retransmit", "timeout")
-_SAMPLED = ("time_s", "delivered_bytes", "cwnd_bytes", "retransmitted_packets", "smoothed_rtt_s")
 _KEYS = ("point", "replicate", "flow", "instance")
+
+#: What is read of each table, besides the keys; kernels tell no events.
+_READ = {
+    "flows": ("start_s", "end_s"),
+    "samples": ("time_s", "delivered_bytes", "cwnd_bytes", "retransmitted_packets", "smoothed_rtt_s"),
+    "events": ("time_s", "kind"),
+}
 
 _Run = tuple[int, int, str, int]
 
@@ -149,9 +155,14 @@ class _Instance:
 
 
 def judge(result: Result) -> Stationarity:
-    """Judges every long-lived flow of a simulation or an emulation; of other results it has no verdicts."""
+    """Judges every long-lived flow of a simulation or an emulation.
+
+    There are no verdicts on other results, nor on those that lack a table or a column that is needed.
+    """
+    if result.run["method"] not in ("simulate", "emulate") or not _tells(result):
+        return Stationarity(result.points)
     names = {flow["name"] for point in result.points for flow in _judged(point["scenario"])}
-    if result.run["method"] not in ("simulate", "emulate") or not names or not _is_sampled(result):
+    if not names:
         return Stationarity(result.points)
     instances = _instances(result, sorted(names))
     return Stationarity(
@@ -162,14 +173,6 @@ def judge(result: Result) -> Stationarity:
             for flow in _judged(point["scenario"])
             if (index, flow["name"]) in instances
         },
-    )
-
-
-def _is_sampled(result: Result) -> bool:
-    """Whether a result has what verdicts are made of: one that was put together by hand may lack it."""
-    needed = {"flows": {"start_s", "end_s"}, "samples": {*_SAMPLED}, "events": {"time_s", "kind"}}
-    return all(
-        name in result.tables and columns <= set(result.tables[name].column_names) for name, columns in needed.items()
     )
 
 
@@ -192,6 +195,15 @@ def mser(batches: NDArray[np.float64]) -> int:
     return int(np.argmin(np.maximum(squares - sums**2 / left, 0) / left**2))
 
 
+def _tells(result: Result) -> bool:
+    """Whether a result has what is read of it: not all that are made by hand have."""
+    return all(
+        name in result.tables and {*_KEYS, *columns} <= set(result.tables[name].column_names)
+        for name, columns in _READ.items()
+        if name != "events" or result.run["method"] == "simulate"
+    )
+
+
 def _judged(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The flows that always have something to send, under a control."""
     return [
@@ -205,11 +217,11 @@ def _judged(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_Instance]]:
     """The instances of each point and flow that were there in the measured time, of runs that count."""
     flows = result.rows("flows", flow=names)
-    there = {key: (rows["start_s"][0], rows["end_s"][0]) for key, rows in grouped(flows, _KEYS, ("start_s", "end_s"))}
+    there = {key: (rows["start_s"][0], rows["end_s"][0]) for key, rows in grouped(flows, _KEYS, _READ["flows"])}
     reactions = _reactions(result, names) if result.run["method"] == "simulate" else None
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
     found: dict[tuple[int, str], list[_Instance]] = {}
-    for key, rows in grouped(result.rows("samples", flow=names), _KEYS, _SAMPLED):
+    for key, rows in grouped(result.rows("samples", flow=names), _KEYS, _READ["samples"]):
         point, replicate, flow, _ = key
         start, end = there.get(key, (math.inf, math.nan))
         from_s, to_s = np.fmax(warmups[point], start), np.fmin(math.inf, end)
@@ -230,7 +242,7 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
 def _reactions(result: Result, names: list[str]) -> dict[_Run, NDArray[np.float64]]:
     """When the epochs of each instance began: at a reaction that is not to what was lost again in a recovery."""
     found = {}
-    for key, rows in grouped(result.rows("events", flow=names), _KEYS, ("time_s", "kind")):
+    for key, rows in grouped(result.rows("events", flow=names), _KEYS, _READ["events"]):
         is_loss = np.isin(rows["kind"].astype(str), _LOSSES)
         begins = is_loss & ~np.concatenate(([False], is_loss[:-1]))
         found[key] = rows["time_s"][begins | (rows["kind"].astype(str) == "ecn_echo")]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import LackingError, _native
+from ackclock import LackingError, _native, stationarity
 
 RELIABLE = "reliable"
 LATE = "unreliable: 1 packet in 100 was written 7 ms late or more (at most 3.5 ms)."
@@ -74,6 +74,7 @@ class Pretended:
         """For the time of a test."""
         for name in ("prepare_emulation", "emulate", "replay"):
             monkeypatch.setattr(_native, name, getattr(self, name))
+        monkeypatch.setattr(stationarity, "EPOCHS", 0)  # a run of two seconds is about other things
         return self
 
     def prepare_emulation(self, points: list[str], folder: str, host_command: list[str], *, device: str) -> str:

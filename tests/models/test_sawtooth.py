@@ -13,7 +13,7 @@ from ..refusals import refused
 
 MODEL = sawtooth.MODEL
 
-paths = {"rate": st.floats(10, 1e6), "rtt": st.floats(1e-3, 1), "buffer": st.floats(0, 1e5)}
+paths = {"rate": st.floats(10, 1e6), "rtt": st.floats(1e-3, 1), "buffer": st.just(0.0) | st.floats(1e-9, 1e5)}
 aimd = {"additive_increase": st.floats(0.1, 4), "decrease_factor": st.floats(0.1, 0.95)}
 
 

@@ -101,14 +101,14 @@ def test_another_result_is_replaced_only_by_force() -> None:
     assert (Path("run") / "run.json").read_bytes() == before
     forced = simulate("-o", "run", "--seed", 7, "--force")
     assert forced.exit_code == 0
-    assert forced.stderr == "replaces the result in run\n"
+    assert forced.stderr.splitlines()[0] == "replaces the result in run"
     assert Result.load("run").run["seed"] == "7"
 
 
 @pytest.mark.usefixtures("scenario_file")
 def test_the_default_folder_is_replaced_and_that_is_said() -> None:
-    assert simulate().stderr == ""
-    assert simulate("--seed", 7).stderr == "replaces the result in out/leaky\n"
+    assert "replaces" not in simulate().stderr
+    assert simulate("--seed", 7).stderr.splitlines()[0] == "replaces the result in out/leaky"
     assert Result.load("out/leaky").run["seed"] == "7"
 
 
