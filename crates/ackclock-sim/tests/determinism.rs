@@ -31,7 +31,7 @@ fn replicate(scenario: &Scenario, number: u32) -> Tables {
 }
 
 /// The cells of every run's tables, in the jobs' order.
-fn batch(points: &[Scenario], threads: usize) -> Vec<String> {
+fn batch(points: &[Scenario], threads: usize) -> Vec<Vec<(&'static str, &'static str, Vec<u64>)>> {
     let ended = Mutex::new(BTreeMap::new());
     run_each(
         &jobs(points),
