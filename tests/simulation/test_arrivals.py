@@ -134,10 +134,10 @@ def test_a_chosen_mean_number_is_held() -> None:
     found = [hold_active(load, "short", number, within=0.05) for number in (2, 8)]
     for number, one in zip((2, 8), found, strict=True):
         assert one.active == pytest.approx(number, rel=0.05)
-        again = interval(values(simulate(one.scenario), "active", "short"))
+        again = interval(values(simulate(one.scenario), "active_flows", "short"))
         assert again.mean == pytest.approx(one.active), "what was found is what runs"
         # Another seed draws another load: it differs by chance alone.
-        other = interval(values(simulate(one.scenario.replace(seed=7)), "active", "short"))
+        other = interval(values(simulate(one.scenario.replace(seed=7)), "active_flows", "short"))
         assert abs(other.mean - again.mean) < 2 * (again.half_width + other.half_width)
     assert found[0].mean_interval_s > found[1].mean_interval_s
 
