@@ -103,7 +103,7 @@ def test_a_queue_tells_the_links_rate(pretended: Pretended, tmp_path: Path) -> N
     assert _row(result)["link_bit_per_s"] == pytest.approx(13e6)
     says = {row["model"]: row for row in result.tables["predictions"].to_pylist()}
     assert says["pftk"]["goodput_bit_per_s"] <= 13e6
-    assert ["rate", pytest.approx(13e6 / 8 / 1460)] in [list(one) for one in says["aimd_chain"]["inputs"]]
+    assert ["link_rate", pytest.approx(13e6 / 8 / 1460)] in [list(one) for one in says["aimd_chain"]["inputs"]]
 
 
 @pytest.mark.parametrize(
