@@ -297,7 +297,7 @@ def test_a_quantile_is_the_smallest_rate_that_is_enough(
     assert T.cdf(x * (1 + 1e-12)) >= q - 1e-12
     assert T.cdf(x * (1 - 1e-9)) <= q + 1e-9
     if q > 1 - T.atom + 1e-9:
-        assert x == 200
+        assert x == pytest.approx(200, rel=1e-12)  # a quotient may come to the cap from below
 
 
 def test_quantiles_of_a_constant_round_trip_are_those_of_the_window() -> None:
