@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from ackclock.run.finished import FOLDER
 from ..refusals import check_refusal
 
 # Long enough that some runs are kept before all have ended, on any machine.
-LONG = ("--replicates", "3000", "--set", "duration=20 s", "--threads", "1")
+LONG = ("--replicates", "3000", "--set", "duration=20 s", "--set", "sample_interval=1 s", "--threads", "1")
 SHORT = ("--replicates", "2", "--set", "duration=2 s")
 
 Ended = Callable[[int, tuple[str, ...]], int]
@@ -31,7 +32,9 @@ def ended(scenario_file: Path) -> Ended:
 
     def end(number: int, arguments: tuple[str, ...]) -> int:
         command = [sys.executable, "-m", "ackclock", "simulate", str(scenario_file), "-o", "run", *arguments]
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Whoever runs the tests may have signals ignored (nohup), and what is started inherits that.
+        heeded = partial(signal.signal, number, signal.SIG_DFL) if number != signal.SIGKILL else None
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=heeded)
         try:
             while not list(Path("run").glob(f"{FOLDER}/*.json")) and child.poll() is None:
                 time.sleep(0.05)
