@@ -15,7 +15,7 @@ EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 WORKERS ?= 2
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
 # The same of tests that take real time.
-WAITING ?= 4
+WAITING ?= 2
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 DEMO := examples/leaky-pipes.toml
