@@ -6,6 +6,7 @@ that the verdict, the marks and the exit code agree.
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,7 +71,7 @@ def test_the_answer_says_whether_it_can_be_reliable(emulated: Emulated) -> None:
     assert [(row["point"], row["replicate"]) for row in fidelity] == [(0, 0), (0, 1)]
     doubtful = [row for row in fidelity if not row["reliable"]]
     assert emulated.outcome.returncode == (4 if doubtful else 0), emulated.outcome.stderr
-    assert emulated.outcome.stderr.count(": unreliable: ") == len(doubtful)
+    assert len(re.findall(r"replicate \d+: unreliable: ", emulated.outcome.stderr)) == len(doubtful)
     assert all((row["verdict"] == "reliable") == bool(row["reliable"]) for row in fidelity)
     assert all(row["largest_packet_bytes"] == row["mtu_bytes"] == 1500 for row in fidelity)
     assert all(row["base_rtt_s"] >= 0.01 for row in fidelity)  # the voice's: nothing comes back
@@ -199,7 +201,8 @@ def test_a_record_that_was_changed_is_found(emulated: Emulated, tmp_path: Path) 
 
 
 def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> None:
-    for name, draw in plot.figures(emulated.result, replicate=1).items():
+    whatever = replace(emulated.result, averages_unreliable=True)  # this machine may be busy
+    for name, draw in plot.figures(whatever, replicate=1).items():
         assert draw().axes[0].get_lines(), name
     asked = () if emulated.outcome.returncode == 0 else ("--unreliable",)
     assert command(emulated.place, "plot", "run", "-o", str(tmp_path / "figures"), *asked).returncode == 0
