@@ -90,7 +90,7 @@ def growth(counting: str, every: int, ssthresh: str, rounds: int) -> NDArray:
 
 
 def test_slow_start_doubles_unless_acks_are_delayed_and_counted() -> None:
-    each, delayed, restored = (growth(*how, "unlimited", 8) for how in (("per_ack", 1), ("per_ack", 2), ("bytes", 2)))
+    each, delayed, restored = (growth(*how, "unlimited", 8) for how in (("per_ack", 1), ("per_ack", 2), ("all", 2)))
     assert each == pytest.approx(10 * 2.0 ** np.arange(8))
     assert delayed[1:] / delayed[:-1] == pytest.approx(np.full(7, 1.5), rel=0.05)
     assert restored == pytest.approx(each)
@@ -98,7 +98,7 @@ def test_slow_start_doubles_unless_acks_are_delayed_and_counted() -> None:
 
 def test_congestion_avoidance_gains_a_segment_unless_acks_are_delayed_and_counted() -> None:
     each, delayed, restored = (
-        np.ptp(growth(*how, "10 packets", 21)) / 20 for how in (("per_ack", 1), ("per_ack", 2), ("bytes", 2))
+        np.ptp(growth(*how, "10 packets", 21)) / 20 for how in (("per_ack", 1), ("per_ack", 2), ("all", 2))
     )
     assert each == pytest.approx(1, abs=0.05)
     assert delayed == pytest.approx(1 / 2, abs=0.05)

@@ -208,7 +208,7 @@ fn every_kind_of_sender_and_receiver() {
     for transport in [
         "preset=\"rfc\"",
         "preset=\"linux\"",
-        "delayed_ack={ every = \"2 packets\", timeout = \"40 ms\", quick = \"0 packets\" }",
+        "delayed_ack={ every = \"2 packets\", timeout = \"40 ms\", quickack_segments = \"0 packets\" }",
         "pacing=\"always\"",
         "send_jitter=\"2 ms\"",
         "handshake=true",
