@@ -71,7 +71,7 @@ def said(segments: int, buffer: int, d: int, sender: dict[str, object] = CLASSIC
     assert (inputs["rate"], inputs["buffer"], inputs["segments_per_ack"]) == (MU, buffer, d)
     assert inputs["rtt"] == pytest.approx(ROUND_TRIP, abs=1e-6)
     tick = 0.5 if sender is CLASSIC else 0
-    assert inputs["timeout"] == pytest.approx(max(1, ROUND_TRIP + buffer / MU + tick), abs=1e-6)
+    assert inputs["overflow_timeout"] == pytest.approx(max(1, ROUND_TRIP + buffer / MU + tick), abs=1e-6)
     return outputs
 
 
