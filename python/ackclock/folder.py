@@ -4,19 +4,20 @@ Apart from `result`, so that a place can be refused before anything heavy is imp
 """
 
 import contextlib
+import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ackclock.errors import InputError
 
 __all__ = [
-    "ADDRESS", "RESULT", "UNFINISHED", "Contents", "refuse_foreign_folder", "refuse_unwritable_folder", "scratch",
-    "staged", "write_whole",
+    "ADDRESS", "RESULT", "UNFINISHED", "Contents", "link_or_copy", "read_object", "refuse_foreign_folder",
+    "refuse_unwritable_folder", "scratch", "staged", "write_whole",
 ]  # fmt: skip
 
 # The file in a result's folder that says what it was made of: see `ackclock.kept`.
@@ -111,6 +112,23 @@ def staged(folder: Path) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
         if replaced is not None:
             shutil.rmtree(replaced.parent, ignore_errors=True)
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """Gives a file a second name; copies it where the file system has no such thing."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file; an empty one if the file is not there, damaged, or holds something else."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def write_whole(path: Path, text: str) -> None:

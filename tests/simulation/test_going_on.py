@@ -92,6 +92,20 @@ def test_the_same_command_goes_on_and_the_result_is_as_if_made_at_once(
         assert one.tables[name].to_pylist() == other.tables[name].to_pylist()
 
 
+@pytest.mark.slow
+def test_captures_go_on_too(ended: Ended, scenario_file: Path) -> None:
+    arguments = ("--replicates", "20", "--set", "duration=20 s", "--threads", "1", "--pcap")
+    assert ended(signal.SIGTERM, arguments) == 143
+    kept = {path.name for path in Path(f"run/{FOLDER}/pcap").iterdir()}
+    assert len(kept) < 6 * 20 * 2
+    for name in ("run", "whole"):
+        outcome = CliRunner().invoke(cli, ["simulate", str(scenario_file), "-o", name, *arguments])
+        assert outcome.exit_code == 0, outcome.output
+    captures = [{path.name: path.read_bytes() for path in Path(name, "pcap").iterdir()} for name in ("run", "whole")]
+    assert len(captures[0]) == 6 * 20 * 2
+    assert captures[0] == captures[1]
+
+
 def simulate(*arguments: object) -> object:
     return CliRunner().invoke(cli, ["simulate", "leaky.toml", *SHORT, *map(str, arguments)])
 

@@ -13,7 +13,7 @@ from ackclock.capture.predictions import CONNECTIONS, of_connections
 from ackclock.capture.sources import STANDARD_INPUT, Capture, Source, find
 from ackclock.errors import CaptureError, InputError
 from ackclock.estimators import Estimators, asked, described
-from ackclock.folder import refuse_foreign_folder
+from ackclock.folder import RESULT, read_object, refuse_foreign_folder
 from ackclock.models import Model, chosen
 from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
@@ -97,11 +97,8 @@ def measure(
 
 def is_partial(folder: Path) -> bool:
     """Whether a folder holds a measurement that was interrupted; its captures are there to be measured again."""
-    try:
-        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(run, dict) and run.get("method") == "measure" and bool(run.get("partial"))
+    run = read_object(folder / RESULT.mark)
+    return run.get("method") == "measure" and bool(run.get("partial"))
 
 
 def _flows_and_warmup(run: dict[str, Any], capture: Capture) -> tuple[list[tuple[str, int]], float]:

@@ -1,8 +1,6 @@
 """The command `advise`: what to do about a path of one's own, a subject each."""
 
-import contextlib
 import hashlib
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ from ackclock.cli.options import checked_time, json_option, read_scenario, scena
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, ScenarioError
+from ackclock.folder import read_object
 from ackclock.units import shown
 
 if TYPE_CHECKING:
@@ -141,10 +140,7 @@ def _asked(trace: Path, options: dict[str, object]) -> str:
 
 def _answers(asked_for: str, folder: Path) -> bool:
     """Whether the advice in a folder is, or will be, about this very question."""
-    with contextlib.suppress(OSError, ValueError):
-        told = json.loads((folder / "advice.json").read_text(encoding="utf-8"))
-        return isinstance(told, dict) and told.get("question") == asked_for
-    return False
+    return bool(read_object(folder / "advice.json").get("question") == asked_for)
 
 
 def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_json: bool) -> None:

@@ -1,6 +1,5 @@
 """What `send` and `receive` have in common: options, the key, the end of a session."""
 
-import json
 import os
 import stat
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from ackclock.cli.errors import BAD_INPUT, INTERRUPTED, LACKING, UNRELIABLE, com
 from ackclock.cli.options import checked_time, json_option
 from ackclock.cli.output import print_json, print_table, say
 from ackclock.errors import InputError
+from ackclock.folder import RESULT, read_object
 
 if TYPE_CHECKING:
     from ackclock.result import Result
@@ -71,12 +71,8 @@ def session_output(default: str) -> _Command:
 
 def never_began(folder: Path) -> bool:
     """Whether a folder holds a session in which nobody answered: trying again replaces nothing of worth."""
-    try:
-        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        ending = run["session"]["ending"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return bool(ending == "no_answer")
+    session = read_object(folder / RESULT.mark).get("session", {})
+    return isinstance(session, dict) and session.get("ending") == "no_answer"
 
 
 def read_security(key_file: Path | None, insecure: bool, anywhere: bool, shared_key: bool) -> "Security":

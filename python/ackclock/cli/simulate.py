@@ -1,6 +1,5 @@
 """The command `simulate`."""
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -41,12 +40,12 @@ def simulate(
     from ackclock.run import cache
 
     read = read_scenario(scenario, assignments, seed, replicates)
-    begun = partial(cache.is_begun, read, packets=packets, captures=pcap)
-    folder = claim(output, Path("out") / scenario.stem, force=force, goes_on=begun)
-    result = cache.simulated(read, folder, packets=packets, captures=pcap)
+    asked = cache.Simulation(read, captures=pcap, packets=packets)
+    folder = claim(output, Path("out") / scenario.stem, force=force, goes_on=asked.is_begun)
+    result = asked.known(folder)
     if result is None:
         with progress(f"simulate {scenario.name}") as tell:
-            result = cache.simulate(read, folder, tell, captures=pcap, packets=packets, threads=threads)
+            result = asked.run(folder, tell, threads)
     print_warnings(result)
     print_run(result, folder, models, as_json)
     return INTERRUPTED if result.partial else 0

@@ -6,7 +6,6 @@ the same is not made again, so that an interrupted command, given again, goes on
 """
 
 import contextlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,7 +21,7 @@ from ackclock import engine, facts
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
 from ackclock.errors import InputError, LackingError
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
+from ackclock.folder import RESULT, Contents, read_object, refuse_foreign_folder, refuse_unwritable_folder, write_whole
 from ackclock.models import chosen
 from ackclock.result import COMPRESSION, Result
 from ackclock.run import address, cache, prediction
@@ -248,11 +247,12 @@ class _Work:
     def _simulate(self, *, captures: bool) -> Result:
         """Keeps captures only if they are to be measured: the same scenario gives them again."""
         folder = self._folder / "simulate"
-        known = cache.simulated(self._scenario, folder, captures=captures)
+        simulation = cache.Simulation(self._scenario, captures=captures)
+        known = simulation.known(folder)
         if known is not None:
             return known
         with self._watch("simulate") as tell:
-            return cache.simulate(self._scenario, folder, tell, captures=captures)
+            return simulation.run(folder, tell)
 
     def _emulate(self) -> Result | None:
         part = part_within(self._scenario, self._real_time_s, self._side_by_side)
@@ -324,11 +324,8 @@ _NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", 
 
 def _read(folder: Path) -> dict[str, Any] | None:
     """What comparison.json holds; None if it cannot be used."""
-    try:
-        found = json.loads((folder / COMPARISON.mark).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+    found = read_object(folder / COMPARISON.mark)
+    return found if found.get("schema") == SCHEMA else None
 
 
 def _ignore(_line: str) -> None:

@@ -73,7 +73,7 @@ def _within(progress: Tell, start: float, part: float) -> Tell:
 
 def _ran(run: Run, place: Path, progress: Tell) -> "Result":
     if run.method == "simulate":
-        result = cache.simulate(run.scenario, place, progress, captures=run.measured)
+        result = cache.Simulation(run.scenario, captures=run.measured).run(place, progress)
     else:
         result = cache.emulate(
             run.scenario, place, progress, captures=run.measured, side_by_side=run.side_by_side

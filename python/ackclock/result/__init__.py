@@ -4,7 +4,6 @@
 """
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from ackclock.errors import InputError
-from ackclock.folder import refuse_foreign_folder, staged
+from ackclock.folder import link_or_copy, refuse_foreign_folder, staged
 
 __all__ = ["SCHEMA", "Result", "Tables", "matching"]
 
@@ -137,7 +136,7 @@ class Result:
             for name, table in self.tables.items():
                 parquet.write_table(table, staging / f"{name}.parquet", compression=COMPRESSION)
             if captures is not None:
-                shutil.copytree(captures, staging / "pcap", copy_function=_link)
+                shutil.copytree(captures, staging / "pcap", copy_function=link_or_copy)
             if also is not None:
                 also(staging)
         return folder
@@ -260,11 +259,3 @@ class _TablesInFolder(Tables):
 
     def __len__(self) -> int:
         return len(self._paths)
-
-
-def _link(source: str, target: str) -> None:
-    """Gives a file a second name; copies it where that cannot be done."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)

@@ -10,6 +10,8 @@ is true at every moment, whoever is killed.
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from ackclock.result import Result
     from ackclock.scenario import Scenario
 
-__all__ = ["emulate", "has_captures", "is_begun", "keep", "known", "measure", "simulate", "simulated"]
+__all__ = ["Simulation", "emulate", "has_captures", "keep", "known", "measure"]
 
 Tell = Callable[[float], None]
 
@@ -31,11 +33,17 @@ def known(folder: Path, made_of: str) -> "Result | None":
     """The result in a folder, if it is whole and made of this; it may be one that is unreliable."""
     # Not there, damaged, of another version, or of a run that was killed.
     with contextlib.suppress(OSError, ValueError):
-        if (folder / ADDRESS).read_text(encoding="utf-8").strip() == made_of:
+        if _address_in(folder) == made_of:
             from ackclock.result import Result
 
             return Result.load(folder)
     return None
+
+
+def _address_in(folder: Path) -> str | None:
+    """What the result in a folder is made of; None if it does not say."""
+    place = folder / ADDRESS
+    return place.read_text(encoding="utf-8").strip() if place.is_file() else None
 
 
 def has_captures(folder: Path) -> bool:
@@ -49,53 +57,57 @@ def keep(result: "Result", folder: Path, made_of: str) -> "Result":
     return _marked(result, folder, made_of)
 
 
-def simulate(
-    scenario: "Scenario",
-    folder: Path,
-    progress: Tell,
-    *,
-    captures: bool,
-    packets: bool = False,
-    threads: int | None = None,
-) -> "Result":
-    """Simulates into a folder, in place of the result that is there; goes on after runs that an earlier call finished.
+@dataclass(frozen=True)
+class Simulation:
+    """The simulation of a scenario, which a folder may hold whole, in part, or not.
 
-    A result that was interrupted has no address; the runs that were finished lie beside it, see `run.finished`.
+    Attributes:
+        scenario: With or without a sweep.
+        captures: Whether captures belong to it.
+        packets: Whether the table `packets` does.
     """
-    kept = FinishedRuns(folder, _begun_as(scenario, packets=packets, captures=captures))
-    place = kept.pcap if captures else None
-    if place is not None:
-        kept.begin()
-        place.mkdir(exist_ok=True)
-    try:
-        result = simulation.simulate(
-            scenario, threads=threads, packets=packets, pcap=place, kept=kept, progress=progress
-        )
-        result.save(folder, place, also=kept.copy_to if result.partial else None)
-    except BaseException:
-        kept.forget_nothing()
-        raise
-    return _marked(result, folder, address.of_run(scenario))
 
+    scenario: "Scenario"
+    captures: bool = False
+    packets: bool = False
 
-def simulated(scenario: "Scenario", folder: Path, *, captures: bool, packets: bool = False) -> "Result | None":
-    """The simulation of a scenario in a folder, if it is whole and has what is asked for."""
-    result = known(folder, address.of_run(scenario))
-    if result is None or (captures and not has_captures(folder)) or (packets and "packets" not in result.tables):
-        return None
-    return result
+    @cached_property
+    def address(self) -> str:
+        """What the result is made of."""
+        return address.of_run(self.scenario)
 
+    @cached_property
+    def _address_of_runs(self) -> str:
+        """What runs that are kept before the result is whole are made of."""
+        return address.of({"run": self.address, "packets": self.packets, "captures": self.captures})
 
-def is_begun(scenario: "Scenario", folder: Path, *, captures: bool, packets: bool) -> bool:
-    """Whether a folder holds the simulation of a scenario, whole or some of its runs."""
-    place = folder / ADDRESS
-    whole = place.is_file() and place.read_text(encoding="utf-8").strip() == address.of_run(scenario)
-    return whole or is_kept(folder, _begun_as(scenario, packets=packets, captures=captures))
+    def is_begun(self, folder: Path) -> bool:
+        """Whether a folder holds it, whole or some of its runs."""
+        return _address_in(folder) == self.address or is_kept(folder, self._address_of_runs)
 
+    def known(self, folder: Path) -> "Result | None":
+        """The result in a folder, if it is whole and has what is asked for."""
+        result = known(folder, self.address)
+        if result is None or (self.captures and not has_captures(folder)):
+            return None
+        return None if self.packets and "packets" not in result.tables else result
 
-def _begun_as(scenario: "Scenario", *, packets: bool, captures: bool) -> str:
-    """What runs that are kept before the result is whole are made of."""
-    return address.of({"run": address.of_run(scenario), "packets": packets, "captures": captures})
+    def run(self, folder: Path, progress: Tell, threads: int | None = None) -> "Result":
+        """Simulates into a folder, in place of the result there; goes on after runs that an earlier call finished.
+
+        A result that was interrupted has no address; the runs that were finished lie in it, see `run.finished`.
+        """
+        kept = FinishedRuns(folder, self._address_of_runs)
+        place = kept.prepare_captures() if self.captures else None
+        try:
+            result = simulation.simulate(
+                self.scenario, threads=threads, packets=self.packets, pcap=place, kept=kept, progress=progress
+            )
+            result.save(folder, place, also=kept.copy_to if result.partial else None)
+        except BaseException:
+            kept.remove_if_empty()
+            raise
+        return _marked(result, folder, self.address)
 
 
 def emulate(
@@ -107,7 +119,7 @@ def emulate(
     device: str = "automatic",
     side_by_side: int = 1,
 ) -> "Result":
-    """Emulates likewise; neither has one an address in which a run failed.
+    """Emulates into a folder likewise. A result in which a run failed has no address.
 
     Raises:
         LackingError: This machine cannot; nothing has been run.

@@ -7,13 +7,12 @@ whole.
 
 import contextlib
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.folder import ADDRESS, UNFINISHED, write_whole
+from ackclock.folder import ADDRESS, UNFINISHED, link_or_copy, write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,9 +83,19 @@ class FinishedRuns:
         """Gives what is kept a second name in the folder that replaces the result's, as this one vanishes."""
         if not self._folder.exists():
             self.begin()
-        shutil.copytree(self._folder, staging / FOLDER, copy_function=os.link)
+        shutil.copytree(self._folder, staging / FOLDER, copy_function=link_or_copy)
 
-    def forget_nothing(self) -> None:
+    def prepare_captures(self) -> Path:
+        """Makes the folder of captures; those of runs that were not finished go, as a result may share them."""
+        self.begin()
+        self.pcap.mkdir(exist_ok=True)
+        whole = {f"point-{point}-replicate-{replicate}" for point, replicate in self.keys}
+        for capture in self.pcap.iterdir():
+            if capture.stem.rpartition("-")[0] not in whole:
+                capture.unlink()
+        return self.pcap
+
+    def remove_if_empty(self) -> None:
         """Removes the folder, and the result's if it is empty, unless there are runs in it."""
         if not self.keys:
             shutil.rmtree(self._folder, ignore_errors=True)
