@@ -134,7 +134,7 @@ VERDICTS = {
     "hstcp-figure-15": Kind.READING,
     "hstcp-figure-16": Kind.PARTLY,
     "hstcp-figure-17": Kind.PARTLY,
-    "buffers-figure-1": Kind.PARTLY,
+    "buffers-figure-1": Kind.REPRODUCED,
     "buffers-figure-2": Kind.REPRODUCED,
     "formulas-figure-1": Kind.REPRODUCED,
     "feedback-figure-1": Kind.REPRODUCED,

@@ -5,9 +5,10 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 /// A moment: nanoseconds since the run began. Reaches 584 years.
 ///
-/// A service may end within a nanosecond; its end is rounded down, and what is left over is carried into the next service. So a
-/// packet leaves up to a nanosecond early, rates are exact however short a service is (32 ps for 40 bytes at 10 Tbit/s), and a
-/// queue does not show what a link sends in a nanosecond: 50 bytes at 400 Gbit/s, 1250 at 10 Tbit/s.
+/// A service may end within a nanosecond; its end is rounded down, and what is left over is carried
+/// into the next service. So a packet leaves up to a nanosecond early, rates are exact however
+/// short a service is (32 ps for 40 bytes at 10 Tbit/s), and a queue does not show what a link
+/// sends in a nanosecond: 50 bytes at 400 Gbit/s, 1250 at 10 Tbit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 

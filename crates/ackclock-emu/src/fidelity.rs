@@ -56,7 +56,8 @@ pub struct HostWaits {
     pub longest: Option<Span>,
     /// What of each wait exceeded what is [`bridged`], of both hosts, over the run's time.
     pub stalled_share: f64,
-    /// How long the kernel's threads for softirqs waited for a processor, over the run's time; `None` if they cannot be seen.
+    /// How long the kernel's threads for softirqs waited for a processor, over the run's time;
+    /// `None` if they cannot be seen.
     pub softirq_share: Option<f64>,
     /// Readings left out, of those due.
     pub missed_share: f64,
@@ -68,18 +69,22 @@ pub struct HostWaits {
 const LATENESS_FLOOR: Span = Span::from_millis(1);
 /// Lateness below this share of the round trip does not move what a congestion control sees.
 const LATENESS_SHARE_OF_RTT: u64 = 20;
-/// Real-time throttling takes a thread off its processor for 50 ms (sched_rt_runtime_us): a longer wait than this is that, or an overloaded machine.
+/// Real-time throttling takes a thread off its processor for 50 ms (sched_rt_runtime_us): a longer
+/// wait than this is that, or an overloaded machine.
 const LONGEST_WAIT: Span = Span::from_millis(20);
 /// A tick of a kernel of 250 ticks per second: its TCP timers are no more punctual than that.
 const SHORTEST_TICK: Span = Span::from_millis(4);
 const MOST_CPU: f64 = 0.9;
-/// Linux wakes a sender when a third of its send buffer is free (`sk_stream_min_wspace`: half of what is queued), and makes that buffer twice
-/// the window. What is queued then is four thirds of the window, of which one window is on its way: a third of a round trip's data is left to
-/// send, in slow start a sixth of one's, since the rate doubles. The receive buffer is twice the window too, and bridges more.
+/// Linux wakes a sender when a third of its send buffer is free (`sk_stream_min_wspace`: half of
+/// what is queued), and makes that buffer twice the window. What is queued then is four thirds of
+/// the window, of which one window is on its way: a third of a round trip's data is left to send,
+/// in slow start a sixth of one's, since the rate doubles. The receive buffer is twice the window
+/// too, and bridges more.
 const BRIDGED_SHARE_OF_RTT: u64 = 6;
-/// A flow can lose no more than the share of the time in which a host or the kernel's own threads stood still. A third of the 3 % by which the
-/// figures of a reliable run may differ from those of a quiet machine: as much is left to what the congestion control makes of it, and to the
-/// other host.
+/// A flow can lose no more than the share of the time in which a host or the kernel's own threads
+/// stood still. A third of the 3 % by which the figures of a reliable run may differ from those of
+/// a quiet machine: as much is left to what the congestion control makes of it, and to the other
+/// host.
 const MOST_STALLED: f64 = 0.01;
 /// One in a hundred, as of late packets.
 const MOST_MISSED: f64 = 0.01;
@@ -89,8 +94,9 @@ pub fn bridged(base_rtt: Span) -> Span {
     LATENESS_FLOOR.max(base_rtt / BRIDGED_SHARE_OF_RTT)
 }
 
-/// How long the emulator or a host may be away at the longest: after a round trip nothing is in flight any more, and what comes next is a burst
-/// of a whole window, which overflows queues that would not have.
+/// How long the emulator or a host may be away at the longest: after a round trip nothing is in
+/// flight any more, and what comes next is a burst of a whole window, which overflows queues that
+/// would not have.
 fn longest_wait(base_rtt: Span) -> Span {
     base_rtt.clamp(SHORTEST_TICK, LONGEST_WAIT)
 }

@@ -1,7 +1,9 @@
-//! What the machine's other work costs the kernel's own: how long the threads that process packets were kept waiting, and how busy it was.
+//! What the machine's other work costs the kernel's own: how long the threads that process packets
+//! were kept waiting, and how busy it was.
 //!
-//! Packets are mostly processed by whoever sends them. What becomes too much is left to a thread of each processor, `ksoftirqd`, which is an
-//! ordinary one; while it waits, so do packets and timers of that processor.
+//! Packets are mostly processed by whoever sends them. What becomes too much is left to a thread of
+//! each processor, `ksoftirqd`, which is an ordinary one; while it waits, so do packets and timers
+//! of that processor.
 
 use crate::workload::waited_of;
 use ackclock_core::units::Span;
@@ -38,8 +40,8 @@ impl Softirqs {
     }
 }
 
-/// How long somebody on this machine has waited for a processor since it was started (Linux, "Pressure Stall Information"); `None` if this
-/// kernel does not say.
+/// How long somebody on this machine has waited for a processor since it was started (Linux,
+/// "Pressure Stall Information"); `None` if this kernel does not say.
 pub(crate) fn pressure() -> Option<Span> {
     pressure_of(&fs::read_to_string("/proc/pressure/cpu").ok()?)
 }

@@ -35,8 +35,9 @@ const LONGEST_SLEEP: Span = Span::from_millis(10);
 const GROUP: Span = Span::from_micros(60);
 /// From so many rows on the record is written: some fifty microseconds of work.
 const RECORD_ROWS: usize = 1 << 11;
-/// How often all that is known by then is let go to the disk, however little it is. Half of the second by which a run that is killed may
-/// be ahead of its record and captures: the rest is for the threads that write.
+/// How often all that is known by then is let go to the disk, however little it is. Half of the
+/// second by which a run that is killed may be ahead of its record and captures: the rest is for
+/// the threads that write.
 const HAND_OVER: Span = Span::from_millis(500);
 /// No IPv4 packet is longer.
 const LONGEST_PACKET: usize = 65_535;

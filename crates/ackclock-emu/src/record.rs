@@ -283,7 +283,8 @@ pub struct Chunks<R> {
 }
 
 impl<R: Read> Chunks<R> {
-    /// Reads a record's first bytes. Fewer of them, or none, are the record of a run that was killed before it had written anything.
+    /// Reads a record's first bytes. Fewer of them, or none, are the record of a run that was
+    /// killed before it had written anything.
     ///
     /// # Errors
     /// Those of `input`; [`io::ErrorKind::InvalidData`] if it is no record.

@@ -4,14 +4,14 @@ use crate::system::real_time;
 use std::fs::{self, File};
 use std::io::{self, Write};
 
-/// Of 1 to 99, of a host's workload: above everything ordinary. It sleeps until there is something to write or to read, which is as much as the
-/// hops let pass.
+/// Of 1 to 99, of a host's workload: above everything ordinary. It sleeps until there is something
+/// to write or to read, which is as much as the hops let pass.
 const HOST_PRIORITY: i32 = 1;
 /// Of the emulator: above the hosts. What comes to the hops must be stamped first.
 const LOOP_PRIORITY: i32 = 2;
 
-/// Makes the calling thread, the emulator's, real-time (SCHED_FIFO, sched(7)). Threads and processes it starts from then on are ordinary
-/// ones.
+/// Makes the calling thread, the emulator's, real-time (SCHED_FIFO, sched(7)). Threads and
+/// processes it starts from then on are ordinary ones.
 ///
 /// Ask before entering a user namespace: within one even root is refused.
 ///

@@ -6,11 +6,13 @@
 //! pi_k s_k = D_k = sum of f_w pi_w over all w > k with down(w) <= k
 //! ```
 //!
-//! As the down map is non-decreasing these w are k+1 … hi(k). A fall may end between two states: a share `above` of it then
-//! goes to down(w)+1, and of those with down(w) = k the other share alone crosses the cut. The walk goes from the top downwards. The sliding sum D is
-//! formed without subtraction, so that each pi_k keeps all but a few roundings of its digits: the range is split at an
-//! anchor, the part below grows by addition, of the part above all prefix sums are kept; when the range has left the part
-//! above, the anchor moves to where the walk is. Each state is summed twice at most.
+//! As the down map is non-decreasing these w are k+1 … hi(k). A fall may end between two states: a
+//! share `above` of it then goes to down(w)+1, and of those with down(w) = k the other share alone
+//! crosses the cut. The walk goes from the top downwards. The sliding sum D is formed without
+//! subtraction, so that each pi_k keeps all but a few roundings of its digits: the range is split
+//! at an anchor, the part below grows by addition, of the part above all prefix sums are kept; when
+//! the range has left the part above, the anchor moves to where the walk is. Each state is summed
+//! twice at most.
 //!
 //! Source: the cut equations are those of Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical Markovian model of TCP
 //! congestion avoidance algorithm performance", University of Helsinki, C-2002-13; the sum is a queue of two stacks.
@@ -30,10 +32,11 @@ pub struct Workspace {
 
 /// The stationary laws of several chains with the same down map.
 ///
-/// `survive` and `lose` hold one row of `down.len()` probabilities per chain. Index is state: from state k the chain
-/// climbs to k+1 with `survive[k]` (at the top it stays) and falls with `lose[k]`, a share `above[k]` (below one) of that
-/// to `down[k] + 1`, the rest to `down[k]`; `above` may be empty where no fall is shared. A state that never survives is
-/// the top of what is reached. The result has the shape of `survive`, each row sums to one.
+/// `survive` and `lose` hold one row of `down.len()` probabilities per chain. Index is state: from
+/// state k the chain climbs to k+1 with `survive[k]` (at the top it stays) and falls with
+/// `lose[k]`, a share `above[k]` (below one) of that to `down[k] + 1`, the rest to `down[k]`;
+/// `above` may be empty where no fall is shared. A state that never survives is the top of what is
+/// reached. The result has the shape of `survive`, each row sums to one.
 ///
 /// # Errors
 /// If lengths do not match, a value is no probability, or the map is not as said.
@@ -140,8 +143,8 @@ fn walk(
     law[bottom..=top].iter_mut().for_each(|value| *value /= total);
 }
 
-/// Where the walk starts: `pi_{k+1} / pi_k <= s_k / f_{k+1}` by the cut equation, of f the part that crosses the cut, and
-/// the product of these bounds may leave the range of doubles.
+/// Where the walk starts: `pi_{k+1} / pi_k <= s_k / f_{k+1}` by the cut equation, of f the part
+/// that crosses the cut, and the product of these bounds may leave the range of doubles.
 fn start(
     survive: &[f64],
     lose: &[f64],

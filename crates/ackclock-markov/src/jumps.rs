@@ -1,9 +1,10 @@
 //! The stationary law of a chain that climbs by a few states at once and falls anywhere.
 //!
-//! States are censored away from the top downwards, without subtraction (Grassmann, Taksar and Heyman, "Regenerative
-//! analysis and steady state distributions for Markov chains", Operations Research 33(5), 1985): what enters the highest
-//! state goes on to where that state leads. A state is entered from the `up` states below it only, so that no more than
-//! `up` rows are open at a time. Time grows with the square of the number of states; memory with their number.
+//! States are censored away from the top downwards, without subtraction (Grassmann, Taksar and
+//! Heyman, "Regenerative analysis and steady state distributions for Markov chains", Operations
+//! Research 33(5), 1985): what enters the highest state goes on to where that state leads. A state
+//! is entered from the `up` states below it only, so that no more than `up` rows are open at a
+//! time. Time grows with the square of the number of states; memory with their number.
 
 use crate::climb::Refused;
 use crate::epochs::normalised;

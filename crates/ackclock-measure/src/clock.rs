@@ -5,8 +5,8 @@
 use ackclock_core::units::Span;
 use ackclock_pcap::CapturedPacket;
 
-/// Records are in no exact order: buffers of several processors are written one after the other. Chosen here: a time that is further
-/// off than this is wrong, or the clock was set.
+/// Records are in no exact order: buffers of several processors are written one after the other.
+/// Chosen here: a time that is further off than this is wrong, or the clock was set.
 const ORDER: Span = Span::from_millis(1_000);
 
 /// What was put right.

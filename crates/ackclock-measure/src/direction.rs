@@ -23,7 +23,8 @@ use ackclock_core::units::Span;
 mod acknowledging;
 mod sending;
 
-/// A sender that waits for the window fills it once in a round trip. Half of one more is for round trips that vary. Chosen here.
+/// A sender that waits for the window fills it once in a round trip. Half of one more is for round
+/// trips that vary. Chosen here.
 const LATELY: f64 = 1.5;
 
 pub use acknowledging::Ack;
@@ -299,8 +300,8 @@ impl Direction {
         }
     }
 
-    /// Packets of this side that the capture lacks, at least, if `other` is the other side: those that it echoes or acknowledges, and ACKs without which it
-    /// could not have sent what it did.
+    /// Packets of this side that the capture lacks, at least, if `other` is the other side: those
+    /// that it echoes or acknowledges, and ACKs without which it could not have sent what it did.
     pub fn missed_packets(&self, other: &Direction) -> u64 {
         let payload = self.counts.largest_payload.max(self.mss_or_guess());
         let of_data = self.missed().div_ceil(payload);

@@ -14,12 +14,15 @@
 //! Within: a `connection` is two `direction`s. What a direction has sent is `sending`, which keeps `flight`, `holes` and `recent`; what came back is
 //! `acknowledging`, which keeps `ranges`, `resent` and `acks_in_transit`; `rtt` and `timestamp_echoes` measure, `rounds` cuts the time into round trips, `rows` writes.
 //!
-//! Nothing here reads a file or a clock. Memory grows with the connections that live at a time, not with the time that the capture covers, and of these
-//! there are bounds ([`parameters`]): at most `most_live` are followed at a time and `most_empty` of those that carried nothing, about four kilobytes each;
-//! what is outstanding is remembered up to 65,536 packets of a connection, all else up to some thousand entries. Rows are handed out as they come, and
-//! between two packets of a connection lie at most 33 samples of each direction, however long it was silent; after 32,768 of them samples are taken half as
-//! often. Of connections that are over, some sixteen bytes for each pair of addresses remain, by which later ones are numbered. What is left out
-//! because of a bound is counted ([`measurement::Measurement::surplus`]).
+//! Nothing here reads a file or a clock. Memory grows with the connections that live at a time, not
+//! with the time that the capture covers, and of these there are bounds ([`parameters`]): at most
+//! `most_live` are followed at a time and `most_empty` of those that carried nothing, about four
+//! kilobytes each; what is outstanding is remembered up to 65,536 packets of a connection, all else
+//! up to some thousand entries. Rows are handed out as they come, and between two packets of a
+//! connection lie at most 33 samples of each direction, however long it was silent; after 32,768 of
+//! them samples are taken half as often. Of connections that are over, some sixteen bytes for each
+//! pair of addresses remain, by which later ones are numbered. What is left out because of a bound
+//! is counted ([`measurement::Measurement::surplus`]).
 
 mod acks_in_transit;
 pub mod clock;

@@ -108,12 +108,13 @@ pub struct Room {
     pub largest: u64,
 }
 
-/// Whether a sender has to wait for the receiver's window. `full` says whether it had to before, and `lately` whether the window was filled within the last
-/// round trip or so.
+/// Whether a sender has to wait for the receiver's window. `full` says whether it had to before,
+/// and `lately` whether the window was filled within the last round trip or so.
 ///
-/// A sender sends when a full segment fits, or half of the largest window (RFC 9293 section 3.8.6.2.1): within a host a segment is hardly smaller than the
-/// window. Once the window is full, senders that put segments together wait until a part of it is free, Linux a third, so that less than half
-/// of it is no proof that nothing waits.
+/// A sender sends when a full segment fits, or half of the largest window (RFC 9293 section
+/// 3.8.6.2.1): within a host a segment is hardly smaller than the window. Once the window is full,
+/// senders that put segments together wait until a part of it is free, Linux a third, so that less
+/// than half of it is no proof that nothing waits.
 pub const fn window_is_full(room: &Room, mss: u64, full: bool, lately: bool) -> bool {
     let least = if mss < room.largest / 2 {
         mss
@@ -123,8 +124,9 @@ pub const fn window_is_full(room: &Room, mss: u64, full: bool, lately: bool) -> 
     room.free < least || room.window == 0 || (full && lately && 2 * room.free < room.window)
 }
 
-/// What limited the sender; `None` if the round trip says nothing, so that what was before goes on. What is left is the congestion window, or, if that stands
-/// still for long, what [`judge_still`] says.
+/// What limited the sender; `None` if the round trip says nothing, so that what was before goes on.
+/// What is left is the congestion window, or, if that stands still for long, what [`judge_still`]
+/// says.
 pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
     let rules: [(bool, LimitingFactor); 8] = [
         (evidence.recovering, LimitingFactor::Recovery),
@@ -193,23 +195,28 @@ pub struct Stillness {
     pub late: u64,
 }
 
-/// Congestion avoidance with delayed ACKs takes two round trips for a segment; what stands still for this many is not growing.
+/// Congestion avoidance with delayed ACKs takes two round trips for a segment; what stands still
+/// for this many is not growing.
 const STILL_ROUNDS: u32 = 12;
 
-/// Around the window at which it lost, a CUBIC window stays within a segment for 2 (0.5 / C)^(1/3) = 2.2 s whatever the round trip (RFC 9438 section 4.2,
-/// C = 0.4). More than twice as long is no plateau. Before anything was lost there is none.
+/// Around the window at which it lost, a CUBIC window stays within a segment for 2 (0.5 / C)^(1/3)
+/// = 2.2 s whatever the round trip (RFC 9438 section 4.2, C = 0.4). More than twice as long is no
+/// plateau. Before anything was lost there is none.
 const PLATEAU: Span = Span::from_millis(5_000);
 
 /// The share of packets that has to leave at once for the sender to be one that always has data.
 const PROMPT: f64 = 0.9;
 
-/// The share of packets that leave neither with an ACK nor with another packet, from which on the sender is one that has not: of a constant rate half of them do so
-/// at least, as an ACK is for two packets. Chosen here: half of that.
+/// The share of packets that leave neither with an ACK nor with another packet, from which on the
+/// sender is one that has not: of a constant rate half of them do so at least, as an ACK is for two
+/// packets. Chosen here: half of that.
 const LATE: f64 = 0.25;
 
-/// What limited a sender that has stood still. Full segments that leave whenever an ACK comes are held back by a buffer; those that do not wait for ACKs
-/// come from an application that gives no more. Elsewhere than beside the sender packets of a buffer may come late, and those of an application by chance at once:
-/// there a buffer is not told from a congestion window that stands still.
+/// What limited a sender that has stood still. Full segments that leave whenever an ACK comes are
+/// held back by a buffer; those that do not wait for ACKs come from an application that gives no
+/// more. Elsewhere than beside the sender packets of a buffer may come late, and those of an
+/// application by chance at once: there a buffer is not told from a congestion window that stands
+/// still.
 pub fn judge_still(still: &Stillness) -> LimitingFactor {
     if still.rounds < STILL_ROUNDS || (still.after_loss && still.lasted < PLATEAU) {
         // A sender that paces, or an application that gives no more.

@@ -208,8 +208,8 @@ impl Measurement {
         }
     }
 
-    /// Ends what is too much: of empty connections and of the others those that have been silent for the longest time. A part more than needed,
-    /// so that it is not to be done again at once.
+    /// Ends what is too much: of empty connections and of the others those that have been silent
+    /// for the longest time. A part more than needed, so that it is not to be done again at once.
     fn keep_bounds(&mut self) {
         let parameters = self.parameters;
         let of_kind = |empty: bool| {

@@ -24,10 +24,12 @@ pub struct Parameters {
     pub segments: bool,
     /// How many rows there should be before they are handed out.
     pub chunk_rows: usize,
-    /// How many connections are followed at a time. If there are more, those that have been silent for the longest time are ended early.
+    /// How many connections are followed at a time. If there are more, those that have been silent
+    /// for the longest time are ended early.
     pub most_live: usize,
-    /// The same of connections that carried no payload and of which one side was never heard, or that were reset or closed: a scan of ports, a flood of SYNs.
-    /// Those that are too many get no row.
+    /// The same of connections that carried no payload and of which one side was never heard, or
+    /// that were reset or closed: a scan of ports, a flood of SYNs. Those that are too many get no
+    /// row.
     pub most_empty: usize,
     /// How many such connections get a row in all.
     pub most_empty_rows: u64,

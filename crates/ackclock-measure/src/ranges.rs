@@ -1,6 +1,7 @@
 //! What SACK blocks have reported: runs of sequence numbers, in order, that do not touch.
 
-/// How many are remembered: of a window of full segments every other one, up to two dozen megabytes. Further ones are not.
+/// How many are remembered: of a window of full segments every other one, up to two dozen
+/// megabytes. Further ones are not.
 const MOST: usize = 8_192;
 
 /// See the module.

@@ -3,8 +3,9 @@
 use crate::limits::{Evidence, LimitingFactor, Stillness, judge, judge_still};
 use ackclock_core::units::Span;
 
-/// Round trips are not cut shorter: of a hundred microseconds they would make more rows than packets. A wait that lasts as long, for the receiver's window or for
-/// the application, is a stretch of its own.
+/// Round trips are not cut shorter: of a hundred microseconds they would make more rows than
+/// packets. A wait that lasts as long, for the receiver's window or for the application, is a
+/// stretch of its own.
 const SHORTEST: Span = Span::from_millis(10);
 
 /// How long one is taken to be before the first sample.
@@ -110,8 +111,8 @@ struct Round {
     /// Time with nothing outstanding, and time in which the receiver's window had no room.
     idle: u64,
     blocked: u64,
-    /// Packets captured beside the sender, those of which it is known when the last ACK reached the sender, those that left at once then, and those
-    /// that left neither then nor behind another.
+    /// Packets captured beside the sender, those of which it is known when the last ACK reached the
+    /// sender, those that left at once then, and those that left neither then nor behind another.
     near: u32,
     told: u32,
     prompt: u32,
@@ -181,7 +182,8 @@ pub struct Rounds {
     lost: bool,
     /// Round trips that the congestion window limited, or something else if it turns out to stand still.
     pending: Option<Stretch>,
-    /// A round trip after a pause in which data left at will: the application's, unless ACKs release more right after it.
+    /// A round trip after a pause in which data left at will: the application's, unless ACKs
+    /// release more right after it.
     doubted: Option<Stretch>,
     least_round_trip: Option<Span>,
     stretch: Option<Stretch>,

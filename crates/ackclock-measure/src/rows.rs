@@ -12,12 +12,12 @@ use ackclock_core::units::{Bytes, Span, Time};
 
 mod connections;
 
-/// While data is outstanding and nothing passes, nothing changes either: so many samples show it, and the last one. Chosen here: three seconds of the default
-/// interval, longer than most timeouts.
+/// While data is outstanding and nothing passes, nothing changes either: so many samples show it,
+/// and the last one. Chosen here: three seconds of the default interval, longer than most timeouts.
 const SAMPLES_OF_A_SILENCE: u64 = 32;
 
-/// After each so many samples of a connection the time between them doubles, so that their number grows with the logarithm of the time. Chosen here: almost an
-/// hour of the default interval.
+/// After each so many samples of a connection the time between them doubles, so that their number
+/// grows with the logarithm of the time. Chosen here: almost an hour of the default interval.
 const SAMPLES_OF_AN_INTERVAL: u64 = 32_768;
 
 /// What turns nanoseconds of a capture into times of a table.
@@ -111,9 +111,10 @@ impl Rows {
         tables
     }
 
-    /// Samples that were due before a packet that passes at `at`. Since the packet before it nothing has changed: of a pause with nothing outstanding
-    /// there are the first sample and the last, of any other silence the first few and the last. So there are never many more samples than packets. Of a long
-    /// connection they are taken less and less often.
+    /// Samples that were due before a packet that passes at `at`. Since the packet before it
+    /// nothing has changed: of a pause with nothing outstanding there are the first sample and the
+    /// last, of any other silence the first few and the last. So there are never many more samples
+    /// than packets. Of a long connection they are taken less and less often.
     pub fn take_samples(&mut self, connection: &mut Connection, at: u64, scale: &Scale) {
         if at <= connection.next_sample {
             return;

@@ -24,7 +24,8 @@ struct Stamp {
     echoed: bool,
 }
 
-/// How many timestamps that were echoed before they passed are remembered, and of packets that came late: packets of one instant are in no order.
+/// How many timestamps that were echoed before they passed are remembered, and of packets that came
+/// late: packets of one instant are in no order.
 const OUT_OF_ORDER: usize = 8;
 
 /// The timestamps sent that may still be echoed.

@@ -1,7 +1,9 @@
-//! Bounds on memory and time: what a measurement takes does not grow with the time that a capture covers, nor with strangers who send SYNs.
+//! Bounds on memory and time: what a measurement takes does not grow with the time that a capture
+//! covers, nor with strangers who send SYNs.
 //!
-//! Both are those of the whole process, so this program has one test at a time. `MUTATED=20000 cargo test -p ackclock-measure --test bounds -- --nocapture`
-//! tries as many mutated captures and says what the worst of them took.
+//! Both are those of the whole process, so this program has one test at a time. `MUTATED=20000
+//! cargo test -p ackclock-measure --test bounds -- --nocapture` tries as many mutated captures and
+//! says what the worst of them took.
 
 mod common;
 
@@ -36,7 +38,8 @@ fn forget_peak() {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
 }
 
-/// The processor time that this thread has had, in seconds: its time on a processor in nanoseconds is the first number (proc(5)).
+/// The processor time that this thread has had, in seconds: its time on a processor in nanoseconds
+/// is the first number (proc(5)).
 fn processor_s() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1e9
@@ -291,7 +294,8 @@ fn memory_does_not_grow_with_strangers() {
     );
 }
 
-/// Strangers do not end connections that carry something; too many of those are ended, the longest silent first, and have their rows.
+/// Strangers do not end connections that carry something; too many of those are ended, the longest
+/// silent first, and have their rows.
 #[test]
 fn what_carries_something_stays() {
     let _alone = alone();
@@ -347,7 +351,8 @@ fn records(file: &[u8]) -> Vec<usize> {
     places
 }
 
-/// A capture with one to forty things wrong: bits, times, lengths, numbers, whole records doubled, moved or left out, the end cut off.
+/// A capture with one to forty things wrong: bits, times, lengths, numbers, whole records doubled,
+/// moved or left out, the end cut off.
 fn mutate(file: &[u8], places: &[usize], draws: &mut Draws) -> Vec<u8> {
     let count = places.len() - 1;
     let mut order: Vec<usize> = (0..count).collect();

@@ -726,7 +726,8 @@ fn what_is_over_is_forgotten() {
         (measurement.live(), measurement.poll_tables().is_some()),
         (1, false)
     );
-    // One packet with a wild time does not make time pass; two do. One is held back until the next tells whether its time is wild.
+    // One packet with a wild time does not make time pass; two do. One is held back until the next
+    // tells whether its time is wild.
     let mut later = Script::default();
     for (ms, port) in [
         (1e9, 50_000),
@@ -838,8 +839,9 @@ fn an_idle_connection_has_few_samples() {
     assert!(times.is_sorted());
 }
 
-/// A reader takes 8 kB each 300 ms out of a buffer of 16 kB: between, the window is closed, and the sender has more. The application is not what limits, though
-/// nothing is outstanding most of the time, and only the last packet of each window fills it.
+/// A reader takes 8 kB each 300 ms out of a buffer of 16 kB: between, the window is closed, and the
+/// sender has more. The application is not what limits, though nothing is outstanding most of the
+/// time, and only the last packet of each window fills it.
 #[test]
 fn a_slow_reader_is_what_limits() {
     {

@@ -426,8 +426,8 @@ fn share(tables: &Tables, limit: &str) -> f64 {
     those.map(|n| end[n] - start[n]).sum::<f64>() / all
 }
 
-/// A sender that always has data is never limited by its application, whatever its window does: on CUBIC's plateau it stands still for longer than twelve
-/// round trips.
+/// A sender that always has data is never limited by its application, whatever its window does: on
+/// CUBIC's plateau it stands still for longer than twelve round trips.
 #[test]
 fn a_bulk_flow_is_not_limited_by_its_application() {
     for control in ["cubic", "reno"] {
@@ -504,7 +504,8 @@ fn where_numbers_begin_changes_nothing() {
     }
 }
 
-/// Packets that a capture lacks are noticed on either side: never more than there are, and most where each has a timestamp of its own.
+/// Packets that a capture lacks are noticed on either side: never more than there are, and most
+/// where each has a timestamp of its own.
 #[test]
 fn what_a_capture_lacks_is_noticed() {
     for (preset, least) in [("linux", 0.5), ("rfc", 0.0)] {

@@ -70,9 +70,7 @@ pub fn epoch_chain<'py>(
     targets: &Bound<'py, PyAny>,
     probabilities: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (offsets, targets) = (indices(py, offsets)?, indices(py, targets)?);
-    let probabilities: Vec<f64> = values(py, probabilities)?;
-    solved(py, || epochs::stationary(&offsets, &targets, &probabilities))
+    of_sparse(py, (offsets, targets, probabilities), epochs::stationary)
 }
 
 #[pyfunction]
@@ -82,7 +80,16 @@ pub fn jumping_chain<'py>(
     targets: &Bound<'py, PyAny>,
     probabilities: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    of_sparse(py, (offsets, targets, probabilities), jumps::stationary)
+}
+
+/// The law of a chain given by sparse rows: where each begins, and targets and probabilities of its jumps.
+fn of_sparse<'py>(
+    py: Python<'py>,
+    (offsets, targets, probabilities): (&Bound<'py, PyAny>, &Bound<'py, PyAny>, &Bound<'py, PyAny>),
+    stationary: impl Fn(&[usize], &[usize], &[f64]) -> Result<Vec<f64>, Refused> + Send + Sync,
+) -> PyResult<Bound<'py, PyBytes>> {
     let (offsets, targets) = (indices(py, offsets)?, indices(py, targets)?);
     let probabilities: Vec<f64> = values(py, probabilities)?;
-    solved(py, || jumps::stationary(&offsets, &targets, &probabilities))
+    solved(py, || stationary(&offsets, &targets, &probabilities))
 }

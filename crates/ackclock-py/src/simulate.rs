@@ -25,9 +25,10 @@ const HAND_OVER: u32 = 10;
 /// Point and replicate of a run.
 type Key = (u32, u32);
 
-/// Runs every replicate of every point that is not in `finished`. Calls `take` with keys and tables of the runs that have ended, about once
-/// a second. Returns `keys` and `tables` of the others that have ended. Ctrl-C stops the runs: then `complete` is false, and `stopped` has the
-/// rows of those that had not ended. What needs more than `memory` bytes is not begun.
+/// Runs every replicate of every point that is not in `finished`. Calls `take` with keys and tables
+/// of the runs that have ended, about once a second. Returns `keys` and `tables` of the others that
+/// have ended. Ctrl-C stops the runs: then `complete` is false, and `stopped` has the rows of those
+/// that had not ended. What needs more than `memory` bytes is not begun.
 #[pyfunction]
 #[pyo3(signature = (points, folder, *, threads, memory, packets, pcap_folder, finished, take, progress))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]

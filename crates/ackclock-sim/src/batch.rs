@@ -49,8 +49,8 @@ impl Supervisor for Part<'_> {
     }
 }
 
-/// Runs the jobs on `threads` threads (0 for one per core), and hands over each outcome, with the job's position, as its run ends.
-/// Jobs not begun when the batch is stopped are left out.
+/// Runs the jobs on `threads` threads (0 for one per core), and hands over each outcome, with the
+/// job's position, as its run ends. Jobs not begun when the batch is stopped are left out.
 pub fn run_each<T: Trace>(
     jobs: &[Job<'_>],
     threads: usize,

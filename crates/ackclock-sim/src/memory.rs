@@ -1,4 +1,5 @@
-//! How much memory a batch of runs needs at least, said before it begins: who runs out of memory is ended without a word.
+//! How much memory a batch of runs needs at least, said before it begins: who runs out of memory is
+//! ended without a word.
 
 use crate::events::Target;
 use crate::flow::{Controlled, Flow};
@@ -26,7 +27,8 @@ pub struct Need {
 }
 
 impl Need {
-    /// All of it, in bytes: the rows, beside them first the runs, and when these are over the copy of the rows that Python gets.
+    /// All of it, in bytes: the rows, beside them first the runs, and when these are over the copy
+    /// of the rows that Python gets.
     pub fn bytes(&self) -> f64 {
         self.rows + self.runs.max(self.rows)
     }

@@ -11,7 +11,8 @@ const WAITING: usize = 256;
 
 /// What is written to while something else must not be held up.
 pub trait Output: Write + Send {
-    /// Lets what was written so far go on its way to the disk. Does not wait until it is there, where it can be avoided.
+    /// Lets what was written so far go on its way to the disk. Does not wait until it is there,
+    /// where it can be avoided.
     ///
     /// # Errors
     /// Those of writing.

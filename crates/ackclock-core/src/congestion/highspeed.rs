@@ -25,8 +25,9 @@ pub enum ResponseFunction {
     /// The equations of RFC 3649 section 5.
     #[default]
     Formula,
-    /// The table of RFC 3649 appendix B, with the decrease in parts of 256, as Linux has it: growth is rounded up to the next row. Linux also counts ACKs
-    /// in congestion avoidance and not what they acknowledge; for that there is the transport's `byte_counting = "per_ack"`.
+    /// The table of RFC 3649 appendix B, with the decrease in parts of 256, as Linux has it: growth
+    /// is rounded up to the next row. Linux also counts ACKs in congestion avoidance and not what
+    /// they acknowledge; for that there is the transport's `byte_counting = "per_ack"`.
     Table,
 }
 

@@ -96,8 +96,10 @@ pub struct Ack {
     /// Learnt to have been delivered: newly acked or newly SACKed, each byte once. Without SACK a duplicate ACK counts one segment,
     /// and the cumulative ACK that follows is reduced by what was counted.
     pub newly_delivered: Bytes,
-    /// How much the window may count for growth by the transport's rule ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)); zero
-    /// outside [`RecoveryPhase::Open`] unless slow start after a timeout, and zero when the window was not used.
+    /// How much the window may count for growth by the transport's rule
+    /// ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)); zero outside
+    /// [`RecoveryPhase::Open`] unless slow start after a timeout, and zero when the window was not
+    /// used.
     pub credit: Bytes,
     /// Everything delivered so far.
     pub delivered: Bytes,

@@ -145,38 +145,25 @@ pub struct DelayedAck {
 }
 
 /// What SACK takes to be in the network during a recovery.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SackPipe {
     /// What the scoreboard does not hold as arrived or lost (RFC 6675 section 4).
-    #[default]
     Scoreboard,
-    /// A count: what was outstanding less the duplicate ACKs, one less at each further duplicate, two at a partial ACK, one more
-    /// for each segment sent; all segments below the highest SACKed one are sent again (ns-2's Sack1).
+    /// A count: what was outstanding less the duplicate ACKs, one less at each further duplicate,
+    /// two at a partial ACK, one more for each segment sent; all segments below the highest SACKed
+    /// one are sent again (ns-2's Sack1).
     Counted,
 }
 
-impl SackPipe {
-    fn is_scoreboard(&self) -> bool {
-        *self == SackPipe::Scoreboard
-    }
-}
-
 /// What begins a recovery with SACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SackEntry {
     /// Duplicate ACKs, or a scoreboard that holds the first segment as lost (RFC 6675 section 5).
-    #[default]
     KnownLoss,
     /// Duplicate ACKs alone (ns-2's Sack1).
     Duplicates,
-}
-
-impl SackEntry {
-    fn is_known_loss(&self) -> bool {
-        *self == SackEntry::KnownLoss
-    }
 }
 
 /// All of them.
@@ -213,10 +200,8 @@ pub struct TcpParameters {
     /// SACK: whether the highest outstanding segment may be sent once more per recovery (RFC 6675 section 4 rule 4).
     pub rescue_retransmission: bool,
     /// SACK: what is taken to be in the network during a recovery.
-    #[serde(default, skip_serializing_if = "SackPipe::is_scoreboard")]
     pub sack_pipe: SackPipe,
     /// SACK: what begins a recovery.
-    #[serde(default, skip_serializing_if = "SackEntry::is_known_loss")]
     pub sack_entry: SackEntry,
     /// What a multiplicative decrease starts from.
     pub ssthresh_from: SsthreshFrom,

@@ -5,9 +5,10 @@
 //! lumped into one, as a change here cannot be felt there before a full round trip after the change there. Before the first feedback has
 //! come the link sends at `initial_rate`.
 //!
-//! **A packet keeps the rate that holds when its service starts**, unlike one at a link whose own rate changes: a source spaces what it
-//! sends by the rate it knows. What the rate is worth to a nanosecond is carried on all the same. What such packets get beyond the rate, or
-//! lack, counts as the link's capacity (`Link::excess`): a link sends no more than it could have sent.
+//! **A packet keeps the rate that holds when its service starts**, unlike one at a link whose own
+//! rate changes: a source spaces what it sends by the rate it knows. What the rate is worth to a
+//! nanosecond is carried on all the same. What such packets get beyond the rate, or lack, counts as
+//! the link's capacity (`Link::excess`): a link sends no more than it could have sent.
 //!
 //! The measured link is another instance of the hop's, with the same realisation, that serves nobody. So this link's rate is a function of time like any
 //! other's, and needs no packets, no events and no order between the two hops. A control packet that is lost, or waits in a queue, is not modelled, nor

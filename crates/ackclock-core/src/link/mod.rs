@@ -31,8 +31,10 @@ pub trait Link: Debug + Send {
     fn mean_rate_within(&self, from: Time, until: Time, _changes: u64) -> Option<BitRate> {
         Some(self.mean_rate(from, until))
     }
-    /// What has been sent up to `at` beyond the integral of [`Link::rate`], in bytes, less where it is behind; not before the moment asked for last. Only of a link
-    /// whose packets keep the rate that they began with, and only once [`Link::keep_excess`] was called, before the first service.
+    /// What has been sent up to `at` beyond the integral of [`Link::rate`], in bytes, less where it
+    /// is behind; not before the moment asked for last. Only of a link whose packets keep the rate
+    /// that they began with, and only once [`Link::keep_excess`] was called, before the first
+    /// service.
     fn excess(&self, _at: Time) -> f64 {
         0.0
     }

@@ -73,7 +73,8 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Hop")]
 pub(super) struct HopDocument {
-    /// Unique; not a number, and without `.`, `/`, `,` and `=`. It seeds what the hop draws: under another name it draws other numbers.
+    /// Unique; not a number, and without `.`, `/`, `,` and `=`. It seeds what the hop draws: under
+    /// another name it draws other numbers.
     #[schemars(extend("examples" = ["bottleneck"]))]
     pub name: String,
     /// Whether all flows share it or each flow instance has one of its own (an access link).

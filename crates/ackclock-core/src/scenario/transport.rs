@@ -20,8 +20,6 @@ const OF_UDP: [&str; 2] = ["mss", "header"];
 
 /// Fields of a TCP transport beside [`TcpParameters`]'.
 const OF_TCP: [&str; 3] = ["kind", "control", "preset"];
-/// Parameters of TCP that are written only where they are not what every preset has.
-const UNWRITTEN: [&str; 2] = ["sack_pipe", "sack_entry"];
 
 /// Reads `{ kind = "tcp", … }`: the transport, and how it is written with all defaults. Errors name fields relative to `tree`.
 pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)> {
@@ -117,7 +115,6 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
         .into_iter()
         .flat_map(|map| map.keys())
         .map(String::as_str)
-        .chain(UNWRITTEN)
         .collect();
     if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
         return Err(Error::unknown_field(name, &[&known[..], &OF_TCP].concat()));

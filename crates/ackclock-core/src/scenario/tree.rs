@@ -106,9 +106,10 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
     Ok(())
 }
 
-/// Sets the value at `path` as [`set`] does, and takes the path out of the sweep: who gives a value to what is swept wants
-/// that value, not the sweep's. Of paths that are swept together the others keep their values. A table or list that is
-/// given takes those fields out of the sweep that it states.
+/// Sets the value at `path` as [`set`] does, and takes the path out of the sweep: who gives a value
+/// to what is swept wants that value, not the sweep's. Of paths that are swept together the others
+/// keep their values. A table or list that is given takes those fields out of the sweep that it
+/// states.
 ///
 /// # Errors
 /// As for [`set`], and a path within a table that the sweep sets as a whole. The tree is unchanged then.

@@ -31,8 +31,8 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// A clock whose zero is the plan's begin, and no socket but the one that tells to end. The calling thread gets the priority that it needs,
-    /// where it may have it.
+    /// A clock whose zero is the plan's begin, and no socket but the one that tells to end. The
+    /// calling thread gets the priority that it needs, where it may have it.
     pub(super) fn new(plan: &Plan, told: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         let ordinary = become_real_time_host().err().map(|error| error.to_string());
         // Without this the kernel wakes up to 50 µs late, to save wake-ups (prctl(2), PR_SET_TIMERSLACK).

@@ -1,13 +1,16 @@
-//! How long the thread of a host's workload was kept from its work: runnable without a processor, or late after a moment at which something
-//! was due. Linux counts the first for each thread (proc(5), `/proc/PID/task/TID/schedstat`: time on the processor, time in its run queue,
-//! turns); the second also shows what a thread cannot see, such as a processor that the machine's own host has taken away.
+//! How long the thread of a host's workload was kept from its work: runnable without a processor,
+//! or late after a moment at which something was due. Linux counts the first for each thread
+//! (proc(5), `/proc/PID/task/TID/schedstat`: time on the processor, time in its run queue, turns);
+//! the second also shows what a thread cannot see, such as a processor that the machine's own host
+//! has taken away.
 
 use rustix::io::pread;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 
-/// So long after a reading of the run queue there is another, in nanoseconds: a reading takes about a microsecond. What is taken for one wait
-/// may be longer than it was by the short ones of as long a time.
+/// So long after a reading of the run queue there is another, in nanoseconds: a reading takes about
+/// a microsecond. What is taken for one wait may be longer than it was by the short ones of as long
+/// a time.
 const SPACING_NS: u64 = 1_000_000;
 
 /// What became of it.

@@ -14,10 +14,12 @@ use crate::vantage::Vantage;
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
 
-/// A sender that always has data sends it this soon after the ACK that allows it, however short the round trip, as seen beside the sender.
+/// A sender that always has data sends it this soon after the ACK that allows it, however short the
+/// round trip, as seen beside the sender.
 const PROMPT: Span = Span::from_micros(200);
 
-/// The same as seen elsewhere, and a part of the round trip, by which the way to the sender and back varies. Chosen here.
+/// The same as seen elsewhere, and a part of the round trip, by which the way to the sender and
+/// back varies. Chosen here.
 const PROMPT_ELSEWHERE: Span = Span::from_micros(1_000);
 const VARIES: u64 = 16;
 

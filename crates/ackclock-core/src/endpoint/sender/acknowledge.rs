@@ -335,9 +335,11 @@ impl Sender {
 
     /// Reacts to an ECN echo once per window of data (RFC 3168 section 6.1.2).
     ///
-    /// The first segment sent after a reaction carries CWR, and the receiver echoes until that one has arrived. So the ACK of all that was sent
-    /// before still echoes the old congestion; news begins with the ACK of the segment that carries CWR. Linux waits for the same ACK
-    /// (`tcp_fastretrans_alert` leaves the state CWR when something above `high_seq` is acknowledged).
+    /// The first segment sent after a reaction carries CWR, and the receiver echoes until that one
+    /// has arrived. So the ACK of all that was sent before still echoes the old congestion; news
+    /// begins with the ACK of the segment that carries CWR. Linux waits for the same ACK
+    /// (`tcp_fastretrans_alert` leaves the state CWR when something above `high_seq` is
+    /// acknowledged).
     fn react_to_mark(&mut self, now: Time, acked: u64) {
         let news = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first() > self.reacted;
         if !self.parameters.ecn || !news {

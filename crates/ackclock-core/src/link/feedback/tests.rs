@@ -113,7 +113,8 @@ fn a_period_of_one_round_trip_and_no_delay_is_the_rate_of_one_round_trip_ago() {
 }
 
 proptest! {
-    /// A packet keeps its rate, and what it gets by that is capacity: never is more sent than that, and as much where there is always a packet.
+    /// A packet keeps its rate, and what it gets by that is capacity: never is more sent than that,
+    /// and as much where there is always a packet.
     #[test]
     fn no_more_is_sent_than_could_have_been(
         seed: u64,

@@ -44,8 +44,9 @@ fn without_ecn_an_echo_means_nothing() {
     assert!(d.events().is_empty());
 }
 
-/// RFC 3168 section 6.1.2: a sender "should not react to congestion indications more than once every window of data". The receiver echoes until
-/// the segment with CWR has arrived (section 6.1.3), so the ACK just before that one's echoes too.
+/// RFC 3168 section 6.1.2: a sender "should not react to congestion indications more than once
+/// every window of data". The receiver echoes until the segment with CWR has arrived (section
+/// 6.1.3), so the ACK just before that one's echoes too.
 #[test]
 fn the_last_ack_of_the_window_that_was_marked_is_no_second_indication() {
     let parameters = TcpParameters {
@@ -69,7 +70,8 @@ fn the_last_ack_of_the_window_that_was_marked_is_no_second_indication() {
 struct Outcome {
     marks: u64,
     losses: u64,
-    /// At each reaction to an echo: what was acknowledged, and the first segment not sent yet at the reaction of any kind before.
+    /// At each reaction to an echo: what was acknowledged, and the first segment not sent yet at
+    /// the reaction of any kind before.
     reactions: Vec<(u64, u64)>,
     cwr: u64,
 }
@@ -161,8 +163,10 @@ fn over_a_marking_path(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// RFC 3168 section 6.1.2 of every registered control: at most one reaction to echoes in each window of data, counted from the last reduction of any
-    /// kind; each reaction is to a mark of its own, unless a loss has kept the segment with CWR from arriving; each is told to the receiver.
+    /// RFC 3168 section 6.1.2 of every registered control: at most one reaction to echoes in each
+    /// window of data, counted from the last reduction of any kind; each reaction is to a mark of
+    /// its own, unless a loss has kept the segment with CWR from arriving; each is told to the
+    /// receiver.
     #[test]
     fn every_control_reacts_at_most_once_in_a_window_of_data(
         recovery in proptest::sample::select(&RECOVERIES[1..]),
