@@ -20,7 +20,8 @@ pub struct Repairs {
     pub largest_step: u64,
 }
 
-/// See the module. Times that come out never step back by more than [`ORDER`], and a single wrong one moves no other.
+/// See the module. Times that come out never step back by more than `ORDER`, and a single wrong one
+/// moves no other.
 #[derive(Debug, Default)]
 pub struct Clock {
     held: Option<CapturedPacket>,
