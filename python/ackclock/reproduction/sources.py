@@ -2,9 +2,6 @@
 
 import ast
 import hashlib
-import io
-import re
-import tokenize
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -17,7 +14,8 @@ __all__ = ["code", "conclusion"]
 
 _METRICS = "ackclock.metrics"
 _WORDS = "ackclock.reproduction.words"
-_LAYOUT = frozenset({tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT})
+#: Fields that say nothing that the rest of the tree does not say.
+_IGNORED = frozenset({"ctx", "kind", "type_comment"})
 
 
 def conclusion(experiment: Experiment) -> str:
@@ -31,16 +29,28 @@ def conclusion(experiment: Experiment) -> str:
 
 @cache
 def code(text: str) -> str:
-    """Returns the text of a module without comments, docstrings and layout, alike for every version of Python."""
-    kept, last = [], tokenize.NEWLINE
-    tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type != tokenize.COMMENT]
-    for token, following in zip(tokens, [*tokens[1:], tokens[-1]], strict=True):
-        stands_alone = last in _LAYOUT and following.type == tokenize.NEWLINE
-        if not (token.type == tokenize.STRING and stands_alone) and token.type not in _LAYOUT:
-            kept.append(token.string)
-        last = token.type
-    # Since Python 3.12 an f-string is several tokens, without spaces and with one brace where two are written.
-    return re.sub(r"([{}])+", r"\1", re.sub(r"\s+", "", "".join(kept)))
+    """Returns the syntax tree of a module as text, without docstrings and layout.
+
+    `ast.dump` gives other texts in other versions of Python; this one does not.
+    """
+    return _written(ast.parse(text))
+
+
+def _written(part: object) -> str:
+    """Returns a part of a syntax tree as text. Empty fields are left out, as new versions add some."""
+    if isinstance(part, list):
+        return ",".join(_written(one) for one in part if not _is_docstring(one))
+    if not isinstance(part, ast.AST):
+        return repr(part)
+    fields = ((name, value) for name, value in ast.iter_fields(part) if name not in _IGNORED)
+    named = (f"{name}={_written(value)}" for name, value in fields if value is not None and value != [])
+    return f"{type(part).__name__}({','.join(named)})"
+
+
+def _is_docstring(statement: object) -> bool:
+    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+        return False
+    return isinstance(statement.value.value, str)
 
 
 def _imported(module: str, package: str) -> Iterable[Path]:
